@@ -148,7 +148,6 @@ mod tests {
         path: PathBuf,
     }
 
-    /// Results of `shortenHomePath` in pi 1.5.2.
     #[test]
     fn paths_of_a_file_are_normalized() {
         for (path, wanted) in [
@@ -165,6 +164,7 @@ mod tests {
         assert_eq!(full_path("../a", "", ""), "../a");
     }
 
+    /// Results of `shortenHomePath` in pi 1.5.2.
     #[test]
     fn home_is_shortened_by_whole_components() {
         for (path, short) in [

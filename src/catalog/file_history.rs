@@ -162,7 +162,9 @@ impl FileVersion {
 
     /// Returns `true` if a call or a command of the session wrote the state, not another program.
     fn is_own(&self) -> bool {
-        let is_read = self.state.entries == [self.entry] && self.state.source == Source::Read;
+        // Reads of parts show a file as it was; after edits of a known file, they only confirm it.
+        let was_whole = self.before.as_deref().is_some_and(|before| before.whole().is_some());
+        let is_read = self.state.source == Source::Read && (self.state.entries == [self.entry] || !was_whole);
         !is_read && self.state.source != Source::Attached
     }
 

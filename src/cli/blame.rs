@@ -21,8 +21,8 @@ const PROMPT: usize = 30;
 
 /// Show which session and prompt wrote each line of a file
 ///
-/// Compares the file on disk with its exact states in all sessions, most recent first. Lines that no session wrote
-/// are blank.
+/// Compares the file on disk with its exact states in all sessions, most recent first. Lines without an
+/// exact state that added them are blank.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree blame src/auth.rs      all lines

@@ -29,7 +29,7 @@ use crate::session::tree::{Index, Tree};
 
 /// Print a file as it was at an entry of a session
 ///
-/// pitree restores the content from the tool calls on the path to the entry. It is exact only if every byte is known.
+/// pitree restores the content from the tool calls on the path to the entry. Content is exact only if every byte is known.
 /// After a command that may have changed the file, it counts as possibly changed until a read confirms it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
@@ -43,10 +43,10 @@ pub(super) struct FileCommand {
     /// Session and entry: SESSION or SESSION@ENTRY
     #[arg(long, value_name = "SESSION[@ENTRY]", default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
     at: OsString,
-    /// Print the content also if it is possibly changed or partial; a line marks each gap
+    /// Print the content even if it is possibly changed or partial; a line marks each gap
     #[arg(long)]
     partial: bool,
-    /// Print the differences to the file on the disk, or to the file at another entry
+    /// Print the differences from the file on the disk, or from the file at another entry
     #[arg(long, value_name = "disk|SESSION@ENTRY", conflicts_with_all = ["output", "json"])]
     diff: Option<OsString>,
     /// Write the content to this file
@@ -134,7 +134,8 @@ fn find(path: &str, at: &OsString, chosen: &CommandContext) -> Result<Option<Fou
         (None, None) => bail!("the session has no entries"),
     };
     let here = Environment::current().cwd;
-    let names = [session_path(&tree, path, &chosen.home), full_path(path, &here.to_string_lossy(), &chosen.home)];
+    let names =
+        [session_path(path, &tree.header.cwd, &chosen.home), full_path(path, &here.to_string_lossy(), &chosen.home)];
     let wanted: BTreeSet<String> = names.iter().cloned().collect();
     let mut files = files_at((&session, &tree), at, Some(wanted), &chosen.home)?;
     let found = names.into_iter().find_map(|name| files.remove(&name).map(|state| (name, state)));

@@ -19,12 +19,13 @@ use crate::cli::{CommandContext, output, resolve};
 use crate::disk::load;
 use crate::disk::locate::Environment;
 use crate::session::digest::listed::SharedSession;
+use crate::session::replay::session_path;
 use crate::session::tree::Tree;
 
 /// List the states of a file in all sessions, most recent first
 ///
 /// Lists each entry that changed the content of the file or read it for the first time, on all branches. An entry that
-/// forks inherited is listed once.
+/// forks inherited is listed once. Sessions in which only shell commands touched the file are not found.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree log src/auth.rs                the states of a file
@@ -100,7 +101,7 @@ impl LogCommand {
             rows(out, &all, chosen)?;
         }
         if all.is_empty() {
-            output::note(&format!("no session has a state of {file}; see `pitree files`"));
+            output::note(&format!("no listed state of {file}; see `pitree files` for the files that tools touched"));
         }
         let end = output::end(out, unreadable)?;
         Ok(if end == Exit::Done { end.found(!all.is_empty()) } else { end }.into())
@@ -123,9 +124,8 @@ pub(super) fn logged(
     let mut known = HashSet::new();
     let mut all = Vec::new();
     for session in sessions {
-        let full = |path: &str| full_path(path, &session.header.cwd, &chosen.home);
         let touches = &session.details().touches;
-        if !touches.paths.iter().any(|path| full(path) == file) {
+        if !touches.paths.iter().any(|path| session_path(path, &session.header.cwd, &chosen.home) == file) {
             continue;
         }
         let tree = load::tree(&session.path, &chosen.home)?;

@@ -1,5 +1,5 @@
 //! A directory for recovered files. It is new or empty, and pitree creates each file and directory in it, so that it
-//! follows no symbolic link.
+//! follows no symbolic link, as long as no other program changes the directory meanwhile.
 
 use std::fs;
 use std::io::{self, Write};

@@ -8,6 +8,7 @@ pub(crate) mod commits;
 pub(crate) mod edit;
 pub mod lines;
 pub(crate) mod places;
+mod programs;
 mod read;
 mod script;
 mod shell;
@@ -24,8 +25,9 @@ use crate::session::json::Str;
 use crate::session::json::value::Fields;
 use crate::session::links::{IdHash, Index};
 use crate::session::replay::edit::Edit;
-use crate::session::replay::read::ReadPart;
-use crate::session::replay::shell::{Effect, Run, mentions, reports_rewrites};
+use crate::session::replay::programs::Effect;
+use crate::session::replay::read::{ReadPart, attached};
+use crate::session::replay::shell::{Run, mentions, reports_error, reports_rewrites};
 use crate::session::replay::state::{Content, Doubt, FileState, Source};
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
@@ -83,9 +85,21 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             }));
         }
         for (from, to) in moves.iter().rev() {
-            let moved: Vec<String> =
-                wanted.iter().filter_map(|path| Some(format!("{from}{}", below(path, to)?))).collect();
+            // The target can be a directory.
+            let inside = format!("{to}/{}", file_name(from));
+            let sources = |path: &String| {
+                let rests = [below(path, &inside), below(path, to)].into_iter().flatten();
+                rests.map(|rest| format!("{from}{rest}")).collect::<Vec<_>>()
+            };
+            let moved: Vec<String> = wanted.iter().flat_map(sources).collect();
+            if moved.is_empty() {
+                continue;
+            }
             wanted.extend(moved);
+            // Known files show whether it is one.
+            let called = self.tree.nodes.iter().filter_map(|node| node.called.as_ref());
+            let paths = called.map(|called| self.full_path(&called.path));
+            wanted.extend(paths.filter(|path| below(path, to).is_some()));
         }
         self.wanted = Some(wanted);
         Ok(self)
@@ -100,6 +114,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         for at in self.tree.path(at) {
             self.step(&mut files, at)?;
         }
+        self.unanswered_at_end(&mut files, at)?;
         Ok(Rc::unwrap_or_clone(files))
     }
 
@@ -114,6 +129,9 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             self.step(&mut files, at)?;
             states[at as usize] = files;
         }
+        for (at, files) in (0..).zip(&mut states) {
+            self.unanswered_at_end(files, at)?;
+        }
         Ok(states)
     }
 
@@ -124,7 +142,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
     pub fn step(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
         let node = &self.tree.nodes[at as usize];
         if matches!(node.kind, EntryKind::User | EntryKind::Assistant) {
-            self.unanswered(files, at)?;
+            self.unanswered(files, at, self.tree.parent(at))?;
         }
         match node.kind {
             EntryKind::ToolResult => self.result(files, at),
@@ -154,10 +172,15 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         }
     }
 
-    /// Marks the files of calls before a message that have no result: pi was stopped while they ran.
-    fn unanswered(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
+    /// Marks the files of calls at the end of a branch that have no result: they may still run.
+    fn unanswered_at_end(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
+        if self.tree.children(at).is_empty() { self.unanswered(files, at, Some(at)) } else { Ok(()) }
+    }
+
+    /// Marks the files of calls that have no result on the path from an entry up: pi was stopped while they ran.
+    fn unanswered(&mut self, files: &mut Rc<Files>, at: Index, from: Option<Index>) -> Result<(), E> {
         let mut answered = Vec::new();
-        let above = std::iter::successors(self.tree.parent(at), |&at| self.tree.parent(at)).take(NEARBY);
+        let above = std::iter::successors(from, |&at| self.tree.parent(at)).take(NEARBY);
         let mut calling = None;
         for before in above {
             match self.tree.nodes[before as usize].kind {
@@ -292,7 +315,8 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         }
         let name = message.tool_name.unwrap_or_default().text().to_lowercase();
         let is_agent = name.contains("agent") || name.contains("task");
-        let arguments = String::from_utf8_lossy(arguments);
+        // The letter of an escape is not a part of a name.
+        let arguments = String::from_utf8_lossy(arguments).replace("\\n", "\n").replace("\\t", "\t");
         let output = message.content.text("\n");
         let is_meant = |name: &str| is_agent || mentions(&arguments, name) || mentions(&output, name);
         Touched::doubt_all(files, at, Doubt::Tool, |path| is_meant(file_name(path)));
@@ -300,7 +324,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
 
     /// Applies a shell command.
     fn command(&self, files: &mut Rc<Files>, at: Index, (script, has_failed): (&str, bool), output: &str) {
-        let has_failed = has_failed || output.contains("cd: ") || output.contains("mkdir: ");
+        let has_failed = has_failed || reports_error(output);
         let mut effects = shell::effects(Run { script, has_failed, cwd: &self.tree.header.cwd, home: self.home });
         let may_rewrite = script.contains("commit") || effects.contains(&Effect::Mentioned);
         if may_rewrite && reports_rewrites(output) {
@@ -341,9 +365,10 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
     /// Moves a file, or the files of a directory.
     fn moved(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
         // The target is a directory if it has known files.
-        let is_dir = files.keys().any(|path| below(path, to).is_some_and(|rest| !rest.is_empty()));
-        let is_file = files.contains_key(from);
-        let to = if is_dir && is_file { format!("{to}/{}", file_name(from)) } else { to.into() };
+        let is_inside = |path: &str| below(path, to).is_some_and(|rest| !rest.is_empty());
+        let is_dir = files.iter().any(|(path, state)| is_inside(path) && state.content != Content::Removed);
+        let may_have_been = files.keys().any(|path| is_inside(path));
+        let to = if is_dir { format!("{to}/{}", file_name(from)) } else { to.into() };
         let paths: Vec<String> = files.keys().filter(|path| below(path, from).is_some()).cloned().collect();
         if paths.is_empty() {
             return self.file(files, &to, at, |touched, path| {
@@ -357,7 +382,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             state.latest = at;
             state.entries.push(at);
             // It may be a directory that the session has not mentioned.
-            let may_be_dir = is_file && !is_dir && !file_name(&to).contains('.');
+            let may_be_dir = !is_dir && (may_have_been || !file_name(&to).contains('.'));
             if may_be_dir {
                 state.doubt(Doubt::Command, at);
             }
@@ -375,7 +400,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
     }
 
     fn full_path(&self, path: &str) -> String {
-        session_path(self.tree, path, self.home)
+        session_path(path, &self.tree.header.cwd, self.home)
     }
 
     /// Returns `true` if a path in the description of a call is certainly not wanted.
@@ -432,11 +457,11 @@ impl Touched<'_> {
         }
     }
 
-    /// Marks the files that exist and match as possibly changed.
+    /// Marks the files that match as possibly changed; removed files can exist again.
     fn doubt_all(files: &mut Rc<Files>, at: Index, doubt: Doubt, is_it: impl Fn(&str) -> bool) {
-        let has_content = |state: &FileState| !matches!(state.content, Content::Unknown | Content::Removed);
-        let is_new =
-            |(path, state): &(&String, &Rc<FileState>)| state.doubt.is_none() && has_content(state) && is_it(path);
+        let is_new = |(path, state): &(&String, &Rc<FileState>)| {
+            state.doubt.is_none() && state.content != Content::Unknown && is_it(path)
+        };
         let paths: Vec<String> = files.iter().filter(is_new).map(|(path, _)| path.clone()).collect();
         if paths.is_empty() {
             return;
@@ -449,8 +474,8 @@ impl Touched<'_> {
 }
 
 /// Returns the absolute path of a file as a session names it. pi removes an `@` at the start.
-pub fn session_path(tree: &Tree, path: &str, home: &str) -> String {
-    full_path(path.strip_prefix('@').unwrap_or(path), &tree.header.cwd, home)
+pub fn session_path(path: &str, cwd: &str, home: &str) -> String {
+    full_path(path.strip_prefix('@').unwrap_or(path), cwd, home)
 }
 
 /// Returns the rest of a path below a directory; empty for the directory itself.
@@ -460,21 +485,6 @@ fn below<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
-}
-
-/// Returns the text files attached to a prompt: `<file name="PATH">`, a line break, the text, a line break, `</file>`.
-fn attached(text: &str) -> Vec<(String, &str)> {
-    let mut files = Vec::new();
-    let mut rest = text;
-    while let Some(inner) = rest.strip_prefix("<file name=\"") {
-        let Some((path, after)) = inner.split_once("\">") else { break };
-        let Some((content, after)) = after.split_once("</file>\n") else { break };
-        if let Some(content) = content.strip_prefix('\n').and_then(|content| content.strip_suffix('\n')) {
-            files.push((path.to_owned(), content));
-        }
-        rest = after;
-    }
-    files
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Results of `read`: the lines of the file without pi's notes about lines that were left out (pi 0.x to 1.5.2).
+//! Texts that a model has read: results of `read` without pi's notes about lines that were left out (pi 0.x to 1.5.2), and
+//! attached files.
 
 use std::sync::Arc;
 
@@ -148,6 +149,21 @@ impl Note {
             rest.strip_suffix(" to continue reading")?.split_once(" more lines not shown. Use offset=")?;
         Some(Self { left_out: LeftOut::Old(count.parse().ok()?), next: Some(next.parse().ok()?), has_cut_lines })
     }
+}
+
+/// Returns the text files attached to a prompt: `<file name="PATH">`, a line break, the text, a line break, `</file>`.
+pub(super) fn attached(text: &str) -> Vec<(String, &str)> {
+    let mut files = Vec::new();
+    let mut rest = text;
+    while let Some(inner) = rest.strip_prefix("<file name=\"") {
+        let Some((path, after)) = inner.split_once("\">") else { break };
+        let Some((content, after)) = after.split_once("</file>\n") else { break };
+        if let Some(content) = content.strip_prefix('\n').and_then(|content| content.strip_suffix('\n')) {
+            files.push((path.to_owned(), content));
+        }
+        rest = after;
+    }
+    files
 }
 
 #[cfg(test)]

@@ -1,6 +1,12 @@
 //! The words of a shell command: simple commands with their redirections and here-documents. The parser understands
 //! what models usually write; anything else makes a word unknown.
 
+/// Words that only introduce a command.
+const PREFIXES: &[&str] = &[
+    "sudo", "command", "time", "nohup", "builtin", "exec", "then", "do", "else", "!", "{", "if", "while", "until",
+    "elif", "npx", "bunx", "env",
+];
+
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
@@ -35,6 +41,21 @@ pub(super) struct SimpleCommand {
     pub(super) outputs: Vec<(Word, bool)>,
     /// The text of its here-document, if the shell does not change it.
     pub(super) input: Option<String>,
+    /// `true` if its errors go to a file instead of the output.
+    pub(super) hides_errors: bool,
+}
+
+/// A script that is split into commands.
+#[derive(Debug)]
+pub(super) struct Script {
+    /// The simple commands, in order.
+    pub(super) commands: Vec<SimpleCommand>,
+    /// The scripts in `$(…)` and backquotes.
+    pub(super) inner: Vec<String>,
+    /// `true` if it has parentheses: subshells, functions or patterns of `case`.
+    pub(super) has_groups: bool,
+    /// `true` if a quote or a substitution has no end, so that commands may be missing.
+    pub(super) is_broken: bool,
 }
 
 /// A here-document whose text follows on the next lines.
@@ -45,19 +66,58 @@ struct Pending {
     is_quoted: bool,
 }
 
-/// Splits a script into its simple commands, and the scripts in `$(…)` and backquotes.
-pub(super) fn parse(script: &str) -> (Vec<SimpleCommand>, Vec<String>) {
-    let mut parser =
-        Parser { rest: script, commands: vec![SimpleCommand::default()], inner: Vec::new(), pending: Vec::new() };
+/// Returns the words of a command from its name on, without assignments and prefixes.
+pub(super) fn words(command: &SimpleCommand) -> &[Word] {
+    let mut words = &command.words[..];
+    while let [first, rest @ ..] = words {
+        let is_assignment = first
+            .text
+            .split_once('=')
+            .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+        let is_timeout = first.text == "timeout" && !rest.is_empty();
+        let has_option = rest.first().is_some_and(|word| word.text.starts_with('-'));
+        // Options of `sudo` and `env` can have arguments.
+        if has_option && matches!(&*first.text, "sudo" | "env") {
+            break;
+        }
+        if is_assignment {
+            words = rest;
+        } else if PREFIXES.contains(&&*first.text) {
+            let options = rest.iter().take_while(|word| word.text.starts_with('-')).count();
+            words = &rest[options..];
+        } else if is_timeout {
+            words = &rest[1..];
+        } else {
+            break;
+        }
+    }
+    words
+}
+
+/// Returns the name of a command without its directory.
+pub(super) fn name(command: &SimpleCommand) -> &str {
+    words(command).first().map_or("", |word| word.text.rsplit('/').next().unwrap_or_default())
+}
+
+/// Returns `true` for a shell that runs a script.
+pub(super) fn is_shell(name: &str) -> bool {
+    matches!(name, "bash" | "sh" | "zsh" | "dash" | "ksh")
+}
+
+/// Splits a script into its simple commands.
+pub(super) fn parse(script: &str) -> Script {
+    let parsed =
+        Script { commands: vec![SimpleCommand::default()], inner: Vec::new(), has_groups: false, is_broken: false };
+    let mut parser = Parser { rest: script, script: parsed, pending: Vec::new() };
     parser.run();
-    parser.commands.retain(|command| !command.words.is_empty() || !command.outputs.is_empty());
-    (parser.commands, parser.inner)
+    let mut script = parser.script;
+    script.commands.retain(|command| !command.words.is_empty() || !command.outputs.is_empty());
+    script
 }
 
 struct Parser<'a> {
     rest: &'a str,
-    commands: Vec<SimpleCommand>,
-    inner: Vec<String>,
+    script: Script,
     pending: Vec<Pending>,
 }
 
@@ -78,12 +138,13 @@ impl<'a> Parser<'a> {
                 }
                 '#' => self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]),
                 ';' | '(' | ')' => {
+                    self.script.has_groups |= first != ';';
                     self.rest = &self.rest[1..];
                     self.next(Joined::Start);
                 }
                 '&' if self.rest.starts_with("&>") => {
                     self.rest = &self.rest[1..];
-                    self.redirection();
+                    self.redirection(true);
                 }
                 '&' | '|' => {
                     let two = self.rest.starts_with("&&") || self.rest.starts_with("||");
@@ -96,16 +157,17 @@ impl<'a> Parser<'a> {
                     self.rest = &self.rest[if two { 2 } else { 1 }..];
                     self.next(joined);
                 }
-                '<' | '>' => self.redirection(),
+                '<' | '>' => self.redirection(self.rest.starts_with(">&")),
                 _ => {
                     let is_number = self.rest.trim_start_matches(|c: char| c.is_ascii_digit());
                     if is_number.len() < self.rest.len() && is_number.starts_with(['<', '>']) {
+                        let is_error = self.rest.starts_with("2>") && !self.rest.starts_with("2>&1");
                         self.rest = is_number;
-                        self.redirection();
+                        self.redirection(is_error);
                         continue;
                     }
                     let (word, _) = self.word();
-                    if let Some(command) = self.commands.last_mut() {
+                    if let Some(command) = self.script.commands.last_mut() {
                         command.words.push(word);
                     }
                 }
@@ -114,12 +176,15 @@ impl<'a> Parser<'a> {
     }
 
     fn next(&mut self, joined: Joined) {
-        self.commands.push(SimpleCommand { joined, ..SimpleCommand::default() });
+        self.script.commands.push(SimpleCommand { joined, ..SimpleCommand::default() });
     }
 
-    /// Reads a redirection that starts with `<` or `>`.
-    fn redirection(&mut self) {
-        let current = self.commands.len() - 1;
+    /// Reads a redirection that starts with `<` or `>`. `hides_errors` is `true` if it may redirect standard error.
+    fn redirection(&mut self, hides_errors: bool) {
+        if let Some(command) = self.script.commands.last_mut() {
+            command.hides_errors |= hides_errors;
+        }
+        let current = self.script.commands.len() - 1;
         for (sign, strips_tabs) in [("<<-", true), ("<<", false)] {
             if self.rest.starts_with("<<<") {
                 break;
@@ -140,7 +205,7 @@ impl<'a> Parser<'a> {
         }
         self.rest = self.rest.trim_start_matches([' ', '\t']);
         let (word, _) = self.word();
-        if is_output && let Some(command) = self.commands.last_mut() {
+        if is_output && let Some(command) = self.script.commands.last_mut() {
             command.outputs.push((word, appends));
         }
     }
@@ -163,7 +228,7 @@ impl<'a> Parser<'a> {
                 text.push('\n');
             }
             let is_computed = !is_quoted && text.contains(['$', '`', '\\']);
-            if let Some(command) = self.commands.get_mut(command).filter(|_| !is_computed) {
+            if let Some(command) = self.script.commands.get_mut(command).filter(|_| !is_computed) {
                 command.input = Some(text);
             }
         }
@@ -177,9 +242,14 @@ impl<'a> Parser<'a> {
                 ' ' | '\t' | '\n' | '\r' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => break,
                 '\'' => {
                     has_quotes = true;
-                    let (text, rest) = self.rest[1..].split_once('\'').unwrap_or((&self.rest[1..], ""));
+                    let (text, rest) = self.until('\'');
                     word.text.push_str(text);
                     self.rest = rest;
+                }
+                '$' if self.rest.starts_with("$'") => {
+                    (has_quotes, word.is_computed) = (true, true);
+                    self.rest = &self.rest[2..];
+                    self.escaped();
                 }
                 '"' => {
                     has_quotes = true;
@@ -201,6 +271,32 @@ impl<'a> Parser<'a> {
             }
         }
         (word, has_quotes)
+    }
+
+    /// Returns the text after the first character up to a quote, and the rest.
+    fn until(&mut self, quote: char) -> (&'a str, &'a str) {
+        let text = &self.rest[1..];
+        text.split_once(quote).unwrap_or_else(|| {
+            self.script.is_broken = true;
+            (text, "")
+        })
+    }
+
+    /// Skips a text with escapes: `$'…'`.
+    fn escaped(&mut self) {
+        let mut chars = self.rest.chars();
+        loop {
+            match chars.next() {
+                Some('\'') => break,
+                Some('\\') => drop(chars.next()),
+                Some(_) => {}
+                None => {
+                    self.script.is_broken = true;
+                    break;
+                }
+            }
+        }
+        self.rest = chars.as_str();
     }
 
     fn double_quoted(&mut self, word: &mut Word) {
@@ -226,18 +322,20 @@ impl<'a> Parser<'a> {
                 }
             }
         }
+        self.script.is_broken = true;
     }
 
     /// Skips a variable or a substitution.
     fn computed(&mut self, word: &mut Word) {
         word.is_computed = true;
-        if let Some(rest) = self.rest.strip_prefix('`') {
-            let (script, rest) = rest.split_once('`').unwrap_or((rest, ""));
-            self.inner.push(script.into());
+        if self.rest.starts_with('`') {
+            let (script, rest) = self.until('`');
+            self.script.inner.push(script.into());
             self.rest = rest;
         } else if let Some(rest) = self.rest.strip_prefix("$(") {
             let end = closing(rest);
-            self.inner.push(rest[..end].into());
+            self.script.is_broken |= end == rest.len();
+            self.script.inner.push(rest[..end].into());
             self.rest = rest.get(end + 1..).unwrap_or_default();
         } else {
             word.text.push('$');
@@ -248,10 +346,33 @@ impl<'a> Parser<'a> {
 
 /// Returns the place of the parenthesis that closes a substitution, or the end.
 fn closing(text: &str) -> usize {
-    let (mut depth, mut quote) = (0usize, None);
-    for (at, c) in text.char_indices() {
+    let (mut depth, mut quote, mut delimiter) = (0usize, None, None);
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
         match (c, quote) {
+            ('\\', None | Some('"')) => drop(chars.next()),
             (c, Some(open)) => quote = Some(open).filter(|_| c != open),
+            // Quotes and parentheses in a here-document have no meaning.
+            ('<', None) if text[at..].starts_with("<<") && !text[at..].starts_with("<<<") => {
+                let word = text[at + 2..].trim_start_matches(['-', ' ']).trim_start_matches(['\'', '"', '\\']);
+                let end = word.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(word.len());
+                delimiter = Some(&word[..end]).filter(|word| !word.is_empty());
+                chars.next();
+            }
+            ('\n', None) if delimiter.is_some() => {
+                let mut next = at + 1;
+                for line in text[next..].split_inclusive('\n') {
+                    next += line.len();
+                    if Some(line.trim_matches(['\t', '\r', '\n'])) == delimiter {
+                        break;
+                    }
+                }
+                // The line break after the delimiter separates commands.
+                delimiter = None;
+                while chars.clone().next().is_some_and(|(at, _)| at < next) {
+                    chars.next();
+                }
+            }
             ('\'' | '"', None) => quote = Some(c),
             ('(', None) => depth += 1,
             (')', None) if depth == 0 => return at,
@@ -267,7 +388,7 @@ mod tests {
     use super::*;
 
     fn said(script: &str) -> Vec<String> {
-        let (commands, inner) = parse(script);
+        let Script { commands, inner, .. } = parse(script);
         let word = |word: &Word| format!("{}{}", word.text, if word.is_computed { "*" } else { "" });
         let command = |command: &SimpleCommand| {
             let words: Vec<String> = command.words.iter().map(word).collect();
@@ -299,6 +420,17 @@ mod tests {
             ("cat > a <<'E'\nno end", &["Start cat >a <\"no end\\n\""]),
         ] {
             assert_eq!(said(script), wanted, "{script}");
+        }
+    }
+
+    #[test]
+    fn quotes_in_here_documents_have_no_meaning() {
+        let script = "git commit -m \"$(cat <<'EOF'\nDon't (do\nEOF\n)\" && sed -i s/a/b/ c";
+        assert_eq!(said(script), ["Start git commit -m *", "And sed -i s/a/b/ c", "$ cat <<'EOF'\nDon't (do\nEOF\n"]);
+        assert_eq!(said("git commit -m $'don\\'t' && rm a"), ["Start git commit -m *", "And rm a"]);
+        assert!(!parse(script).is_broken);
+        for script in ["echo 'a", "echo \"a", "echo $(a", "echo `a", "echo $'a\\'"] {
+            assert!(parse(script).is_broken, "{script}");
         }
     }
 

@@ -110,8 +110,8 @@ impl FileState {
             Content::Exact(_) if self.doubt.is_none() => Exactness::Exact,
             Content::Exact(_) => Exactness::Possible,
             Content::Partial(_) => Exactness::Partial,
-            Content::Unknown => Exactness::Unknown,
-            Content::Removed => Exactness::Removed,
+            Content::Removed if self.doubt.is_none() => Exactness::Removed,
+            Content::Unknown | Content::Removed => Exactness::Unknown,
         }
     }
 
