@@ -1,7 +1,7 @@
 //! Findings about session files: in each file, in parallel, and between files. What is known about a session without a
 //! header comes from its path and the sessions next to it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -19,6 +19,7 @@ use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
 use crate::session::health::code::Code;
 use crate::session::health::{Checkup, Finding};
+use crate::session::lines::Header;
 use crate::session::links::IdHash;
 use crate::session::write::repair::KnownHeader;
 
@@ -125,15 +126,27 @@ impl Catalog {
         found
     }
 
-    /// Returns what is known about the session of a file without its header.
-    pub(crate) fn known_header(&self, path: &Path) -> KnownHeader {
-        let dir = path.parent().unwrap_or(Path::new(""));
-        let is_beside = |session: &&SharedSession| session.facts().path.join().parent() == Some(dir);
-        let beside = self.newest_first().into_iter().filter_map(|key| self.get(key)).find(is_beside);
-        let cwd = match beside {
-            Some(session) => session.facts().cwd.to_owned(),
-            None => cwd_of(dir),
-        };
+    /// Returns what is known about the sessions in files besides their headers, in order.
+    pub(crate) fn known_headers(&self, paths: &[PathBuf]) -> Vec<KnownHeader> {
+        let dirs: HashSet<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
+        let mut newest: HashMap<PathBuf, (i64, &str)> = HashMap::new();
+        for session in self.keys().filter_map(|key| self.get(key)) {
+            let (facts, path) = (session.facts(), session.facts().path.join());
+            if let Some(dir) = path.parent().filter(|dir| dirs.contains(dir)) {
+                let newest = newest.entry(dir.into()).or_default();
+                *newest = (*newest).max((session.mtime, facts.cwd));
+            }
+        }
+        let cwd = |path: &Path| newest.get(path.parent()?).map(|(_, cwd)| *cwd);
+        paths.iter().map(|path| self.known_header(path, cwd(path))).collect()
+    }
+
+    /// Returns what is known about the session in a file; `beside` is the working directory of sessions next to it.
+    fn known_header(&self, path: &Path, beside: Option<&str>) -> KnownHeader {
+        if let Some(session) = self.key_of(path).and_then(|key| self.get(key)) {
+            return known_of(session);
+        }
+        let cwd = beside.map_or_else(|| cwd_of(path.parent().unwrap_or(Path::new(""))), String::from);
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let (time, id) = name.split_once('_').unwrap_or(("", &name));
         let id = match is_id(id) {
@@ -143,6 +156,12 @@ impl Catalog {
         let modified = || scan::one(path, None).map_or(0, |file| file.version().1);
         KnownHeader { id, cwd, time_ms: time_of(time).unwrap_or_else(modified) }
     }
+}
+
+/// Returns the facts of a session for its header.
+pub(crate) fn known_of(session: &Digest) -> KnownHeader {
+    let Header { id, cwd, created, .. } = &session.header;
+    KnownHeader { id: id.clone(), cwd: cwd.clone(), time_ms: created.unwrap_or(session.mtime) }
 }
 
 /// Returns the working directory that pi probably gave the name of a project directory: it replaces separators.
@@ -191,8 +210,8 @@ mod tests {
         let id = "0199f2c1-aaaa-7000-8000-000000000001";
         let path = format!("/s/--home-dev-app--/2026-01-05T09-00-00-000Z_{id}.jsonl");
         let known = KnownHeader { id: id.into(), cwd: "/home/dev/app".into(), time_ms: 1_767_603_600_000 };
-        assert_eq!(catalog.known_header(Path::new(&path)), known);
-        let known = catalog.known_header(Path::new("/s/my talk.jsonl"));
+        assert_eq!(catalog.known_header(Path::new(&path), None), known);
+        let known = catalog.known_header(Path::new("/s/my talk.jsonl"), None);
         assert!(is_id(&known.id) && known.cwd.is_empty(), "{known:?}");
     }
 }

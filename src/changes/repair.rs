@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use crate::changes::engine::random;
 use crate::disk::files;
+use crate::disk::fingerprint::hash;
 use crate::disk::lines;
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::session::health::code::Code;
 use crate::session::health::{Checkup, Finding};
 use crate::session::write::migrate::migrate;
-use crate::session::write::repair::{KnownHeader, Survey};
+use crate::session::write::repair::{KnownHeader, RepairSteps, Survey};
 
 /// The time in which a pi completes a line.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -33,8 +33,8 @@ pub struct RepairWriter {
 /// The result of a repair besides the repaired version.
 #[derive(Debug, Default)]
 pub struct RepairResult {
-    /// The steps for people; none if the file stays as it is. They can contain text from the file.
-    pub steps: Vec<String>,
+    /// The steps for people; none if the file stays as it is.
+    pub steps: RepairSteps,
     /// The bytes without a place in the repaired version.
     pub rest: Vec<u8>,
 }
@@ -48,8 +48,8 @@ impl RepairWriter {
         self.repair(path, &mut io::sink())
     }
 
-    /// Writes the repaired version of a file. Needs memory for the longest line and the IDs, or for the whole file if it has
-    /// an old version.
+    /// Writes the repaired version of a file. Needs memory for the longest line, the IDs and the rest, or for the whole file
+    /// if it has an old version.
     fn repair(&self, path: &Path, out: &mut dyn Write) -> Result<RepairResult> {
         let known = self.known.get(path).context("nothing is known about the session; run pitree doctor again")?;
         let mut survey = Survey::default();
@@ -57,9 +57,16 @@ impl RepairWriter {
             survey.line(line);
             Ok(())
         })?;
-        let repair = survey.plan(known, &mut random);
+        // The new IDs depend only on the path and their order, so that a preview shows those that are written.
+        let mut count = 0_u64;
+        let mut next = || {
+            count += 1;
+            let seed = [path.as_os_str().as_encoded_bytes(), &count.to_ne_bytes()].concat();
+            u128::from(hash(&seed)) << 64 | u128::from(hash(&[&seed[..], b"+"].concat()))
+        };
+        let repair = survey.plan(known, &mut next);
         let mut repair = repair.map_err(|why| anyhow!("cannot repair {}: {why}", path.display()))?;
-        let mut result = RepairResult { steps: repair.steps().to_vec(), rest: Vec::new() };
+        let mut result = RepairResult { steps: repair.steps().clone(), rest: Vec::new() };
         let mut bytes = Vec::new();
         repair.start(&mut bytes, &mut result.rest);
         each_line(path, |line| {
@@ -70,7 +77,7 @@ impl RepairWriter {
             }
             Ok(())
         })?;
-        let migrated = if repair.is_old { migrate(&bytes, &mut random) } else { None };
+        let migrated = if repair.is_old { migrate(&bytes, &mut next) } else { None };
         out.write_all(migrated.as_deref().unwrap_or(&bytes))?;
         Ok(result)
     }
@@ -89,8 +96,11 @@ fn each_line(path: &Path, mut line: impl FnMut(&[u8]) -> io::Result<()>) -> Resu
     Ok(())
 }
 
-/// Returns `true` if a file ends with a line break.
+/// Returns `true` if a file is empty or ends with a line break.
 fn is_ended(path: &Path) -> Result<bool> {
+    if files::len(path)? == 0 {
+        return Ok(true);
+    }
     let mut last = [0];
     let mut file = files::open(path)?;
     file.seek(SeekFrom::End(-1))?;

@@ -137,26 +137,40 @@ impl Rewriter for SlimmingWriter {
 /// The size in bytes of the buffer for reading.
 const BUFFER: usize = 256 * 1024;
 
-/// Returns a hash of the model context at each branch end and each label, with or without the texts.
-fn contexts(path: &Path, with_texts: bool) -> Result<BTreeMap<String, u64>> {
+/// Returns a hash of the model context at each branch end and each label, with or without the texts, by the hash of the ID.
+fn contexts(path: &Path, with_texts: bool) -> Result<BTreeMap<u64, u64>> {
     let (tree, hashes) = load(path, with_texts)?;
     let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
     let ends = (0..tree.nodes.len() as Index).filter(is_end).chain(tree.labels.keys().copied());
-    let name = |at: Index| tree.nodes[at as usize].id.as_deref().map_or_else(|| at.to_string(), String::from);
-    let all = ends.map(|end| {
+    let name = |at: Index| hashes[at as usize].id;
+    let entry = |at: Index| [name(at), hashes[at as usize].text];
+    let mut all = Vec::new();
+    let all_of = |end: Index| {
         let context = context(&tree, Some(end));
-        let mut edits: Vec<(String, u64)> =
-            context.edits.iter().map(|(&target, &edit)| (name(target), hashes[edit as usize])).collect();
-        edits.sort();
-        let entries: Vec<(String, u64)> = context.entries.iter().map(|&at| (name(at), hashes[at as usize])).collect();
-        let all = (entries, edits, context.compaction.map(name), context.model, context.thinking_level);
-        (name(end), hash(format!("{all:?}").as_bytes()))
-    });
-    Ok(all.collect())
+        let mut edits: Vec<[u64; 2]> =
+            context.edits.iter().map(|(&target, &edit)| [name(target), hashes[edit as usize].text]).collect();
+        edits.sort_unstable();
+        all.clear();
+        let parts = context.entries.iter().map(|&at| entry(at)).chain([[u64::MAX; 2]]).chain(edits);
+        parts.flatten().for_each(|part| all.extend(part.to_le_bytes()));
+        let others = (context.compaction.map(name), context.model, context.thinking_level);
+        all.extend(format!("{others:?}").as_bytes());
+        (name(end), hash(&all))
+    };
+    Ok(ends.map(all_of).collect())
 }
 
-/// Loads a tree without texts, and a hash of each entry without the ID of its parent; 0 without the texts.
-fn load(path: &Path, with_texts: bool) -> Result<(Tree, Vec<u64>)> {
+/// The hashes of an entry.
+#[derive(Clone, Copy, Default)]
+struct EntryHashes {
+    /// The hash of its ID, or its number.
+    id: u64,
+    /// The hash of its line without the ID of its parent; 0 without the texts.
+    text: u64,
+}
+
+/// Loads a tree without texts, and the hashes of each entry.
+fn load(path: &Path, with_texts: bool) -> Result<(Tree, Vec<EntryHashes>)> {
     let (mut part, mut hashes) = (TreeLines::new("").without_texts(), Vec::new());
     let read = files::open(path).and_then(|mut file| {
         lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
@@ -164,13 +178,17 @@ fn load(path: &Path, with_texts: bool) -> Result<(Tree, Vec<u64>)> {
             part.line(line);
             if part.lines.ids.len() > entries {
                 let text = RawObject::new(bytes).map(|object| object.with(&[("parentId", None)]));
-                hashes.push(if with_texts { hash(text.as_deref().unwrap_or(bytes)) } else { 0 });
+                let text = if with_texts { hash(text.as_deref().unwrap_or(bytes)) } else { 0 };
+                hashes.push(EntryHashes { id: 0, text });
             }
             true
         })
     });
     read.with_context(|| format!("cannot read {}", path.display()))?;
     let tree = Tree::build([part]).map_err(|why| anyhow!("{} is {why}", path.display()))?;
-    hashes.resize(tree.nodes.len(), 0);
+    hashes.resize(tree.nodes.len(), EntryHashes::default());
+    for ((node, hashes), at) in tree.nodes.iter().zip(&mut hashes).zip(0..) {
+        hashes.id = node.id.as_deref().map_or(at, |id| hash(id.as_bytes()));
+    }
     Ok((tree, hashes))
 }

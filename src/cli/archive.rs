@@ -85,7 +85,7 @@ impl ArchiveCommand {
                 Ok(done) => return changer.say(&done, CliStep::Make),
                 Err(error) => match error.downcast_ref() {
                     // A pi may be using it: ask again, or retry once without questions.
-                    Some(Refusal::Changed { .. }) if !args.yes || !is_retried => {
+                    Some(Refusal::Changed { .. }) if args.asks() || !is_retried => {
                         output::note("sessions changed in the meantime; reading them again");
                         is_retried = true;
                     }

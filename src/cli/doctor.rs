@@ -24,11 +24,12 @@ use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::table::{self, Column, PATH};
 use crate::cli::{CommandContext, completions, now, targets};
 use crate::disk::leftovers::leftovers;
-use crate::disk::locate;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
+use crate::disk::{load, locate};
 use crate::session::health::Finding;
 use crate::session::health::code::Code;
+use crate::session::write::repair::RepairSteps;
 
 /// File, line, code, entry, description.
 const COLUMNS: [Column; 5] =
@@ -36,9 +37,6 @@ const COLUMNS: [Column; 5] =
 
 /// The maximum width of a description, which can contain a path.
 const DESCRIPTION: usize = 300;
-
-/// The maximum number of steps of a repair that are listed for each file.
-const STEPS: usize = 10;
 
 /// Check session files for damage, and repair them
 ///
@@ -49,7 +47,7 @@ const STEPS: usize = 10;
 /// trash, and `pitree undo` restores them. Bytes without a place in the repaired file go to NAME.jsonl.rest next to it.
 /// Files of an old format are converted to version 3; files of a newer one are left alone.
 ///
-/// The exit code is 3 if there are problems.
+/// The exit code is 3 if there are problems, or 2 if a file cannot be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree doctor                          check all session files
@@ -117,15 +115,19 @@ impl DoctorCommand {
         tell_count(&found, files.len(), self.notes || self.json);
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
+        unreadable.sort_by(|one, other| one.path.cmp(&other.path));
+        unreadable.dedup_by(|one, other| one.path == other.path);
+        let is_complete = unreadable.is_empty();
         let end = output::end(out, unreadable)?;
         let damaged: Vec<&PathBuf> =
             found.iter().filter(|(_, found)| can_be_repaired(found)).map(|(path, _)| path).collect();
         let has_problems = found.values().flatten().any(Finding::is_problem);
-        match changer {
-            Some(changer) if !damaged.is_empty() => self.mend(&damaged, (chosen, &resolver), &changer),
-            _ if has_problems => Ok(Exit::Over.into()),
-            _ => Ok(end.into()),
-        }
+        let code = match changer {
+            Some(changer) if !damaged.is_empty() => self.mend(&damaged, resolver.into_catalog(), &changer)?,
+            _ if has_problems => Exit::Over.into(),
+            _ => end.into(),
+        };
+        Ok(if is_complete { code } else { end.into() })
     }
 
     /// Returns the files to examine, and `true` if they are all.
@@ -145,8 +147,8 @@ impl DoctorCommand {
             return Ok((files.map(|path| examined(catalog, path)).collect(), true));
         }
         let paths = targets::files(&self.words, &self.project, resolver, unreadable)?;
-        let is_file = |path: &PathBuf| self.words.iter().any(|word| Path::new(word) == path);
-        if paths.iter().all(is_file) {
+        let words: HashSet<&Path> = self.words.iter().map(Path::new).collect();
+        if paths.iter().all(|path| words.contains(&**path)) {
             return Ok((paths.into_iter().map(|path| ExaminedFile { path, session: None }).collect(), false));
         }
         let catalog = resolver.catalog();
@@ -187,21 +189,16 @@ impl DoctorCommand {
     }
 
     /// Repairs files.
-    fn mend(
-        &self,
-        damaged: &[&PathBuf],
-        (chosen, resolver): (&CommandContext, &SessionResolver<'_>),
-        changer: &Changer<'_>,
-    ) -> Result<ExitCode> {
-        let catalog = resolver.catalog();
+    fn mend(&self, damaged: &[&PathBuf], catalog: Catalog, changer: &Changer<'_>) -> Result<ExitCode> {
+        let paths: Vec<PathBuf> = damaged.iter().map(|path| resolve::absolute(path)).collect::<Result<_>>()?;
         let (mut sessions, mut keys, mut known) = (Vec::new(), Vec::new(), HashMap::new());
-        for path in damaged {
-            let path = resolve::absolute(path)?;
+        for (path, header) in paths.iter().zip(catalog.known_headers(&paths)) {
+            let path = path.clone();
             // The change replaces the target of a link.
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-            known.insert(real, catalog.known_header(&path));
+            known.insert(real, header);
             keys.extend(catalog.key_of(&path).filter(|&key| catalog.has(key)));
-            let id = scan::header(&path).map(|header| header.id).unwrap_or_default();
+            let id = load::header(&path).map(|header| header.id).unwrap_or_default();
             sessions.push(ExpectedSession { path, id });
         }
         let writer = RepairWriter { known };
@@ -218,8 +215,9 @@ impl DoctorCommand {
                 Err(error) => failed.push((session.path.clone(), error)),
             }
         }
-        let is_failed = |path: &PathBuf| failed.iter().any(|(other, _)| other == path);
-        sessions.retain(|session| !unchanged.contains(&session.path) && !is_failed(&session.path));
+        let skipped: HashSet<&Path> =
+            failed.iter().map(|(path, _)| path).chain(&unchanged).map(|path| &**path).collect();
+        sessions.retain(|session| !skipped.contains(&*session.path));
         if sessions.len() > told {
             output::progress("");
             output::note(&format!("and {}", count(sessions.len() - told, "more file", "more files")));
@@ -234,7 +232,7 @@ impl DoctorCommand {
             output::check_can_ask()?;
             let files = count(sessions.len(), "file", "files");
             let question = ("Replace", &*format!("{files} by repaired ones"));
-            if !changer.is_replacement_wanted(question, &keys, resolve::catalog(chosen))? {
+            if !changer.is_replacement_wanted(question, &keys, catalog)? {
                 output::note("canceled; no file changed");
                 return Ok(Exit::Nothing.into());
             }
@@ -309,11 +307,11 @@ fn tell_count(found: &Found, files: usize, has_notes: bool) {
 }
 
 /// Prints what a repair does to a file.
-fn tell_steps(path: &str, steps: &[String], rest: usize) {
+fn tell_steps(path: &str, steps: &RepairSteps, rest: usize) {
     output::note(&format!("{path}:"));
-    steps.iter().take(STEPS).for_each(|step| output::note(&format!("  {step}")));
-    if steps.len() > STEPS {
-        output::note(&format!("  and {} more", steps.len() - STEPS));
+    steps.listed.iter().for_each(|step| output::note(&format!("  {step}")));
+    if steps.more > 0 {
+        output::note(&format!("  and {} more", steps.more));
     }
     if rest > 0 {
         output::note(&format!("  {} to {path}.rest", count(rest, "byte", "bytes")));

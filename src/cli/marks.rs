@@ -17,7 +17,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output::{Output, PathFields, object};
 use crate::cli::resolve::{SessionPlace, SessionResolver};
 use crate::cli::{CommandContext, completions, output, resolve};
-use crate::disk::{load, locate, marks, scan};
+use crate::disk::{load, locate, marks};
 use crate::session::entry::EntryId;
 use crate::session::marks::{Mark, Marks, clean_note, clean_tag};
 
@@ -260,9 +260,15 @@ fn imported(marks: Marks, chosen: &CommandContext) -> Result<Vec<NewMark>> {
         for (key, value) in marks {
             let mark = Mark::of_key(&key);
             let value = match (&mark, value.as_str()) {
+                (Mark::Pin | Mark::Tag(_), _) if value != true => {
+                    bail!("{mark} of session {} is {value}; it must be true", session.id)
+                }
                 (Mark::Tag(tag), _) if clean_tag(tag).as_ref() != Ok(tag) => bail!("invalid tag {tag:?}"),
-                (Mark::Note | Mark::EntryNote(_), Some(note)) => clean_note(note).map_err(Error::msg)?.into(),
-                (Mark::Note | Mark::EntryNote(_), None) => bail!("the note of session {} is not text", session.id),
+                (Mark::Note | Mark::EntryNote(_), Some(note)) => match clean_note(note).map_err(Error::msg)? {
+                    note if note.is_empty() => bail!("the {mark} of session {} is empty", session.id),
+                    note => note.into(),
+                },
+                (Mark::Note | Mark::EntryNote(_), None) => bail!("the {mark} of session {} is not text", session.id),
                 _ => value,
             };
             wanted.push(NewMark { session: session.clone(), mark, value: Some(value) });
@@ -278,7 +284,7 @@ fn sessions(words: &[OsString], resolver: &SessionResolver<'_>) -> Result<Vec<Ex
 
 /// Returns the session in a file.
 fn expected(path: PathBuf) -> Result<ExpectedSession> {
-    let id = match scan::header(&path) {
+    let id = match load::header(&path) {
         Some(header) => header.id,
         None => resolve::digest(&path)?.header.id, // reports the reason
     };

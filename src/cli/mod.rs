@@ -225,7 +225,7 @@ pub fn run() -> ExitCode {
     completions::answer();
     // If this fails, exceeding the limit ends the program without a message.
     let _ = signals::survive_file_size_limit();
-    let cli = match Cli::try_parse().or_else(parse_tags) {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => {
             if error.use_stderr() {
@@ -248,14 +248,11 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Parses the arguments again if they have tags to remove. Otherwise, returns the error.
-fn parse_tags(error: clap::Error) -> Result<Cli, clap::Error> {
-    if error.kind() != clap::error::ErrorKind::UnknownArgument {
-        return Err(error);
-    }
+/// Parses the arguments. Those of `pitree tag` can have tags to remove, which clap takes for options.
+fn parse() -> Result<Cli, clap::Error> {
     match Cli::try_parse_from(marks::with_removed_tags(program::arguments())) {
         Ok(cli) if matches!(cli.command, Some(Command::Sessions(OnSessions::Tag(_)))) => Ok(cli),
-        _ => Err(error),
+        _ => Cli::try_parse(),
     }
 }
 

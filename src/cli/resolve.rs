@@ -14,6 +14,7 @@ use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::table::{TITLE, words};
 use crate::cli::{CommandContext, now};
+use crate::disk::load;
 use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
@@ -154,7 +155,7 @@ impl SessionResolver<'_> {
         let found = self.chosen.sources().recalled(&|facts| facts.id.starts_with(start))?;
         let [session] = &found[..] else { return None };
         let path = session.facts().path.join();
-        let header = scan::header(&path)?;
+        let header = load::header(&path)?;
         (header.id == session.facts().id).then_some(path)
     }
 }

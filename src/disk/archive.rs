@@ -61,6 +61,12 @@ pub(crate) struct ArchiveFacts {
     pub(crate) mode: Option<u32>,
 }
 
+/// The format version alone. The other facts of a newer version can have another form.
+#[derive(Deserialize)]
+struct ArchiveVersion {
+    version: u32,
+}
+
 impl ArchiveFacts {
     /// Returns the hash of the session, if it is valid.
     pub(crate) fn hash(&self) -> Option<u64> {
@@ -210,11 +216,13 @@ impl ArchiveReader {
         if magic != FACTS || !is_whole {
             return Ok(None);
         }
-        let facts: ArchiveFacts = serde_json::from_slice(&part(at + FRAME_HEADER, facts_len.into())?)?;
-        if facts.version > VERSION {
-            let reason = format!("archive format {} of a newer pitree; update pitree", facts.version);
+        let facts = part(at + FRAME_HEADER, facts_len.into())?;
+        let ArchiveVersion { version } = serde_json::from_slice(&facts)?;
+        if version > VERSION {
+            let reason = format!("archive format {version} of a newer pitree; update pitree");
             return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
         }
+        let facts: ArchiveFacts = serde_json::from_slice(&facts)?;
         if facts.bytes != place {
             return Err(damaged());
         }

@@ -273,10 +273,14 @@ impl DirListing {
         if is_link { resolved() } else { beside() }.filter(|real| real != path)
     }
 
-    /// Returns the sessions that own directories, by directory name: the session of the same name, or the session with
-    /// that id. Symbolic links are resolved, because families use resolved paths.
-    fn owners<'a>(&'a self, dir: &Path) -> HashMap<&'a [u8], PathBuf> {
-        let names: HashSet<&[u8]> = self.folders.iter().map(|(folder, _)| name(folder)).collect();
+    /// Returns the names of the directories.
+    fn folder_names(&self) -> HashSet<&[u8]> {
+        self.folders.iter().map(|(folder, _)| name(folder)).collect()
+    }
+
+    /// Returns the sessions that own directories with some names: the session of the same name, or the session with that
+    /// ID. Symbolic links are resolved, because families use resolved paths.
+    fn owners<'a>(&self, dir: &Path, names: &HashSet<&'a [u8]>) -> HashMap<&'a [u8], PathBuf> {
         let mut owners = HashMap::new();
         if names.is_empty() {
             return owners;
@@ -286,7 +290,7 @@ impl DirListing {
             let file_name = if archive_paths::is_archived(file) { Path::new(file).file_stem() } else { Some(file) };
             let stem = file_name.and_then(|name| Path::new(name).file_stem()).unwrap_or_default().as_encoded_bytes();
             let ids = memchr::memchr_iter(b'_', stem).map(|at| &stem[at + 1..]);
-            for name in ids.chain([stem]).filter(|name| names.contains(name)) {
+            for name in ids.chain([stem]).filter_map(|name| names.get(name).copied()) {
                 let path = dir.join(file);
                 owners.entry(name).or_insert_with(|| self.real_path(&path, is_link).unwrap_or(path));
             }
@@ -348,9 +352,9 @@ enum DirLevel {
 impl PendingDir {
     /// Returns the subdirectories to search.
     fn below<'a>(&'a self, listing: &'a DirListing) -> impl Iterator<Item = PendingDir> + 'a {
-        let owners = listing.owners(&self.path);
+        let owners = self.owners(listing);
         listing.folders.iter().filter_map(move |(path, is_link)| {
-            let owner = || owners.get(name(path)).cloned().or_else(|| self.owner_outside(name(path)));
+            let owner = || owners.get(name(path)).cloned();
             let (level, owner) = match self.level {
                 // A directory next to a session of the same name holds its subagent sessions; any other directory is a
                 // project.
@@ -373,14 +377,19 @@ impl PendingDir {
         })
     }
 
-    /// Returns the session that owns a directory in an archive, but is not archived itself.
-    fn owner_outside(&self, dir: &[u8]) -> Option<PathBuf> {
-        let files = fs::read_dir(&self.real).ok().filter(|_| self.is_archive)?;
-        let is_owner = |file: &PathBuf| {
-            let stem = name(file).strip_suffix(b".jsonl").and_then(|stem| stem.strip_suffix(dir));
-            stem.is_some_and(|start| start.is_empty() || start.ends_with(b"_"))
-        };
-        files.flatten().map(|file| file.path()).find(is_owner)
+    /// Returns the sessions that own subdirectories. Those of directories in an archive can lie in the original directory.
+    fn owners<'a>(&self, listing: &'a DirListing) -> HashMap<&'a [u8], PathBuf> {
+        let mut names = listing.folder_names();
+        let mut owners = listing.owners(&self.path, &names);
+        names.retain(|name| !owners.contains_key(name));
+        if self.is_archive && !names.is_empty() {
+            let dir = self.real.clone();
+            let original =
+                PendingDir { path: dir.clone(), real: dir, level: self.level, owner: None, is_archive: false };
+            // The original directory can be missing.
+            owners.extend(list(&original).map(|original| original.owners(&self.real, &names)).unwrap_or_default());
+        }
+        owners
     }
 }
 

@@ -14,7 +14,7 @@ use crate::disk::files::Readable;
 use crate::disk::fingerprint::PrefixFingerprint;
 use crate::disk::{lines, parallel};
 use crate::session::json::JsonReader;
-use crate::session::lines::{BEGINNING, LONGEST, NotASession};
+use crate::session::lines::{BEGINNING, Header, LONGEST, NotASession};
 use crate::session::tree::node::Node;
 use crate::session::tree::{Tree, TreeLines};
 
@@ -205,13 +205,42 @@ impl NewerFormat {
 /// # Errors
 /// The errors of [`tree`], and [`NewerFormat`] if the version is unknown; or the session is archived.
 pub fn writable(path: &Path) -> Result<Tree> {
-    let is_archived = archive_paths::is_archived(path);
-    ensure!(!is_archived, "{} is archived; bring it back first with `pitree unarchive`", path.display());
+    must_be_unpacked(path)?;
     let tree = tree(path, "")?;
     match tree.header.version {
         version if tree.header.is_newer() => Err(NewerFormat::new(path, version).into()),
         _ => Ok(tree),
     }
+}
+
+/// Reads the header of a session file to be changed, without its entries.
+///
+/// # Errors
+/// As for [`writable`].
+pub(crate) fn writable_header(path: &Path) -> Result<Header> {
+    must_be_unpacked(path)?;
+    match header(path) {
+        Some(header) if header.is_newer() => Err(NewerFormat::new(path, header.version).into()),
+        Some(header) => Ok(header),
+        None => Ok(writable(path)?.header), // reports the reason
+    }
+}
+
+fn must_be_unpacked(path: &Path) -> Result<()> {
+    let is_archived = archive_paths::is_archived(path);
+    ensure!(!is_archived, "{} is archived; bring it back first with `pitree unarchive`", path.display());
+    Ok(())
+}
+
+/// Reads the header of a session file.
+pub(crate) fn header(path: &Path) -> Option<Header> {
+    header_with(path, &mut Vec::new())
+}
+
+/// Reads the header of a session file with a reusable buffer.
+pub(crate) fn header_with(path: &Path, buffer: &mut Vec<u8>) -> Option<Header> {
+    let mut session = files::session(path).ok()??;
+    lines::head(&mut session, buffer).ok()?.header().cloned()
 }
 
 /// Builds a tree of the last lines of a large file, which is fast. Returns `None` if the file is not large, or the

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::disk::create;
+use crate::disk::fingerprint::FileVersion;
 use crate::disk::lock::LockObserver;
 use crate::disk::new_file::NewFile;
 use crate::disk::state;
-use crate::disk::watch::{self, Watch};
+use crate::disk::watch::Watch;
 use crate::session::marks::Marks;
 
 /// The current marks, read when they are first needed.
@@ -69,10 +70,10 @@ pub(crate) fn update(
 pub(crate) fn follow(path: &Path, mut tell: impl FnMut(Marks) -> bool) {
     let folder = path.parent().unwrap_or(Path::new(""));
     let _ = create::private_folder(folder); // without it, nothing is reported
-    let mut watch = Watch::new(&[folder.to_path_buf()], watch::of_system);
+    let mut watch = Watch::files_in(folder);
     let mut last = None;
     loop {
-        let now = path.metadata().ok().and_then(|file| Some((file.len(), file.modified().ok()?)));
+        let now = FileVersion::of(path).ok();
         if now != last {
             last = now;
             if let Ok(marks) = read(path)

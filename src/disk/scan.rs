@@ -8,12 +8,11 @@ use std::thread;
 use std::time::SystemTime;
 
 use crate::disk::digest::{self, ScanOptions};
-use crate::disk::files;
 use crate::disk::find::Listings;
 pub use crate::disk::find::find;
 pub use crate::disk::index::IndexPlace;
 use crate::disk::index::{self, Index, MergeScope, WORTH_GOING_ON};
-use crate::disk::lines;
+use crate::disk::load::header_with;
 use crate::disk::parallel;
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
 use crate::disk::session_file::{IndexedFile, RealPaths, complete};
@@ -316,16 +315,6 @@ impl ScanSources<'_> {
         }
         Ok(read.map(|session| complete(found.clone(), session.digest, real)))
     }
-}
-
-/// Reads the header of a session file.
-pub(crate) fn header(path: &Path) -> Option<Header> {
-    header_with(path, &mut Vec::new())
-}
-
-fn header_with(path: &Path, buffer: &mut Vec<u8>) -> Option<Header> {
-    let mut session = files::session(path).ok()??;
-    lines::head(&mut session, buffer).ok()?.header().cloned()
 }
 
 /// Returns `true` if one directory contains the other.

@@ -72,6 +72,8 @@ pub struct Watch {
     dirs: Vec<WatchedDir>,
     /// Symbolic links in them to directories elsewhere.
     links: Vec<WatchedDir>,
+    /// The mode for the directories; only recursive watches follow links.
+    mode: RecursiveMode,
     make: MakeWatcher,
     watcher: Option<Box<dyn Watcher>>,
     messages: Receiver<WatcherMessage>,
@@ -103,15 +105,21 @@ impl WatchedDir {
 }
 
 impl Watch {
-    /// Watches directories with watchers created by `make`.
+    /// Watches directories and all below, with watchers created by `make`.
     pub fn new(dirs: &[PathBuf], make: MakeWatcher) -> Self {
-        Self::with(dirs, make, kernel::is_remote)
+        Self::with((dirs, RecursiveMode::Recursive), make, kernel::is_remote)
     }
 
-    fn with(dirs: &[PathBuf], make: MakeWatcher, is_remote: fn(&Path) -> bool) -> Self {
+    /// Watches the files in a directory.
+    pub(crate) fn files_in(dir: &Path) -> Self {
+        Self::with((&[dir.to_path_buf()], RecursiveMode::NonRecursive), of_system, kernel::is_remote)
+    }
+
+    fn with((dirs, mode): (&[PathBuf], RecursiveMode), make: MakeWatcher, is_remote: fn(&Path) -> bool) -> Self {
         let mut watch = Self {
             dirs: dirs.iter().map(|dir| WatchedDir::new(dir)).collect(),
             links: Vec::new(),
+            mode,
             make,
             watcher: None,
             messages: mpsc::channel().1,
@@ -135,7 +143,9 @@ impl Watch {
         self.dirs = self.dirs.iter().map(|dir| WatchedDir::new(&dir.named)).collect();
         // Two watches on one directory would report events twice.
         let is_inside = |link: &WatchedDir| self.dirs.iter().any(|dir| link.real.starts_with(&dir.real));
-        let links = self.dirs.iter().flat_map(|dir| links_in(&dir.named)).map(|link| WatchedDir::new(&link));
+        let is_recursive = self.mode == RecursiveMode::Recursive;
+        let links = self.dirs.iter().filter(|_| is_recursive).flat_map(|dir| links_in(&dir.named));
+        let links = links.map(|link| WatchedDir::new(&link));
         self.links = links.filter(|link| !is_inside(link)).collect();
         match (self.make)(sender).and_then(|watcher| self.arm(watcher)) {
             Ok(watcher) => {
@@ -161,7 +171,7 @@ impl Watch {
                 }
             }
             if dir.absolute.is_dir() {
-                watcher.watch(&dir.real, RecursiveMode::Recursive)?;
+                watcher.watch(&dir.real, self.mode)?;
             }
         }
         for link in &self.links {
@@ -315,6 +325,17 @@ mod tests {
         assert_eq!(watch.wait(Some(BATCH)), WatchEvents::default());
     }
 
+    #[test]
+    fn a_watch_on_files_ignores_subdirectories() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("below")).unwrap();
+        let mut watch = Watch::files_in(dir.path());
+        fs::write(dir.path().join("below/file"), "a").unwrap();
+        fs::write(dir.path().join("file"), "a").unwrap();
+        let seen = watch.wait(Some(PATIENCE));
+        assert_eq!(seen.paths, BTreeSet::from([dir.path().join("file")]));
+    }
+
     #[cfg(unix)]
     #[test]
     fn tells_what_changes_behind_links() {
@@ -371,7 +392,7 @@ mod tests {
     fn a_limit_is_named_and_recent_directories_are_polled() {
         let dir = tempfile::tempdir().unwrap();
         for (make, limit) in AT_LIMITS.into_iter().zip(["watches", "watcher", "watches"]) {
-            let mut watch = Watch::with(&[dir.path().into()], make, |_| false);
+            let mut watch = Watch::with((&[dir.path().into()], RecursiveMode::Recursive), make, |_| false);
             if watch.problem().is_none() {
                 assert!(watch.wait(Some(Duration::ZERO)).is_all, "changes may have been missed");
             }
@@ -390,7 +411,7 @@ mod tests {
     #[test]
     fn network_file_systems_are_watched_and_reviewed() {
         let dir = tempfile::tempdir().unwrap();
-        let mut watch = Watch::with(&[dir.path().into()], of_system, |_| true);
+        let mut watch = Watch::with((&[dir.path().into()], RecursiveMode::Recursive), of_system, |_| true);
         assert!(watch.problem().unwrap().starts_with("network file system"));
         let file = dir.path().join("s.jsonl");
         fs::write(&file, "a").unwrap();
@@ -399,7 +420,7 @@ mod tests {
         watch.review = Some(Instant::now() + BATCH);
         assert_eq!(watch.wait(None), WatchEvents { is_all: true, ..WatchEvents::default() });
         assert!(watch.review.is_some_and(|at| at > Instant::now() + REVIEW / 2));
-        let local = Watch::with(&[dir.path().into()], of_system, |_| false);
+        let local = Watch::with((&[dir.path().into()], RecursiveMode::Recursive), of_system, |_| false);
         assert_eq!((local.problem(), local.review), (None, None), "an idle watch never wakes up");
     }
 }

@@ -180,3 +180,56 @@ fn all_codes_are_documented() {
         assert!(page.contains(&format!("| `{}` |", code.name())), "{}", code.name());
     }
 }
+
+/// A session with a repeated entry ID, and a label that refers to the second entry with it.
+const REPEATED: &str = r#"{"type":"session","version":3,"id":"0199f2c1-aaaa-7000-8000-000000000001","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/written"}
+{"type":"message","id":"aaaaaaaa","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"one"}}
+{"type":"message","id":"aaaaaaaa","parentId":"aaaaaaaa","timestamp":"2026-01-05T09:00:02.000Z","message":{"role":"user","content":"two"}}
+{"type":"label","id":"bbbbbbbb","parentId":"aaaaaaaa","timestamp":"2026-01-05T09:00:03.000Z","targetId":"aaaaaaaa","label":"here"}
+"#;
+
+#[test]
+fn a_dry_run_prints_the_ids_that_are_written() {
+    let pitree = Pitree::new();
+    let path = write(&pitree, REPEATED.as_bytes());
+    let dry = pitree.run(&["doctor", "--repair", "--dry-run"]);
+    let new = dry.err.split("repeated one: ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    pitree.run(&["doctor", "--repair", "--yes"]);
+    let lines = json_lines(&fs::read_to_string(&path).unwrap());
+    assert_eq!((lines[2]["id"].as_str(), lines[3]["targetId"].as_str()), (Some(new), Some(new)));
+    let rest = fs::read_to_string(path.with_extension("jsonl.rest")).unwrap();
+    assert!(rest.contains(r#"{"line":4,"parentId":"aaaaaaaa","targetId":"aaaaaaaa"}"#), "{rest}");
+}
+
+#[test]
+fn a_created_header_is_described_as_written() {
+    let pitree = Pitree::new();
+    let (header, entries) = REPEATED.split_once('\n').unwrap();
+    let path = write(&pitree, format!("{entries}{header}\n").as_bytes());
+    let dry = pitree.run(&["doctor", "--repair", "--dry-run"]);
+    assert!(dry.err.contains("moved the header to the start") && dry.err.contains("directory /written"), "{}", dry.err);
+    assert_eq!(pitree.run(&["doctor", "--repair", "--yes"]).code, 0);
+    assert_eq!(json_lines(&fs::read_to_string(&path).unwrap())[0]["cwd"], "/written");
+}
+
+#[test]
+fn an_empty_file_is_not_repaired() {
+    let pitree = Pitree::new();
+    let path = pitree.write("empty.jsonl", "");
+    let said = pitree.run(&["doctor", "--repair", "--yes", path.to_str().unwrap()]);
+    assert!(!said.err.contains("Invalid argument"), "{}", said.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_file_is_reported_once_and_fails() {
+    use std::os::unix::fs::symlink;
+    let pitree = Pitree::new();
+    write(&pitree, REPEATED.as_bytes());
+    // Also unreadable for an administrator.
+    let link = pitree.write("loop.jsonl", "").with_file_name("cycle.jsonl");
+    symlink(&link, link.with_file_name("other.jsonl")).unwrap();
+    symlink(link.with_file_name("other.jsonl"), &link).unwrap();
+    let said = pitree.run(&["doctor", link.to_str().unwrap()]);
+    assert_eq!((said.code, said.err.matches("cycle.jsonl").count()), (2, 1), "{}", said.err);
+}

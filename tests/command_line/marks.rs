@@ -56,6 +56,14 @@ fn tags_are_added_and_removed() {
     assert!(pitree.refuse(&["tag", "aaaaaa", "+a b"]).contains("a tag has no spaces"));
     pitree.print(&["undo"]);
     assert_eq!(pitree.print(&["tag", "aaaaaa"]), "+draft\n+release\n");
+    // A tag can start like an option.
+    pitree.print(&["tag", "aaaaaa", "+hotfix", "+Verified"]);
+    pitree.print(&["tag", "aaaaaa", "-hotfix", "-Verified"]);
+    assert_eq!(pitree.print(&["tag", "aaaaaa"]), "+draft\n+release\n");
+    assert!(pitree.print(&["tag", "-h"]).contains("Usage"));
+    for _ in 0..2 {
+        pitree.print(&["undo"]);
+    }
     assert_eq!(pitree.run(&["undo"]).code, 0);
     assert_eq!(pitree.run(&["tag", "aaaaaa"]).code, 1);
 }
@@ -142,6 +150,8 @@ fn marks_are_exported_and_imported() {
         ("{", "not valid"),
         (r#"{"sessions":{"x":{"tag:a b":true}}}"#, "invalid tag"),
         (r#"{"sessions":{"x":{"note":1}}}"#, "is not text"),
+        (r#"{"sessions":{"x":{"note":" "}}}"#, "is empty"),
+        (r#"{"sessions":{"x":{"pin":false}}}"#, "must be true"),
     ] {
         fs::write(&file, text).unwrap();
         let said = pitree.refuse(&["marks", "import", name]);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::app::command::{AfterChange, Command, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete};
+use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked};
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 use crate::app::panes::sessions::SessionRow;
@@ -23,21 +23,28 @@ const UNLISTED: &str = "pi's /resume will not list them. pitree still lists, sea
 /// No session is selected.
 pub fn ask(model: &Model) -> Result<Command, &'static str> {
     let (pane, catalog) = (&model.sessions, &model.catalog);
-    let (marked, _) = pane.marked(catalog);
-    let (chosen, family) = match pane.selected_row() {
-        _ if model.focus == Place::Sessions && !marked.is_empty() => (marked, Vec::new()),
-        Some(SessionRow::Project(at)) if model.focus == Place::Sessions => {
+    let marked = marked(model);
+    let hidden = marked.as_ref().and_then(|_| hidden_note(model));
+    let (chosen, family) = match (marked, pane.selected_row()) {
+        (Some(marked), _) => (marked, Vec::new()),
+        (_, Some(SessionRow::Project(at))) if model.focus == Place::Sessions => {
             (pane.projects[*at].sessions.to_vec(), Vec::new())
         }
-        Some(SessionRow::Session { key, .. }) => (vec![*key], catalog.families().family(*key)),
-        Some(SessionRow::MissingParent(..)) => return Err("this session is missing; select one of its forks"),
-        Some(SessionRow::Project(_)) => return Err("select a session"),
-        None => return Err(NO_SESSION),
+        (_, Some(SessionRow::Session { key, .. })) => (vec![*key], catalog.families().family(*key)),
+        (_, Some(SessionRow::MissingParent(..))) => return Err("this session is missing; select one of its forks"),
+        (_, Some(SessionRow::Project(_))) => return Err("select a session"),
+        (_, None) => return Err(NO_SESSION),
     };
     let is_archived = |key: &SessionKey| catalog[*key].facts().is_archived();
-    let all = catalog.with_subagents(&chosen);
+    let is_link = |key: &SessionKey| catalog[*key].facts().is_link;
+    let mut all = catalog.with_subagents(&chosen);
+    all.retain(|key| !is_link(key));
+    if all.is_empty() {
+        return Err("this is a symbolic link; archive its target instead");
+    }
     let (archived, others): (Vec<SessionKey>, Vec<SessionKey>) = all.iter().partition(|key| is_archived(key));
-    let (of_family, rest): (Vec<SessionKey>, Vec<SessionKey>) = family.iter().partition(|key| is_archived(key));
+    let (of_family, rest): (Vec<SessionKey>, Vec<SessionKey>) =
+        family.iter().filter(|key| !is_link(key)).partition(|key| is_archived(key));
     let mut choices = Vec::new();
     if !others.is_empty() {
         choices.push(to_archive(model, 'a', "Move to archive", &others));
@@ -53,6 +60,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     }
     choices.push(cancel());
     let mut lines = delete::titles(model, &chosen);
+    lines.extend(hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)));
     if !others.is_empty() {
         lines.push(DocLine::new(Tone::Text, UNLISTED));
         lines.extend(delete::running_pi_signs(model, &others, None));

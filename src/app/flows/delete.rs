@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::app::command::{AfterChange, Command};
-use crate::app::flows::{NO_SESSION, cancel};
+use crate::app::flows::{NO_SESSION, cancel, hidden_note, marked};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
@@ -30,14 +30,10 @@ const NAMED: usize = 4;
 /// No session is selected.
 pub fn ask(model: &Model) -> Result<Command, &'static str> {
     let (pane, catalog) = (&model.sessions, &model.catalog);
-    let (marked, hidden) = pane.marked(catalog);
     let mut choices = Vec::new();
     let (mut notes, mut project) = (Vec::new(), None);
-    let all = if model.focus == Place::Sessions && !marked.is_empty() {
-        if hidden > 0 {
-            let hidden = count(hidden, "marked session is", "marked sessions are");
-            notes.push(format!("{hidden} hidden from the list."));
-        }
+    let all = if let Some(marked) = marked(model) {
+        notes.extend(hidden_note(model));
         choices.push(to_trash(model, 't', "Move to trash", &marked));
         marked
     } else {

@@ -20,9 +20,26 @@ pub mod tour;
 
 use crate::app::command::Command;
 use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::model::Model;
+use crate::base::numbers::count;
+use crate::catalog::SessionKey;
+use crate::keymap::Place;
 
 /// Message for an empty list.
 const NO_SESSION: &str = "no session is selected";
+
+/// Returns the marked sessions if the list has the focus.
+fn marked(model: &Model) -> Option<Vec<SessionKey>> {
+    let (marked, _) = model.sessions.marked(&model.catalog);
+    (model.focus == Place::Sessions && !marked.is_empty()).then_some(marked)
+}
+
+/// Returns a note on marked sessions that are hidden from the list.
+fn hidden_note(model: &Model) -> Option<String> {
+    let (_, hidden) = model.sessions.marked(&model.catalog);
+    let hidden = (hidden > 0).then(|| count(hidden, "marked session is", "marked sessions are"))?;
+    Some(format!("{hidden} hidden from the list."))
+}
 
 /// Returns the choice that changes nothing.
 fn cancel() -> QuestionChoice<Command> {

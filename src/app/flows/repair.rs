@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use crate::app::command::Command;
 use crate::app::flows::slim::marked_or_selected;
-use crate::app::flows::{cancel, delete};
+use crate::app::flows::{cancel, delete, hidden_note, marked};
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 use crate::base::numbers::count;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
+use crate::catalog::doctor::known_of;
 use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{ExpectedSession, Request, SharedRewriter};
@@ -34,13 +35,15 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     if sessions.is_empty() {
         return Err("no problem known; `pitree doctor` checks each line");
     }
-    let mut lines = Vec::new();
+    let hidden = marked(model).and_then(|_| hidden_note(model));
+    let mut lines: Vec<DocLine> = hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)).into_iter().collect();
+    let before = lines.len();
     for (&key, problem) in sessions.iter().flat_map(|key| catalog[*key].problems.iter().map(move |one| (key, one))) {
         let title = if sessions.len() > 1 { format!("{}: ", catalog[key].title()) } else { String::new() };
         lines.push(DocLine::new(Tone::Warning, &model.short(&format!("{title}{problem}"))));
     }
-    let more = lines.len().saturating_sub(LISTED);
-    lines.truncate(LISTED);
+    let more = (lines.len() - before).saturating_sub(LISTED);
+    lines.truncate(before + LISTED);
     if more > 0 {
         lines.push(DocLine::new(Tone::Dim, &format!("and {more} more")));
     }
@@ -57,9 +60,7 @@ fn request(model: &Model, keys: &[SessionKey]) -> Request {
     let (mut sessions, mut known) = (Vec::new(), HashMap::<PathBuf, KnownHeader>::new());
     for &key in keys {
         let session = &model.catalog[key];
-        let header = &session.header;
-        let time_ms = header.created.unwrap_or(session.mtime);
-        let facts = KnownHeader { id: header.id.clone(), cwd: header.cwd.clone(), time_ms };
+        let facts = known_of(session);
         // The change replaces the target of a link.
         known.insert(session.path.clone(), facts.clone());
         known.insert(session.real_path().clone(), facts);

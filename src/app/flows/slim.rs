@@ -1,7 +1,7 @@
 //! Slimming: a box with what each rule saves; each can be switched, and types of snapshots can be left out.
 
 use crate::app::command::{Command, SlimRequest};
-use crate::app::flows::{NO_SESSION, cancel_by, delete};
+use crate::app::flows::{NO_SESSION, cancel_by, delete, hidden_note, marked};
 use crate::app::layers::dialogs::{Question, QuestionChoice};
 use crate::app::model::{Model, PreparedSlimming};
 use crate::base::numbers::{bytes, count};
@@ -10,7 +10,6 @@ use crate::catalog::SessionKey;
 use crate::changes::Request;
 use crate::changes::change::RewritePurpose;
 use crate::changes::slim::SlimOverview;
-use crate::keymap::Place;
 use crate::render::DocLine;
 use crate::session::write::slim::{SlimRules, SlimSaving};
 
@@ -37,11 +36,7 @@ pub fn open(model: &Model) -> Result<Command, &'static str> {
 
 /// Returns the marked sessions in the list, or else the selected session.
 pub(super) fn marked_or_selected(model: &Model) -> Result<Vec<SessionKey>, &'static str> {
-    let (marked, _) = model.sessions.marked(&model.catalog);
-    if model.focus == Place::Sessions && !marked.is_empty() {
-        return Ok(marked);
-    }
-    model.meant_session().map(|(key, _)| vec![key]).ok_or(NO_SESSION)
+    marked(model).or_else(|| model.meant_session().map(|(key, _)| vec![key])).ok_or(NO_SESSION)
 }
 
 /// Creates the box. `selected` is the key of the selected choice.
@@ -111,6 +106,8 @@ fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
     };
     let size: u64 = sessions.iter().filter_map(|&key| Some(model.catalog.get(key)?.facts().bytes)).sum();
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{}, {}", model.short(&what), bytes(size)))];
+    let hidden = if sessions.len() > 1 { hidden_note(model) } else { None };
+    lines.extend(hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)));
     match &prepared.overview {
         None => {
             let done = prepared.done.map_or(String::new(), |done| format!(" {done} of {}", sessions.len()));

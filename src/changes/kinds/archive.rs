@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use crate::base::archive_paths;
-use crate::base::numbers::thousands;
 use crate::changes::change::{ArchiveChange, Change, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{must_exist, overtaken, trash};
-use crate::changes::request::{ChangeResult, PartialFailure, Refusal, Request, concerns_all, reasons, summary};
+use crate::changes::kinds::{must_exist, overtaken, result_of, trash};
+use crate::changes::request::{ChangeResult, Refusal, Request, concerns_all};
 use crate::changes::target::FileSnapshot;
 use crate::disk::archive::ArchiveFacts;
 use crate::disk::archive_files;
@@ -141,14 +140,7 @@ fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
             break;
         }
     }
-    if failed.is_empty() {
-        let result = ChangeResult::of(ChangeStep::Make, made, left);
-        return Ok(if result.changes.is_empty() { ChangeResult::nothing("nothing to move") } else { result });
-    }
-    let what = if made.is_empty() { String::new() } else { summary(ChangeStep::Make, &made) + "; " };
-    let stopped = if left > 0 { format!(", {} remaining", thousands(left)) } else { String::new() };
-    let summary = format!("{what}{} failed{stopped}: {}", failed.len(), reasons(failed.iter().map(String::as_str)));
-    Err(PartialFailure { changes: made, summary }.into())
+    result_of(made, &failed, left)
 }
 
 /// Undoes or redoes a move.

@@ -39,20 +39,34 @@ pub(super) fn make(
     }
     let prepare = || {
         let draft = rewrite::draft(path, by, false)?;
-        draft.map(|draft| keep_rest(path, &draft.rest).map(|()| draft)).transpose()
+        let with_rest = |draft: Draft| match keep_rest(path, &draft.rest) {
+            Ok(rest) => Ok((draft, rest)),
+            Err(error) => {
+                let _ = fs::remove_file(&draft.path); // a later change creates it again
+                Err(error)
+            }
+        };
+        draft.map(with_rest).transpose()
     };
-    let Some((number, draft)) = work.prepare(&change(ContentHash::default()), prepare)? else { return Ok(None) };
+    let prepared = work.prepare(&change(ContentHash::default()), prepare)?;
+    let Some((number, (draft, rest))) = prepared else { return Ok(None) };
     let change = change(draft.content);
     // Both kinds of changes that come here have versions.
     let versions = change.versions().unwrap_or_default();
-    Exchange::new(path, versions).make(work, (number, &change), &draft)?;
+    let made = Exchange::new(path, versions).make(work, (number, &change), &draft);
+    made.inspect_err(|_| {
+        // The draft is still there if the file was not replaced, and then has all bytes.
+        if fs::remove_file(&draft.path).is_ok() {
+            rest.iter().for_each(|rest| drop(fs::remove_file(rest)));
+        }
+    })?;
     Ok(Some(change))
 }
 
-/// Writes the bytes that have no place in the new version to a new file next to the session.
-fn keep_rest(path: &Path, rest: &[u8]) -> Result<()> {
+/// Writes the bytes that have no place in the new version to a new file next to the session. Returns its path.
+fn keep_rest(path: &Path, rest: &[u8]) -> Result<Option<PathBuf>> {
     if rest.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let mut free = create::beside(path, ".rest");
     let mut number = 1;
@@ -60,7 +74,8 @@ fn keep_rest(path: &Path, rest: &[u8]) -> Result<()> {
         number += 1;
         free = create::beside(path, &format!(".rest{number}"));
     }
-    create::file(&free, rest, Some(path)).with_context(|| format!("cannot write {}", free.display()))
+    create::file(&free, rest, Some(path)).with_context(|| format!("cannot write {}", free.display()))?;
+    Ok(Some(free))
 }
 
 impl<'a> Exchange<'a> {
@@ -72,10 +87,9 @@ impl<'a> Exchange<'a> {
     /// Replaces the file by its new version, as the prepared change with this number.
     fn make(&self, work: &mut Engine<'_>, (number, change): (u64, &Change), new: &Draft) -> Result<()> {
         let again = Some((number, ChangeStep::Make));
-        let made = work.make(change, again, Some(&self.before), |bin, item, wait| {
+        work.make(change, again, Some(&self.before), |bin, item, wait| {
             replace((self.path, new.old_bytes), (&self.before, item), &new.path, (bin, wait))
-        });
-        made.inspect_err(|_| drop(fs::remove_file(&new.path)))
+        })
     }
 
     /// Exchanges both versions.

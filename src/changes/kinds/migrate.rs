@@ -31,11 +31,11 @@ pub(crate) fn before<'a>(
 
 /// Migrates a file to version 3 if it is older.
 fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeResult> {
-    let tree = load::writable(path)?;
-    if tree.header.version >= 3.0 {
+    let header = load::writable_header(path)?;
+    if header.version >= 3.0 {
         return Ok(ChangeResult::default());
     }
-    let version = tree.header.version as u32;
+    let version = header.version as u32;
     if !allowed {
         return Err(Refusal::Old { path: path.into(), version }.into());
     }
@@ -70,9 +70,9 @@ impl Migration {
     /// Undoes or redoes the migration.
     pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         must_exist(&self.path)?;
-        match load::writable(&self.path) {
+        match load::writable_header(&self.path) {
             Err(error) if error.is::<NewerFormat>() => return overtaken(error.to_string()),
-            tree => drop(tree?),
+            header => drop(header?),
         }
         if step == ChangeStep::Undo && file_is_used_since(&work.book.records, &self.path, self.bytes)? {
             return overtaken(format!("the converted session has new entries: {}", self.path.display()));
@@ -85,7 +85,7 @@ impl Migration {
         if !is_there(&self.path).ok()? {
             return Some(false);
         }
-        let version = load::tree(&self.path, "").ok()?.header.version;
+        let version = load::header(&self.path)?.version;
         Some((version >= 3.0) == (step != ChangeStep::Undo))
     }
 }

@@ -271,6 +271,14 @@ fn each_file<C: IntoIterator<Item = Change>>(
             }
         }
     }
+    result_of(changes, &failed, left)
+}
+
+/// Returns the result of changes of several files: those that were made, the failures, and the number of files left.
+///
+/// # Errors
+/// A [`PartialFailure`] if a file failed.
+fn result_of(changes: Vec<Change>, failed: &[String], left: usize) -> Result<ChangeResult> {
     if failed.is_empty() {
         let result = ChangeResult::of(ChangeStep::Make, changes, left);
         return Ok(if result.changes.is_empty() { ChangeResult::nothing("nothing to change") } else { result });

@@ -15,9 +15,8 @@ use crate::changes::request::{ChangeResult, Refusal};
 use crate::changes::target::ExpectedSession;
 use crate::disk::files::is_there;
 use crate::disk::fingerprint::ContentHash;
-use crate::disk::load::NewerFormat;
+use crate::disk::load::{self, NewerFormat};
 use crate::disk::rewrite::Rewriter;
-use crate::disk::scan;
 
 /// Replaces files by new versions. A failure of one does not stop the others.
 ///
@@ -46,7 +45,7 @@ fn one(
     ExpectedSession { path, id }: &ExpectedSession,
     by: &dyn Rewriter,
 ) -> Result<Vec<Change>> {
-    let header = scan::header(path);
+    let header = load::header(path);
     if header.as_ref().map_or("", |header| &header.id) != id {
         must_exist(path)?;
         return Err(Refusal::Replaced { path: path.clone() }.into());

@@ -5,7 +5,7 @@
 pub mod code;
 pub mod pieces;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, RawTime, parse};
@@ -75,7 +75,8 @@ pub struct Checkup {
     /// `true` once a line is a header with an ID.
     has_header: bool,
     last: Option<PartialLine>,
-    found: Vec<Finding>,
+    /// The first findings of each code.
+    found: BTreeMap<Code, Vec<Finding>>,
 }
 
 impl Checkup {
@@ -107,20 +108,18 @@ impl Checkup {
             None if !self.has_header && !self.is_of_pi => return None,
             None => {
                 let code = if self.has_header { Code::HeaderNotFirst } else { Code::HeaderMissing };
-                self.found.push(Finding::new(code, None));
+                self.push(Finding::new(code, None));
                 3.0
             }
         };
         let links = ParentLinks::new(&self.lines.ids, version);
         self.add_links(&links, version);
-        self.found.sort_by_key(|finding| (finding.code, finding.line));
+        let mut found: Vec<Finding> = self.found.into_values().flatten().collect();
         if let Some(version) = newer {
             // Several entries can be on one line.
-            self.found.iter_mut().for_each(|finding| finding.line = None);
-            self.found.push(Finding::new(Code::NewerFormat, Some(format!("version {version}"))));
-            self.found.sort_by_key(|finding| finding.code);
+            found.iter_mut().for_each(|finding| finding.line = None);
+            found.push(Finding::new(Code::NewerFormat, Some(format!("version {version}"))));
         }
-        let mut found = shortened(self.found);
         found.sort_by_key(|finding| (finding.line, finding.code));
         Some(found)
     }
@@ -215,34 +214,28 @@ impl Checkup {
             let roots = roots.filter(|at| !stubs[*at as usize] && !damaged.contains(at));
             all.extend(roots.skip(1).map(|at| (Code::SeveralRoots, at)));
         }
+        all.sort_unstable();
         for (code, at) in all {
             let (line, id) = &self.entries[at as usize];
             let entry = id.as_deref().map(String::from);
-            self.found.push(Finding { line: Some(*line), entry, ..Finding::new(code, None) });
+            self.push(Finding { line: Some(*line), entry, ..Finding::new(code, None) });
         }
     }
 
     fn add(&mut self, code: Code, entry: Option<String>, detail: Option<String>) {
-        self.found.push(Finding { line: Some(self.line), entry, ..Finding::new(code, detail) });
+        self.push(Finding { line: Some(self.line), entry, ..Finding::new(code, detail) });
+    }
+
+    /// Lists the first findings of each code, and counts the others.
+    fn push(&mut self, finding: Finding) {
+        let same = self.found.entry(finding.code).or_default();
+        match same.get_mut(LISTED - 1) {
+            Some(last) => last.more += 1,
+            None => same.push(finding),
+        }
     }
 }
 
 fn id_of(entry: &Entry<'_>) -> Option<String> {
     entry.id.map(|id| id.text().into_owned()).filter(|_| !entry.is_header())
-}
-
-/// Lists the first findings of each code, and counts the others.
-fn shortened(found: Vec<Finding>) -> Vec<Finding> {
-    let mut kept: Vec<Finding> = Vec::new();
-    let mut count = 0;
-    for finding in found {
-        match kept.last_mut().filter(|last| last.code == finding.code) {
-            Some(last) if count >= LISTED => last.more += 1,
-            last => {
-                count = if last.is_some() { count + 1 } else { 1 };
-                kept.push(finding);
-            }
-        }
-    }
-    kept
 }

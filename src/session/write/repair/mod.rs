@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::session::entry::NEWEST;
 use crate::session::write::migrate::migrate;
 pub use crate::session::write::repair::known::KnownHeader;
+pub use crate::session::write::repair::plan::RepairSteps;
 use crate::session::write::repair::plan::{Plan, Planner};
 use crate::session::write::repair::segments::{Segment, segments};
 
@@ -23,8 +24,8 @@ pub struct Repaired {
     pub bytes: Vec<u8>,
     /// The bytes without a place in the file, and the previous values of changed fields, in lines.
     pub rest: Vec<u8>,
-    /// The steps of the repair for people; can contain text from the file.
-    pub steps: Vec<String>,
+    /// The steps of the repair for people.
+    pub steps: RepairSteps,
 }
 
 /// An error: the file cannot be repaired.
@@ -71,8 +72,10 @@ impl Survey {
         }
         let mut plan = self.planner.plan(known, random);
         let is_old = plan.version < NEWEST;
-        plan.steps.extend(is_old.then(|| "converted to version 3".into()));
-        Ok(Repair { plan, at: 0, is_old })
+        if is_old {
+            plan.steps.listed.insert(0, "converted to version 3".into());
+        }
+        Ok(Repair { plan, at: 0, lines: 0, is_old })
     }
 }
 
@@ -82,13 +85,15 @@ pub struct Repair {
     plan: Plan,
     /// The number of values so far.
     at: usize,
+    /// The number of lines so far.
+    lines: u64,
     /// `true` if the result must be [migrated](mod@crate::session::write::migrate).
     pub is_old: bool,
 }
 
 impl Repair {
-    /// Returns the steps for people; none if the file stays as it is. They can contain text from the file.
-    pub fn steps(&self) -> &[String] {
+    /// Returns the steps for people; none if the file stays as it is.
+    pub fn steps(&self) -> &RepairSteps {
         &self.plan.steps
     }
 
@@ -100,10 +105,11 @@ impl Repair {
 
     /// Appends the repaired form of the next line to the file, and its bytes without a place to the rest.
     pub fn line(&mut self, line: &[u8], file: &mut Vec<u8>, rest: &mut Vec<u8>) {
+        self.lines += 1;
         for part in segments(line).parts {
             match part {
                 Segment::Value(value) => {
-                    self.plan.write(self.at, &value, (file, rest));
+                    self.plan.write((self.at, self.lines), &value, (file, rest));
                     self.at += 1;
                 }
                 Segment::Rest(bytes) => {
@@ -124,7 +130,7 @@ pub fn repair(file: &[u8], known: &KnownHeader, random: &mut dyn FnMut() -> u128
     let mut survey = Survey::default();
     lines().for_each(|line| survey.line(line));
     let mut repair = survey.plan(known, random)?;
-    let mut repaired = Repaired { steps: repair.steps().to_vec(), ..Repaired::default() };
+    let mut repaired = Repaired { steps: repair.steps().clone(), ..Repaired::default() };
     repair.start(&mut repaired.bytes, &mut repaired.rest);
     lines().for_each(|line| repair.line(line, &mut repaired.bytes, &mut repaired.rest));
     if repair.is_old

@@ -14,6 +14,33 @@ use crate::session::write::repair::known::KnownHeader;
 /// Fields besides `parentId` that refer to entries.
 const REFERENCES: [&str; 3] = ["targetId", "firstKeptEntryId", "fromId"];
 
+/// The maximum number of listed steps of a repair.
+const LISTED: usize = 10;
+
+/// The steps of a repair for people. They can contain text from the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepairSteps {
+    /// The first steps.
+    pub listed: Vec<String>,
+    /// The number of further steps.
+    pub more: usize,
+}
+
+impl RepairSteps {
+    /// Returns `true` if the file stays as it is.
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    pub(super) fn push(&mut self, step: String) {
+        if self.listed.len() < LISTED {
+            self.listed.push(step);
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
 /// A value of the file.
 #[derive(Debug)]
 struct Record {
@@ -48,7 +75,7 @@ pub(super) struct Planner {
     /// The first header without one.
     bad_header: Option<(usize, Vec<u8>)>,
     pub(super) version: Option<f64>,
-    steps: Vec<String>,
+    steps: RepairSteps,
 }
 
 /// The plan of a repair.
@@ -66,13 +93,12 @@ pub(super) struct Plan {
     /// A replaced header.
     pub(super) rest: Vec<u8>,
     /// The steps of the repair for people.
-    pub(super) steps: Vec<String>,
+    pub(super) steps: RepairSteps,
 }
 
 /// The change of a value.
 #[derive(Debug, Default)]
 struct Edit {
-    line: u64,
     is_dropped: bool,
     is_broken: bool,
     /// The new JSON values of `id` and `parentId`.
@@ -171,7 +197,9 @@ impl Planner {
                 (raw, "created a header")
             }
         };
-        plan.steps.insert(0, format!("{step}: ID {}, directory {}", known.id, known.cwd));
+        let written = RawObject::new(&raw);
+        let field = |key| written.as_ref().and_then(|raw| raw.text(key)).unwrap_or_default();
+        plan.steps.listed.insert(0, format!("{step}: ID {}, directory {}", field("id"), field("cwd")));
         plan.header = Some(raw);
     }
 
@@ -328,11 +356,11 @@ fn cut_cycles(parents: &mut [Option<usize>], is_entry: &dyn Fn(usize) -> bool, r
 impl Plan {
     fn edit(&mut self, at: usize, record: &Record, step: &str) -> &mut Edit {
         self.steps.push(format!("line {}: {step}", record.line));
-        self.edits.entry(at).or_insert_with(|| Edit { line: record.line, ..Edit::default() })
+        self.edits.entry(at).or_default()
     }
 
-    /// Writes a value to the file or to the rest.
-    pub(super) fn write(&self, at: usize, raw: &[u8], (file, rest): (&mut Vec<u8>, &mut Vec<u8>)) {
+    /// Writes a value, by its number and its line, to the file or to the rest.
+    pub(super) fn write(&self, (at, line): (usize, u64), raw: &[u8], (file, rest): (&mut Vec<u8>, &mut Vec<u8>)) {
         if self.moved == Some(at) {
             return;
         }
@@ -342,13 +370,15 @@ impl Plan {
             rest.push(b'\n');
             return;
         }
-        let new = if edit.is_some() || !self.renamed.is_empty() { self.changed(at, raw, edit, rest) } else { None };
+        let is_changed = edit.is_some() || !self.renamed.is_empty();
+        let new = if is_changed { self.changed((at, line), raw, rest) } else { None };
         file.extend_from_slice(new.as_deref().unwrap_or(raw));
         file.push(b'\n');
     }
 
     /// Returns the new form of a value. The values of replaced fields go to the rest.
-    fn changed(&self, at: usize, raw: &[u8], edit: Option<&Edit>, rest: &mut Vec<u8>) -> Option<Vec<u8>> {
+    fn changed(&self, (at, line): (usize, u64), raw: &[u8], rest: &mut Vec<u8>) -> Option<Vec<u8>> {
+        let edit = self.edits.get(&at);
         let object = RawObject::new(raw)?;
         let mut changes: Vec<(&str, Vec<u8>)> = edit.map(|edit| edit.fields.clone()).unwrap_or_default();
         for key in REFERENCES {
@@ -365,8 +395,8 @@ impl Plan {
             old.extend(content.map(|content| ("content", content)));
             changes.extend(readable(&object).map(|message| ("message", message)));
         }
-        if let Some(edit) = edit.filter(|_| !old.is_empty()) {
-            rest.extend_from_slice(format!("{{\"line\":{}", edit.line).as_bytes());
+        if !old.is_empty() {
+            rest.extend_from_slice(format!("{{\"line\":{line}").as_bytes());
             for (key, value) in old {
                 rest.extend_from_slice(format!(",\"{key}\":").as_bytes());
                 rest.extend_from_slice(value);
