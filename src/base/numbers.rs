@@ -35,6 +35,11 @@ pub(crate) fn duration(ms: f64) -> String {
     }
 }
 
+/// Formats a part as a percentage of a total: `42 %`; empty without a total.
+pub(crate) fn share(part: u64, total: u64) -> String {
+    if total == 0 { String::new() } else { format!("{:.0} %", 100.0 * part as f64 / total as f64) }
+}
+
 /// Formats a size in bytes: `312 B`, `1.2 MB`.
 pub fn bytes(bytes: u64) -> String {
     let mut size = bytes as f64;

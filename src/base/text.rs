@@ -186,6 +186,11 @@ pub fn has_unsafe(text: &str) -> bool {
     !text.as_bytes().chunks(64).all(is_plain) && text.contains(is_unsafe)
 }
 
+/// Sanitizes text for one line, with one space between words.
+pub(crate) fn clean_words(text: &str) -> String {
+    clean(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}
+
 /// Sanitizes text for one line: replaces tabs and line breaks by a space, and other unsafe characters by a visible
 /// substitute.
 pub fn clean(text: &str) -> Cow<'_, str> {

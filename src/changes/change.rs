@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::paths::exact_json;
-use crate::disk::create::beside;
+use crate::disk::create;
 
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,14 +198,14 @@ impl Change {
 impl Migration {
     /// Returns the names of both versions in the trash, which are not session names.
     pub(crate) fn versions(&self) -> [PathBuf; 2] {
-        [beside(&self.path, &format!(".v{}", self.version)), beside(&self.path, ".v3")]
+        [self.version, 3].map(|version| create::beside(&self.path, &format!("{}{version}", create::VERSION)))
     }
 }
 
 impl Rewrite {
     /// Returns the names of both versions in the trash, which are not session names.
     pub(crate) fn versions(&self) -> [PathBuf; 2] {
-        [".original", ".rewritten"].map(|suffix| beside(&self.path, suffix))
+        [create::ORIGINAL, create::REWRITTEN].map(|suffix| create::beside(&self.path, suffix))
     }
 }
 

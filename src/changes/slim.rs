@@ -8,13 +8,10 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::changes::request::SharedRewriter;
 use crate::changes::target::ExpectedSession;
-use crate::disk::fingerprint::hash;
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::disk::{files, lines};
-use crate::session::json::edit::RawObject;
-use crate::session::links::{ById, Index};
-use crate::session::tree::context::context;
-use crate::session::tree::{Tree, TreeLines};
+use crate::session::context_hashes::ContextHasher;
+use crate::session::links::ById;
 use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimSaving, SlimSavings, SlimWriter};
 
 /// A session, and the savings in it.
@@ -137,58 +134,15 @@ impl Rewriter for SlimmingWriter {
 /// The size in bytes of the buffer for reading.
 const BUFFER: usize = 256 * 1024;
 
-/// Returns a hash of the model context at each branch end and each label, with or without the texts, by the hash of the ID.
+/// Returns a hash of the model context at each branch end and each label, with or without the texts.
 fn contexts(path: &Path, with_texts: bool) -> Result<BTreeMap<u64, u64>> {
-    let (tree, hashes) = load(path, with_texts)?;
-    let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
-    let ends = (0..tree.nodes.len() as Index).filter(is_end).chain(tree.labels.keys().copied());
-    let name = |at: Index| hashes[at as usize].id;
-    let entry = |at: Index| [name(at), hashes[at as usize].text];
-    let mut all = Vec::new();
-    let all_of = |end: Index| {
-        let context = context(&tree, Some(end));
-        let mut edits: Vec<[u64; 2]> =
-            context.edits.iter().map(|(&target, &edit)| [name(target), hashes[edit as usize].text]).collect();
-        edits.sort_unstable();
-        all.clear();
-        let parts = context.entries.iter().map(|&at| entry(at)).chain([[u64::MAX; 2]]).chain(edits);
-        parts.flatten().for_each(|part| all.extend(part.to_le_bytes()));
-        let others = (context.compaction.map(name), context.model, context.thinking_level);
-        all.extend(format!("{others:?}").as_bytes());
-        (name(end), hash(&all))
-    };
-    Ok(ends.map(all_of).collect())
-}
-
-/// The hashes of an entry.
-#[derive(Clone, Copy, Default)]
-struct EntryHashes {
-    /// The hash of its ID, or its number.
-    id: u64,
-    /// The hash of its line without the ID of its parent; 0 without the texts.
-    text: u64,
-}
-
-/// Loads a tree without texts, and the hashes of each entry.
-fn load(path: &Path, with_texts: bool) -> Result<(Tree, Vec<EntryHashes>)> {
-    let (mut part, mut hashes) = (TreeLines::new("").without_texts(), Vec::new());
+    let mut hasher = ContextHasher::new(with_texts);
     let read = files::open(path).and_then(|mut file| {
         lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
-            let (bytes, entries) = (line.bytes, part.lines.ids.len());
-            part.line(line);
-            if part.lines.ids.len() > entries {
-                let text = RawObject::new(bytes).map(|object| object.with(&[("parentId", None)]));
-                let text = if with_texts { hash(text.as_deref().unwrap_or(bytes)) } else { 0 };
-                hashes.push(EntryHashes { id: 0, text });
-            }
+            hasher.line(&line);
             true
         })
     });
     read.with_context(|| format!("cannot read {}", path.display()))?;
-    let tree = Tree::build([part]).map_err(|why| anyhow!("{} is {why}", path.display()))?;
-    hashes.resize(tree.nodes.len(), EntryHashes::default());
-    for ((node, hashes), at) in tree.nodes.iter().zip(&mut hashes).zip(0..) {
-        hashes.id = node.id.as_deref().map_or(at, |id| hash(id.as_bytes()));
-    }
-    Ok((tree, hashes))
+    hasher.finish().map_err(|why| anyhow!("{} is {why}", path.display()))
 }

@@ -13,7 +13,7 @@ use crate::changes::{FileSnapshot, Refusal, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::chosen_sessions::chosen_sessions;
 use crate::cli::exit::Exit;
-use crate::cli::resolve::SessionResolver;
+use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::{CommandContext, completions, now, output};
 use crate::disk::locate;
 use crate::pi::running;
@@ -80,7 +80,12 @@ impl ArchiveCommand {
                 output::note("canceled; no session moved");
                 return Ok(Exit::Nothing.into());
             }
-            let files = sessions.iter().map(|&key| FileSnapshot::listed(&catalog[key].facts())).collect();
+            // The archive and the journal have absolute paths.
+            let absolute = |&key: &SessionKey| {
+                let file = FileSnapshot::listed(&catalog[key].facts());
+                Ok(FileSnapshot { path: resolve::absolute(&file.path)?, ..file })
+            };
+            let files = sessions.iter().map(absolute).collect::<Result<_>>()?;
             match changer.make(&Request::Archive { files }) {
                 Ok(done) => return changer.say(&done, CliStep::Make),
                 Err(error) => match error.downcast_ref() {

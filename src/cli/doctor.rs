@@ -40,12 +40,12 @@ const DESCRIPTION: usize = 300;
 
 /// Check session files for damage, and repair them
 ///
-/// Lists problems with their files and lines: something is lost, misread or at risk. With --notes, also lists what is only
-/// unusual. Without QUERY, checks all session files, the index and leftovers of interrupted operations.
+/// Lists problems with their files and lines: data is lost, misread or at risk. With --notes, also lists unusual but
+/// harmless properties. Without QUERY, checks all session files, the index and leftovers of interrupted operations.
 ///
 /// With --repair, replaces damaged files by repaired ones that pi can open, after a confirmation. The originals move to the
 /// trash, and `pitree undo` restores them. Bytes without a place in the repaired file go to NAME.jsonl.rest next to it.
-/// Files of an old format are converted to version 3; files of a newer one are left alone.
+/// Files of an old format are converted to version 3; files of a newer one stay as they are.
 ///
 /// The exit code is 3 if there are problems, or 2 if a file cannot be read.
 #[derive(Debug, clap::Args)]
@@ -62,7 +62,7 @@ pub(super) struct DoctorCommand {
     words: Vec<OsString>,
     #[command(flatten)]
     project: ProjectArg,
-    /// List notes too: unusual, but nothing is lost
+    /// List notes too: unusual but harmless properties
     #[arg(long)]
     notes: bool,
     /// Repair the files with problems

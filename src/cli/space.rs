@@ -12,7 +12,7 @@ use crossterm::style::Stylize;
 use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
-use crate::base::numbers::{bytes, count, thousands};
+use crate::base::numbers::{bytes, count, share, thousands};
 use crate::base::paths::shorten;
 use crate::catalog::SessionKey;
 use crate::catalog::space::{SpaceGrouping, SpaceKey, SpaceReport, SpaceRow, measure};
@@ -246,11 +246,6 @@ impl Printer<'_> {
         };
         output::json(out, &line)
     }
-}
-
-/// Returns the share of a total in percent.
-fn share(bytes: u64, total: u64) -> String {
-    if total == 0 { String::new() } else { format!("{:.0} %", 100.0 * bytes as f64 / total as f64) }
 }
 
 /// The sums of some sessions in JSON.

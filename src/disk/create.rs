@@ -116,9 +116,20 @@ pub(crate) fn remove_abandoned(draft: &Path) {
     }
 }
 
+/// The suffixes of temporary files next to a session: a draft, lines that a pi wrote late, the versions before and after a
+/// rewrite, and the original of an archived session.
+pub(crate) const DRAFT: &str = ".new";
+pub(crate) const LATE: &str = ".late";
+pub(crate) const ORIGINAL: &str = ".original";
+pub(crate) const REWRITTEN: &str = ".rewritten";
+pub(crate) const ARCHIVED: &str = ".archived";
+
+/// The suffixes of the versions before and after a conversion, without the format version.
+pub(crate) const VERSION: &str = ".v";
+
 /// Returns the path of the draft of a file: in the same directory, with a name that is not a session name.
 pub(crate) fn draft(path: &Path) -> PathBuf {
-    beside(path, ".new")
+    beside(path, DRAFT)
 }
 
 /// Appends a suffix to a path.

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::disk::create;
 use crate::disk::find::name;
 
-/// The endings of files next to a session while it is written, replaced or restored.
-const OF_SESSIONS: [&[u8]; 7] = [b".new", b".late", b".original", b".rewritten", b".v1", b".v2", b".v3"];
+/// The endings of files next to a session while it is written, replaced, archived or restored.
+const OF_SESSIONS: [&str; 5] = [create::DRAFT, create::LATE, create::ORIGINAL, create::REWRITTEN, create::ARCHIVED];
 
 /// The endings of files in the state directory.
-const OF_STATE: [&[u8]; 2] = [b".new", b".invalid"];
+const OF_STATE: [&str; 2] = [create::DRAFT, ".invalid"];
 
 /// The number of levels of directories with sessions.
 const LEVELS: usize = 2;
@@ -21,6 +22,7 @@ const OLD: Duration = Duration::from_secs(3600);
 /// Returns the leftovers in session directories and in the state directory, in order.
 pub fn leftovers(dirs: &[PathBuf], state: Option<&Path>) -> Vec<PathBuf> {
     let mut found = Vec::new();
+    let versions = ["1", "2", "3"].map(|version| create::VERSION.to_owned() + version);
     let mut level: Vec<PathBuf> = dirs.to_vec();
     for _ in 0..LEVELS {
         let mut next = Vec::new();
@@ -28,7 +30,9 @@ pub fn leftovers(dirs: &[PathBuf], state: Option<&Path>) -> Vec<PathBuf> {
             for entry in entries(dir) {
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     next.push(entry.path());
-                } else if is_left(&entry, &OF_SESSIONS) && has(name(&entry.path()), b".jsonl.") {
+                } else if has(name(&entry.path()), b".jsonl.")
+                    && (is_left(&entry, &OF_SESSIONS) || is_left(&entry, &versions))
+                {
                     found.push(entry.path());
                 }
             }
@@ -51,9 +55,9 @@ fn has(name: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(name, part).is_some()
 }
 
-fn is_left(entry: &fs::DirEntry, endings: &[&[u8]]) -> bool {
+fn is_left(entry: &fs::DirEntry, endings: &[impl AsRef<[u8]>]) -> bool {
     let file_name = entry.file_name();
-    let is_named = endings.iter().any(|ending| file_name.as_encoded_bytes().ends_with(ending));
+    let is_named = endings.iter().any(|ending| file_name.as_encoded_bytes().ends_with(ending.as_ref()));
     let age = || entry.metadata().ok().filter(fs::Metadata::is_file)?.modified().ok()?.elapsed().ok();
     is_named && age().is_some_and(|age| age > OLD)
 }
@@ -77,10 +81,12 @@ mod tests {
         };
         let old = write(sessions.join("--app--/a.jsonl.new"), 7200);
         let invalid = write(state.join("moved.json.invalid"), 7200);
+        let archived = write(sessions.join("--app--/c.jsonl.archived"), 7200);
+        let converted = write(sessions.join("--app--/d.jsonl.v2"), 7200);
         write(sessions.join("--app--/b.jsonl.new"), 60);
         write(sessions.join("--app--/a.jsonl"), 7200);
         write(sessions.join("--app--/a.jsonl.rest"), 7200);
         write(sessions.join("notes.new"), 7200);
-        assert_eq!(leftovers(&[sessions], Some(&state)), [old, invalid]);
+        assert_eq!(leftovers(&[sessions], Some(&state)), [old, archived, converted, invalid]);
     }
 }

@@ -8,40 +8,21 @@ use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::LineCollector;
 use crate::session::links::{Index, ParentLinks};
-use crate::session::tree::model_role::{ContextEdit, FirstKept, ModelRole};
-
-/// The role of an entry in contexts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum ContextRole {
-    /// It has no messages.
-    #[default]
-    Nothing,
-    /// It has messages.
-    Message,
-    /// A system message, which compactions do not keep.
-    SystemMessage,
-    /// A compaction.
-    Compaction,
-}
+use crate::session::tree::model_role::{ContextEdit, ContextRole, FirstKept, ModelRole};
 
 /// Collects the data of entries on which contexts depend.
 #[derive(Debug, Default)]
 pub(crate) struct ContextCollector {
-    roles: Vec<ContextRole>,
+    pub(super) roles: Vec<ContextRole>,
     kept: Vec<(Index, FirstKept)>,
-    edits: Vec<(Index, ContextEdit)>,
+    pub(super) edits: Vec<(Index, ContextEdit)>,
 }
 
 impl ContextCollector {
     /// Adds the next entry of the file.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>) {
         let at = self.roles.len() as Index;
-        self.roles.push(match entry.kind {
-            EntryKind::Compaction => ContextRole::Compaction,
-            EntryKind::SystemRole => ContextRole::SystemMessage,
-            _ if ModelRole::new(entry).messages > 0 => ContextRole::Message,
-            _ => ContextRole::Nothing,
-        });
+        self.roles.push(ContextRole::new(entry.kind, ModelRole::new(entry).messages));
         match entry.kind {
             EntryKind::Compaction => self.kept.push((at, FirstKept::new(entry))),
             EntryKind::ContextEdit => self.edits.extend(ContextEdit::new(entry).map(|edit| (at, edit))),
@@ -55,7 +36,8 @@ impl ContextCollector {
         self.first_kept(lines, links).into_values().chain(targets).collect()
     }
 
-    fn first_kept(&self, lines: &LineCollector, links: &ParentLinks) -> HashMap<Index, Index> {
+    /// Returns the first entry that each compaction keeps.
+    pub(super) fn first_kept(&self, lines: &LineCollector, links: &ParentLinks) -> HashMap<Index, Index> {
         let version = lines.header().map_or(1.0, |header| header.version);
         let resolve = |&(at, kept): &(Index, FirstKept)| Some((at, kept.resolve(links, version, &lines.headers)?));
         self.kept.iter().filter_map(resolve).collect()

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +13,10 @@ use crate::session::problem::Problem;
 /// The index of an entry in its file, starting at 0, without headers.
 pub type Index = u32;
 
-/// The hash of an ID. Files have hundreds of thousands of IDs; 64 bits are enough to avoid collisions.
+/// The hash of an ID. Files have hundreds of thousands of IDs; 64 bits are enough to avoid collisions. It is never 0, so that
+/// optional hashes take 64 bits too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IdHash(u64);
+pub struct IdHash(NonZeroU64);
 
 impl IdHash {
     /// Hashes an ID in steps of eight bytes, the length of pi's IDs. A map can use any bits of the result.
@@ -24,23 +26,22 @@ impl IdHash {
         last[..rest.len()].copy_from_slice(rest);
         let words = words.iter().chain((!rest.is_empty()).then_some(&last)).map(|word| u64::from_le_bytes(*word));
         // The length distinguishes zero padding from trailing zeros.
-        words.fold(Self(0), |hash, word| hash.with(Self(word))).with(Self(id.len() as u64))
+        Self::number(mix(words.fold(0, mix), id.len() as u64))
     }
 
-    /// Uses a number as a hash.
+    /// Uses a number as a hash; 0 and the largest number are the same.
     pub(crate) fn number(number: u64) -> Self {
-        Self(number)
+        Self(NonZeroU64::new(number).unwrap_or(NonZeroU64::MAX))
     }
 
     /// Returns the hash as a number.
     pub(crate) fn value(self) -> u64 {
-        self.0
+        self.0.get()
     }
 
     /// Combines two hashes.
     pub(crate) fn with(self, other: Self) -> Self {
-        let mixed = (self.0.rotate_left(23) ^ other.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self(mixed ^ (mixed >> 32))
+        Self::number(mix(self.value(), other.value()))
     }
 
     /// Hashes an ID of a file.
@@ -51,8 +52,13 @@ impl IdHash {
 
 impl Hash for IdHash {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0);
+        state.write_u64(self.value());
     }
+}
+
+fn mix(hash: u64, other: u64) -> u64 {
+    let mixed = (hash.rotate_left(23) ^ other).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 32)
 }
 
 /// A hasher that returns its input, which is already a hash.
@@ -259,7 +265,7 @@ mod tests {
     fn spreads_similar_ids() {
         let ids =
             (0u64..1 << 16).flat_map(|n| [format!("{n:08x}"), format!("{n:x}0000"), n.to_string() + &"-".repeat(28)]);
-        let hashes: HashSet<u64> = ids.map(|id| IdHash::new(id.as_bytes()).0).collect();
+        let hashes: HashSet<u64> = ids.map(|id| IdHash::new(id.as_bytes()).value()).collect();
         assert_eq!(hashes.len(), 3 << 16);
         for shift in [0, 16, 32, 48] {
             // The expected share of balls thrown into as many boxes: 95 %.
@@ -267,7 +273,7 @@ mod tests {
             assert!(hit.len() > 60_000, "{} at {shift}", hit.len());
         }
         let zeros = [0; 20];
-        let hashes: HashSet<u64> = (0..20).map(|len| IdHash::new(&zeros[..len]).0).collect();
+        let hashes: HashSet<u64> = (0..20).map(|len| IdHash::new(&zeros[..len]).value()).collect();
         assert_eq!(hashes.len(), 20);
     }
 }

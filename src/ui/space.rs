@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
 use crate::app::layers::space::SpaceView;
-use crate::base::numbers::{bytes, count, thousands};
+use crate::base::numbers::{bytes, count, share, thousands};
 use crate::base::paths::shorten;
-use crate::base::text::{Span, Tone, clean, spans_width, width};
+use crate::base::text::{Span, Tone, clean_words, spans_width, width};
 use crate::catalog::space::{SpaceContent, SpaceGrouping, SpaceRow};
 use crate::ui::paint::{Painter, cut};
 use crate::ui::widgets::{ListView, bar_of, list, right_aligned};
@@ -60,10 +60,6 @@ impl SpaceColumn {
             Self::Sessions => thousands(row.sessions),
         }
     }
-}
-
-fn share(part: u64, total: u64) -> String {
-    if total == 0 { String::new() } else { format!("{:.0} %", 100.0 * part as f64 / total as f64) }
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, view: &SpaceView, pen: &Painter<'_>) {
@@ -182,7 +178,7 @@ impl<'a> SpaceTable<'a> {
 
     /// Returns the name of a row on one line, safe for a terminal.
     fn name(&self, row: &SpaceRow) -> String {
-        let name = on_one_line(&row.name);
+        let name = clean_words(&row.name);
         match self.grouping {
             SpaceGrouping::Project => shorten(&name, &self.pen.model.setting.home).into_owned(),
             _ => name,
@@ -213,7 +209,7 @@ impl<'a> SpaceTable<'a> {
         let mut spans = match self.grouping {
             SpaceGrouping::Project => vec![Span::new(Tone::Text, glyphs.cut_path(&name, self.name))],
             _ => {
-                let title = on_one_line(&row.title);
+                let title = clean_words(&row.title);
                 let title = if title.is_empty() { title } else { format!("  {title}") };
                 cut(&[Span::new(Tone::Text, name), Span::new(Tone::Dim, title)], self.name, glyphs)
             }
@@ -229,8 +225,4 @@ impl<'a> SpaceTable<'a> {
         }
         spans
     }
-}
-
-fn on_one_line(text: &str) -> String {
-    clean(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }

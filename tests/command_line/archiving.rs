@@ -236,6 +236,23 @@ fn what_cannot_be_archived_stays() {
 }
 
 #[test]
+fn sessions_of_a_relative_directory_can_be_archived() {
+    let pitree = Pitree::new();
+    let session = Session::new("one").user("u1", "begin").text();
+    let path = pitree.home().join("other/one.jsonl");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, &session).unwrap();
+    pitree.print(&["archive", "--dir", "other", "one", "--yes"]);
+    assert!(!path.exists());
+    // Undo works in each directory.
+    pitree.print(&["undo", "--dir", "/"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), session);
+    pitree.print(&["rm", "--dir", "other", "one", "--yes"]);
+    pitree.print(&["undo", "--dir", "/"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), session);
+}
+
+#[test]
 fn the_archive_can_be_another_directory() {
     let pitree = Pitree::new();
     let [parent, ..] = family(&pitree);

@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 
 use crate::app::layers::answer::{LayerResult, movement, neighbor};
 use crate::app::widgets::cursor::Cursor;
+use crate::base::text::clean_words;
 use crate::catalog::stats::keys::OTHER;
 use crate::catalog::stats::overview::{DaySums, NamedTable, OverviewPart, OverviewRequest, PANELS, sum_of_days};
 use crate::catalog::stats::sessions::StatsSessions;
@@ -412,5 +413,5 @@ pub const SHOWN: [StatsColumn; 7] = [
 /// Returns the name of a row on one line, safe for a terminal.
 pub fn words(row: &NamedRow, grouping: Grouping, home: &str) -> String {
     let words = row.names.first().map_or_else(|| OTHER.into(), |name| name.words(grouping, home));
-    crate::base::text::clean(&words.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+    clean_words(&words)
 }

@@ -104,17 +104,16 @@ enum SpaceTarget {
 
 /// Returns where the selected row leads.
 fn target(view: &SpaceView) -> Result<SpaceTarget, &'static str> {
-    let row = view.selected().ok_or("there is nothing to open")?;
-    let name = match (&row.key, view.grouping) {
+    let row = view.selected().ok_or("no row is selected")?;
+    let (name, text) = match (&row.key, view.grouping) {
         (&SpaceKey::Session(key), _) => return Ok(SpaceTarget::Session(key)),
         (&SpaceKey::Entry(session, at), _) => return Ok(SpaceTarget::Entry(EntryRef { session, at })),
         (SpaceKey::Kind(_), _) => return Err("there is no search for kinds"),
         (SpaceKey::Text(text), _) if text.is_empty() => return Err("there is no search for a missing name"),
-        (SpaceKey::Text(_), SpaceGrouping::Project) => "in",
-        (SpaceKey::Text(_), SpaceGrouping::Tool) => "tool",
+        (SpaceKey::Text(text), SpaceGrouping::Project) => ("in", text),
+        (SpaceKey::Text(text), SpaceGrouping::Tool) => ("tool", text),
         (SpaceKey::Text(_), _) => return Err("there is no search for types of extension entries"),
     };
-    let SpaceKey::Text(text) = &row.key else { return Err("this row leads nowhere") };
     let query = format!("{name}:{} {}", in_quotes(text), view.query);
     Ok(SpaceTarget::Query(query.trim_end().into()))
 }

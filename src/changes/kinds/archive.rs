@@ -195,7 +195,7 @@ fn facts(archived: &Path) -> Result<ArchiveFacts> {
 impl ArchiveChange {
     /// The name of the original before it is removed; not a session name.
     fn aside(&self) -> PathBuf {
-        create::beside(&self.path, ".archived")
+        create::beside(&self.path, create::ARCHIVED)
     }
 
     fn pack(&self) -> Result<()> {

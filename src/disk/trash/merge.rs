@@ -21,7 +21,7 @@ const PIECE: usize = 64 * 1024;
 
 /// Returns the name in the trash of lines written later by pi; not a session name.
 pub(crate) fn late(path: &Path) -> PathBuf {
-    create::beside(path, ".late")
+    create::beside(path, create::LATE)
 }
 
 /// Returns `true` if a place in the trash is that of such lines.

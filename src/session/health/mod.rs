@@ -74,7 +74,6 @@ pub struct Checkup {
     is_of_pi: bool,
     /// `true` once a line is a header with an ID.
     has_header: bool,
-    last: Option<PartialLine>,
     /// The first findings of each code.
     found: BTreeMap<Code, Vec<Finding>>,
 }
@@ -82,21 +81,20 @@ pub struct Checkup {
 impl Checkup {
     /// Adds the next line of the file.
     pub fn line(&mut self, line: &Line<'_>) {
-        self.last = (!line.ended).then(|| PartialLine::new(line));
-        if line.ended {
+        if self.lines.is_complete(line) {
             self.take(line);
         }
     }
 
     /// Returns `true` if the last line has no line break and is not JSON: a pi may be writing it.
     pub fn is_torn(&self) -> bool {
-        self.last.as_ref().is_some_and(PartialLine::is_torn)
+        self.lines.last.as_ref().is_some_and(PartialLine::is_torn)
     }
 
     /// Returns the findings by line, or `None` if the file is not a session and does not look like a
     /// damaged one.
     pub fn finish(mut self) -> Option<Vec<Finding>> {
-        if let Some(last) = self.last.take() {
+        if let Some(last) = self.lines.last.take() {
             self.take(&last.line());
         }
         if matches!(self.lines.first, Some(Err(NotASession::Titled))) || self.lines.is_crowded() {

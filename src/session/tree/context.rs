@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use crate::session::entry::kind::EntryKind;
 use crate::session::links::{IdHash, Index};
 use crate::session::tree::Tree;
-use crate::session::tree::model_role::{ModelSetting, SendState, SendableContent};
+use crate::session::tree::model_role::{ContextRole, SendState, SendableContent};
 
 /// The context of the model at an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,44 +32,73 @@ pub struct ModelContext {
 /// Returns the context when pi resumes at an entry; `None` is an empty conversation.
 pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
     let path = at.map(|at| tree.path(at)).unwrap_or_default();
-    let kind = |at: Index| tree.nodes[at as usize].kind;
-    let setting = |at: &Index| tree.settings.get(tree.nodes[*at as usize].model_role.setting);
-    let settings = || path.iter().rev().filter_map(setting);
-    let model = settings().find_map(|setting| match setting {
-        ModelSetting::Model(provider, model) => Some((provider.clone(), model.clone())),
-        ModelSetting::Thinking(_) => None,
-    });
-    let thinking_level = settings().find_map(|setting| match setting {
-        ModelSetting::Thinking(level) => Some(level.clone()),
-        ModelSetting::Model(..) => None,
-    });
-    let thinking_level = thinking_level.unwrap_or("off".into());
-    let mut context = ModelContext { model, thinking_level, ..ModelContext::default() };
-    let compaction = path.iter().rposition(|&at| kind(at) == EntryKind::Compaction);
-    context.compaction = compaction.map(|place| path[place]);
-    let mut seen: Vec<Index> = context.compaction.into_iter().collect();
-    if let Some(place) = compaction {
-        let first = tree.first_kept.get(&path[place]);
-        // System messages are not kept.
-        let is_kept = |at: &&Index| tree.nodes[**at as usize].kind != EntryKind::SystemRole;
-        seen.extend(path[..place].iter().skip_while(|at| first != Some(*at)).filter(is_kept));
-    }
-    seen.extend(&path[compaction.map_or(0, |place| place + 1)..]);
-    // Only context edits in the context apply, and only the last one of each target.
-    context.edits = seen.iter().filter_map(|&edit| Some((tree.edits.get(&edit)?.0, edit))).collect();
+    let settings = path.iter().rev().map(|&at| tree.nodes[at as usize].model_role.setting);
+    let (model, thinking_level) = tree.settings.last(settings);
+    let model = model.map(|(provider, model)| (provider.to_owned(), model.to_owned()));
+    let thinking_level = thinking_level.unwrap_or("off").to_owned();
+    let ContextEntries { compaction, entries, edits } = context_entries(tree, &path);
+    let messages = entries.iter().map(|&at| usize::from(tree.nodes[at as usize].model_role.messages)).sum();
     let words = |edit: &Index| tree.edits.get(edit).and_then(|(_, words)| words.as_ref());
-    for at in seen {
-        let is_older_compaction = kind(at) == EntryKind::Compaction && Some(at) != context.compaction;
-        let messages = tree.nodes[at as usize].model_role.messages;
-        let is_omitted = context.edits.get(&at).is_some_and(|edit| words(edit).is_none());
-        if messages > 0 && !is_older_compaction && !is_omitted {
-            context.entries.push(at);
-            context.messages += usize::from(messages);
-        }
+    let replaced = edits.iter().filter_map(|(&at, edit)| Some((at, words(edit)?))).collect();
+    let sent = sent(tree, &entries, &replaced);
+    ModelContext { entries, messages, sent, model, thinking_level, compaction, edits }
+}
+
+/// The data of entries on which contexts depend.
+pub(crate) trait ContextSource {
+    /// Returns the role of an entry.
+    fn role(&self, at: Index) -> ContextRole;
+
+    /// Returns the first entry that a compaction keeps, if it is in the file.
+    fn first_kept(&self, compaction: Index) -> Option<Index>;
+
+    /// Returns the target of a context edit, and `true` if it omits the target.
+    fn edit(&self, at: Index) -> Option<(Index, bool)>;
+}
+
+impl ContextSource for Tree {
+    fn role(&self, at: Index) -> ContextRole {
+        let node = &self.nodes[at as usize];
+        ContextRole::new(node.kind, node.model_role.messages)
     }
-    let replaced = context.edits.iter().filter_map(|(&at, edit)| Some((at, words(edit)?))).collect();
-    context.sent = sent(tree, &context.entries, &replaced);
-    context
+
+    fn first_kept(&self, compaction: Index) -> Option<Index> {
+        self.first_kept.get(&compaction).copied()
+    }
+
+    fn edit(&self, at: Index) -> Option<(Index, bool)> {
+        self.edits.get(&at).map(|(target, words)| (*target, words.is_none()))
+    }
+}
+
+/// The entries in a context: see [`ModelContext`].
+pub(crate) struct ContextEntries {
+    pub(crate) compaction: Option<Index>,
+    pub(crate) entries: Vec<Index>,
+    pub(crate) edits: HashMap<Index, Index>,
+}
+
+/// Returns the entries in the context at the end of a path.
+pub(crate) fn context_entries(source: &impl ContextSource, path: &[Index]) -> ContextEntries {
+    let place = path.iter().rposition(|&at| source.role(at) == ContextRole::Compaction);
+    let compaction = place.map(|place| path[place]);
+    let mut seen: Vec<Index> = compaction.into_iter().collect();
+    if let Some(place) = place {
+        let first = source.first_kept(path[place]);
+        // System messages are not kept.
+        let is_kept = |at: &&Index| source.role(**at) != ContextRole::SystemMessage;
+        seen.extend(path[..place].iter().skip_while(|at| first != Some(**at)).filter(is_kept));
+    }
+    seen.extend(&path[place.map_or(0, |place| place + 1)..]);
+    // Only context edits in the context apply, and only the last one of each target.
+    let edits: HashMap<Index, Index> = seen.iter().filter_map(|&edit| Some((source.edit(edit)?.0, edit))).collect();
+    let is_omitted = |at: &Index| edits.get(at).and_then(|&edit| source.edit(edit)).is_some_and(|(_, omits)| omits);
+    seen.retain(|at| match source.role(*at) {
+        ContextRole::Nothing => false,
+        ContextRole::Compaction => Some(*at) == compaction && !is_omitted(at),
+        ContextRole::Message | ContextRole::SystemMessage => !is_omitted(at),
+    });
+    ContextEntries { compaction, entries: seen, edits }
 }
 
 /// A sent message.

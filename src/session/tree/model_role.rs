@@ -42,6 +42,32 @@ impl ModelRole {
     }
 }
 
+/// The role of an entry in contexts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ContextRole {
+    /// It has no messages.
+    #[default]
+    Nothing,
+    /// It has messages.
+    Message,
+    /// A system message, which compactions do not keep.
+    SystemMessage,
+    /// A compaction.
+    Compaction,
+}
+
+impl ContextRole {
+    /// Returns the role of an entry with a number of messages.
+    pub(crate) fn new(kind: EntryKind, messages: u8) -> Self {
+        match kind {
+            EntryKind::Compaction => Self::Compaction,
+            EntryKind::SystemRole => Self::SystemMessage,
+            _ if messages > 0 => Self::Message,
+            _ => Self::Nothing,
+        }
+    }
+}
+
 /// The reference of a compaction to its first kept entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstKept {
@@ -134,7 +160,22 @@ impl ModelSettings {
         place
     }
 
-    pub(super) fn get(&self, place: u16) -> Option<&ModelSetting> {
+    /// Returns the model, with its provider, and the thinking level that come first among the settings of entries.
+    pub(crate) fn last(&self, settings: impl Iterator<Item = u16>) -> (Option<(&str, &str)>, Option<&str>) {
+        let (mut model, mut thinking) = (None, None);
+        for setting in settings.filter_map(|setting| self.get(setting)) {
+            match setting {
+                ModelSetting::Model(provider, id) => model = model.or(Some((&**provider, &**id))),
+                ModelSetting::Thinking(level) => thinking = thinking.or(Some(&**level)),
+            }
+            if model.is_some() && thinking.is_some() {
+                break;
+            }
+        }
+        (model, thinking)
+    }
+
+    fn get(&self, place: u16) -> Option<&ModelSetting> {
         self.all.get(usize::from(place).checked_sub(1)?).map(|(_, setting)| setting)
     }
 

@@ -135,8 +135,6 @@ pub struct TreeLines {
     pub(super) contents: Option<Vec<IdHash>>,
     /// A buffer for the text of a row.
     row: String,
-    /// The text of all rows, if texts are left out: empty.
-    no_text: Option<Arc<str>>,
 }
 
 /// A tool call: its row as in pi, and its description.
@@ -157,12 +155,6 @@ impl TreeLines {
     #[must_use]
     pub fn with_contents(self) -> Self {
         Self { contents: Some(Vec::new()), ..self }
-    }
-
-    /// Leaves the texts of rows out, which take most of the memory. Must be called before the first line.
-    #[must_use]
-    pub(crate) fn without_texts(self) -> Self {
-        Self { no_text: Some("".into()), ..self }
     }
 
     /// Adds the next line of the file.
@@ -191,19 +183,16 @@ impl TreeLines {
     pub(super) fn take(&mut self, line: Line<'_>) {
         let read = line.read();
         let Some(entry) = self.lines.note(&line, &read) else { return };
-        if self.no_text.is_none() {
-            self.note_calls(entry);
-        }
+        self.note_calls(entry);
         if let Some(contents) = &mut self.contents {
             contents.push(content_hash(entry, line.bytes));
         }
         // A call is nearly always before its result.
         let result = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
         let call = result.and_then(|result| self.calls.get(&IdHash::of(result.tool_call_id.unwrap_or_default())));
-        let text = match (call, &self.no_text) {
-            (Some(call), _) => call.row.clone(),
-            (None, Some(no_text)) => no_text.clone(),
-            (None, None) => {
+        let text = match call {
+            Some(call) => call.row.clone(),
+            None => {
                 self.row.clear();
                 row::text_into(&mut self.row, entry);
                 self.row.as_str().into()

@@ -221,12 +221,13 @@ impl<'a> SlimPlanner<'a> {
     ///
     /// # Errors
     /// The file is not a session, or is damaged.
-    pub fn finish(self) -> Result<SlimPlan, SlimError> {
+    pub fn finish(mut self) -> Result<SlimPlan, SlimError> {
         self.lines.session()?;
         let links = self.lines.parent_links();
         if let Some(problem) = self.lines.problems(&links).into_iter().next() {
             return Err(SlimError::Damaged(problem));
         }
+        self.lines.ids = Vec::new(); // the memory is needed for the contexts
         let mut plan = SlimPlan::default();
         let protected = self.protected(&links);
         let mut is_removed = vec![false; protected.len()];
