@@ -71,6 +71,8 @@ pub enum Command {
     Export(Box<ExportRequest>, char),
     /// Shows the box of slimming, with the choice of this key selected.
     Slim(Box<SlimRequest>, char),
+    /// Marks these sessions, and shows only marked ones.
+    ShowMarked(Vec<SessionKey>),
     /// Lists the secrets of the export, with the choice of this index selected.
     ExportSecrets(usize),
     /// Does the next step of resuming in pi.
@@ -132,6 +134,8 @@ pub enum NextStep {
     Resume(Box<ResumePlan>),
     /// Show the text in a program, unless a key is pressed first.
     Open(Opener),
+    /// Show the suggestions for a clean-up, unless a key is pressed first.
+    ChooseCleanup,
 }
 
 /// Next step after a change.

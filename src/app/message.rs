@@ -10,6 +10,7 @@ use crate::app::layers::context::ContextTarget;
 use crate::app::panes::preview::{HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::ticket::Ticket;
+use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
 use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::export::request::{ExportRequest, ExportResult};
@@ -196,6 +197,8 @@ pub enum Reply {
     Copied(String, bool),
     /// The plan of slimming.
     SlimmingPlanned(Box<SlimOverview>),
+    /// Suggestions for a clean-up.
+    Suggested(Vec<CleanSuggestion>),
     /// The number of sessions that were planned so far.
     SlimmingProgress(usize),
     /// The number of likely secrets in a session.
@@ -356,6 +359,8 @@ pub enum Work {
     },
     /// Plan what to remove from sessions, each given with those that share entries with it.
     PlanSlimming(Vec<(SharedSession, Vec<SharedSession>)>, SlimRules),
+    /// Find sessions and files that are probably not needed.
+    SuggestCleanup(Box<CleanRequest>),
     /// Count the likely secrets of a session.
     CountSecrets(SessionKey, PathBuf),
     /// Count for the screen of statistics.

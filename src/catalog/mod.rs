@@ -4,6 +4,7 @@
 //! `cost_sharing` counts shared entries once, [`compare`] compares two branches, [`secrets`] finds secrets, [`space`] sums
 //! bytes by kind, and `doctor` finds damage.
 
+pub mod cleanup;
 pub mod compare;
 pub(crate) mod cost_sharing;
 pub mod current_dir;

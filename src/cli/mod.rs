@@ -5,6 +5,7 @@ mod blame;
 mod browse;
 mod change;
 mod chosen_sessions;
+mod clean;
 mod command_context;
 mod completions;
 mod config;
@@ -158,6 +159,7 @@ enum OnSessions {
     Secrets(secrets::SecretsCommand),
     Doctor(doctor::DoctorCommand),
     Slim(slim::SlimCommand),
+    Clean(clean::CleanCommand),
     Show(show::ShowCommand),
     Path(path::PathCommand),
     Export(export::ExportCommand),
@@ -316,6 +318,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Secrets(command) => command.run(&chosen, out),
         OnSessions::Doctor(command) => command.run(&chosen, out),
         OnSessions::Slim(command) => command.run(&chosen, out),
+        OnSessions::Clean(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),
         OnSessions::Path(command) => command.run(&chosen, out).map(success),
         OnSessions::Export(command) => command.run(&chosen, out),

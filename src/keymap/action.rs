@@ -267,6 +267,7 @@ actions! {
     Archive, "archive", ["A"], PANES, Changing, "archive", "Move to archive", "Move the marked sessions, the selected session or a project's sessions to the compressed archive, or bring archived ones back.";
     Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare.";
     MarkAll, "mark-all", ["*", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
+    CleanUp, "clean-up", ["C"], PANES, Changing, "clean up", "Suggest sessions to clean up", "List suggestions of sessions that are probably not needed: empty ones, duplicates, unused forks and others.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Undo the last change; asks first if another run of pitree made it.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Redo change", "Redo the change that was last undone.";
     Trash, "show-trash", ["X"], PANES, Changing, "trash", "Show trash", "List sessions in pitree's trash and restore one.";
@@ -278,6 +279,7 @@ actions! {
     HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions of the project in which pitree was started, or all.";
     ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of session files.";
     ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide subagent sessions.";
+    MarkedOnly, "marked-only", ["alt+s"], SEARCHED, Sessions, "marked", "Marked sessions only", "Show only marked sessions, or all.";
     ShowArchived, "show-archived", ["alt+a"], SEARCHED, Sessions, "archived", "Toggle archived sessions", "Show or hide archived sessions.";
 
     NextGrouping, "next-grouping", ["tab"], GROUPED, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, program, day and others; in the space view, kind, project, session, tool, type or entry.";

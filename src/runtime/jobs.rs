@@ -29,7 +29,7 @@ use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::newest_sessions::newest_sessions;
 use crate::runtime::secret_finder::SecretFinder;
-use crate::runtime::{clipboard, export_job, slim_job, space_job};
+use crate::runtime::{cleanup_job, clipboard, export_job, slim_job, space_job};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
 use crate::session::digest::listed::SharedSession;
@@ -206,6 +206,11 @@ impl JobContext {
                 let overview =
                     slim_job::plan(&targets, rules, |done| is_wanted() && reply(Reply::SlimmingProgress(done)));
                 return Ok(overview.map(|overview| Reply::SlimmingPlanned(Box::new(overview))));
+            }
+            Work::SuggestCleanup(request) => {
+                let dirs = self.all_dirs();
+                let suggested = cleanup_job::suggest(&request, (&dirs, self.state_dir.as_deref()), &is_wanted);
+                return Ok(suggested.map(|(suggestions, _)| Reply::Suggested(suggestions)));
             }
             Work::CountSecrets(session, path) => {
                 let mut finder = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);

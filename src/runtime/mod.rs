@@ -1,6 +1,7 @@
 //! Runs the browser: waits for events, updates the state, performs effects, and draws once.
 
 pub(crate) mod chosen_rules;
+pub(crate) mod cleanup_job;
 pub mod clipboard;
 mod export_job;
 mod external;

@@ -12,6 +12,7 @@ mod harness;
 mod archiving;
 mod card;
 mod changes;
+mod cleaning;
 #[path = "../common/mod.rs"]
 mod common;
 mod comparing;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::pitree::{FIXTURES, Pitree};
 use crate::common::broken;
-use crate::common::home::json_lines;
+use crate::common::home::{json_lines, long_ago, set_modified};
 use crate::common::session::Session;
 
 static SCHEMA: LazyLock<Value> =
@@ -201,6 +201,12 @@ fn the_schema_describes_sessions_changes_and_the_index() {
     let mut planned = BTreeSet::new();
     check("slim", &objects(&["slim", "slim", "--dry-run", "--json"]), &mut planned);
     all_are_printed("slim", &planned);
+    let empty = pitree.write_session(&Session::new("empty"));
+    set_modified(&empty, long_ago());
+    set_modified(&pitree.write("empty.jsonl.new", "left"), long_ago());
+    let mut suggested = BTreeSet::new();
+    check("clean", &objects(&["clean", "--dry-run", "--json"]), &mut suggested);
+    all_are_printed("clean", &suggested);
     pitree.print(&["ls"]); // writes the index
     for (name, args) in
         [("path", &["path", "branches"][..]), ("resume", &["resume", "branches"]), ("index", &["index"])]

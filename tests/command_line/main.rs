@@ -3,6 +3,7 @@
 
 mod archiving;
 mod changing;
+mod cleaning;
 #[path = "../common/mod.rs"]
 mod common;
 mod comparing;

@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod change;
+pub(crate) mod cleanup;
 pub mod compare;
 pub mod context_view;
 pub mod copy;

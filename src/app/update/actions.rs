@@ -97,6 +97,7 @@ fn perform(model: &mut Model, action: Action) {
         Action::Fork => model.execute(name::fork(model).unwrap_or_else(Command::warn)),
         Action::Context => model.execute(context_view::open(model).unwrap_or_else(Command::warn)),
         Action::Repair => model.execute(repair::ask(model).unwrap_or_else(Command::warn)),
+        Action::CleanUp => model.execute(flows::cleanup::open(model)),
         Action::Slim => model.execute(slim::open(model).unwrap_or_else(Command::warn)),
         Action::Export => model.execute(export::open(model).unwrap_or_else(Command::warn)),
         Action::Delete => model.execute(delete::ask(model).unwrap_or_else(Command::warn)),
@@ -115,6 +116,7 @@ fn perform(model: &mut Model, action: Action) {
         | Action::NamedOnly
         | Action::HereOnly
         | Action::ShowSubagents
+        | Action::MarkedOnly
         | Action::ShowArchived => {
             change_list(model, action);
         }
@@ -349,6 +351,7 @@ fn change_list(model: &mut Model, action: Action) {
         Action::HereOnly => {
             toggled(&mut shows.here_only, "showing sessions of this project only", "showing all sessions")
         }
+        Action::MarkedOnly => toggled(&mut shows.marked_only, "showing marked sessions only", "showing all sessions"),
         Action::ShowArchived => {
             toggled(&mut shows.unarchived_only, "hiding archived sessions", "showing archived sessions")
         }
@@ -390,7 +393,12 @@ fn back(model: &mut Model) {
         Place::Tree if !model.marks.is_empty() => model.marks.clear(),
         Place::Tree if model.setting.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
         Place::Tree => search::go_back(model),
-        Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
+        Place::Sessions if !model.sessions.marks.is_empty() => {
+            model.sessions.marks.clear();
+            if std::mem::take(&mut model.sessions.shows.marked_only) {
+                model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+            }
+        }
         Place::Sessions if model.search.is_some() => search::close(model),
         Place::Sessions => model.effects.extend(model.setting.picker.map(|_| Effect::Quit)),
         _ => model.focus = Place::Tree,

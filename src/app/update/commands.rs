@@ -66,6 +66,7 @@ impl Model {
             }
             Command::Export(request, selected) => export::show(self, *request, selected),
             Command::Slim(request, selected) => slim::show(self, *request, selected),
+            Command::ShowMarked(sessions) => self.show_marked(sessions),
             Command::ExportSecrets(selected) => export::list(self, selected),
             Command::Resume(next) => self.resume(next),
             Command::Print(answer) => self.effects.push(Effect::Answer(answer)),
@@ -78,6 +79,25 @@ impl Model {
         } else {
             self.layers.0.push(Layer::Note(Note::new(title, error)));
         }
+    }
+
+    /// Marks sessions, and shows only these.
+    fn show_marked(&mut self, sessions: Vec<SessionKey>) {
+        if self.search.is_some() {
+            search::close(self);
+        }
+        let (pane, catalog) = (&mut self.sessions, &self.catalog);
+        let shows = &mut pane.shows;
+        shows.subagents |= sessions.iter().any(|&key| catalog.get(key).is_some_and(|one| one.facts().is_subagent));
+        (shows.marked_only, shows.here_only, shows.named_only) = (true, false, false);
+        pane.marks = sessions.into_iter().collect();
+        pane.fold_all(false, catalog, &self.setting.glyphs);
+        self.focus = Place::Sessions;
+        let all = self.setting.key(Action::MarkedOnly);
+        self.say(
+            Tone::Dim,
+            format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.setting.glyphs.dot),
+        );
     }
 
     /// Selects a session in order to go to one of its entries. Returns `true` if it exists.

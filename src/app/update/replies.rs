@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{export, family, search, slim, space, stats, tour};
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
+use crate::app::flows::{change, cleanup, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
 use crate::app::note;
@@ -142,6 +142,12 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.hold_notice();
         }
         Reply::SlimmingPlanned(overview) => slim::take(model, ticket, *overview),
+        Reply::Suggested(suggestions) => {
+            if let Some(NextStep::ChooseCleanup) = model.end_errand(ticket) {
+                model.clear_notice();
+                model.execute(cleanup::ask(suggestions));
+            }
+        }
         Reply::SlimmingProgress(done) => slim::take_progress(model, ticket, done),
         Reply::Exported(result) => export::take(model, ticket, result),
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),

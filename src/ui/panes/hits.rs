@@ -108,6 +108,7 @@ fn all_hidden(model: &Model, pen: &Painter<'_>, hidden: usize) -> Vec<String> {
         (shows.named_only, Action::NamedOnly, "shows sessions without a name"),
         (!shows.subagents && hits.any(is_of_agent), Action::ShowSubagents, "shows sessions of subagents"),
         (shows.unarchived_only, Action::ShowArchived, "shows archived sessions"),
+        (shows.marked_only, Action::MarkedOnly, "shows sessions without a mark"),
     ];
     let filters = filters.into_iter().filter(|(is_on, ..)| *is_on);
     let line = |(_, action, what)| format!("  {} {what}", pen.key(action));

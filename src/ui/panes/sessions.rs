@@ -33,6 +33,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
     }
     facts.extend(pane.shows.named_only.then(|| "named only".into()));
     facts.extend(pane.shows.unarchived_only.then(|| "without archived".into()));
+    facts.extend((pane.shows.marked_only && !pane.marks.is_empty()).then(|| "marked only".into()));
     facts.extend(pane.shows.here_only.then(|| "here".into()));
     facts.extend(pane.shows.subagents.then(|| "subagents".into()));
     let columns = usize::from(area.title.width);

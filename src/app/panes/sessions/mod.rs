@@ -93,6 +93,8 @@ pub struct ListOptions {
     pub subagents: bool,
     /// Hides archived sessions.
     pub unarchived_only: bool,
+    /// Shows only marked sessions, if there are any.
+    pub marked_only: bool,
     /// Shows only sessions of the directory in which pitree was started.
     pub here_only: bool,
     /// Sorts search results by time instead of relevance.
@@ -282,6 +284,7 @@ impl SessionsPane {
         self.shows.unarchived_only &= !session.facts().is_archived();
         self.shows.named_only &= session.name.is_some();
         self.shows.here_only &= self.here.has(&session.header.cwd);
+        self.shows.marked_only &= self.marks.contains(&key);
         for above in catalog.families().line(key).skip(1) {
             self.folds.open(RowKey::Session(above));
         }

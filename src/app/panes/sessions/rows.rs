@@ -90,6 +90,7 @@ impl SessionsPane {
         (!facts.is_archived() || !self.shows.unarchived_only)
             && (facts.is_named || !self.shows.named_only)
             && (!self.shows.here_only || self.here.has(facts.cwd))
+            && (!self.shows.marked_only || self.marks.is_empty() || self.marks.contains(&key))
     }
 
     /// Computes the families and projects of the given sessions.

@@ -1,0 +1,171 @@
+//! Suggestions for a clean-up, for the browser and the command line. Each session is suggested by one rule only.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::catalog::SessionKey;
+use crate::catalog::cleanup::{CleanCandidate, CleanRequest, CleanRule, CleanSuggestion, LARGE, LeftoverFile};
+use crate::catalog::relations::shared_entries;
+use crate::changes::slim::SlimOverview;
+use crate::disk::fingerprint::Fingerprint;
+use crate::disk::leftovers::leftovers;
+use crate::disk::{load, scan};
+use crate::runtime::slim_job;
+use crate::session::digest::listed::SharedSession;
+use crate::session::entry::kind::EntryKind;
+use crate::session::write::slim::SlimRules;
+
+/// The maximum number of messages of an empty session: a prompt and a failed answer.
+const FEW: usize = 2;
+
+/// The directories with leftovers: the session directories, and pitree's state directory.
+pub(crate) type LeftoverDirs<'a> = (&'a [PathBuf], Option<&'a Path>);
+
+/// Returns the suggestions with sessions or files, in the order of the rules, and the plan of slimming. Returns `None` once
+/// `is_wanted` returns `false`.
+pub(crate) fn suggest(
+    request: &CleanRequest,
+    dirs: LeftoverDirs<'_>,
+    is_wanted: &dyn Fn() -> bool,
+) -> Option<(Vec<CleanSuggestion>, Option<SlimOverview>)> {
+    let (mut taken, mut all, mut slimming) = (HashSet::new(), Vec::new(), None);
+    for &rule in CleanRule::ALL {
+        let is_chosen = request.rules.contains(&rule);
+        let suggestion = match rule {
+            CleanRule::Slim if is_chosen => {
+                let (suggestion, overview) = slim(request, &taken, is_wanted)?;
+                slimming = Some(overview);
+                suggestion
+            }
+            CleanRule::Leftovers if is_chosen => of_files(dirs),
+            CleanRule::Slim | CleanRule::Leftovers => continue,
+            // Other rules take sessions even if they are not chosen, so that a session always has the same rule.
+            _ => sessions(request, rule, &mut taken, is_wanted)?,
+        };
+        if is_chosen && suggestion.count() > 0 {
+            all.push(suggestion);
+        }
+    }
+    Some((all, slimming))
+}
+
+/// Returns the sessions for a rule that moves them to the trash.
+fn sessions(
+    request: &CleanRequest,
+    rule: CleanRule,
+    taken: &mut HashSet<SessionKey>,
+    is_wanted: &dyn Fn() -> bool,
+) -> Option<CleanSuggestion> {
+    let mut found: Vec<&CleanCandidate> = Vec::new();
+    for candidate in &request.candidates {
+        if !is_wanted() {
+            return None;
+        }
+        let facts = candidate.session.facts();
+        let is_found = !taken.contains(&candidate.key)
+            && match rule {
+                CleanRule::Empty => is_empty(candidate),
+                CleanRule::Duplicates => is_duplicate(candidate),
+                CleanRule::Subagents => facts.is_subagent && facts.mtime.max(facts.order_time()) < request.old,
+                CleanRule::Forks => adds_nothing(candidate, taken),
+                CleanRule::Slim | CleanRule::Leftovers => false,
+            };
+        if is_found {
+            taken.insert(candidate.key);
+            found.push(candidate);
+        }
+    }
+    // A remaining fork would lose its parent.
+    loop {
+        let (kept, used): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|candidate| candidate.children.iter().all(|child| taken.contains(child)));
+        found = kept;
+        if used.is_empty() {
+            break;
+        }
+        for candidate in used {
+            taken.remove(&candidate.key);
+        }
+    }
+    let bytes = found.iter().map(|candidate| candidate.session.facts().bytes).sum();
+    let sessions = found.iter().map(|candidate| candidate.key).collect();
+    Some(CleanSuggestion { rule, sessions, files: Vec::new(), bytes })
+}
+
+/// Returns the sessions that slimming makes much smaller.
+fn slim(
+    request: &CleanRequest,
+    taken: &HashSet<SessionKey>,
+    is_wanted: &dyn Fn() -> bool,
+) -> Option<(CleanSuggestion, SlimOverview)> {
+    let is_large =
+        |candidate: &&CleanCandidate| candidate.session.facts().bytes > LARGE && !taken.contains(&candidate.key);
+    let large: Vec<&CleanCandidate> = request.candidates.iter().filter(is_large).collect();
+    let target = |candidate: &&CleanCandidate| {
+        let sharing = candidate.sharing.iter().map(|(_, session)| session.clone()).collect();
+        (candidate.session.clone(), sharing)
+    };
+    let targets: Vec<(SharedSession, Vec<SharedSession>)> = large.iter().map(target).collect();
+    let mut overview = slim_job::plan(&targets, SlimRules::default(), |_| is_wanted())?;
+    overview.planned.retain(|planned| planned.savings.total > LARGE);
+    let saves: HashSet<&Path> = overview.planned.iter().map(|planned| &*planned.session.path).collect();
+    let is_planned = |candidate: &&&CleanCandidate| saves.contains(&*candidate.session.facts().path.join());
+    let sessions = large.iter().filter(is_planned).map(|candidate| candidate.key).collect();
+    let (rule, files, bytes) = (CleanRule::Slim, Vec::new(), overview.total());
+    Some((CleanSuggestion { rule, sessions, files, bytes }, overview))
+}
+
+/// Returns the leftovers.
+fn of_files((dirs, state): LeftoverDirs<'_>) -> CleanSuggestion {
+    let file = |path: PathBuf| {
+        let (bytes, mtime) = scan::one(&path, None)?.version();
+        Some(LeftoverFile { path, bytes, mtime })
+    };
+    let files: Vec<LeftoverFile> = leftovers(dirs, state).into_iter().filter_map(file).collect();
+    let bytes = files.iter().map(|file| file.bytes).sum();
+    CleanSuggestion { rule: CleanRule::Leftovers, sessions: Vec::new(), files, bytes }
+}
+
+/// Returns `true` for an unnamed session without a prompt, or without an answer to the only one.
+fn is_empty(candidate: &CleanCandidate) -> bool {
+    let facts = candidate.session.facts();
+    if facts.is_named || candidate.is_fork {
+        return false;
+    }
+    let digest = candidate.session.once();
+    if digest.message_count > FEW || !digest.problems.is_empty() {
+        return false;
+    }
+    let details = digest.details_once();
+    details.prompts.is_empty() || (details.prompts.len() == 1 && details.last_answer.is_none())
+}
+
+/// Returns `true` if another file has the same content and is kept: one with forks, or else the one with the first path.
+fn is_duplicate(candidate: &CleanCandidate) -> bool {
+    let path = candidate.session.facts().path.join();
+    let is_kept = |(other, is_parent): &&(PathBuf, bool)| *is_parent || *other < path;
+    let mut kept = candidate.same.iter().filter(is_kept).peekable();
+    if !candidate.children.is_empty() || kept.peek().is_none() {
+        return false;
+    }
+    let Ok(own) = Fingerprint::of(&path) else { return false };
+    kept.any(|(other, _)| Fingerprint::of(other).is_ok_and(|other| other == own))
+}
+
+/// Returns `true` for a fork whose entries are all in sessions that stay, besides settings that pi writes.
+fn adds_nothing(candidate: &CleanCandidate, taken: &HashSet<SessionKey>) -> bool {
+    let staying = candidate.sharing.iter().filter(|(other, _)| !taken.contains(other));
+    let staying: Vec<SharedSession> = staying.map(|(_, session)| session.clone()).collect();
+    if !candidate.is_fork || staying.is_empty() {
+        return false;
+    }
+    let shared = shared_entries(&candidate.session, &staying);
+    let digest = candidate.session.once();
+    let details = digest.details_once();
+    let own = (0..).zip(details.entries.ids.iter()).filter(|(_, id)| !shared.contains_key(id));
+    let own: Vec<usize> = own.map(|(at, _)| at).collect();
+    let is_setting = |kind: EntryKind| matches!(kind, EntryKind::ModelChange | EntryKind::ThinkingLevel);
+    own.is_empty()
+        || load::tree(&digest.path, "")
+            .is_ok_and(|tree| own.iter().all(|&at| tree.nodes.get(at).is_some_and(|node| is_setting(node.kind))))
+}
