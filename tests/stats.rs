@@ -80,7 +80,7 @@ fn odd() -> impl Strategy<Value = Odd> {
         1 => Just(1e300),
         1 => Just(0.0001),
     ];
-    (0u8..8, any::<Index>(), time, [number.clone(), number.clone(), number], any::<bool>())
+    (0u8..9, any::<Index>(), time, [number.clone(), number.clone(), number], any::<bool>())
 }
 
 fn line(number: usize, id: &str, parent: Option<&str>, (kind, _, time, [input, output, cost], flag): &Odd) -> Value {
@@ -99,6 +99,8 @@ fn line(number: usize, id: &str, parent: Option<&str>, (kind, _, time, [input, o
             json!({"role": "toolResult", "toolCallId": "c", "toolName": "bash", "isError": flag, "content": [], "usage": usage}),
         ),
         5 => json!({"type": "compaction", "summary": "s", "usage": usage}),
+        7 => message(json!({"role": "bashExecution", "command": "git commit -m x", "exitCode": 0,
+            "output": format!("[main {number:07x}] x")})),
         6 => json!({"type": "usage", "provider": "p", "model": "m", "usage": usage}),
         _ => json!({"type": "label", "targetId": parent, "label": "l"}),
     };
@@ -192,7 +194,7 @@ fn the_rows_of_every_grouping_add_up_to_the_costs_of_the_sessions() {
             keys.dedup();
             // IDs can occur twice in a file.
             let is_of_entries =
-                groupings.iter().any(|grouping| matches!(grouping, Grouping::Prompt | Grouping::Branch));
+                groupings.iter().any(|grouping| matches!(grouping, Grouping::Prompt | Grouping::Branch | Grouping::Commit));
             prop_assert!(keys.len() == rows.len() || is_of_entries);
             // The index gives the same sums.
             let cache = dir.path().join("cache");
@@ -268,6 +270,40 @@ fn each_entry_belongs_to_the_row_of_its_origin() {
         ),
         (2, Some(0.75))
     );
+}
+
+/// Adds a command that printed a commit.
+fn commit(session: Session, id: &str, sha: &str) -> Session {
+    session.tool(id, "bash", &json!({"command": "git commit -m x"}), &format!("[main {sha}] x"))
+}
+
+#[test]
+fn work_belongs_to_the_next_commit_on_its_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let main = Session::new("main").user("u1", "Start").costing(1.0).assistant("a1", "Shared").assistant("a2", "More");
+    let path = dir.path().join("main.jsonl");
+    fs::write(&path, main.text()).unwrap();
+    // A fork commits what its parent did not, twice, then goes on; another branch commits nothing.
+    let fork = commit(main.clone().forked("fork", &path, 100).costing(2.0).assistant("a3", "Fork"), "c1", "1a2b3c4");
+    let fork = commit(fork.user("u2", "Again").costing(4.0).assistant("a4", "Again"), "c2", "1a2b3c5");
+    let fork = fork.costing(8.0).assistant("a5", "After").under("a1").costing(16.0).assistant("b1", "Other");
+    // A later fork of the fork has the same commits.
+    let second = fork.clone().forked("second", &dir.path().join("fork.jsonl"), 200).under("c2r").costing(32.0);
+    let second = commit(second.assistant("a6", "Second"), "c3", "1a2b3c6");
+    fs::write(dir.path().join("fork.jsonl"), fork.text()).unwrap();
+    fs::write(dir.path().join("second.jsonl"), second.text()).unwrap();
+    let catalog = read(dir.path(), None);
+    let sums = sums(&catalog, &[Grouping::Commit]);
+    let row = |key: Option<&str>| {
+        let sum = row(&catalog, (Grouping::Commit, &sums), key);
+        (sum.cost, sum.prompts)
+    };
+    // The calls that commit cost as much as the answers before them.
+    assert_eq!(row(Some("1a2b3c4")), (1.0 + 1.0 + 2.0 + 2.0, 1), "work of the parent included");
+    assert_eq!(row(Some("1a2b3c5")), (4.0 + 4.0, 1));
+    assert_eq!(row(Some("1a2b3c6")), (32.0 + 32.0, 0));
+    assert_eq!(row(None), (8.0 + 16.0, 0));
+    assert_eq!(sums.total.cost, 6.0 + 8.0 + 64.0 + 24.0);
 }
 
 #[test]

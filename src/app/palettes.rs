@@ -24,14 +24,16 @@ use crate::changes::{Request, SessionIdentity};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, Group, Key, Place};
 use crate::session::digest::DigestLabel;
+use crate::session::digest::commits::DigestCommit;
 use crate::session::digest::touched_files::FileTouch;
 use crate::session::entry::tool_call::Touch;
+use crate::session::tree::Index;
 
 /// Returns a palette with its title and rows.
 pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
     let title = match &kind {
         PaletteKind::Actions => "Commands".into(),
-        PaletteKind::Labels => "Labels".into(),
+        PaletteKind::Labels => "Labels and commits".into(),
         PaletteKind::Family => "Family".into(),
         PaletteKind::Trash => "Trash".into(),
         PaletteKind::History => "History".into(),
@@ -139,22 +141,55 @@ fn project_rows(model: &Model) -> Vec<PaletteItem> {
 /// Columns of a session's title in a row.
 const TITLE: usize = 30;
 
-/// Returns the labels, most recent first.
+/// A label, or a commit that an entry made.
+enum Landmark<'a> {
+    Label(&'a DigestLabel),
+    Commit(&'a DigestCommit),
+}
+
+impl Landmark<'_> {
+    /// Returns the entry and the time.
+    fn place(&self) -> (Index, Option<i64>) {
+        match self {
+            Self::Label(label) => (label.at, label.time),
+            Self::Commit(commit) => (commit.at, commit.time),
+        }
+    }
+}
+
+/// Returns the labels and commits, most recent first.
 fn label_rows(model: &Model) -> Vec<PaletteItem> {
-    let catalog = &model.catalog;
-    let mut keys: Vec<SessionKey> = catalog.keys().filter(|&key| catalog[key].facts().is_labeled).collect();
-    catalog.sort_oldest_first(&mut keys);
-    let of =
-        |&key: &SessionKey| catalog[key].labels.iter().map(move |label| (catalog[key].label_key(label), key, label));
-    let mut labels = cost_sharing::once(keys.iter().flat_map(of));
-    labels.sort_by_key(|ListedItem { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.at));
-    let row = |listed: ListedItem<SessionKey, &DigestLabel>| {
-        let label = listed.what;
-        let left = vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)];
-        let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: label.at });
-        PaletteItem::new(left, title_of_item(model, &listed), age(model, label.time), leads)
+    let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
+    let has_some = |key: &SessionKey| {
+        let facts = catalog[*key].facts();
+        facts.is_labeled || facts.is_committed
     };
-    labels.into_iter().map(row).collect()
+    let mut keys: Vec<SessionKey> = catalog.keys().filter(has_some).collect();
+    catalog.sort_oldest_first(&mut keys);
+    let of = |&key: &SessionKey| {
+        let digest = &**catalog[key];
+        let labels = digest.labels.iter().map(|label| (digest.label_key(label), Landmark::Label(label)));
+        let commits = digest.commits.iter().map(|commit| (digest.commit_key(commit), Landmark::Commit(commit)));
+        labels.chain(commits).map(move |((entry, text), what)| {
+            ((entry, text, matches!(what, Landmark::Commit(_))), key, what)
+        })
+    };
+    let mut all = cost_sharing::once(keys.iter().flat_map(of));
+    all.sort_by_key(|ListedItem { session, what, .. }| {
+        let (at, time) = what.place();
+        (Reverse(time), &catalog[*session].path, at)
+    });
+    let row = |listed: ListedItem<SessionKey, Landmark<'_>>| {
+        let (at, time) = listed.what.place();
+        let (mark, text) = match &listed.what {
+            Landmark::Label(label) => (format!("[{}] ", label.text), &*label.row),
+            Landmark::Commit(commit) => (format!("{} {} ", glyphs.commit, commit.sha), &*commit.title),
+        };
+        let left = vec![Span::clean(Tone::Label, &mark), Span::new(Tone::Text, text)];
+        let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at });
+        PaletteItem::new(left, title_of_item(model, &listed), age(model, time), leads)
+    };
+    all.into_iter().map(row).collect()
 }
 
 /// Returns an age for the end of a row.
@@ -180,7 +215,7 @@ pub(crate) fn change_label(model: &Model, selected: Option<&ChoiceAction>, clear
     };
     let digest = &model.catalog[session];
     let Some(label) = digest.labels.iter().find(|label| label.at == at) else {
-        return Command::warn("this label no longer exists");
+        return Command::warn("this entry has no label");
     };
     let (target, identity) = (label.entry.clone(), SessionIdentity::of(digest));
     if clear {

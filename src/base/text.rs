@@ -338,6 +338,7 @@ glyphs! {
     closed: "In the session list: a folded row.", "▸", ">";
     fork: "A fork, with ? if its parent file is missing; before a number: forks of the session.", "⋎", "Y";
     label: "Before a number: labels of the session.", "#", "#";
+    commit: "Before a hash: a commit that a command printed.", "⎇", "^";
     tee: "A branch with others below it; before a number: branches of the session.", "├", "|";
     corner: "The last branch.", "└", "`";
     bar: "The vertical part of a connecting line; the border between panes.", "│", "|";

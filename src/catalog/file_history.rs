@@ -9,18 +9,15 @@ use anyhow::Result;
 
 use crate::base::diff::diff;
 use crate::disk::load::Bodies;
+use crate::session::digest::commits::DigestCommit;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::parse;
 use crate::session::links::Index;
 use crate::session::replay::state::{Content, FileState, Source};
-use crate::session::replay::{Files, Replay, commits};
+use crate::session::replay::{Files, Replay};
 use crate::session::tree::Tree;
 
 /// The maximum number of lines to compare.
 const MAX_LINES: usize = 20_000;
-
-/// The length from which the description of a command can be cut, in bytes.
-const LONG: usize = 190;
 
 /// A state of a file that differs from the state before it on its branch.
 #[derive(Clone, Debug)]
@@ -32,7 +29,7 @@ pub(crate) struct FileVersion {
     /// The state before the entry.
     pub(crate) before: Option<Rc<FileState>>,
     /// The first commit that a command printed while the file had this state.
-    pub(crate) commit: Option<String>,
+    pub(crate) commit: Option<DigestCommit>,
 }
 
 /// Returns the files of a session after an entry. `paths` limits them; `None` stands for all.
@@ -53,11 +50,16 @@ pub(crate) fn files_at(
     }
 }
 
-/// Returns the states of a file on all branches of a session, in file order.
+/// Returns the states of a file on all branches of a session, in file order. `commits` are those of the session.
 ///
 /// # Errors
 /// An entry cannot be read.
-pub(crate) fn versions((path, tree): (&Path, &Tree), file: &str, home: &str) -> Result<Vec<FileVersion>> {
+pub(crate) fn versions(
+    (path, tree): (&Path, &Tree),
+    commits: &[DigestCommit],
+    file: &str,
+    home: &str,
+) -> Result<Vec<FileVersion>> {
     let mut bodies = Bodies::open(path)?;
     let states = Replay::new(tree, home, |node| bodies.known(node)).only([file.to_owned()])?.everywhere()?;
     let state = |at: Index| states[at as usize].get(file).cloned();
@@ -76,36 +78,14 @@ pub(crate) fn versions((path, tree): (&Path, &Tree), file: &str, home: &str) -> 
     for (number, version) in versions.iter().enumerate() {
         places[version.entry as usize] = Some(number);
     }
-    for (at, commit) in commits(&mut bodies, tree)? {
-        let version = successors(Some(at), |&at| tree.parent(at)).find_map(|at| places[at as usize]);
+    for commit in commits {
+        let above = successors(Some(commit.at), |&at| tree.parent(at));
+        let version = above.map_while(|at| places.get(at as usize)).find_map(|place| *place);
         if let Some(version) = version.and_then(|number| versions.get_mut(number)) {
-            version.commit.get_or_insert(commit);
+            version.commit.get_or_insert_with(|| commit.clone());
         }
     }
     Ok(versions)
-}
-
-/// Returns the commits that commands printed, with the entries of their results, in file order.
-fn commits(bodies: &mut Bodies, tree: &Tree) -> Result<Vec<(Index, String)>> {
-    let mut found = Vec::new();
-    for (at, node) in (0..).zip(&tree.nodes) {
-        let is_result = node.called.as_ref().is_some_and(|called| &*called.name == "bash");
-        // The description of a long command is cut.
-        let may_commit = |about: &str| about.len() >= LONG || commits::may_commit(about);
-        let is_command = match &node.called {
-            Some(called) if is_result => may_commit(&called.about),
-            _ => node.kind == EntryKind::Bash && may_commit(&node.text),
-        };
-        if !is_command {
-            continue;
-        }
-        let line = bodies.known(node)?;
-        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
-        let Some(message) = &entry.message else { continue };
-        let output = message.output.map_or_else(|| message.content.text("\n"), |output| output.text().into_owned());
-        found.extend(commits::commits(&output).map(|commit| (at, commit.to_owned())));
-    }
-    Ok(found)
 }
 
 /// Returns the prompt above an entry.

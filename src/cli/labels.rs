@@ -14,7 +14,6 @@ use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
 use crate::session::digest::DigestLabel;
 use crate::session::digest::listed::SharedSession;
-use crate::session::entry::EntryId;
 
 /// List labels, most recent first
 #[derive(Debug, clap::Args)]
@@ -46,10 +45,7 @@ impl LabelsCommand {
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
             session.labels.iter().map(move |label| (session.label_key(label), number, label))
         });
-        let entry_id = |label: &DigestLabel| match &label.entry {
-            EntryId::Id(id) => Some(id.to_string()),
-            EntryId::Place(_) => None,
-        };
+        let entry_id = |label: &DigestLabel| label.entry.id().map(String::from);
         let path = |session: usize| resolve::absolute(&sessions[session].path).map(|path| PathFields::from(&*path));
         let labels = cost_sharing::once(all).into_iter().map(|listed| Ok((path(listed.session)?, listed)));
         let mut labels = labels.collect::<Result<Vec<_>>>()?;

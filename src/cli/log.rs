@@ -3,43 +3,50 @@
 use std::collections::HashSet;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 
 use crate::base::paths::full_path;
 use crate::base::time;
+use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileVersion, prompt, versions};
 use crate::cli::exit::Exit;
 use crate::cli::output::{Output, PathFields, object};
 use crate::cli::project::ProjectArg;
-use crate::cli::table::{self, Column, LAST};
+use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
-use crate::disk::load;
 use crate::disk::locate::Environment;
-use crate::session::digest::listed::SharedSession;
+use crate::disk::scan::Unreadable;
+use crate::disk::{git, load};
+use crate::session::digest::Digest;
+use crate::session::digest::commits::{CommitPrefix, DigestCommit};
+use crate::session::digest::listed::{SessionFacts, SharedSession};
 use crate::session::replay::session_path;
-use crate::session::tree::Tree;
+use crate::session::tree::{Index, Tree};
 
 /// List the states of a file in all sessions, most recent first
 ///
 /// Lists each entry that changed the content of the file or read it for the first time, on all branches. An entry that
-/// forks inherited is listed once. Sessions in which only shell commands touched the file are not found.
+/// forks inherited is listed once. Sessions in which only shell commands touched the file are not found. With --commit
+/// and without a file, lists the entries whose commands made the commit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree log src/auth.rs                the states of a file
   pitree log src/auth.rs -S 'fn login'  only states that added or removed a text
-  pitree file src/auth.rs --at SESSION@ENTRY  print one of them"))]
+  pitree log --commit 1f3c9e2           the session, entry and prompt that made a commit
+  pitree file src/auth.rs --at SESSION@ENTRY  print one of the states"))]
 pub(super) struct LogCommand {
     /// File, relative to the current directory or absolute
-    path: String,
+    #[arg(required_unless_present = "commit")]
+    path: Option<String>,
     /// List only states in which TEXT came or went
-    #[arg(short = 'S', long, value_name = "TEXT")]
+    #[arg(short = 'S', long, value_name = "TEXT", requires = "path")]
     search: Option<String>,
     /// List only states that this commit contains, as far as a command printed it; a prefix of at least 7 characters
     #[arg(long, value_name = "SHA", value_parser = commit_prefix)]
-    commit: Option<String>,
+    commit: Option<CommitPrefix>,
     /// List at most N states
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
     limit: Option<NonZeroUsize>,
@@ -63,15 +70,17 @@ pub(super) struct LoggedVersion {
 
 impl LogCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let here = Environment::current().cwd;
-        let file = full_path(&self.path, &here.to_string_lossy(), &chosen.home);
         let is_wanted = self.project.matcher(chosen);
+        let Some(path) = &self.path else {
+            let print = |commit| print_commits(self, commit, chosen, out);
+            return self.commit.as_ref().map_or(Ok(Exit::Nothing.into()), print);
+        };
+        let here = Environment::current().cwd;
+        let file = full_path(path, &here.to_string_lossy(), &chosen.home);
         let (mut all, unreadable) = logged(&file, &is_wanted, chosen)?;
         all.retain(|logged| self.search.as_ref().is_none_or(|text| logged.version.changes_count(text)));
-        let is_committed = |logged: &LoggedVersion, wanted: &str| {
-            // git prints abbreviations of different lengths.
-            let commit = logged.version.commit.as_deref();
-            commit.is_some_and(|commit| commit.starts_with(wanted) || wanted.starts_with(commit))
+        let is_committed = |logged: &LoggedVersion, wanted: &CommitPrefix| {
+            logged.version.commit.as_ref().is_some_and(|commit| wanted.is_of(&commit.sha))
         };
         all.retain(|logged| self.commit.as_ref().is_none_or(|wanted| is_committed(logged, wanted)));
         all.truncate(self.limit.map_or(usize::MAX, NonZeroUsize::get));
@@ -92,7 +101,7 @@ impl LogCommand {
                         removed,
                         exactness: version.state.exactness().name(),
                         source: version.state.source.name(),
-                        commit: &version.commit,
+                        commit: version.commit.as_ref().map(|commit| &commit.sha),
                         abandoned: is_abandoned,
                     },
                 )?;
@@ -108,19 +117,28 @@ impl LogCommand {
     }
 }
 
+/// Returns the wanted sessions, oldest first.
+fn sessions(
+    is_wanted: impl Fn(&SessionFacts<'_>) -> bool,
+    chosen: &CommandContext,
+) -> (Vec<SharedSession>, Vec<Unreadable>) {
+    let mut sessions: Vec<SharedSession> = Vec::new();
+    let mut scan = chosen.sources().scan();
+    let unreadable = crate::cli::read(&mut scan, |batch| {
+        sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
+    });
+    chosen.keep(scan);
+    sessions.sort_by(|a, b| a.facts().compare_age(&b.facts()));
+    (sessions, unreadable)
+}
+
 /// Returns the states of a file in all sessions, most recent first.
 pub(super) fn logged(
     file: &str,
     is_wanted: &dyn Fn(&str) -> bool,
     chosen: &CommandContext,
-) -> Result<(Vec<LoggedVersion>, Vec<crate::disk::scan::Unreadable>)> {
-    let mut sessions: Vec<SharedSession> = Vec::new();
-    let mut scan = chosen.sources().scan();
-    let unreadable = crate::cli::read(&mut scan, |batch| {
-        sessions.extend(batch.into_iter().filter(|session| is_wanted(session.facts().cwd)));
-    });
-    chosen.keep(scan);
-    sessions.sort_by(|a, b| a.age().cmp(&b.age()));
+) -> Result<(Vec<LoggedVersion>, Vec<Unreadable>)> {
+    let (sessions, unreadable) = sessions(|facts| is_wanted(facts.cwd), chosen);
     let mut known = HashSet::new();
     let mut all = Vec::new();
     for session in sessions {
@@ -129,7 +147,7 @@ pub(super) fn logged(
             continue;
         }
         let tree = load::tree(&session.path, &chosen.home)?;
-        for version in versions((&session.path, &tree), file, &chosen.home)? {
+        for version in versions((&session.path, &tree), &session.commits, file, &chosen.home)? {
             // Forks inherit entries; the oldest session counts.
             if session.entry_key(version.entry).is_none_or(|key| known.insert(key)) {
                 all.push(LoggedVersion::new(&session.path, &tree, version));
@@ -141,14 +159,14 @@ pub(super) fn logged(
 }
 
 impl LoggedVersion {
-    fn new(session: &std::path::Path, tree: &Tree, version: FileVersion) -> Self {
+    fn new(session: &Path, tree: &Tree, version: FileVersion) -> Self {
         let node = &tree.nodes[version.entry as usize];
         Self {
             session: session.into(),
             session_id: tree.header.id.clone(),
             entry: node.id.as_deref().map(String::from),
             time: node.time,
-            prompt: prompt(tree, version.entry).map_or(String::new(), |at| tree.nodes[at as usize].words().into()),
+            prompt: prompt_words(tree, version.entry),
             is_abandoned: !tree.is_active(version.entry),
             version,
         }
@@ -156,16 +174,124 @@ impl LoggedVersion {
 
     /// Returns `SESSION@ENTRY` with a short session ID.
     pub(super) fn place(&self, length: usize) -> String {
-        let id: String = self.session_id.chars().take(length).collect();
-        format!("{id}@{}", self.entry.as_deref().unwrap_or("?"))
+        place(&self.session_id, self.entry.as_deref(), length)
     }
 }
 
+/// The maximum number of commits for which git is asked.
+const MOST_CONFIRMED: usize = 20;
+
+/// A commit with the entry that made it.
+struct MadeCommit<'a> {
+    session: &'a Digest,
+    commit: &'a DigestCommit,
+    prompt: String,
+    is_abandoned: bool,
+    /// `true` if the repository of the session's directory has the commit, if git answers.
+    is_confirmed: Option<bool>,
+}
+
+/// Prints the entries whose commands made a commit, most recent first. A commit that forks inherited is listed once.
+fn print_commits(
+    log: &LogCommand,
+    wanted: &CommitPrefix,
+    chosen: &CommandContext,
+    out: &mut Output,
+) -> Result<ExitCode> {
+    let is_in_project = log.project.matcher(chosen);
+    let (sessions, unreadable) = sessions(|facts| facts.is_committed && is_in_project(facts.cwd), chosen);
+    let all = sessions.iter().enumerate().flat_map(|(number, session)| {
+        let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
+        such.map(move |commit| (session.commit_key(commit), number, commit))
+    });
+    let mut found = cost_sharing::once(all);
+    found.sort_by_key(|listed| std::cmp::Reverse((listed.what.time, listed.what.at)));
+    found.truncate(log.limit.map_or(usize::MAX, NonZeroUsize::get));
+    let mut made = Vec::new();
+    for (number, ListedItem { session, what: commit, .. }) in found.into_iter().enumerate() {
+        let session: &Digest = &sessions[session];
+        let tree = load::tree(&session.path, &chosen.home)?;
+        // The longer of the two names fewer commits.
+        let sha = [&*commit.sha, wanted.text()].into_iter().max_by_key(|sha| sha.len()).unwrap_or_default();
+        let confirmed = (number < MOST_CONFIRMED).then(|| git::has_commit(Path::new(&session.header.cwd), sha));
+        let is_known = (commit.at as usize) < tree.nodes.len();
+        made.push(MadeCommit {
+            session,
+            commit,
+            prompt: if is_known { prompt_words(&tree, commit.at) } else { String::new() },
+            is_abandoned: !session.is_active(commit.at),
+            is_confirmed: confirmed.flatten(),
+        });
+    }
+    match log.json {
+        true => made.iter().try_for_each(|made| made.print_json(out))?,
+        false => commit_rows(out, &made, chosen)?,
+    }
+    if made.is_empty() {
+        output::note(&format!("no command printed the commit {wanted}; try a shorter prefix"));
+    }
+    let end = output::end(out, unreadable)?;
+    Ok(if end == Exit::Done { end.found(!made.is_empty()) } else { end }.into())
+}
+
+impl MadeCommit<'_> {
+    fn print_json(&self, out: &mut Output) -> Result<()> {
+        let Self { session, commit, prompt, is_abandoned, is_confirmed } = self;
+        output::json(
+            out,
+            &object! {
+                #[serde(flatten)] path: PathFields::from(&*resolve::absolute(&session.path)?),
+                id: &session.header.id,
+                entry: commit.entry.id(),
+                timestamp: commit.time.and_then(time::iso),
+                sha: &commit.sha,
+                branch: &commit.branch,
+                title: &commit.title,
+                prompt,
+                abandoned: is_abandoned,
+                confirmed: is_confirmed,
+            },
+        )
+    }
+}
+
+fn commit_rows(out: &mut impl Write, all: &[MadeCommit<'_>], chosen: &CommandContext) -> Result<()> {
+    const WHOLE: Column = Column::Whole;
+    const COLUMNS: [Column; 8] =
+        [Column::Number, WHOLE, WHOLE, WHOLE, WHOLE, Column::Words(TITLE), Column::Words(TITLE), Column::Words(LAST)];
+    let now = crate::cli::now();
+    let length = resolve::shortest(all.iter().map(|made| made.session.header.id.as_str()));
+    let row = |made: &MadeCommit<'_>| {
+        let MadeCommit { session, commit, prompt, is_abandoned, is_confirmed } = made;
+        let confirmed = is_confirmed.map_or("", |is| if is { "confirmed" } else { "not in the repository" });
+        [
+            commit.time.map_or("?".into(), |then| time::age(now, then)),
+            place(&session.header.id, commit.entry.id(), length),
+            commit.sha.to_string(),
+            confirmed.into(),
+            if *is_abandoned { "abandoned".into() } else { String::new() },
+            commit.branch.as_deref().unwrap_or_default().into(),
+            commit.title.to_string(),
+            prompt.clone(),
+        ]
+    };
+    table::print(out, COLUMNS, &all.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())
+}
+
+/// Returns `SESSION@ENTRY` with a short session ID.
+fn place(session: &str, entry: Option<&str>, length: usize) -> String {
+    let id: String = session.chars().take(length).collect();
+    format!("{id}@{}", entry.unwrap_or("?"))
+}
+
+/// Returns the words of the prompt above an entry.
+fn prompt_words(tree: &Tree, at: Index) -> String {
+    prompt(tree, at).map_or(String::new(), |at| tree.nodes[at as usize].words().into())
+}
+
 /// Parses the prefix of a commit.
-fn commit_prefix(text: &str) -> Result<String, &'static str> {
-    let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_prefix = is_hex && (7..=40).contains(&text.len());
-    is_prefix.then(|| text.to_ascii_lowercase()).ok_or("expected 7 to 40 hexadecimal digits")
+fn commit_prefix(text: &str) -> Result<CommitPrefix, String> {
+    CommitPrefix::read(text)?.ok_or_else(|| "too short; give at least 7 hexadecimal digits".into())
 }
 
 fn rows(out: &mut impl Write, all: &[LoggedVersion], chosen: &CommandContext) -> Result<()> {
@@ -181,7 +307,7 @@ fn rows(out: &mut impl Write, all: &[LoggedVersion], chosen: &CommandContext) ->
             logged.place(length),
             lines.unwrap_or_default(),
             state.exactness().name().into(),
-            logged.version.commit.clone().unwrap_or_default(),
+            logged.version.commit.as_ref().map_or(String::new(), |commit| commit.sha.to_string()),
             if logged.is_abandoned { "abandoned".into() } else { String::new() },
             logged.prompt.clone(),
         ]

@@ -29,6 +29,7 @@ use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
 use crate::pi::running;
 use crate::pi::status::PiStatus;
+use crate::session::digest::commits::DigestCommit;
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::digest::{Digest, NO_MESSAGES};
@@ -217,6 +218,7 @@ struct SessionLine<'a> {
     branch_points: usize,
     leaves: usize,
     labels: usize,
+    commits: Vec<CommitFields<'a>>,
     pinned: bool,
     tags: Vec<&'a str>,
     note: Option<&'a str>,
@@ -264,6 +266,7 @@ impl<'a> SessionLine<'a> {
             branch_points: session.branch_points,
             leaves: session.leaves,
             labels: session.labels.len(),
+            commits: session.commits.iter().map(CommitFields::new).collect(),
             pinned: marks.is_pinned(&header.id),
             tags: marks.tags(&header.id).collect(),
             note: marks.note(&header.id),
@@ -276,6 +279,29 @@ impl<'a> SessionLine<'a> {
             problems: session.problems.iter().map(Problem::to_string).collect(),
             live: pis.first().copied(),
             pis,
+        }
+    }
+}
+
+/// The JSON form of a commit.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CommitFields<'a> {
+    sha: &'a str,
+    branch: Option<&'a str>,
+    title: &'a str,
+    entry_id: Option<&'a str>,
+    time: Option<String>,
+}
+
+impl<'a> CommitFields<'a> {
+    fn new(commit: &'a DigestCommit) -> Self {
+        Self {
+            sha: &commit.sha,
+            branch: commit.branch.as_deref(),
+            title: &commit.title,
+            entry_id: commit.entry.id(),
+            time: commit.time.and_then(time::iso),
         }
     }
 }

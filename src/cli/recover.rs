@@ -51,6 +51,8 @@ struct Recovered {
     entry: Option<String>,
     exactness: Exactness,
     reason: &'static str,
+    /// The error, if the content is known but cannot be written.
+    error: Option<String>,
 }
 
 impl RecoverCommand {
@@ -63,6 +65,10 @@ impl RecoverCommand {
             (Some(word), _) => vec![resolve::entry(&word, &tree)?],
             (None, leaf) => leaf.into_iter().collect(),
         };
+        if ends.is_empty() {
+            output::note(if self.abandoned { "the session has no abandoned branch" } else { "the session has no entries" });
+            return Ok(Exit::Nothing.into());
+        }
         let to = &self.to;
         let dir = RecoveredDir::create(to).with_context(|| format!("cannot create {}", to.display()))?;
         let Some(dir) = dir else { bail!("{} is not an empty directory; choose a new one", to.display()) };
@@ -74,6 +80,7 @@ impl RecoverCommand {
         self.print(&report, chosen, out)?;
         let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
         Ok(match () {
+            () if report.iter().any(|file| file.error.is_some()) => Exit::Failed,
             () if report.iter().all(|file| file.written.is_none()) => Exit::Nothing,
             () if is_exact => Exit::Done,
             () => Exit::Over,
@@ -83,10 +90,10 @@ impl RecoverCommand {
 
     fn print(&self, report: &[Recovered], chosen: &CommandContext, out: &mut Output) -> Result<()> {
         if self.json {
-            for Recovered { file, written, entry, exactness, reason } in report {
+            for Recovered { file, written, entry, exactness, reason, error } in report {
                 let written = written.as_deref().map(PathFields::from);
                 let exactness = exactness.name();
-                output::json(out, &object! { file, entry, #[serde(flatten)] path: written, exactness, reason })?;
+                output::json(out, &object! { file, entry, #[serde(flatten)] path: written, exactness, reason, error })?;
             }
             return Ok(());
         }
@@ -98,7 +105,7 @@ impl RecoverCommand {
                 file.exactness.name().into(),
                 written.into(),
                 shorten(&file.file, &chosen.home).into(),
-                file.reason.into(),
+                file.error.clone().unwrap_or_else(|| file.reason.into()),
             ]
         };
         const COLUMNS: [Column; 5] =
@@ -128,13 +135,16 @@ fn recovered(
     let known = files.iter().filter(|(_, state)| state.whole().is_some());
     let mut places = places(known.map(|(path, _)| path.as_str()), &tree.header.cwd).into_iter();
     for (path, state) in &files {
-        let written = match state.whole() {
+        // One file that cannot be written does not prevent the others.
+        let (written, error) = match state.whole() {
             Some(text) => {
                 let place: Vec<String> = below.iter().cloned().chain(places.next().unwrap_or_default()).collect();
-                let can_not = || format!("cannot write {}", place.join("/"));
-                Some(dir.write(&place, text.as_bytes()).with_context(can_not)?)
+                match dir.write(&place, text.as_bytes()) {
+                    Ok(path) => (Some(path), None),
+                    Err(error) => (None, Some(format!("cannot write {}: {error}", place.join("/")))),
+                }
             }
-            None => None,
+            None => (None, None),
         };
         let entry = tree.nodes[at as usize].id.as_deref().map(String::from);
         report.push(Recovered {
@@ -143,6 +153,7 @@ fn recovered(
             entry,
             exactness: state.exactness(),
             reason: state.reason(),
+            error,
         });
     }
     Ok(report)

@@ -67,13 +67,14 @@ pub(super) fn named_value<T: Copy>(
   pitree stats --by project --by model       projects, each by model
   pitree stats --by prompt --limit 10        the most expensive prompts
   pitree stats --by branch 0199f2c1          what each branch of a session cost
+  pitree stats --by commit --project .       what each commit of this directory cost
   pitree stats is:abandoned after:2w         sessions with abandoned branches
   pitree stats --json --by month | jq .cost  sums for scripts"))]
 pub(super) struct StatsCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
     words: Vec<OsString>,
-    /// Group by day, week, month, hour, weekday, model, provider, project, tag, family, session, branch, tool, program or prompt; twice for two groupings [default: month]
+    /// Group by day, week, month, hour, weekday, model, provider, project, tag, family, session, branch, commit, tool, program or prompt; twice for two groupings [default: month]
     #[arg(long, value_name = "GROUPING", value_parser = named_value(Grouping::ALL, Grouping::name))]
     by: Vec<Grouping>,
     /// Count only entries since this date or age (2026-05-01, today, 2w)

@@ -14,6 +14,7 @@ pub(crate) mod digest;
 pub mod files;
 pub(crate) mod find;
 pub(crate) mod fingerprint;
+pub(crate) mod git;
 pub mod incremental;
 pub(crate) mod index;
 mod known_files;

@@ -67,18 +67,26 @@ pub(crate) fn ended(child: &mut Child, mut gives_up: impl FnMut(Duration) -> boo
 /// The command cannot be run, failed, or exceeded its time limit.
 pub(crate) fn read(program: &str, arguments: &[String], limit: Duration) -> Result<String, String> {
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = programs::start_apart(&mut command).map_err(|error| format!("cannot run {program}: {error}"))?;
-    let words = output(child.stdout.take());
-    match ended(&mut child, |elapsed| elapsed >= limit) {
+    command.args(arguments);
+    match read_command(command, limit) {
         Err(error) => Err(format!("cannot run {program}: {error}")),
         Ok(None) => Err(format!("{program} timed out after {} s and was stopped", limit.as_secs())),
-        Ok(Some(status)) if !status.success() => Err(format!("{program} failed ({status})")),
-        Ok(Some(_)) => {
-            let text = words.recv_timeout(LAST_OUTPUT).unwrap_or_default();
-            Ok(text.trim_end_matches(['\n', '\r']).to_owned())
-        }
+        Ok(Some((status, _))) if !status.success() => Err(format!("{program} failed ({status})")),
+        Ok(Some((_, text))) => Ok(text),
     }
+}
+
+/// Runs a command like [`read`]. Returns `None` if it exceeded its time limit.
+///
+/// # Errors
+/// The command cannot be run.
+pub(super) fn read_command(mut command: Command, limit: Duration) -> io::Result<Option<(ExitStatus, String)>> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = programs::start_apart(&mut command)?;
+    let words = output(child.stdout.take());
+    let Some(status) = ended(&mut child, |elapsed| elapsed >= limit)? else { return Ok(None) };
+    let text = if status.success() { words.recv_timeout(LAST_OUTPUT).unwrap_or_default() } else { String::new() };
+    Ok(Some((status, text.trim_end_matches(['\n', '\r']).to_owned())))
 }
 
 /// Returns the value of an environment variable.

@@ -49,7 +49,10 @@ impl RecoveredDir {
         path.push(name);
         // A new file does not follow a symbolic link.
         let mut file = private().write(true).create_new(true).open(&path)?;
-        file.write_all(bytes)?;
+        if let Err(error) = file.write_all(bytes) {
+            let _ = fs::remove_file(&path); // half a file would look like a recovered one
+            return Err(error);
+        }
         Ok(path)
     }
 }

@@ -230,7 +230,7 @@ actions! {
     PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Previous hit", "Go to the previous hit.";
     JumpBack, "jump-back", ["backspace", "b"], PANES, Finding, "jump back", "Jump back", "Return to the position before the last jump.";
     JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Jump forward", "Go to the next position in the jump history.";
-    Labels, "labels", ["'"], PANES, Finding, "labels", "List labels", "List labels of all sessions; go to, rename or clear one.";
+    Labels, "labels", ["'"], PANES, Finding, "labels", "List labels and commits", "List labels and commits of all sessions; go to one, or rename or clear a label.";
     Projects, "projects", ["P"], PANES, Finding, "projects", "List projects", "List all projects, most recent first; go to one.";
     Files, "files", ["F"], PANES, Finding, "files", "List touched files", "List files that the session or project read or changed, with the entries that did it.";
     Palette, "palette", [":"], PANES, Finding, "commands", "Command palette", "Open the command palette; recent actions come first.";

@@ -160,3 +160,102 @@ fn lines_have_their_prompts() {
     assert_eq!(pitree.run(&["blame", "a.txt:3"]).code, 1);
     pitree.refuse(&["blame", "a.txt:9"]);
 }
+
+/// A session whose commands made a commit in the repository of the home, and one that does not exist there.
+#[test]
+fn a_commit_leads_to_its_session_and_prompt() {
+    let pitree = Pitree::new();
+    let git = |script: &str| {
+        let mut command = std::process::Command::new("sh");
+        command.arg("-c").arg(script).current_dir(pitree.home()).env("HOME", pitree.home());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let output = git("git init -q -b main && git -c user.name=x -c user.email=x commit --allow-empty -m 'Real one'");
+    let sha = output.split([' ', ']']).find(|word| word.len() == 7 && *word != "(root-c").unwrap_or("89abcde");
+    let has_git = !output.is_empty();
+    let path = session(&pitree);
+    let commit = json!({"command": "git commit --allow-empty -m 'Real one'"});
+    let other = Session::new("s-two")
+        .cwd(pitree.home())
+        .user("p", "Commit it")
+        .tool("k", "bash", &commit, &format!("[main (root-commit) {sha}] Real one\n"))
+        .at(500);
+    pitree.write_session(&other);
+    // The fork inherits the commit.
+    let fork = std::fs::read_to_string(&path).unwrap().replace("s-one", "s-three");
+    pitree.write(".pi/agent/sessions/--p--/fork.jsonl", &fork);
+    let found = pitree.objects(&["log", "--commit", "1A2B3C4D5E", "--json"]);
+    crate::json::check_unversioned("log --commit", &found);
+    let [one] = &found[..] else { panic!("listed once: {found:?}") };
+    let field = |name: &str| one[name].clone();
+    assert_eq!([field("entry"), field("prompt"), field("sha")], ["c1r", "First try", "1a2b3c4"]);
+    assert_eq!([field("title"), field("branch")], ["Two", "main"]);
+    assert_eq!(field("abandoned"), true);
+    assert_eq!(field("confirmed"), if has_git { json!(false) } else { Value::Null });
+    let real = pitree.objects(&["log", "--commit", sha, "--json"]);
+    assert_eq!(real[0]["confirmed"], if has_git { json!(true) } else { Value::Null });
+    let row = pitree.print(&["log", "--commit", sha]);
+    assert!(row.contains("s-two@kr") && row.contains("Real one") && row.contains("Commit it"), "{row}");
+    assert_eq!(pitree.run(&["log", "--commit", "fffffff"]).code, 1);
+    for wrong in [&["log", "--commit", "1a2b"][..], &["log"], &["log", "--commit", "1a2b3c4", "-S", "x"]] {
+        assert_eq!(pitree.run(wrong).code, 2, "{wrong:?}");
+    }
+    let listed = pitree.objects(&["ls", "commit:1a2b3c4", "--json"]);
+    let commit = json!({"sha": "1a2b3c4", "branch": "main", "title": "Two", "entryId": "c1r"});
+    let fields = |commit: &Value| commit.as_object().unwrap().iter().all(|(name, value)| listed[0]["commits"][0][name] == *value);
+    assert!(listed.len() == 2 && fields(&commit), "{listed:?}");
+    assert_eq!(pitree.objects(&["ls", "is:committed", "--json"]).len(), 3);
+    let rows = pitree.objects(&["stats", "--by", "commit", "--json"]);
+    let keys: Vec<&Value> = rows.iter().filter(|row| row["type"] == "row").map(|row| &row["commit"]).collect();
+    assert!(keys.contains(&&json!(sha)) && keys.contains(&&Value::Null) && keys.len() == 3, "{keys:?}");
+    assert!(pitree.print(&["stats", "--by", "commit"]).contains("not committed"));
+}
+
+#[test]
+fn git_starts_no_program_of_a_repository() {
+    let pitree = Pitree::new();
+    let script = "git init -q -b main && git -c user.name=x -c user.email=x commit -q --allow-empty -m x && \
+        git config core.fsmonitor 'touch ran' && git config extensions.partialClone origin && \
+        git config remote.origin.promisor true && git config remote.origin.url 'ext::touch ran' && \
+        git config core.sshCommand 'touch ran' && git config core.pager 'touch ran'";
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c").arg(script).current_dir(pitree.home()).env("HOME", pitree.home()).status().unwrap();
+    session(&pitree);
+    let found = pitree.objects(&["log", "--commit", "1a2b3c4", "--json"]);
+    assert_ne!(found[0]["confirmed"], true);
+    // A whole hash that is missing would be fetched.
+    pitree.objects(&["log", "--commit", &format!("1a2b3c4{}", "0".repeat(33)), "--json"]);
+    assert!(!pitree.home().join("ran").exists());
+}
+
+#[test]
+fn nothing_is_created_without_abandoned_branches() {
+    let pitree = Pitree::new();
+    pitree.write_session(&Session::new("s-one").cwd(pitree.home()).user("u1", "Only one branch"));
+    let outcome = pitree.run(&["recover", "s-one", "--abandoned", "--to", "out"]);
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.err.contains("no abandoned branch"), "{}", outcome.err);
+    assert!(!pitree.home().join("out").exists());
+}
+
+/// The limit of the length of paths is 4,096 bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_written_is_reported() {
+    let pitree = Pitree::new();
+    let deep = format!("{}z.txt", "y/".repeat(700));
+    let session = Session::new("s-one")
+        .cwd(pitree.home())
+        .tool("w1", "write", &write(&deep, "deep\n"), "ok")
+        .tool("w2", "write", &write("a.txt", "a\n"), "ok");
+    pitree.write_session(&session);
+    let to = "x/".repeat(1400);
+    let files = pitree.run(&["recover", "s-one", "--to", &to, "--json"]);
+    assert_eq!(files.code, 2, "{}", files.err);
+    let files: Vec<Value> = files.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(files.len(), 2);
+    let of = |name: &str| files.iter().find(|file| file["file"].as_str().unwrap().ends_with(name)).unwrap();
+    assert!(of("z.txt")["error"].as_str().unwrap().contains("cannot write") && of("z.txt")["path"].is_null());
+    assert_eq!(of("a.txt")["error"], Value::Null);
+    assert_eq!(fs::read_to_string(pitree.home().join(to).join("a.txt")).unwrap(), "a\n");
+}

@@ -1,7 +1,8 @@
-//! Compares replayed files with later reads, in the demo sessions and the fixtures.
+//! Compares replayed files with later reads, in the demo sessions and the fixtures, and found commits with git.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod commits;
 mod oracle;
 
 use std::fs;

@@ -20,7 +20,7 @@ use crate::session::stats::period::{Period, PeriodLength};
 use crate::session::stats::{StatsRules, StatsSum};
 
 /// The groupings of the table, in the order of the key.
-const GROUPINGS: [Grouping; 15] = [
+const GROUPINGS: [Grouping; 16] = [
     Grouping::Project,
     Grouping::Model,
     Grouping::Tool,
@@ -32,6 +32,7 @@ const GROUPINGS: [Grouping; 15] = [
     Grouping::Session,
     Grouping::Family,
     Grouping::Branch,
+    Grouping::Commit,
     Grouping::Provider,
     Grouping::Hour,
     Grouping::Weekday,

@@ -8,6 +8,7 @@ use crate::catalog::key::SessionKey;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::disk::load::Bodies;
 use crate::session::digest::Digest;
+use crate::session::digest::commits::{DigestCommit, commits_at};
 use crate::session::entry::parse;
 use crate::session::links::Index;
 use crate::session::stats::grouping::Grouping;
@@ -25,16 +26,16 @@ pub enum GroupKey {
     Text(String),
     /// A session, or a family by its oldest session.
     Session(SessionKey),
-    /// A prompt, or the leaf of a branch.
+    /// A prompt, the leaf of a branch, or the entry that printed a commit.
     Entry(SessionKey, Index),
 }
 
 /// A key in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupName {
-    /// The key; `None` for entries without one. Of an entry, `SESSION@ENTRY`.
+    /// The key; `None` for entries without one. Of an entry, `SESSION@ENTRY`; of a commit, its hash.
     pub key: Option<String>,
-    /// The title of a session, or the words of a prompt.
+    /// The title of a session or a commit, or the words of a prompt.
     pub title: Option<String>,
 }
 
@@ -44,7 +45,9 @@ pub const OTHER: &str = "other";
 impl GroupName {
     /// Returns the words of the key for people, not yet safe for a terminal. `home` is shortened in paths.
     pub fn words(&self, grouping: Grouping, home: &str) -> String {
-        let Some(text) = &self.key else { return "none".into() };
+        let Some(text) = &self.key else {
+            return if grouping == Grouping::Commit { "not committed" } else { "none" }.into();
+        };
         match (grouping, &self.title) {
             (Grouping::Project, None) => shorten(text, home).into_owned(),
             (_, Some(title)) if text == OTHER => format!("{text} ({title})"),
@@ -52,6 +55,7 @@ impl GroupName {
                 let leaf = text.rsplit_once('@').map_or("", |(_, leaf)| leaf);
                 format!("{leaf}  {title}")
             }
+            (Grouping::Commit, Some(title)) => format!("{text}  {title}"),
             (Grouping::Session | Grouping::Family | Grouping::Prompt, Some(title)) if !title.is_empty() => {
                 title.clone()
             }
@@ -88,6 +92,11 @@ impl GroupKey {
             Self::Entry(key, at) => {
                 let Some(session) = sessions.get(*key) else { return GroupName::default() };
                 let digest = session.once();
+                // Of several commits, the last one contains all of the work.
+                let commit = commits_at(&digest.commits, *at).last().filter(|_| grouping == Grouping::Commit);
+                if let Some(DigestCommit { sha, title, .. }) = commit {
+                    return GroupName { key: Some(sha.to_string()), title: Some(title.to_string()) };
+                }
                 let (entry, title) = if grouping == Grouping::Prompt {
                     let stats = session.stats();
                     let (id, words) = stats.prompt(*at).unwrap_or_default();

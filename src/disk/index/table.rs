@@ -98,6 +98,7 @@ const CREATED: u32 = 1 << 5;
 const MODIFIED: u32 = 1 << 6;
 const PARENT: u32 = 1 << 7;
 const PARENT_ID: u32 = 1 << 8;
+const COMMITTED: u32 = 1 << 9;
 
 /// The kind of string that several records can share: the working directory.
 const CWD: usize = 2;
@@ -325,6 +326,7 @@ impl SegmentTable {
             path: JoinedPath { dir: OsStr::new(""), rest: self.string(strings[0]).as_ref() },
             is_named: has(NAMED),
             is_labeled: has(LABELED),
+            is_committed: has(COMMITTED),
             is_cut_off: has(CUT_OFF),
             id: self.string(strings[1]),
             cwd: self.string(strings[2]),
@@ -386,6 +388,7 @@ impl TableDraft {
             | flag(record.is_session, SESSION)
             | flag(facts.is_named, NAMED)
             | flag(facts.is_labeled, LABELED)
+            | flag(facts.is_committed, COMMITTED)
             | flag(facts.is_cut_off, CUT_OFF)
             | flag(facts.created.is_some(), CREATED)
             | flag(facts.modified.is_some(), MODIFIED)

@@ -15,6 +15,9 @@ type CategoryRow = (&'static str, &'static str, Option<EntryFeature>, fn(&Candid
 /// The category of sessions with likely secrets.
 const SECRET: &str = "secret";
 
+/// The category of sessions with commits.
+const COMMITTED: &str = "committed";
+
 /// The category of pinned sessions.
 const PINNED: &str = "pinned";
 
@@ -22,6 +25,8 @@ const PINNED: &str = "pinned";
 const CATEGORIES: &[CategoryRow] = &[
     ("named", "sessions with a name", None, |session| session.digest.name.is_some()),
     ("labeled", "sessions with labels", Some(EntryFeature::Label), |session| !session.digest.labels.is_empty()),
+    // `Category::is_committed` tells that the entries come from the digest.
+    (COMMITTED, "sessions whose commands printed a commit", None, |session| !session.digest.commits.is_empty()),
     // `Category::is_pinned` tells that this test needs more than the session.
     (PINNED, "pinned sessions", None, |_| false),
     ("forked", "sessions with forks", None, |session| session.has_forks),
@@ -67,6 +72,11 @@ impl Category {
     /// Returns `true` if the category depends on what is known of secrets, which the scope of a query has.
     pub(super) fn is_secret(self) -> bool {
         CATEGORIES[self.0].0 == SECRET
+    }
+
+    /// Returns `true` for sessions with commits, whose entries the digest has.
+    pub(super) fn is_committed(self) -> bool {
+        CATEGORIES[self.0].0 == COMMITTED
     }
 
     /// Returns `true` if the category depends on lasting marks, which the scope of a query has.

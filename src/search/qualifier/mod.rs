@@ -1,5 +1,6 @@
 //! The qualifiers of queries (`cost:>1`): their table, parsing and printing, and their conditions.
 
+mod commit;
 mod counted;
 mod is;
 mod marks;
@@ -24,6 +25,7 @@ use crate::search::qualifier::value::date::{self, DateRange, DateValue};
 use crate::search::qualifier::value::{QueryScope, Text, ValueList};
 use crate::secrets::Rules;
 use crate::session::digest::Digest;
+use crate::session::digest::commits::CommitPrefix;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::Touch;
 use crate::session::json::Str;
@@ -48,6 +50,7 @@ enum ValueType {
     Date(fn(DateValue) -> Qualified),
     Range(fn(DateRange) -> Qualified),
     Bound(fn(Bound) -> Qualified),
+    Commit(fn(CommitPrefix) -> Qualified),
 }
 
 const fn row(name: &'static str, example: &'static str, help: &'static str, value: ValueType) -> QualifierRow {
@@ -80,6 +83,7 @@ pub(crate) static TABLE: &[QualifierRow] = &[
         "with a matching label",
         ValueType::Text(Qualified::Label, |values| &values.lists.labels),
     ),
+    row("commit", "commit:1f3c9e2", "with a command that printed this commit", ValueType::Commit(Qualified::Commit)),
     row("tag", "tag:release", "with a matching tag", ValueType::Text(Qualified::Tag, |values| values.tags)),
     row("note", "note:flaky", "with a matching note, also on an entry", ValueType::Text(Qualified::Note, |_| &[])),
     row("has", "has:note", "with a mark of this kind", ValueType::Mark(Qualified::Has)),
@@ -137,13 +141,14 @@ impl QualifierRow {
             ValueType::Date(qualified) => Some(qualified(DateValue::read(value)?)),
             ValueType::Range(qualified) => Some(qualified(DateRange::read(value)?)),
             ValueType::Bound(qualified) => Bound::read(value)?.map(qualified),
+            ValueType::Commit(qualified) => CommitPrefix::read(value)?.map(qualified),
         })
     }
 
     /// Returns an example of each form of a value, or none if any text is valid.
     fn forms(&self) -> Vec<&'static str> {
         match self.value {
-            ValueType::Text(..) => Vec::new(),
+            ValueType::Text(..) | ValueType::Commit(_) => Vec::new(),
             ValueType::Category(_) => Category::names(),
             ValueType::Mark(_) => MarkKind::names(),
             ValueType::Date(_) => date::FORMS.to_vec(),
@@ -160,6 +165,7 @@ impl QualifierRow {
             ValueType::Mark(_) => MarkKind::names(),
             ValueType::Date(_) | ValueType::Range(_) => date::SUGGESTED.to_vec(),
             ValueType::Bound(_) => Vec::new(),
+            ValueType::Commit(_) => values.lists.commits.iter().map(String::as_str).collect(),
         }
     }
 
@@ -184,6 +190,8 @@ pub(crate) enum Qualified {
     Edited(Text),
     /// The labels of entries.
     Label(Text),
+    /// The commits that commands printed.
+    Commit(CommitPrefix),
     /// The tags of a session.
     Tag(Text),
     /// The notes of a session and its entries.
@@ -223,6 +231,7 @@ impl fmt::Display for Qualified {
             Self::File(path) => write!(f, "file:{path}"),
             Self::Edited(path) => write!(f, "edited:{path}"),
             Self::Label(label) => write!(f, "label:{label}"),
+            Self::Commit(commit) => write!(f, "commit:{commit}"),
             Self::Tag(tag) => write!(f, "tag:{tag}"),
             Self::Note(note) => write!(f, "note:{note}"),
             Self::Has(kind) => write!(f, "has:{kind}"),
@@ -269,6 +278,7 @@ impl Qualified {
                 Box::new(move |session| session.digest.details_once().tools.keys().any(|tool| is_such(tool)).into())
             }
             Self::Provider(_) | Self::Program(_) | Self::Active(_) => counted::test(self.counted(here)),
+            Self::Commit(commit) => commit::test(Some(commit)),
             Self::Tag(tag) => marks::tag(tag, here),
             Self::Note(note) => marks::note(Some(note), here),
             Self::Has(kind) => marks::has(*kind, here),
@@ -327,7 +337,9 @@ impl Qualified {
             }
             Self::Provider(_) | Self::Program(_) | Self::Active(_) => counted::scope(self.counted(here)),
             Self::Secret(rule) => secret::scope(Some(rule), here),
+            Self::Commit(commit) => commit::scope(Some(commit)),
             Self::Is(category) if category.is_secret() => secret::scope(None, here),
+            Self::Is(category) if category.is_committed() => commit::scope(None),
             Self::Is(category) => category.feature().map_or(EntryScope::Session, EntryScope::Tree),
             _ => EntryScope::Session,
         }
@@ -384,6 +396,7 @@ impl Qualified {
             | (Self::Tag(narrow), Self::Tag(wide))
             | (Self::Note(narrow), Self::Note(wide))
             | (Self::Program(narrow), Self::Program(wide)) => narrow.has_piece(wide),
+            (Self::Commit(narrow), Self::Commit(wide)) => narrow.extends(wide),
             _ => self == wide,
         }
     }

@@ -109,6 +109,7 @@ mod tests {
         let lists = ValueLists {
             files: list(&["src/oauth.rs", "src/auth.rs", "auth.md"]),
             labels: list(&["works", "say \"hi\""]),
+            commits: list(&["1f3c9e2", "89abcde"]),
             models: list(&["claude-sonnet", "gpt"]),
             tools: list(&["read", "bash"]),
         };
@@ -124,13 +125,13 @@ mod tests {
     #[test]
     fn completes_names_and_values() {
         for (query, done, options) in [
-            ("|", "in:", 20),
-            ("foo |", "foo in:", 20),
+            ("|", "in:", 21),
+            ("foo |", "foo in:", 21),
             ("foo fi|", "foo file:", 1),
             ("-la|", "-label:", 1),
             ("e|", "edited:", 2),
             ("all:f|", "all:file:", 1),
-            ("is:|", "is:named", 14),
+            ("is:|", "is:named", 15),
             ("is:fo|", "is:forked", 2),
             ("is:for|ked x", "is:forked x", 2),
             ("in:app|", "in:\"~/code/my app\"", 2),
@@ -142,8 +143,9 @@ mod tests {
             ("label:|", "label:works", 1),
             ("-model:son| x", "-model:claude-sonnet x", 1),
             ("tool:b|", "tool:bash", 1),
-            ("all:|", "all:in:", 20),
+            ("all:|", "all:in:", 21),
             ("tag:r|", "tag:release", 1),
+            ("commit:8|", "commit:89abcde", 1),
             ("after:y|", "after:yesterday", 3),
         ] {
             assert_eq!(completed(query), Some((done.to_string(), options)), "{query}");

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::javascript::{js_trim, utf16_prefix};
 use crate::base::text::clean;
 use crate::base::time;
+use crate::session::digest::commits::CommitCollector;
 use crate::session::digest::details::{Details, EntryKeys, LazyDetails, Models, identity};
 use crate::session::digest::messages::MessageTexts;
 use crate::session::digest::touched_files::TouchCollector;
@@ -45,6 +46,7 @@ pub struct DigestBuilder {
     /// The entries that are labels.
     label_lines: Vec<Index>,
     touches: TouchCollector,
+    commits: CommitCollector,
     stats: StatsCollector,
     messages: MessageTexts,
     is_hidden_in_pi: bool,
@@ -116,6 +118,7 @@ impl DigestBuilder {
         digest.problems.extend(self.is_hidden_in_pi.then_some(Problem::NoContent));
         digest.problems.extend(self.is_undrawn_in_pi.then_some(Problem::NoText));
         digest.labels = labels;
+        digest.commits = self.commits.finish();
         if let Some(first) = digest.first_message.take_if(|first| first.len() > FIRST_MESSAGE) {
             digest.first_message = Some(first[..first.ceil_char_boundary(FIRST_MESSAGE)].into());
             details.first_message = Some(first);
@@ -178,10 +181,12 @@ impl DigestBuilder {
             EntryKind::ToolResult => {
                 let call = entry.message.as_ref().and_then(|message| message.tool_call_id);
                 self.touches.answer(at, time, call);
+                self.commits.answer(at, time, entry);
                 for nested in entry.message.iter().flat_map(Message::nested_calls) {
                     self.add_call(at, time, &nested.call);
                 }
             }
+            EntryKind::Bash => self.commits.command(at, time, entry),
             EntryKind::OtherMessage => self.is_hidden_in_pi |= entry.message.is_none(),
             EntryKind::SessionInfo => {
                 self.digest.name = entry.session_name();
@@ -236,6 +241,7 @@ impl DigestBuilder {
         let Some(message) = &entry.message else { return };
         for call in message.content.tool_calls() {
             self.add_call(at, time, call);
+            self.commits.call(call);
         }
         if let Some(model) = message.model {
             self.models.note(model, entry.cost());

@@ -68,6 +68,8 @@ pub struct SessionFacts<'a> {
     pub is_named: bool,
     /// `true` if it has labels.
     pub is_labeled: bool,
+    /// `true` if its commands printed commits.
+    pub is_committed: bool,
     /// `true` if its last line may be incomplete.
     pub is_cut_off: bool,
     /// The ID in the header.
@@ -239,6 +241,7 @@ impl Digest {
             is_subagent: self.owner.is_some(),
             is_named: self.name.is_some(),
             is_labeled: !self.labels.is_empty(),
+            is_committed: !self.commits.is_empty(),
             is_cut_off: self.problems.contains(&crate::session::problem::Problem::CutOff),
             id: &self.header.id,
             cwd: &self.header.cwd,

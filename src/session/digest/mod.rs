@@ -6,6 +6,7 @@
 //! Indexes of entries, labels and the active path match [`crate::session::tree::Tree`].
 
 pub mod builder;
+pub mod commits;
 pub mod details;
 pub mod listed;
 pub mod messages;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::session::digest::commits::DigestCommit;
 use crate::session::digest::details::{Details, EntryTotals, LazyDetails};
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
@@ -78,6 +80,8 @@ pub struct Digest {
     pub leaves: usize,
     /// The current labels, in file order of their entries.
     pub labels: Vec<DigestLabel>,
+    /// The commits that shell commands printed, in file order.
+    pub commits: Vec<DigestCommit>,
     /// US dollars for all lines of the file, including copied ones.
     pub cost: f64,
     /// Input and output tokens for all lines, including cached ones.
@@ -210,6 +214,11 @@ impl Digest {
     /// Returns the key that identifies a label in all files: its entry and its text.
     pub(crate) fn label_key<'a>(&self, label: &'a DigestLabel) -> (Option<IdHash>, &'a str) {
         (self.entry_key(label.at), &label.text)
+    }
+
+    /// Returns the key that identifies a commit in all files: its entry and its hash.
+    pub(crate) fn commit_key<'a>(&self, commit: &'a DigestCommit) -> (Option<IdHash>, &'a str) {
+        (self.entry_key(commit.at), &commit.sha)
     }
 
     /// Returns the word for entries that are copies of other entries.

@@ -5,7 +5,7 @@ use crate::session::replay::programs::{Effect, Place, of_command};
 use crate::session::replay::script::{Joined, Script, SimpleCommand, Word, is_shell, name, parse, words};
 
 /// The maximum number of scripts inside a script, such as substitutions.
-const MOST_SCRIPTS: usize = 50;
+pub(super) const MOST_SCRIPTS: usize = 50;
 
 /// A command with its result.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +105,7 @@ pub(super) fn reports_rewrites(output: &str) -> bool {
 }
 
 /// Returns the script in the arguments or the here-document of a shell.
-fn script_of(command: &SimpleCommand) -> Option<String> {
+pub(super) fn script_of(command: &SimpleCommand) -> Option<String> {
     let args = words(command).get(1..).unwrap_or_default();
     let name = name(command);
     if name == "eval" {

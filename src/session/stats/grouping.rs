@@ -34,6 +34,8 @@ named! {
         Session = "session",
         /// The branch, by its leaf.
         Branch = "branch",
+        /// The first commit after the entry, on a path from it.
+        Commit = "commit",
         /// The tool: of an answer, that of its first call.
         Tool = "tool",
         /// The program of the first call of an answer, if that is a shell command.

@@ -82,7 +82,7 @@ impl SessionSums {
         let is_summed = |grouping: &Grouping| match grouping {
             Grouping::Model | Grouping::Provider | Grouping::Project | Grouping::Tag => true,
             Grouping::Family | Grouping::Session => true,
-            Grouping::Branch | Grouping::Tool | Grouping::Program | Grouping::Prompt => false,
+            Grouping::Branch | Grouping::Commit | Grouping::Tool | Grouping::Program | Grouping::Prompt => false,
             Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour | Grouping::Weekday => true,
         };
         pause == PAUSE && groupings.iter().all(is_summed) && times.iter().flatten().all(|time| time % SAME_KEYS == 0)

@@ -413,6 +413,11 @@ impl EntryId {
         }
     }
 
+    /// Returns the ID, if the file has one.
+    pub fn id(&self) -> Option<&str> {
+        if let Self::Id(id) = self { Some(id) } else { None }
+    }
+
     /// Returns the index of the entry in a tree.
     pub fn find(&self, tree: &Tree) -> Option<Index> {
         match self {

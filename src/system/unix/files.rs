@@ -119,6 +119,11 @@ pub(crate) fn is_private(metadata: &Metadata) -> bool {
     is_closed_to(OTHERS, metadata)
 }
 
+/// Returns `true` if it belongs to this user; others may be able to write to it.
+pub(crate) fn is_of_user(metadata: &Metadata) -> bool {
+    is_closed_to(0, metadata)
+}
+
 /// Returns `true` if every user can write to it.
 pub(crate) fn is_writable_by_all(metadata: &Metadata) -> bool {
     metadata.mode() & ALL_WRITE != 0

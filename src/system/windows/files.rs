@@ -78,6 +78,11 @@ pub(crate) fn is_own(_metadata: &Metadata) -> bool {
 }
 
 /// Like [`is_own`].
+pub(crate) fn is_of_user(_metadata: &Metadata) -> bool {
+    true
+}
+
+/// Like [`is_own`].
 pub(crate) fn is_private(_metadata: &Metadata) -> bool {
     true
 }

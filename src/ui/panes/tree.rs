@@ -13,9 +13,11 @@ use crate::app::title;
 use crate::base::numbers::{count, duration, nonzero_dollars, thousands};
 use crate::base::text::{Span, Tone, highlight, spans_text, spans_width, width};
 use crate::base::time;
+use crate::catalog::EntryRef;
 use crate::config::Filter;
 use crate::keymap::{Action, Place};
 use crate::render::DocLine;
+use crate::session::digest::commits::{DigestCommit, commits_at};
 use crate::session::tree::{Index, Tree};
 use crate::ui::empty::plain_rows;
 use crate::ui::paint::{Painter, both};
@@ -190,6 +192,19 @@ impl TreeRowView<'_> {
         is_marked.then(|| Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)))
     }
 
+    /// Returns the last commit of some entries, and the number of others.
+    fn commit(&self, entries: &[Index]) -> Option<RowFact> {
+        let model = self.model;
+        let made = entries.iter().filter_map(|&entry| model.tree.entry(entry)).flat_map(|EntryRef { session, at }| {
+            let digest = model.catalog.get(session).filter(|session| session.facts().is_committed);
+            digest.map_or(&[][..], |digest| commits_at(&digest.commits, at))
+        });
+        let made: Vec<&DigestCommit> = made.collect();
+        let (last, others) = made.split_last()?;
+        let more = if others.is_empty() { String::new() } else { format!(" +{}", others.len()) };
+        Some(RowFact::new(Tone::Label, format!("{} {}{more}", self.pen.glyphs().commit, last.sha)))
+    }
+
     fn entry(&self, entry: Index, with_times: bool) -> (Vec<Span>, Vec<Span>) {
         let Self { model, pen, tree, at, .. } = *self;
         let one = &model.tree.rows.list[at];
@@ -216,6 +231,7 @@ impl TreeRowView<'_> {
                 nonzero_dollars(tree.below(entry).cost).map(|cost| RowFact::new(Tone::Dim, format!("branch {cost}"))),
             );
         }
+        facts.extend(self.commit(&[entry]));
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
         facts.extend(label_time.map(|time| RowFact::new(Tone::Label, clock(model, time, LABEL_TIME))));
         facts.extend(self.leaf(entry));
@@ -258,6 +274,8 @@ impl TreeRowView<'_> {
         }
         let mut facts = dots(facts);
         if !run.is_open {
+            // Facts after the first ones are dropped in narrow panes.
+            facts.splice(..0, self.commit(&run.entries));
             facts.extend(self.leaf(run.last()));
         }
         facts.extend(self.others(run.last()));

@@ -93,6 +93,8 @@ pub struct ValueLists {
     pub files: Vec<String>,
     /// Labels.
     pub labels: Vec<String>,
+    /// Commits, the most recent first.
+    pub commits: Vec<String>,
     /// Models.
     pub models: Vec<String>,
     /// Tools.
@@ -109,17 +111,23 @@ impl ValueLists {
     /// Collects the values of the first digests.
     pub fn new(digests: impl Iterator<Item: Borrow<Digest>>) -> Self {
         let (mut files, mut labels) = (HashMap::new(), HashMap::new());
-        let (mut models, mut tools) = (HashMap::new(), HashMap::new());
+        let (mut models, mut tools, mut commits) = (HashMap::new(), HashMap::new(), HashMap::new());
         for digest in digests.take(Self::MAX_SESSIONS) {
             let digest: &Digest = digest.borrow();
             let details = digest.details_once();
             count(&mut files, details.touches.paths.iter());
             count(&mut labels, digest.labels.iter().map(|label| &*label.text));
+            for commit in &digest.commits {
+                commits.entry(commit.sha.to_string()).or_insert(commit.time);
+            }
             count(&mut models, details.model_names());
             count(&mut tools, details.tools.keys().map(|tool| &**tool));
         }
         let [files, labels, models, tools] = [files, labels, models, tools].map(most);
-        Self { files, labels, models, tools }
+        let mut commits: Vec<(String, Option<i64>)> = commits.into_iter().collect();
+        commits.sort_unstable_by(|(a, time), (b, later)| later.cmp(time).then_with(|| a.cmp(b)));
+        let commits = commits.into_iter().take(Self::MAX).map(|(sha, _)| sha).collect();
+        Self { files, labels, commits, models, tools }
     }
 }
 
