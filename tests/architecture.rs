@@ -67,6 +67,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "pi",
             "runtime",
             "disk/trash/command.rs",
+            "disk/git.rs",
             "disk/program.rs",
             "disk/create.rs",
             "disk/index/segment.rs",

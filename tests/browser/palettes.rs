@@ -3,7 +3,7 @@
 use std::fs;
 
 use pitree::app::message::Msg;
-use pitree::config::Filter;
+use pitree::config::{Config, Filter};
 use pitree::keymap::Place;
 use serde_json::json;
 
@@ -203,6 +203,32 @@ fn a_label_in_any_session_is_selected() {
     assert_eq!(browser.model.tree.filter, Filter::Default, "the filter hid it");
     browser.press("- '").type_text("jwt-works").press("enter");
     assert!(browser.selected().starts_with("All 32 tests pass"), "a fold hid it");
+}
+
+#[test]
+fn commits_are_listed_and_marked() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("'").type_text("0ca5148").press("enter");
+    assert!(browser.selected().starts_with("[bash: git add -A && git commit"), "{}", browser.selected());
+    shows(&browser, "⎇ 0ca5148");
+    // A closed run of tools shows the commit of its calls.
+    shows(&browser, "⎇ 6ab5786 $0.06");
+    browser.press("'").type_text("0ca5148").press("ctrl+d");
+    assert!(browser.footer().contains("this entry has no label"), "{}", browser.footer());
+    let mut browser = Browser::demo(160, 40);
+    browser.press("/").type_text("is:committed").press("enter");
+    let first = browser.selected();
+    assert!(first.contains("git commit"), "{first}");
+    browser.press("N");
+    assert!(browser.selected().contains("git commit") && browser.selected() != first, "{}", browser.selected());
+}
+
+#[test]
+fn a_mark_of_a_commit_has_an_ascii_form() {
+    let config = Config { ascii: true, ..Config::default() };
+    let mut browser = Browser::configured(&config, 80, 24);
+    browser.press("'").type_text("0ca5148").press("enter");
+    shows(&browser, "^ 0ca5148");
 }
 
 #[test]

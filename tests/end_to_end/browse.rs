@@ -47,7 +47,7 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
     pitree.wait_selected("← leaf");
     pitree.wait_for("The query key contains the term");
     pitree.send("k");
-    pitree.wait_selected("3 tools  bash 2 · edited Search.tsx");
+    pitree.wait_selected("3 tools  bash 2 · edited Sear");
     pitree.wait_for("▌"); // of the diff or the title, both stay
     pitree.send(TAB);
     pitree.wait_until("the preview's footer", |screen| {
@@ -55,7 +55,7 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
         footer.contains("esc back") && !footer.contains("filter") && selected(screen).is_empty()
     });
     pitree.send(ESC);
-    pitree.wait_selected("3 tools  bash 2 · edited Search.tsx");
+    pitree.wait_selected("3 tools  bash 2 · edited Sear");
     pitree.send(ESC);
     wait_footer(&pitree, "^S sort");
     pitree.wait_selected("Flaky");
@@ -107,7 +107,7 @@ fn a_folded_branch_counts_hidden_entries() {
         let row = selected(screen);
         row.contains("├⊞ • user  nice!") && row.contains("⋯ ") && row.contains(" entries · ")
     });
-    pitree.wait_without("edited Search.tsx");
+    pitree.wait_without("edited Sear");
     pitree.send("\x1b[1;5C");
     pitree.wait_selected("├⊟ • user  nice!! fix it");
     pitree.send("-");
@@ -128,12 +128,12 @@ fn filters_change_the_tree() {
     let (_home, mut pitree) = demo();
     pitree.send("l");
     wait_filter(&pitree, "default");
-    pitree.wait_for("edited Search.tsx");
+    pitree.wait_for("edited Sear");
     for filter in ["no-tools", "user-only", "labeled-only", "all", "outline", "turns", "default", "no-tools"] {
         pitree.send(&ctrl('o'));
         wait_filter(&pitree, filter);
     }
-    pitree.wait_without("edited Search.tsx");
+    pitree.wait_without("edited Sear");
     pitree.send("\x1bo");
     wait_filter(&pitree, "default");
     pitree.send("3");
@@ -146,7 +146,7 @@ fn filters_change_the_tree() {
     pitree.send("6");
     wait_filter(&pitree, "outline");
     pitree.wait_for("[compaction: 148k tokens]");
-    pitree.wait_without("edited Search.tsx");
+    pitree.wait_without("edited Sear");
     pitree.quit();
 }
 

@@ -10,7 +10,7 @@ fn a_label_is_selected_and_find_works_from_there() {
     pitree.send("'");
     pitree.wait_for("[your call]");
     pitree.send("jwt");
-    pitree.wait_for("1 of 68");
+    pitree.wait_for("2 of 131");
     pitree.send("\r");
     pitree.wait_selected("[jwt-works]");
     pitree.send("/rotat");
