@@ -193,8 +193,9 @@ fn the_rows_of_every_grouping_add_up_to_the_costs_of_the_sessions() {
             let mut keys: Vec<_> = rows.iter().map(|(keys, _)| keys).collect();
             keys.dedup();
             // IDs can occur twice in a file.
-            let is_of_entries =
-                groupings.iter().any(|grouping| matches!(grouping, Grouping::Prompt | Grouping::Branch | Grouping::Commit));
+            let is_of_entries = groupings
+                .iter()
+                .any(|grouping| matches!(grouping, Grouping::Prompt | Grouping::Branch | Grouping::Commit));
             prop_assert!(keys.len() == rows.len() || is_of_entries);
             // The index gives the same sums.
             let cache = dir.path().join("cache");
@@ -284,7 +285,7 @@ fn work_belongs_to_the_next_commit_on_its_path() {
     let path = dir.path().join("main.jsonl");
     fs::write(&path, main.text()).unwrap();
     // A fork commits what its parent did not, twice, then goes on; another branch commits nothing.
-    let fork = commit(main.clone().forked("fork", &path, 100).costing(2.0).assistant("a3", "Fork"), "c1", "1a2b3c4");
+    let fork = commit(main.forked("fork", &path, 100).costing(2.0).assistant("a3", "Fork"), "c1", "1a2b3c4");
     let fork = commit(fork.user("u2", "Again").costing(4.0).assistant("a4", "Again"), "c2", "1a2b3c5");
     let fork = fork.costing(8.0).assistant("a5", "After").under("a1").costing(16.0).assistant("b1", "Other");
     // A later fork of the fork has the same commits.

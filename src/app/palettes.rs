@@ -170,9 +170,9 @@ fn label_rows(model: &Model) -> Vec<PaletteItem> {
         let digest = &**catalog[key];
         let labels = digest.labels.iter().map(|label| (digest.label_key(label), Landmark::Label(label)));
         let commits = digest.commits.iter().map(|commit| (digest.commit_key(commit), Landmark::Commit(commit)));
-        labels.chain(commits).map(move |((entry, text), what)| {
-            ((entry, text, matches!(what, Landmark::Commit(_))), key, what)
-        })
+        labels
+            .chain(commits)
+            .map(move |((entry, text), what)| ((entry, text, matches!(what, Landmark::Commit(_))), key, what))
     };
     let mut all = cost_sharing::once(keys.iter().flat_map(of));
     all.sort_by_key(|ListedItem { session, what, .. }| {

@@ -66,7 +66,11 @@ impl RecoverCommand {
             (None, leaf) => leaf.into_iter().collect(),
         };
         if ends.is_empty() {
-            output::note(if self.abandoned { "the session has no abandoned branch" } else { "the session has no entries" });
+            output::note(if self.abandoned {
+                "the session has no abandoned branch"
+            } else {
+                "the session has no entries"
+            });
             return Ok(Exit::Nothing.into());
         }
         let to = &self.to;

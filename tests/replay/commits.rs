@@ -30,15 +30,15 @@ fn found(script: &str, output: &str) -> Vec<DigestCommit> {
     let lines = [
         json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"}).to_string(),
         message("a", json!({"role": "assistant", "content": [call]})),
-        message(
-            "r",
-            json!({"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": output}]}),
-        ),
+        message("r", json!({"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": output}]})),
     ];
     let mut builder = DigestBuilder::new("");
     lines.iter().for_each(|line| builder.line(Line::new(0, line.as_bytes(), true)));
     builder.finish(0, &mut |_| None).unwrap().commits
 }
+
+/// The title and the branch of the last commit that a command prints.
+type LastCommit = (&'static str, Option<&'static str>);
 
 #[test]
 fn commits_that_git_prints_are_those_of_the_repository() {
@@ -46,12 +46,11 @@ fn commits_that_git_prints_are_those_of_the_repository() {
     let repository = dir.path().join("work");
     fs::create_dir(&repository).unwrap();
     if !run(&repository, "git init -b main").contains("Initialized") {
-        eprintln!("git is missing");
-        return;
+        return; // git is missing
     }
-    let hook = "printf '#!/bin/sh\\nprintf \"lint 1/2\\\\rlint 2/2\\\\r\"\\necho \"[ok] checked [main 1234567] x\"\\n' > .git/hooks/pre-commit";
-    // A script, and the title and branch that it prints last; `None` if git prints no commit.
-    let cases: [(&str, Option<(&str, Option<&str>)>); 17] = [
+    let hook = "printf '#!/bin/sh\\nprintf \"lint 1/2\\\\rlint 2/2\\\\r\"\\necho \"[ok] checked [main 1234567] x\"\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit";
+    // git prints no hash for commands with `None`.
+    let cases: [(&str, Option<LastCommit>); 17] = [
         ("echo a > a; git add -A && git commit -m 'First [one]'", Some(("First [one]", Some("main")))),
         ("echo b > a; git commit -am \"$(cat <<'EOF'\nDon't\n\nBody\nEOF\n)\"", Some(("Don't", Some("main")))),
         ("git commit --amend -m 'Amended' && false", Some(("Amended", Some("main")))),
@@ -60,19 +59,18 @@ fn commits_that_git_prints_are_those_of_the_repository() {
         ("git checkout -q -b feature/x; echo c > c; git add c; git -C . commit -m C", Some(("C", Some("feature/x")))),
         ("git checkout main && git merge feature/x", Some(("Fast-forward", None))),
         ("git checkout -q -b other HEAD~1; echo d > d; git add d; git commit -m D", Some(("D", Some("other")))),
-        // git prints no hash.
         ("git checkout -q main && git merge --no-edit other", None),
         ("git checkout -q --detach; echo e > e; git add e; git commit -m E", Some(("E", None))),
         ("git checkout -q main; git cherry-pick -", Some(("E", Some("main")))),
         ("git revert --no-edit HEAD", Some(("Revert \"E\"", Some("main")))),
         (hook, None),
         ("for i in 1 2; do echo $i > f; git add f; git commit -m \"F$i\"; done", Some(("F2", Some("main")))),
-        ("git checkout -q -b left; echo l > g; git add g; git commit -m L; git checkout -q main", Some(("L", Some("left")))),
-        ("echo r > g; git add g; bash -c 'git commit -m R'", Some(("R", Some("main")))),
         (
-            "git merge left; echo m > g; git add g; git merge --continue",
-            Some(("Merge branch 'left'", Some("main"))),
+            "git checkout -q -b left; echo l > g; git add g; git commit -m L; git checkout -q main",
+            Some(("L", Some("left"))),
         ),
+        ("echo r > g; git add g; bash -c 'git commit -m R'", Some(("R", Some("main")))),
+        ("git merge left; echo m > g; git add g; git merge --continue", Some(("Merge branch 'left'", Some("main")))),
     ];
     for (script, wanted) in cases {
         let output = run(&repository, script);

@@ -136,7 +136,9 @@ impl<'a> GroupSums<'a> {
             let owned: Vec<Option<bool>> =
                 ids.iter().map(|id| seen.insert(*id, ()).is_none().then(|| !on_paths.contains(id))).collect();
             if self.sessions.is_wanted(key) {
-                self.add_session((key, session), &commits, &session.stats(), |at| owned.get(at as usize).copied().flatten());
+                self.add_session((key, session), &commits, &session.stats(), |at| {
+                    owned.get(at as usize).copied().flatten()
+                });
             }
         }
     }
@@ -334,7 +336,9 @@ impl CountedSession<'_> {
             Grouping::Program => stats.program.map_or(EntryKey::None, EntryKey::Program),
             Grouping::Prompt => self.prompts[*at as usize].map_or(EntryKey::None, EntryKey::Entry),
             Grouping::Branch => EntryKey::Entry(self.leaves[*at as usize]),
-            Grouping::Commit => self.commits.get(*at as usize).copied().flatten().map_or(EntryKey::None, EntryKey::Commit),
+            Grouping::Commit => {
+                self.commits.get(*at as usize).copied().flatten().map_or(EntryKey::None, EntryKey::Commit)
+            }
             Grouping::Project | Grouping::Tag | Grouping::Family | Grouping::Session => EntryKey::Session,
         }
     }

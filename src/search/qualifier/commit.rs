@@ -36,12 +36,9 @@ mod tests {
             r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"x"}}"#,
             r#"{"type":"message","id":"2","parentId":"1","message":{"role":"bashExecution","command":"git commit -m a; git commit -m b","output":"[main 1a2b3c4] a\n[main 1a2b3c5] b","exitCode":0}}"#,
         ]);
-        for (query, is_found) in [
-            ("commit:1a2b3c4", true),
-            ("commit:1A2B3C5D6E", true),
-            ("commit:1a2b3c6", false),
-            ("is:committed", true),
-        ] {
+        for (query, is_found) in
+            [("commit:1a2b3c4", true), ("commit:1A2B3C5D6E", true), ("commit:1a2b3c6", false), ("is:committed", true)]
+        {
             assert_eq!(session.is(query), is_found, "{query}");
         }
         let entries = |wanted: Option<&str>| {

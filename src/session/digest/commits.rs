@@ -10,7 +10,7 @@ use crate::session::entry::{Entry, EntryId, Message, ToolCall};
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value};
 use crate::session::links::{ById, IdHash, Index};
-use crate::session::replay::commits::{GitUse, LENGTHS, is_sha};
+use crate::session::replay::commits::{GitUse, LENGTHS, SUBCOMMANDS, is_sha};
 
 /// The maximum number of commits of a session: the output of commands can contain anything.
 const MOST: usize = 1000;
@@ -149,9 +149,10 @@ fn git_use(call: &ToolCall<'_>) -> Option<GitUse> {
 }
 
 fn script_use(script: Str<'_>) -> Option<GitUse> {
-    // Most commands are sorted out without decoding them; letters are not escaped.
-    let mentions_git = memchr::memmem::find(script.raw(), b"git").is_some();
-    mentions_git.then(|| GitUse::of(&script.text())).filter(|uses| uses.prints())
+    // Most commands are sorted out without decoding them; JSON does not escape letters.
+    let mentions = |word: &str| memchr::memmem::find(script.raw(), word.as_bytes()).is_some();
+    let may_print = mentions("git") && SUBCOMMANDS.iter().any(|word| mentions(word));
+    may_print.then(|| GitUse::of(&script.text())).filter(|uses| uses.prints())
 }
 
 #[cfg(test)]

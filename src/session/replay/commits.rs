@@ -9,6 +9,9 @@ use crate::session::replay::shell::{MOST_SCRIPTS, script_of};
 /// The shortest and longest abbreviations of a commit.
 pub(crate) const LENGTHS: std::ops::RangeInclusive<usize> = 7..=40;
 
+/// The commands of git that print commits.
+pub(crate) const SUBCOMMANDS: [&str; 4] = ["commit", "merge", "cherry-pick", "revert"];
+
 /// The longest name of a branch: that of a file.
 const LONGEST_BRANCH: usize = 255;
 
@@ -21,7 +24,7 @@ const WITH_ARGUMENT: [&str; 5] = ["-C", "-c", "--git-dir", "--work-tree", "--nam
 /// The commands of a script that print commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GitUse {
-    /// `true` if it runs `commit`, `merge`, `cherry-pick` or `revert`.
+    /// `true` if it runs one of [`SUBCOMMANDS`].
     commits: bool,
     /// `true` if it runs `merge`.
     merges: bool,
@@ -69,7 +72,7 @@ impl GitUse {
         let is_silent = args.take_while(|word| word.text != "--").any(|word| {
             matches!(&*word.text, "--quiet" | "--dry-run") || (subcommand == "commit" && is_quiet_flag(&word.text))
         });
-        if !is_silent && matches!(subcommand, "commit" | "merge" | "cherry-pick" | "revert") {
+        if !is_silent && SUBCOMMANDS.contains(&subcommand) {
             self.commits = true;
             self.merges |= subcommand == "merge";
         }
