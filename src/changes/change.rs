@@ -35,6 +35,8 @@ pub enum Change {
     Migrate(Migration),
     /// A session file was replaced by another version of it.
     Rewrite(Rewrite),
+    /// A session was moved to another working directory, and its file to another path.
+    Move(MoveChange),
     /// A lasting mark of a session was set, changed or removed.
     Mark(MarkChange),
     /// A change that only a newer pitree can interpret.
@@ -150,6 +152,29 @@ pub struct Rewrite {
     pub hash: String,
 }
 
+/// A session moved to another working directory: a new file with another header. The original is in the trash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MoveChange {
+    /// The path before.
+    #[serde(with = "exact_json")]
+    pub path: PathBuf,
+    /// The path after.
+    #[serde(with = "exact_json")]
+    pub to: PathBuf,
+    /// The working directory after.
+    pub cwd: String,
+    /// The path of the parent session after, if it has changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The length in bytes of the new file.
+    pub bytes: u64,
+    /// The length in bytes of the original.
+    #[serde(rename = "oldBytes")]
+    pub old_bytes: u64,
+    /// The hash of the new file in hexadecimal digits; empty until it is written.
+    pub hash: String,
+}
+
 /// A lasting mark that was set, changed or removed. The session file is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkChange {
@@ -176,6 +201,10 @@ pub enum RewritePurpose {
     Slim,
     /// Repair a damaged file.
     Repair,
+    /// Set the working directory.
+    Move,
+    /// Set the path of the parent session, which was moved.
+    Relink,
 }
 
 /// The journal data of a change of a kind or format that only a newer pitree can interpret.
@@ -191,6 +220,7 @@ impl Change {
             Self::Rewrite(change) => Some(change.versions()),
             Self::Name(_) | Self::Label(_) | Self::Leaf(_) | Self::Mark(_) | Self::Unknown(_) => None,
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Archive(_) | Self::Unarchive(_) => None,
+            Self::Move(_) => None,
         }
     }
 }

@@ -349,8 +349,14 @@ impl<'a> Engine<'a> {
         self.carry_out(number, step, |bin, item, wait| bin.put(path, item, wait))
     }
 
-    /// Restores the file of a change from the trash as a step, if it has at least the given size.
-    pub(crate) fn take_back(&mut self, record: &JournalRecord, step: ChangeStep, at_least: u64) -> Result<()> {
+    /// Restores the file of a change from the trash as a step, if it has at least the given size, then calls `then`.
+    pub(crate) fn take_back(
+        &mut self,
+        record: &JournalRecord,
+        step: ChangeStep,
+        at_least: u64,
+        then: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let path = record.change.path();
         is_there(path).with_context(|| format!("cannot access {}", path.display()))?;
         self.must_be_ahead(record, step)?;
@@ -370,7 +376,7 @@ impl<'a> Engine<'a> {
             }
             _ => self.bin.take_back(path, kept, at_least),
         };
-        self.settle(record.number, step, back.map_err(overtaken))
+        self.settle(record.number, step, back.and_then(|()| then()).map_err(overtaken))
     }
 
     /// Permanently deletes a file in the trash, which came from `path`.

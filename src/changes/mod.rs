@@ -7,6 +7,7 @@
 
 pub mod change;
 mod engine;
+mod header;
 pub mod history;
 pub mod journal;
 mod kinds;
@@ -28,12 +29,12 @@ pub use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::kinds::{archive, fork, import, line, marks, migrate, rewrite, trash};
+use crate::changes::kinds::{archive, fork, import, line, marks, migrate, moving, rewrite, trash};
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, NewMark, PartialFailure,
     Refusal, Request, SharedRewriter, has_marks, to_the_end, touched,
 };
-pub use crate::changes::target::{ExpectedSession, FileSnapshot, SessionIdentity};
+pub use crate::changes::target::{ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity, SessionMove};
 use crate::disk;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
@@ -132,16 +133,17 @@ impl Changes {
         // Without a journal, the content of the trash is unknown.
         let history = self.history().unwrap_or_default();
         for one in headless {
-            let is_archived = |record: &&JournalRecord| {
-                matches!(record.change, Change::Archive(_))
+            let is_moved = |record: &&JournalRecord| {
+                matches!(record.change, Change::Archive(_) | Change::Move(_))
                     && record.can_be_undone()
                     && record.change.path() == one.path
-                    && record.change.other_path().is_some_and(|archived| archived.symlink_metadata().is_ok())
+                    && record.change.other_path().is_some_and(|other| other.symlink_metadata().is_ok())
             };
-            if let Some(record) = history.iter().rev().find(is_archived) {
+            if let Some(record) = history.iter().rev().find(is_moved) {
                 let number = record.number;
+                let place = if record.change.archive().is_some() { "the archive" } else { "another directory" };
                 one.reason = format!(
-                    "entries without a header, written by a running pi after its session moved to the archive; run `pitree undo {number}` to bring it back and merge them"
+                    "entries without a header, written by a running pi after its session moved to {place}; run `pitree undo {number}` to bring it back and merge them"
                 );
                 continue;
             }
@@ -199,6 +201,7 @@ impl Changes {
             Request::Fork { path, at: None, .. } => fork::make(work, path, None),
             Request::Import(import) => import::make(work, import),
             Request::Rewrite { purpose, sessions, by } => rewrite::make(work, *purpose, sessions, &**by),
+            Request::Move(moves) => moving::make(work, moves),
             Request::Archive { files } => archive::pack_all(work, self.archive(), files),
             Request::Unarchive { files } => archive::unpack_all(work, files),
             Request::AfterUnarchive { files, then } => {

@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::base::numbers::thousands;
 use crate::changes::change::{Change, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
-use crate::changes::target::{ExpectedSession, FileSnapshot, SessionIdentity};
+use crate::changes::target::{ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
 use crate::disk::rewrite::Rewriter;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
 use crate::session::entry::EntryId;
@@ -142,6 +142,8 @@ pub enum Request {
         /// The writer of the new versions.
         by: SharedRewriter,
     },
+    /// Move sessions to another working directory. A failure of one does not stop the others.
+    Move(MoveRequest),
     /// Set and remove lasting marks: pins, tags and notes. The session files are unchanged.
     Mark {
         /// The marks.
@@ -218,6 +220,7 @@ impl Request {
             Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
                 sessions.iter().map(|session| &*session.path).collect()
             }
+            Self::Move(moves) => moves.named().map(|session| &*session.path).collect(),
             Self::Unarchive { files } => files.iter().map(|file| &**file).collect(),
             Self::AfterUnarchive { files, then } => files.iter().map(|file| &**file).chain(then.paths()).collect(),
             Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => {
@@ -331,16 +334,33 @@ impl ChangeResult {
 /// Summarizes the changes of a step: as a whole if they are of one kind, otherwise one by one.
 pub(crate) fn summary(step: ChangeStep, changes: &[Change]) -> String {
     // Old files are converted before they are rewritten.
-    let rewrites: Vec<&Change> = changes.iter().filter(|change| matches!(change, Change::Rewrite(_))).collect();
-    let counted = if rewrites.is_empty() { changes.iter().collect() } else { rewrites };
-    let is_alike = |pair: &[&Change]| discriminant(pair[0]) == discriminant(pair[1]);
-    let alike = counted.first().filter(|_| counted.windows(2).all(is_alike));
+    let is_new_version = |change: &&Change| matches!(change, Change::Rewrite(_) | Change::Move(_));
+    let new_versions: Vec<&Change> = changes.iter().filter(is_new_version).collect();
+    let has_new_versions = !new_versions.is_empty();
+    let counted = if has_new_versions { new_versions } else { changes.iter().collect() };
+    let mut kinds: Vec<(&Change, usize)> = Vec::new();
+    for change in counted {
+        match kinds.iter_mut().find(|(first, _)| is_alike(first, change)) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((change, 1)),
+        }
+    }
+    let summaries = || kinds.iter().map(|(first, count)| first.summary(step, *count)).collect::<Option<Vec<_>>>();
+    let alike = if kinds.len() == 1 || has_new_versions { summaries().map(|all| all.join("; ")) } else { None };
     let all = || changes.iter().map(Change::describe).collect::<Vec<_>>().join("; ");
-    alike.and_then(|first| first.summary(step, counted.len())).unwrap_or_else(|| match step {
+    alike.unwrap_or_else(|| match step {
         ChangeStep::Make => all(),
         ChangeStep::Undo => format!("undone: {}", all()),
         ChangeStep::Redo => format!("redone: {}", all()),
     })
+}
+
+/// Returns `true` if one summary describes both changes.
+fn is_alike(one: &Change, other: &Change) -> bool {
+    match (one, other) {
+        (Change::Rewrite(one), Change::Rewrite(other)) => one.purpose == other.purpose,
+        _ => discriminant(one) == discriminant(other),
+    }
 }
 
 /// Lists the reasons why some of several changes were not made.

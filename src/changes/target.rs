@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::disk::locate::Located;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SessionFacts;
 use crate::session::links::IdHash;
@@ -43,6 +44,35 @@ impl ExpectedSession {
     /// Creates it from a session in the list.
     pub fn of(facts: &SessionFacts<'_>) -> Self {
         Self { path: facts.path.join(), id: facts.id.into() }
+    }
+}
+
+/// A session to move to another working directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionMove {
+    /// The session.
+    pub session: ExpectedSession,
+    /// The new working directory.
+    pub cwd: String,
+    /// The current path of its parent session, if that moves too, before it.
+    pub parent: Option<PathBuf>,
+}
+
+/// Sessions to move to another working directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MoveRequest {
+    /// The session directories, which define the new paths.
+    pub located: Located,
+    /// The sessions, parents before their forks.
+    pub sessions: Vec<SessionMove>,
+    /// Forks that stay, and the current path of the parent of each: their headers get the new path.
+    pub relinked: Vec<(ExpectedSession, PathBuf)>,
+}
+
+impl MoveRequest {
+    /// Returns the sessions whose files change.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &ExpectedSession> {
+        self.sessions.iter().map(|one| &one.session).chain(self.relinked.iter().map(|(session, _)| session))
     }
 }
 

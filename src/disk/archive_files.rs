@@ -27,7 +27,7 @@ pub(crate) fn write(path: &Path, place: &Path) -> io::Result<PathBuf> {
     let mut from = files::open_regular(path, File::options().read(true))?;
     let metadata = from.metadata()?;
     let (modified, mode) = (metadata.modified()?, system::files::permissions(&metadata));
-    create_folders(place)?;
+    create::synced_folders(place)?;
     let draft = create::draft(place);
     let file = create::private().write(true).create_new(true).open(&draft)?;
     let written = (|| {
@@ -53,7 +53,7 @@ pub(crate) fn write(path: &Path, place: &Path) -> io::Result<PathBuf> {
 pub(crate) fn restore(place: &Path, path: &Path) -> io::Result<PathBuf> {
     let reader = files::archived(place)?.ok_or_else(damaged)?;
     let facts = reader.facts.clone();
-    create_folders(path)?;
+    create::synced_folders(path)?;
     let draft = create::draft(path);
     let mut file = create::private().write(true).create_new(true).open(&draft)?;
     let written = (|| {
@@ -68,14 +68,6 @@ pub(crate) fn restore(place: &Path, path: &Path) -> io::Result<PathBuf> {
     })();
     written.inspect_err(|_| drop(fs::remove_file(&draft)))?;
     Ok(draft)
-}
-
-/// Creates the missing parents of a file, and syncs their names.
-fn create_folders(file: &Path) -> io::Result<()> {
-    let Some(folder) = file.parent() else { return Ok(()) };
-    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
-    create::folders(folder)?;
-    missing.into_iter().rev().try_for_each(create::sync_folder_of)
 }
 
 /// Returns the line break that a session lacks at its end.

@@ -51,6 +51,17 @@ pub(crate) fn folders(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Creates the missing parents of a file, and syncs their names.
+///
+/// # Errors
+/// A directory cannot be created or synced.
+pub(crate) fn synced_folders(file: &Path) -> io::Result<()> {
+    let Some(folder) = file.parent() else { return Ok(()) };
+    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
+    folders(folder)?;
+    missing.into_iter().rev().try_for_each(sync_folder_of)
+}
+
 /// Replaces one of pitree's own files, or a symbolic link in its place, atomically and durably. The new file is
 /// private.
 ///

@@ -41,12 +41,30 @@ impl Located {
     /// project; a directory that is named in a setting has none (1.5.2), unless it is a copy of pi's own.
     pub(crate) fn project_dir(&self, cwd: &str) -> Option<PathBuf> {
         let dir = self.dirs.first()?;
-        let has_projects = || {
-            let mut names = fs::read_dir(dir).into_iter().flatten().flatten().map(|file| file.file_name());
-            names.any(|name| is_project_folder(name.as_encoded_bytes()))
+        Some(if self.has_projects(dir) { dir.join(project_folder(cwd)) } else { dir.clone() })
+    }
+
+    /// Returns `true` for a session directory with a directory for each project.
+    fn has_projects(&self, dir: &Path) -> bool {
+        let is_project = |path: PathBuf| is_project_folder(name(&path));
+        [DEFAULT, AGENT_DIR].contains(&&*self.origin) || children(dir).any(is_project)
+    }
+
+    /// Returns the path of a session file after a move to another working directory: in the directory of that project,
+    /// at the same place as before. The path is the same in a session directory without such directories.
+    pub(crate) fn moved(&self, path: &Path, cwd: &str) -> PathBuf {
+        let known = self.dirs.iter().find(|dir| path.starts_with(dir)).map(PathBuf::as_path);
+        let Some(dir) = known.or_else(|| path.parent()) else { return path.into() };
+        let inside = path.strip_prefix(dir).unwrap_or(path);
+        let mut below = inside.components();
+        let is_in_project = below.next().is_some_and(|first| is_project_folder(first.as_os_str().as_encoded_bytes()));
+        let (above, rest) = match dir.parent() {
+            _ if is_in_project => (dir, below.as_path()),
+            Some(above) if is_project_folder(name(dir)) => (above, inside),
+            _ if self.has_projects(dir) => (dir, inside),
+            _ => return path.into(),
         };
-        let is_nested = [DEFAULT, AGENT_DIR].contains(&&*self.origin) || has_projects();
-        Some(if is_nested { dir.join(project_folder(cwd)) } else { dir.clone() })
+        above.join(project_folder(cwd)).join(rest)
     }
 
     /// Returns the session directories and their archives in a directory, which may be missing.

@@ -49,6 +49,7 @@ pub struct Rewritten {
 /// The new version of a file while it is written: hashed, and written to a file unless it is only measured.
 pub struct NewVersion<'a> {
     path: &'a Path,
+    folder: &'a Path,
     to: Option<BufWriter<File>>,
     hasher: XxHash3_64,
     bytes: u64,
@@ -60,8 +61,7 @@ impl NewVersion<'_> {
     /// # Errors
     /// It has less.
     pub fn needs(&self, bytes: u64) -> Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        match system::free_bytes(folder) {
+        match system::free_bytes(self.folder) {
             Some(free) if free < bytes && self.to.is_some() => bail!(
                 "disk full: the new version of {} needs {}, but {} are free; the original stays in the trash until it is emptied",
                 self.path.display(),
@@ -106,19 +106,19 @@ pub(crate) struct Draft {
     pub(crate) path: PathBuf,
     /// Its content.
     pub(crate) content: ContentHash,
-    /// The length in bytes of the file from which it was made.
-    pub(crate) old_bytes: u64,
+    /// The version of the file from which it was made.
+    pub(crate) version: FileVersion,
     /// Bytes that have no place in it.
     pub(crate) rest: Vec<u8>,
 }
 
-/// Writes a new version of a file next to it, with its mode and time, or only measures it. Returns `None` if it would be
-/// the same.
+/// Writes the new version of a file that will be at `place`, next to it, with the mode and time of the file, or only
+/// measures it. Returns `None` if it would be the same.
 ///
 /// # Errors
 /// The file cannot be read or is being written, the new version cannot be written, or it fails its check; nothing is left.
-pub(crate) fn draft(path: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<Option<Draft>> {
-    let to = create::draft(path);
+pub(crate) fn draft((path, place): (&Path, &Path), by: &dyn Rewriter, is_dry: bool) -> Result<Option<Draft>> {
+    let to = create::draft(place);
     for _ in 0..TRIES {
         let before = version(path)?;
         let made = write(path, &to, by, is_dry).and_then(|(written, content)| {
@@ -130,7 +130,7 @@ pub(crate) fn draft(path: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<Opti
         let is_same = version(path).is_ok_and(|now| now == before);
         match made {
             Ok((written, content)) if is_same && written.is_changed => {
-                return Ok(Some(Draft { path: to, content, old_bytes: before.bytes, rest: written.rest }));
+                return Ok(Some(Draft { path: to, content, version: before, rest: written.rest }));
             }
             Ok(_) => _ = fs::remove_file(&to), // unchanged, or to be made again
             Err(error) => {
@@ -152,8 +152,9 @@ fn write(path: &Path, to: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<(Rew
         true => None,
         false => Some(create::private().write(true).create_new(true).open(to).with_context(failed)?),
     };
+    let folder = to.parent().unwrap_or(Path::new("."));
     let to = file.map(|file| BufWriter::with_capacity(BUFFER, file));
-    let mut out = NewVersion { path, to, hasher: XxHash3_64::new(), bytes: 0 };
+    let mut out = NewVersion { path, folder, to, hasher: XxHash3_64::new(), bytes: 0 };
     let written = by.write(path, &mut out)?;
     let content = if written.is_changed { out.finish(path).with_context(failed)? } else { ContentHash::default() };
     Ok((written, content))

@@ -410,7 +410,8 @@ fn check(world: &World) {
             Change::Archive(_) | Change::Unarchive(_) => {
                 assert!(!(there.contains_key(path) && archived(path).exists()), "{record:?}");
             }
-            Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Mark(_) | Change::Unknown(_) => {}
+            Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Move(_) => {}
+            Change::Mark(_) | Change::Unknown(_) => {}
         }
     }
     let last = history.iter().rev().find_map(|record| match &record.change {

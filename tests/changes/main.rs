@@ -19,6 +19,7 @@ mod concurrent_pi;
 mod faults;
 mod files;
 mod marks;
+mod moving;
 mod newer;
 mod rewriting;
 mod sequences;

@@ -64,6 +64,16 @@ impl Request {
             Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
                 sessions.iter_mut().for_each(|session| change(&mut session.path));
             }
+            Self::Move(moves) => {
+                for one in &mut moves.sessions {
+                    change(&mut one.session.path);
+                    one.parent.iter_mut().for_each(&mut *change);
+                }
+                for (session, parent) in &mut moves.relinked {
+                    change(&mut session.path);
+                    change(parent);
+                }
+            }
             Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => {
                 files.iter_mut().for_each(|file| change(&mut file.path));
             }

@@ -35,10 +35,10 @@ pub(super) fn make(
     change: impl Fn(ContentHash) -> Change,
 ) -> Result<Option<Change>> {
     if work.is_dry {
-        return Ok(rewrite::draft(path, by, true)?.map(|draft| change(draft.content)));
+        return Ok(rewrite::draft((path, path), by, true)?.map(|draft| change(draft.content)));
     }
     let prepare = || {
-        let draft = rewrite::draft(path, by, false)?;
+        let draft = rewrite::draft((path, path), by, false)?;
         let with_rest = |draft: Draft| match keep_rest(path, &draft.rest) {
             Ok(rest) => Ok((draft, rest)),
             Err(error) => {
@@ -88,7 +88,7 @@ impl<'a> Exchange<'a> {
     fn make(&self, work: &mut Engine<'_>, (number, change): (u64, &Change), new: &Draft) -> Result<()> {
         let again = Some((number, ChangeStep::Make));
         work.make(change, again, Some(&self.before), |bin, item, wait| {
-            replace((self.path, new.old_bytes), (&self.before, item), &new.path, (bin, wait))
+            replace((self.path, new.version.bytes), (&self.before, item), &new.path, (bin, wait))
         })
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod import;
 pub(crate) mod line;
 pub(crate) mod marks;
 pub(crate) mod migrate;
+pub(crate) mod moving;
 pub(crate) mod rewrite;
 pub(crate) mod trash;
 
@@ -19,8 +20,8 @@ use serde_json::Value;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{self, count, thousands};
 use crate::changes::change::{
-    ArchiveChange, Change, ChangeStep, LabelChange, LeafMove, MarkChange, Migration, NameChange, NewFile, Rewrite,
-    TrashChange, UnknownChange,
+    ArchiveChange, Change, ChangeStep, LabelChange, LeafMove, MarkChange, Migration, MoveChange, NameChange, NewFile,
+    Rewrite, TrashChange, UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
@@ -47,6 +48,7 @@ impl Change {
             | Self::Unarchive(ArchiveChange { path, .. })
             | Self::Migrate(Migration { path, .. })
             | Self::Rewrite(Rewrite { path, .. })
+            | Self::Move(MoveChange { path, .. })
             | Self::Mark(MarkChange { path, .. }) => path,
             Self::Unknown(change) => Path::new(change.text("path")),
         }
@@ -62,7 +64,10 @@ impl Change {
 
     /// Returns the other path of a session that changes its path.
     pub(crate) fn other_path(&self) -> Option<&Path> {
-        self.archive().map(|change| &*change.archived)
+        match self {
+            Self::Move(change) => Some(&change.to),
+            _ => self.archive().map(|change| &*change.archived),
+        }
     }
 
     /// Describes the change in a few words on one line, without the path of the session; can contain text from files.
@@ -90,6 +95,7 @@ impl Change {
                 format!("convert from version {version} to version 3; original moved to trash")
             }
             Self::Rewrite(change) => format!("{}; original moved to trash", change.purpose.describe()),
+            Self::Move(MoveChange { cwd, .. }) => format!("move to {}; original moved to trash", quoted(cwd)),
             Self::Mark(change) => change.describe(),
             Self::Unknown(change) => format!("made by a newer pitree ({:?})", change.text("kind")),
         }
@@ -102,7 +108,7 @@ impl Change {
             | Self::Label(LabelChange { entry, .. })
             | Self::Leaf(LeafMove { entry, .. }) => Some(entry),
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => None,
-            Self::Archive(_) | Self::Unarchive(_) | Self::Mark(_) | Self::Unknown(_) => None,
+            Self::Archive(_) | Self::Unarchive(_) | Self::Move(_) | Self::Mark(_) | Self::Unknown(_) => None,
         }
     }
 
@@ -143,6 +149,9 @@ impl Change {
             (Self::Archive(_), ChangeStep::Undo) | (Self::Unarchive(_), _) => {
                 format!("Brought {sessions} back from the archive")
             }
+            (Self::Move(_), ChangeStep::Make) => format!("Moved {sessions}"),
+            (Self::Move(_), ChangeStep::Undo) => format!("Moved {sessions} back"),
+            (Self::Move(_), ChangeStep::Redo) => format!("Moved {sessions} again"),
             (Self::Mark(_), _) if count == 1 => return None,
             (Self::Mark(_), ChangeStep::Make) => format!("Changed {}", numbers::count(count, "mark", "marks")),
             (Self::Mark(_), ChangeStep::Undo) => format!("Restored {}", numbers::count(count, "mark", "marks")),
@@ -160,6 +169,7 @@ impl Change {
             Self::Archive(change) | Self::Unarchive(change) => {
                 return Some(if self.archives(step) { &change.archived } else { &change.path });
             }
+            Self::Move(change) => return Some(if step == ChangeStep::Undo { &change.path } else { &change.to }),
             _ => false,
         };
         brings.then(|| self.path())
@@ -213,6 +223,7 @@ impl JournalRecord {
             Change::Archive(_) | Change::Unarchive(_) => archive::again(work, self, step),
             Change::Migrate(change) => change.again(work, self, step),
             Change::Rewrite(change) => change.again(work, self, step),
+            Change::Move(change) => change.again(work, self, step),
             Change::Mark(_) => marks::again(work, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
         }
@@ -227,6 +238,7 @@ impl JournalRecord {
             Change::Archive(change) | Change::Unarchive(change) => change.happened(self.change.archives(step)),
             Change::Migrate(change) => change.happened(step),
             Change::Rewrite(change) => change.happened(step),
+            Change::Move(change) => change.happened(step),
             Change::Mark(change) => change.happened(step, marks),
             Change::Unknown(_) => None, // never called: only known changes are resolved
         }
@@ -239,6 +251,7 @@ impl JournalRecord {
             Change::Archive(change) | Change::Unarchive(change) => change.clear(),
             Change::Migrate(change) => change.exchange().clear(self, bin),
             Change::Rewrite(change) => change.exchange().clear(self, bin),
+            Change::Move(change) => change.clear(self, bin),
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => {}
         }
     }

@@ -39,20 +39,34 @@ pub(crate) fn make(
     each_file(work, &paths, |work, at| one(work, purpose, &sessions[at], by))
 }
 
-fn one(
-    work: &mut Engine<'_>,
-    purpose: RewritePurpose,
-    ExpectedSession { path, id }: &ExpectedSession,
-    by: &dyn Rewriter,
-) -> Result<Vec<Change>> {
+/// Checks that a file still has the session, in a version that pitree can write.
+///
+/// # Errors
+/// A file is missing, has another session or a newer version.
+pub(super) fn check(ExpectedSession { path, id }: &ExpectedSession) -> Result<()> {
     let header = load::header(path);
     if header.as_ref().map_or("", |header| &header.id) != id {
         must_exist(path)?;
         return Err(Refusal::Replaced { path: path.clone() }.into());
     }
-    if let Some(header) = header.filter(|header| header.is_newer()) {
-        return Err(NewerFormat::new(path, header.version).into());
+    match header.filter(|header| header.is_newer()) {
+        Some(header) => Err(NewerFormat::new(path, header.version).into()),
+        None => Ok(()),
     }
+}
+
+/// Replaces a file by its new version. Returns the changes.
+///
+/// # Errors
+/// Those of [`check`], or the exchange failed.
+pub(super) fn one(
+    work: &mut Engine<'_>,
+    purpose: RewritePurpose,
+    session: &ExpectedSession,
+    by: &dyn Rewriter,
+) -> Result<Vec<Change>> {
+    check(session)?;
+    let path = &session.path;
     // The file itself is replaced, not a symbolic link to it.
     let real = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
     let rewrite = |work: &mut Engine<'_>| {
@@ -87,6 +101,8 @@ impl RewritePurpose {
             Self::Scrub => "remove secrets",
             Self::Slim => "slim",
             Self::Repair => "repair",
+            Self::Move => "set the working directory",
+            Self::Relink => "link to the moved parent session",
         }
     }
 
@@ -96,10 +112,14 @@ impl RewritePurpose {
             Self::Scrub => format!("Removed secrets from {sessions}"),
             Self::Slim => format!("Slimmed {sessions}"),
             Self::Repair => format!("Repaired {sessions}"),
+            Self::Move => format!("Moved {sessions}"),
+            Self::Relink => format!("Linked {sessions} to the moved parent"),
         };
         match (step, self) {
             (ChangeStep::Make, _) => done,
             (ChangeStep::Redo, _) => done + " again",
+            (ChangeStep::Undo, Self::Move) => format!("Moved {sessions} back"),
+            (ChangeStep::Undo, Self::Relink) => format!("Restored the parent link of {sessions}"),
             (ChangeStep::Undo, Self::Scrub) => format!("Restored {sessions} with the secrets"),
             (ChangeStep::Undo, _) => format!("Restored the original of {sessions}"),
         }

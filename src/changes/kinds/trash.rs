@@ -145,13 +145,13 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
 pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep, bytes: u64) -> Result<()> {
     let path = record.change.path();
     if record.change.brings(step).is_some() {
-        return work.take_back(record, step, bytes);
+        return work.take_back(record, step, bytes, || Ok(()));
     }
     must_exist(path)?;
     let new = match record.change {
         Change::Fork(_) => Some("fork"),
         Change::Import(_) => Some("imported session"),
-        Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Unknown(_) => None,
+        Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Move(_) | Change::Unknown(_) => None,
         Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) => None,
         Change::Archive(_) | Change::Unarchive(_) => None,
     };

@@ -1,8 +1,9 @@
 //! Construction of lines and files: a line to append ([`mod@line`]), a new file ([`fork`] and [`import`]), a migrated
-//! file ([`migrate`]), a repaired one ([`repair`]), and a smaller one
-//! ([`slim`]). Without I/O.
+//! file ([`migrate`]), one with another header ([`header`]), a repaired one ([`repair`]), and a smaller one ([`slim`]).
+//! Without I/O.
 
 pub mod fork;
+pub mod header;
 pub mod import;
 pub mod line;
 pub mod migrate;
