@@ -45,6 +45,16 @@ for (const { path, what, ...want } of wanted) {
 			console.error(`${what}: ${count} of ${want.entries} entries in the tree, ${listed.has(path) ? "" : "not "}listed`);
 		}
 	}
+	// A moved session is listed in its new working directory only, and `pi -c` resumes it there.
+	if (what.endsWith(": moved")) {
+		const there = (await SessionManager.list("/moved/to", folder)).map((one) => one.path);
+		const before = (await SessionManager.list("/old", folder)).map((one) => one.path);
+		const recent = SessionManager.continueRecent("/moved/to", folder).getSessionFile();
+		if (there.join() !== path || before.includes(path) || recent !== path) {
+			bad++;
+			console.error(`${what}: listed in /moved/to: ${there}; in /old: ${before}; resumed: ${recent}`);
+		}
+	}
 	if (manager.getBranch()[0]?.parentId && what.includes("fork")) console.error(`${what}: the first entry has a parent`);
 	if (!readFileSync(path).equals(before)) {
 		bad++;

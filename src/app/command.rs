@@ -9,6 +9,7 @@ use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
 use crate::app::message::{Clip, Opener, PickerOutput, Work};
 use crate::base::text::Tone;
 use crate::catalog::export::request::ExportRequest;
+use crate::catalog::moves::MoveSelection;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::Request;
 use crate::keymap::Place;
@@ -132,6 +133,8 @@ pub enum NextStep {
     Complete,
     /// Resume in pi, unless a key is pressed first.
     Resume(Box<ResumePlan>),
+    /// Ask whether to move the sessions to the directory, unless a key is pressed first.
+    Move(Box<MoveSelection>),
     /// Show the text in a program, unless a key is pressed first.
     Open(Opener),
     /// Show the suggestions for a clean-up, unless a key is pressed first.
@@ -165,7 +168,7 @@ pub struct ResumePlan {
 impl ResumePlan {
     /// Plans to resume at a session's leaf.
     pub(crate) fn at(session: &Digest) -> Self {
-        Self::of(Start { path: session.path.clone(), cwd: session.header.cwd.clone(), first: None })
+        Self::of(Start { path: session.path.clone(), cwd: session.header.cwd.clone(), first: None, forks: false })
     }
 
     /// Plans to start pi without further steps.

@@ -193,6 +193,8 @@ pub enum Reply {
     Remembered(Result<PathBuf, String>),
     /// A typed directory path, its completion, and the names of the candidates.
     CompletedDir(String, String, Vec<String>),
+    /// A directory as pi records it, or why it cannot be used.
+    CheckedDir(Result<String, String>),
     /// A text for the clipboard, and whether it was copied.
     Copied(String, bool),
     /// The plan of slimming.
@@ -397,6 +399,8 @@ pub enum Work {
     },
     /// Complete a directory path.
     CompleteDir(String),
+    /// Check a directory path, and resolve symbolic links in it.
+    CheckDir(String),
     /// Export sessions, or show the beginning of an export.
     Export(Box<ExportRequest>),
     /// Read the change history.

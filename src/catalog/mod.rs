@@ -19,6 +19,7 @@ mod hits;
 pub mod key;
 pub mod known_secrets;
 pub mod live;
+pub mod moves;
 pub(crate) mod parents;
 pub(crate) mod relations;
 pub(crate) mod scrub;

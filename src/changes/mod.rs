@@ -30,6 +30,7 @@ use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::{archive, fork, import, line, marks, migrate, moving, rewrite, trash};
+pub(crate) use crate::changes::request::changes_of;
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, NewMark, PartialFailure,
     Refusal, Request, SharedRewriter, has_marks, to_the_end, touched,

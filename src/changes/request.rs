@@ -346,13 +346,22 @@ pub(crate) fn summary(step: ChangeStep, changes: &[Change]) -> String {
         }
     }
     let summaries = || kinds.iter().map(|(first, count)| first.summary(step, *count)).collect::<Option<Vec<_>>>();
-    let alike = if kinds.len() == 1 || has_new_versions { summaries().map(|all| all.join("; ")) } else { None };
+    let alike = if kinds.len() == 1 || has_new_versions { summaries().map(|all| sentence(&all)) } else { None };
     let all = || changes.iter().map(Change::describe).collect::<Vec<_>>().join("; ");
     alike.unwrap_or_else(|| match step {
         ChangeStep::Make => all(),
         ChangeStep::Undo => format!("undone: {}", all()),
         ChangeStep::Redo => format!("redone: {}", all()),
     })
+}
+
+/// Joins summaries. All but the first start with a lowercase letter.
+fn sentence(summaries: &[String]) -> String {
+    let lower = |(at, text): (usize, &String)| match text.split_at_checked(1).filter(|_| at > 0) {
+        Some((first, rest)) => first.to_lowercase() + rest,
+        None => text.clone(),
+    };
+    summaries.iter().enumerate().map(lower).collect::<Vec<_>>().join("; ")
 }
 
 /// Returns `true` if one summary describes both changes.
@@ -462,7 +471,7 @@ pub fn has_marks(result: &Result<ChangeResult>) -> bool {
 }
 
 /// Returns the changes made, even if the request failed later.
-fn changes_of(result: &Result<ChangeResult>) -> &[Change] {
+pub(crate) fn changes_of(result: &Result<ChangeResult>) -> &[Change] {
     match result {
         Ok(done) => &done.changes,
         Err(error) => error.downcast_ref().map_or(&[], |partly: &PartialFailure| &partly.changes),

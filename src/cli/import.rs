@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::ValueHint;
 
 use crate::base::numbers::{count, thousands};
@@ -13,6 +13,7 @@ use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::resolve::SessionResolver;
 use crate::cli::{CommandContext, output, resolve};
 use crate::disk::load::Bodies;
+use crate::disk::relocations;
 use crate::runtime::raw_output;
 use crate::session::write::import::{self, ImportedHeader};
 
@@ -87,8 +88,6 @@ impl ImportCommand {
     /// Returns the working directory of the imported session.
     fn cwd(&self) -> Result<String> {
         let dir = resolve::absolute(self.cwd.as_deref().unwrap_or(Path::new(".")))?;
-        ensure!(dir.is_dir(), "{} is not a directory; --cwd names the project of the imported session", dir.display());
-        let dir = dir.canonicalize().with_context(|| format!("cannot resolve {}", dir.display()))?;
-        dir.to_str().map(str::to_owned).with_context(|| format!("{} is not UTF-8; pi cannot use it", dir.display()))
+        relocations::directory(&dir).context("--cwd names the project of the imported session")
     }
 }

@@ -28,6 +28,7 @@ mod live;
 mod log;
 mod ls;
 mod marks;
+mod move_sessions;
 mod output;
 mod path;
 mod pi;
@@ -174,6 +175,7 @@ enum OnSessions {
     Note(marks::NoteCommand),
     Marks(marks::MarksCommand),
     Rm(rm::RmCommand),
+    Move(move_sessions::MoveCommand),
     Archive(archive::ArchiveCommand),
     Unarchive(archive::UnarchiveCommand),
     Restore(restore::RestoreCommand),
@@ -213,6 +215,7 @@ const EXAMPLES: &str = "Examples:
   pitree resume 0199f2c1 before   resume in pi at the entry labeled \"before\"
   pitree rename 0199f2c1 Flaky    rename a session
   pitree rm 0199f2c1 --family     move a whole family to the trash
+  pitree move ~/app ~/code/app    sessions follow a moved project
   pitree archive before:6mo       compress sessions without activity for six months
   pitree undo                     undo the last change
   s=$(pitree path 0199f2c1) && pi --session \"$s\"
@@ -333,6 +336,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Note(command) => command.run(&chosen, out),
         OnSessions::Marks(command) => command.run(&chosen, out),
         OnSessions::Rm(command) => command.run(&chosen),
+        OnSessions::Move(command) => command.run(&chosen),
         OnSessions::Archive(command) => command.run(&chosen),
         OnSessions::Unarchive(command) => command.run(&chosen),
         OnSessions::Restore(command) => command.run(&chosen, out),

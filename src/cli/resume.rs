@@ -128,7 +128,7 @@ impl ResumeCommand {
         };
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
         let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
-        let start = Start { path: session, cwd, first };
+        let start = Start { path: session, cwd, first, forks: false };
         self.go_on(&changer, done.as_ref(), Launch { pi: &config.pi, start: &start }, text)
     }
 
@@ -145,7 +145,7 @@ impl ResumeCommand {
         launch: Launch<'_>,
         text: Option<String>,
     ) -> Result<ExitCode> {
-        let Start { path, cwd, first } = launch.start;
+        let Start { path, cwd, first, .. } = launch.start;
         if self.dry_run || self.json {
             if let Some(done) = done {
                 changer.say(done, CliStep::Make)?;

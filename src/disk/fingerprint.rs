@@ -85,14 +85,19 @@ impl ContentHash {
         Self { bytes, hash }
     }
 
-    /// Returns `true` if the file starts with this content. Every file starts with empty content.
+    /// Returns `true` if the file is readable and starts with this content. Every file starts with empty content.
     pub(crate) fn is_in(&self, path: &Path) -> bool {
-        let read = || {
-            let mut hashed = HashingReader::new(files::open(path)?, true);
-            hashed.read_to(self.bytes)?;
-            Ok::<_, io::Error>(hashed.content() == *self)
-        };
-        self.bytes == 0 || read().unwrap_or(false)
+        self.bytes == 0 || self.starts(path).unwrap_or(false)
+    }
+
+    /// Returns `true` if the file starts with this content.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn starts(&self, path: &Path) -> io::Result<bool> {
+        let mut hashed = HashingReader::new(files::open(path)?, true);
+        hashed.read_to(self.bytes)?;
+        Ok(hashed.content() == *self)
     }
 }
 

@@ -6,6 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, ensure};
+
 use crate::base::paths::normalize;
 use crate::disk::state;
 
@@ -78,6 +80,16 @@ fn below(dir: &Path) -> Vec<PathBuf> {
         level = last;
     }
     found
+}
+
+/// Returns an existing directory as pi records it: with symbolic links resolved.
+///
+/// # Errors
+/// It is not a directory, or its path is not UTF-8.
+pub(crate) fn directory(dir: &Path) -> Result<String> {
+    ensure!(dir.is_dir(), "no such directory: {}", dir.display());
+    let real = dir.canonicalize().with_context(|| format!("cannot resolve {}", dir.display()))?;
+    real.to_str().map(str::to_owned).with_context(|| format!("{} is not UTF-8; pi cannot use it", real.display()))
 }
 
 /// Completes a typed directory path. Returns the unambiguous part, and the names that can follow.

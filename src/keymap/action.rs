@@ -265,6 +265,7 @@ actions! {
     Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Fork the session: copy the path to this entry into a new session.";
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "trash", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
     Archive, "archive", ["A"], PANES, Changing, "archive", "Move to archive", "Move the marked sessions, the selected session or a project's sessions to the compressed archive, or bring archived ones back.";
+    Move, "move", ["alt+m"], PANES, Changing, "move", "Move to directory", "Move the marked sessions, the selected session or a project's sessions to another working directory.";
     Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare.";
     MarkAll, "mark-all", ["*", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
     CleanUp, "clean-up", ["C"], PANES, Changing, "clean up", "Suggest sessions to clean up", "List suggestions of sessions that are probably not needed: empty ones, duplicates, unused forks and others.";

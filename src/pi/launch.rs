@@ -19,6 +19,8 @@ pub struct Start {
     pub cwd: String,
     /// The first message for pi: a command of pitree's extension that navigates to an entry.
     pub first: Option<String>,
+    /// `true` if pi forks the session into its working directory, instead of opening it.
+    pub forks: bool,
 }
 
 /// The command of pi and its start parameters.
@@ -55,7 +57,8 @@ impl Launch<'_> {
     fn arguments(&self) -> Vec<OsString> {
         let reported = self.start.first.as_ref().and_then(|first| Some((extension().ok()?, first)));
         let extension = reported.iter().flat_map(|(file, _)| ["-e".into(), OsString::from(file)]);
-        let session = ["--session".into(), from_root(&self.start.path)];
+        let option = if self.start.forks { "--fork" } else { "--session" };
+        let session = [option.into(), from_root(&self.start.path)];
         extension.chain(session).chain(reported.as_ref().map(|(_, first)| first.into())).collect()
     }
 
@@ -156,7 +159,7 @@ mod tests {
         let pi = ["pi".to_string(), "--model".into(), "a b".into()];
         let session = Path::new("/s/it's.jsonl");
         let line = |cwd: &str| {
-            let start = Start { path: session.into(), cwd: cwd.into(), first: None };
+            let start = Start { path: session.into(), cwd: cwd.into(), first: None, forks: false };
             Launch { pi: &pi, start: &start }.command_line()
         };
         assert_eq!(line("/gone or not"), r"pi --model 'a b' --session '/s/it'\''s.jsonl'");

@@ -253,6 +253,10 @@ impl JobContext {
                 let (path, names) = relocations::complete(&locate::expand(&typed, Path::new(&self.setting.home)));
                 Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names)
             }
+            Work::CheckDir(typed) => {
+                let dir = locate::expand(&typed, Path::new(&self.setting.home));
+                Reply::CheckedDir(with_text_error(relocations::directory(&dir)))
+            }
             Work::CopyToDesktop { text, is_sent } => {
                 let is_taken = clipboard::give_to_programs(&text);
                 Reply::Copied(text, is_sent || is_taken)

@@ -10,6 +10,7 @@ use pitree::session::tree::context::context;
 use pitree::session::tree::{Tree, TreeLines};
 use pitree::session::write::fork;
 use pitree::session::write::fork::NewSession;
+use pitree::session::write::header::HeaderEdit;
 use pitree::session::write::import::{ImportedHeader, import};
 use pitree::session::write::line;
 use pitree::session::write::line::NewEntry;
@@ -361,5 +362,10 @@ fn generates_files_for_pi() {
     let slim = slimmed(compacted.text().as_bytes()).unwrap();
     assert_eq!(tree(&slim).unwrap().nodes.len(), tree(compacted.text().as_bytes()).unwrap().nodes.len() - 29);
     put(&slim, "snapshots: slimmed", "last", None);
+    let old = Session::new("moved").cwd("/old").user("u", "start").assistant("a", "done").text();
+    let (header, rest) = old.split_once('\n').unwrap();
+    let edit = HeaderEdit { cwd: Some("/moved/to".into()), parent: None };
+    let moved = [&*edit.line(header.as_bytes()).unwrap().unwrap(), b"\n", rest.as_bytes()].concat();
+    put(&moved, "session: moved", "a", None);
     fs::write(folder.join("wanted.json"), json!(wanted).to_string()).unwrap();
 }

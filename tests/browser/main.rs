@@ -29,6 +29,7 @@ mod layers;
 mod list;
 mod live;
 mod marks;
+mod moving;
 mod names;
 mod palettes;
 mod panes;

@@ -36,7 +36,12 @@ fn prints_the_requested_format() {
         (
             PickerFormat::Command,
             "enter",
-            PickerOutput::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None }),
+            PickerOutput::Command(Start {
+                path: world.path("main"),
+                cwd: "/nowhere".into(),
+                first: None,
+                forks: false,
+            }),
         ),
     ] {
         let mut browser = picker(&world, print);
@@ -65,7 +70,8 @@ fn a_command_at_another_entry_asks_and_moves_the_leaf_first() {
     browser.press("enter");
     assert!(browser.wants.is_empty() && browser.screen().contains("Resume from this entry"));
     browser.press("h");
-    let command = PickerOutput::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None });
+    let command =
+        PickerOutput::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None, forks: false });
     assert_eq!(format!("{:?}", answers(&browser)), format!("{:?}", [command]));
     assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a2\""));
 }

@@ -1,15 +1,18 @@
 //! Sessions that move to another working directory.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use pitree::changes::{Change, ExpectedSession, MoveRequest, Request, SessionMove};
 use pitree::disk::locate::Located;
 
+use crate::common::effort::kills;
 use crate::common::session::Session;
-use crate::world::{World, in_own_home, rename, session, theirs};
+use crate::world::{World, home, in_own_home, myself, rename, session, theirs};
 
 /// The new working directory, and the name of pi's folder for it.
 const NEW: (&str, &str) = ("/new/app", "--new-app--");
@@ -78,12 +81,11 @@ fn family() {
     let away = written(&world, "--other--/away.jsonl", &of_parent("away"));
     let files = [&root, &fork, &away];
     let (before, facts_before) = (files.map(|path| text(path)), files.map(|path| facts(path)));
-    let move_all =
-        request(&world, &[(&root, "s", None), (&fork, "fork", Some(&root))], &[(&away, "away", &root)]);
+    let move_all = request(&world, &[(&root, "s", None), (&fork, "fork", Some(&root))], &[(&away, "away", &root)]);
     let dry = world.changes.clone().dry_run().make(&move_all, 0, &mut pitree::changes::to_the_end).unwrap();
     assert_eq!((dry.changes.len(), text(&root)), (3, before[0].clone()));
     let done = world.make(&move_all).unwrap();
-    assert_eq!(done.summary, "Moved 2 sessions; Linked 1 session to the moved parent");
+    assert_eq!(done.summary, "Moved 2 sessions; linked 1 session to the moved parent");
     assert!(matches!(&done.changes[..], [Change::Move(_), Change::Move(_), Change::Rewrite(_)]));
     assert_eq!(names(&world), ["--new-app--/root.jsonl", "--new-app--/x", "--other--/away.jsonl", "--w--/x"]);
     let [new_root, new_fork] = ["root.jsonl", "x/y/fork.jsonl"].map(|name| world.dir.join(NEW.1).join(name));
@@ -98,7 +100,7 @@ fn family() {
 
     // One undo reverts all; with bytes, modes and times as before.
     let undone = world.undo().unwrap();
-    assert_eq!(undone.summary, "Restored the parent link of 1 session; Moved 2 sessions back");
+    assert_eq!(undone.summary, "Restored the parent link of 1 session; moved 2 sessions back");
     assert_eq!((files.map(|path| text(path)), files.map(|path| facts(path))), (before.clone(), facts_before));
     assert!(!new_root.exists() && !new_fork.exists());
     assert_eq!(world.make(&Request::Redo).unwrap().changes.len(), 3);
@@ -183,4 +185,64 @@ fn refused() {
     let said = world.undo().unwrap_err().to_string();
     assert!(said.contains("was replaced or changed since the move"), "{said}");
     assert!(!old.exists() && new.exists());
+}
+
+#[test]
+fn a_kill_at_any_time_leaves_one_complete_file() {
+    in_own_home("moving::killed");
+}
+
+#[test]
+#[ignore = "run by a_kill_at_any_time_leaves_one_complete_file, in a home of its own"]
+fn killed() {
+    let world = World::at_home();
+    let old = written(&world, "--w--/s.jsonl", &session(&[(0, 2), (0, 3)]));
+    let new = world.dir.join(NEW.1).join("s.jsonl");
+    let mut before: Vec<String> = text(&old).lines().skip(1).map(String::from).collect();
+    for _ in 0..kills(10, 200) {
+        let mut busy = myself("moving::never_rests", &home());
+        busy.env("DIR", &world.dir).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut busy = busy.spawn().unwrap();
+        let mut lines = BufReader::new(busy.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().ends_with("begin")));
+        let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos();
+        std::thread::sleep(Duration::from_micros(u64::from(nanos) % 25_000));
+        busy.kill().unwrap();
+        busy.wait().unwrap();
+        // Any request repairs the journal and the files first.
+        assert!(world.make(&Request::Undo { number: Some(u64::MAX) }).is_err());
+        let (path, other, cwd) = if new.exists() { (&new, &old, NEW.0) } else { (&old, &new, "/w") };
+        assert!(!other.exists());
+        let now = text(path);
+        assert!(now.lines().next().unwrap().contains(&format!(r#""cwd":"{cwd}""#)), "{now}");
+        let now: Vec<String> = now.lines().skip(1).map(String::from).collect();
+        assert!(now.starts_with(&before), "{now:#?}\n{before:#?}");
+        before = now;
+        let files = names(&world);
+        assert_eq!(files.len(), 1, "{files:?}");
+    }
+}
+
+/// Moves a session and adds lines in a loop until it is killed.
+#[test]
+#[ignore = "run by killed, until it is killed"]
+fn never_rests() {
+    let world = World::of(&PathBuf::from(std::env::var_os("DIR").unwrap()));
+    let (old, new) = (world.dir.join("--w--/s.jsonl"), world.dir.join(NEW.1).join("s.jsonl"));
+    println!("begin");
+    let add = |path: &Path, at: u32| {
+        let mut file = fs::File::options().append(true).open(path).unwrap();
+        file.write_all(theirs(&format!("p{at}"), "e1").as_bytes()).unwrap();
+    };
+    for at in 0.. {
+        if old.exists() {
+            world.make(&request(&world, &[(&old, "s", None)], &[])).unwrap();
+        }
+        add(&new, at);
+        world.undo().unwrap();
+        world.make(&Request::Redo).unwrap();
+        add(&new, at);
+        world.undo().unwrap();
+        add(&old, at);
+    }
 }

@@ -44,6 +44,9 @@ const KINDS: &[Kind] = &[
     (UNARCHIVE, &["unarchive", "one.jsonl", "--yes"], false),
     ("scrub", &["secrets", "scrub", "key.jsonl", "--yes"], false),
     ("slim", &["slim", "slim.jsonl", "--yes"], false),
+    ("move in place", &["move", "one.jsonl", "--to", ".", "--yes"], false),
+    (MOVE, &["move", "/old", "new", "--yes"], false),
+    (MOVED, &["move", "/old", "new", "--yes"], false),
     ("marks", &["tag", "one.jsonl", "old.jsonl", "+release"], false),
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
 ];
@@ -56,6 +59,12 @@ const ARCHIVED: &str = "archive beside a pi";
 
 /// The case that starts with an archived session.
 const UNARCHIVE: &str = "unarchive";
+
+/// The case of a session that moves to the folder of another project.
+const MOVE: &str = "move";
+
+/// The same with lines that a pi adds to the file at its new path, and continues to write to the old one.
+const MOVED: &str = "move beside a pi";
 
 /// The case with two files in a batch.
 const NAMES: &str = "names";
@@ -178,6 +187,13 @@ impl Case {
         fs::write(sessions.join("key.jsonl"), Session::new("key").cwd("/w").user("k", &key).text()).unwrap();
         fs::write(sessions.join("slim.jsonl"), snapshots().text()).unwrap();
         fs::write(disk.join("theirs"), Session::new("theirs").cwd("/x").user("t", "hi").text()).unwrap();
+        if [MOVE, MOVED].contains(kind) {
+            let [old, new] = project_folders(&sessions);
+            fs::create_dir(&old).unwrap();
+            fs::create_dir(&new).unwrap();
+            fs::create_dir(sessions.join("new")).unwrap();
+            fs::write(old.join("moved.jsonl"), Session::new("moved").cwd("/old").user("m", "hello").text()).unwrap();
+        }
         let mut case = Self {
             name: format!("{kind} {step}"),
             saved: [root.join("saved home"), root.join("saved sessions")],
@@ -200,6 +216,11 @@ impl Case {
         }
         for words in *first {
             case.must(&command(change, words));
+            let [old, new] = project_folders(&case.sessions).map(|folder| folder.join("moved.jsonl"));
+            if *kind == MOVED && new.exists() {
+                fs::write(&new, fs::read_to_string(&new).unwrap() + &theirs("p1", "m")).unwrap();
+                fs::write(&old, theirs("p2", "m")).unwrap();
+            }
             let path = case.sessions.join("one.jsonl");
             if [WENT_ON, ARCHIVED].contains(kind) && !path.exists() {
                 fs::write(path, theirs("p1", "e5") + &theirs("p2", "p1")).unwrap();
@@ -208,6 +229,12 @@ impl Case {
         case.before = case.snapshot();
         let trashed = files(&case.home.join("data/Trash/files"));
         case.texts = case.sessions().iter().chain(&trashed).map(|path| content(path)).collect();
+        if case.name.starts_with("move") {
+            // A move changes the header, and undo can put lines of a pi between the others.
+            let lines = case.texts.iter().flat_map(|text| text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
+            let is_header = |line: &Vec<u8>| line.starts_with(b"{\"type\":\"session\"");
+            case.texts = lines.filter(|line| !line.is_empty() && !is_header(line)).collect();
+        }
         case.copy(true);
         let words: Vec<&str> = case.command.iter().map(String::as_str).collect();
         case.must(&words);
@@ -219,7 +246,7 @@ impl Case {
             between.get_mut("old.jsonl").unwrap().1.clear();
             case.between.push(between);
         }
-        if case.archives() {
+        if case.has_two_places() {
             // Both files are complete until the original is removed.
             case.between.push(case.before.clone().into_iter().chain(case.after.clone()).collect());
         }
@@ -301,7 +328,7 @@ impl Case {
         fs::remove_file(&log).unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         let mut now = self.snapshot();
-        let (is_both, shown) = (self.archives() && self.between.contains(&now), now.clone());
+        let (is_both, shown) = (self.has_two_places() && self.between.contains(&now), now.clone());
         let what = || format!("{}, {fault}: {:?} {said}\n{shown:#?}", self.name, output.status);
         let is_killed = fault.contains("KILL");
         // A reported success is true.
@@ -386,9 +413,13 @@ impl Case {
         paths.extend([self.home.join("data"), self.home.join("state"), self.home.join("state/pitree")]);
         paths.push(self.home.join("state/pitree/journal.jsonl"));
         paths.extend(["", "marks.json", "state.lock"].map(|name| self.home.join("data/pitree").join(name)));
-        let mut names: Vec<String> = ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl"].map(String::from).into();
+        let mut names: Vec<String> =
+            ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl", "moved.jsonl"].map(String::from).into();
         let known = self.records().into_iter().map(|record| record.change.path().file_name().unwrap().to_owned());
         names.extend(known.map(|name| name.into_string().unwrap()));
+        for folder in project_folders(&self.sessions).into_iter().filter(|_| self.name.starts_with("move")) {
+            paths.extend(["", "moved.jsonl", "moved.jsonl.new", "moved.jsonl.late"].map(|name| folder.join(name)));
+        }
         let archive = self.archive();
         paths.extend(archive.ancestors().take_while(|dir| *dir != self.home).map(Path::to_path_buf));
         for name in names {
@@ -434,6 +465,11 @@ impl Case {
         self.name.contains("archive")
     }
 
+    /// Returns `true` for a move to another path.
+    fn has_two_places(&self) -> bool {
+        self.archives() || self.name.starts_with("move") && !self.name.starts_with("move in place")
+    }
+
     /// Returns the directory of the archived sessions.
     fn archive(&self) -> PathBuf {
         self.home.join("data/pitree/archive/original-paths").join(self.sessions.strip_prefix("/").unwrap())
@@ -441,7 +477,8 @@ impl Case {
 
     /// Returns the session files, and the archived ones.
     fn sessions(&self) -> Vec<PathBuf> {
-        let all = files(&self.sessions).into_iter().chain(files(&self.archive()));
+        let moved = project_folders(&self.sessions).into_iter().flat_map(|folder| files(&folder));
+        let all = files(&self.sessions).into_iter().chain(moved).chain(files(&self.archive()));
         all.filter(|path| path.extension().is_some_and(|is| is == "jsonl" || is == "zst")).collect()
     }
 
@@ -450,6 +487,11 @@ impl Case {
             let name = path.file_name().unwrap().to_str().unwrap();
             let known =
                 ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl", "other.jsonl", "one.jsonl.zst"].contains(&name);
+            let folder = path.parent().unwrap();
+            let is_moved = project_folders(&self.sessions).iter().position(|one| one == folder);
+            let place = is_moved.map(|at| format!("{}/{name}", ["old", "new"][at]));
+            let name = place.as_deref().unwrap_or(name);
+            let known = known || is_moved.is_some();
             let Ok(tree) = load::tree(&path, "") else {
                 return (name.to_string(), (None, Vec::new(), vec![fs::read_to_string(&path).unwrap()], 0));
             };
@@ -462,7 +504,8 @@ impl Case {
                     || kind == pitree::session::entry::kind::EntryKind::Assistant
                     || kind == pitree::session::entry::kind::EntryKind::Custom
             };
-            let said = active.into_iter().filter(says).map(|at| tree.nodes[at as usize].text.to_string()).collect();
+            let said = active.into_iter().filter(says).map(|at| tree.nodes[at as usize].text.to_string());
+            let said = said.chain([tree.header.cwd.clone()]).collect();
             let name = if known { name.to_string() } else { "new".into() };
             (name, (title, labels, said, tree.header.version as u32))
         };
@@ -486,7 +529,8 @@ impl Case {
     /// Checks that the earlier content of each file is in some file, in its place or in the trash.
     fn nothing_is_lost(&self, what: &str) {
         let all = files(&self.sessions).into_iter().chain(files(&self.home.join("data/Trash/files")));
-        let all = all.chain(files(&self.archive()));
+        let moved = project_folders(&self.sessions).into_iter().flat_map(|folder| files(&folder));
+        let all = all.chain(moved).chain(files(&self.archive()));
         let all: Vec<Vec<u8>> = all.map(|path| content(&path)).collect();
         for text in &self.texts {
             assert!(
@@ -502,7 +546,10 @@ impl Case {
         let names = |folder: &Path| -> Vec<String> {
             files(folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_string()).collect()
         };
-        let litter: Vec<_> = names(&self.sessions).into_iter().filter(|name| !name.ends_with(".jsonl")).collect();
+        let [old, new] = project_folders(&self.sessions);
+        let names_here = [&self.sessions, &old, &new].into_iter().flat_map(|folder| names(folder));
+        let is_dir = |name: &String| name == "new" || name.starts_with("--");
+        let litter: Vec<_> = names_here.filter(|name| !name.ends_with(".jsonl") && !is_dir(name)).collect();
         assert_eq!(litter, [""; 0], "{what}");
         let litter: Vec<_> = names(&self.archive()).into_iter().filter(|name| !name.ends_with(".zst")).collect();
         assert_eq!(litter, [""; 0], "{what}");
@@ -519,6 +566,12 @@ fn snapshots() -> Session {
     let session = session.tool("t", "bash", &serde_json::json!({"command": "ls"}), &"long ".repeat(3000));
     let session = session.user("k", "kept").compaction("c", "summary", "k");
     (0..21).fold(session, |session, at| session.custom(&format!("x{at}"), "state"))
+}
+
+/// Returns pi's folders of the old and the new working directory of a session that moves.
+fn project_folders(sessions: &Path) -> [PathBuf; 2] {
+    let new = format!("-{}-new--", sessions.to_str().unwrap().replace('/', "-"));
+    ["--old--".into(), new].map(|name: String| sessions.join(name))
 }
 
 /// Returns the words of a command, or those of the change if they are empty.

@@ -21,6 +21,7 @@ mod index;
 mod json;
 mod live;
 mod marks;
+mod moving;
 mod names;
 mod newer;
 mod outlines;

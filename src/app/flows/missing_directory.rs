@@ -1,10 +1,10 @@
 //! Resuming a session whose working directory is missing, because a project was moved or the session comes from another
 //! machine. The user resumes in the current or the new directory, or copies the command.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::app::command::{Command, ResumePlan};
-use crate::app::flows::cancel_by;
+use crate::app::flows::{cancel_by, move_sessions};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::{Prompt, QuestionChoice};
 use crate::app::layers::{Layer, Layers};
@@ -13,6 +13,7 @@ use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
 use crate::base::paths::shorten;
 use crate::base::text::Tone;
+use crate::catalog::{Catalog, SessionKey};
 use crate::disk::relocations::RelocationCandidate;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
@@ -22,13 +23,16 @@ const MOST_FILES: usize = 500;
 
 /// Returns the work that searches for the new location.
 pub(crate) fn look(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
-    let catalog = &model.catalog;
-    let session = catalog.key_of(path).map(|key| &catalog[key]);
-    let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
-    let touched = touched.take(MOST_FILES).map(String::from).collect();
-    let known = catalog.dirs.iter().filter(|dir| !catalog.gone_dirs.contains(&***dir));
-    let known = known.map(|dir| PathBuf::from(&**dir)).collect();
+    let (touched, known) = hints(&model.catalog, model.catalog.key_of(path));
     Work::FindRelocations { gone: cwd.into(), touched, known }
+}
+
+/// Returns files that a session touched, and the working directories of other sessions.
+pub(crate) fn hints(catalog: &Catalog, session: Option<SessionKey>) -> (Vec<String>, Vec<PathBuf>) {
+    let session = session.map(|key| &catalog[key]);
+    let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
+    let known = catalog.dirs.iter().filter(|dir| !catalog.gone_dirs.contains(&***dir));
+    (touched.take(MOST_FILES).map(String::from).collect(), known.map(|dir| PathBuf::from(&**dir)).collect())
 }
 
 /// Asks where to resume.
@@ -50,26 +54,24 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
         QuestionChoice::new(key, "Use directory", what, elsewhere)
     };
     let mut choices: Vec<QuestionChoice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
+    choices.extend(move_sessions::choice(model, gone, candidates.first().map(|candidate| &*candidate.dir)));
     let here = Start { cwd: String::new(), ..go_on.start.clone() };
-    let choice = Command::Resume(ResumePlan { start: here.clone(), ..go_on.clone() });
+    let resume = |start| Command::Resume(ResumePlan { start, ..go_on.clone() });
     let started = match shorten(&model.setting.here, home) {
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
     };
-    choices.push(QuestionChoice::new('h', "Resume here", started, choice));
+    let fork = Start { forks: true, ..here.clone() };
+    choices.push(QuestionChoice::new('h', "Resume here", started.clone(), resume(here.clone())));
+    choices.push(QuestionChoice::new('f', "Fork here", format!("pi copies the session; {started}"), resume(fork)));
     let purpose = PromptPurpose::Directory(go_on.start.clone());
-    let prompt = Command::prompt(purpose, "directory: ", &start(gone));
+    let prompt = Command::prompt(purpose, "directory: ", &move_sessions::beside(gone));
     let other = "remembered for all sessions of this project";
     choices.push(QuestionChoice::new('d', "Enter directory", other, prompt));
     let copy = Command::copy(Clip::Command(here));
     choices.push(QuestionChoice::new('y', "Copy command", "to run it elsewhere", copy));
     choices.push(cancel_by('c'));
     Command::ask("Working directory not found", lines, choices)
-}
-
-/// Returns the initial text of a directory prompt.
-fn start(gone: &str) -> String {
-    Path::new(gone).parent().map_or(String::new(), |parent| format!("{}/", parent.display()))
 }
 
 /// Resumes in the new directory. An invalid directory keeps its prompt open.
@@ -95,7 +97,7 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<P
 /// Returns the directory prompt if it is on top.
 fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
     match layers.0.last_mut() {
-        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, PromptPurpose::Directory(_)) => Some(prompt),
+        Some(Layer::Prompt(prompt)) if prompt.purpose.is_directory() => Some(prompt),
         _ => None,
     }
 }

@@ -11,6 +11,7 @@ pub mod export;
 pub(crate) mod marks;
 pub mod missing_directory;
 pub mod missing_parent;
+pub(crate) mod move_sessions;
 pub mod name;
 pub mod picker;
 pub mod repair;

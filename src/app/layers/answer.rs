@@ -1,6 +1,7 @@
 //! Results of input to a layer.
 
 use crate::catalog::export::request::ExportRequest;
+use crate::catalog::moves::MoveSelection;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::{ExpectedSession, FileSnapshot, SessionIdentity};
 use crate::keymap::Action;
@@ -60,6 +61,15 @@ pub enum PromptPurpose {
     Export(Box<ExportRequest>),
     /// New location of a session's missing working directory.
     Directory(Start),
+    /// New working directory of sessions.
+    Move(MoveSelection),
+}
+
+impl PromptPurpose {
+    /// Returns `true` for the path of a directory, which can be completed and must exist.
+    pub(crate) fn is_directory(&self) -> bool {
+        matches!(self, Self::Directory(_) | Self::Move(_))
+    }
 }
 
 /// Action of a palette item.

@@ -257,7 +257,7 @@ impl Prompt {
     }
 
     pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>) -> LayerResult<C> {
-        let is_dir = matches!(self.purpose, PromptPurpose::Directory(_));
+        let is_dir = self.purpose.is_directory();
         match action {
             Some(Action::Accept) => LayerResult::Submit(self.purpose.clone(), self.line.value().into()),
             Some(Action::Cancel | Action::Close) => LayerResult::Close,

@@ -5,7 +5,9 @@ use ratatui::layout::Size;
 use super::{comparison, family, find_in_session, search, space, stats, tour};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{self, archive, context_view, copy, delete, export, marks, name, repair, resume, slim};
+use crate::app::flows::{
+    self, archive, context_view, copy, delete, export, marks, move_sessions, name, repair, resume, slim,
+};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::movement;
@@ -102,6 +104,7 @@ fn perform(model: &mut Model, action: Action) {
         Action::Export => model.execute(export::open(model).unwrap_or_else(Command::warn)),
         Action::Delete => model.execute(delete::ask(model).unwrap_or_else(Command::warn)),
         Action::Archive => model.execute(archive::ask(model).unwrap_or_else(Command::warn)),
+        Action::Move => model.execute(move_sessions::ask(model).unwrap_or_else(Command::warn)),
         Action::Copy => model.execute(copy::ask(model).unwrap_or_else(Command::warn)),
         Action::Undo => model.execute(Command::Change(Request::UndoLast { sure: None }, AfterChange::Select)),
         Action::Trash => open_history(model, PaletteKind::Trash),

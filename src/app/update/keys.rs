@@ -9,7 +9,7 @@ use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{self, context_view, copy, name, picker, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
-use crate::app::layers::answer::{ChoiceAction, LayerResult, PromptPurpose};
+use crate::app::layers::answer::{ChoiceAction, LayerResult};
 use crate::app::layers::palette::{Palette, PaletteKind, SessionScope};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model};
@@ -164,7 +164,7 @@ fn cancel_pending(model: &mut Model) {
 /// Handles the result of the layer on top.
 fn take(model: &mut Model, answer: LayerResult<Command>) {
     let closes = match &answer {
-        LayerResult::Submit(purpose, _) => !matches!(purpose, PromptPurpose::Directory(_)),
+        LayerResult::Submit(purpose, _) => !purpose.is_directory(),
         LayerResult::Close | LayerResult::CloseAndRun(_) | LayerResult::KeepSearch | LayerResult::CancelSearch => true,
         _ => false,
     };

@@ -1,11 +1,12 @@
 //! Results of background work, which include changes of session files. Replies to canceled work do not arrive here.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{export, family, search, slim, space, stats, tour};
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{change, cleanup, context_view, copy, missing_directory, name, resume};
+use crate::app::flows::{change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
 use crate::app::note;
@@ -14,12 +15,14 @@ use crate::app::panes::tree::family::FamilyTree;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
+use crate::changes::change::MoveChange;
 use crate::changes::history::HistoryEntry;
+use crate::changes::{Change, changes_of};
 use crate::config::Sort;
 use crate::disk::incremental::FileChanges;
 use crate::keymap::Place;
 use crate::render::{DocLine, entry};
-use crate::session::digest::Digest;
+use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::entry::EntryId;
 use crate::session::prompt::listing::Listing;
 use crate::session::tree::{Index, Tree};
@@ -136,6 +139,14 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.end_errand(ticket);
             missing_directory::complete(&mut model.layers, (&typed, &path), names, &model.setting.home);
         }
+        Reply::CheckedDir(dir) => {
+            if let Some(NextStep::Move(selection)) = model.end_errand(ticket) {
+                let mut layers = std::mem::take(&mut model.layers);
+                let command = move_sessions::confirm(model, &mut layers, &selection, dir);
+                model.layers = layers;
+                model.execute(command);
+            }
+        }
         Reply::Copied(text, done) => {
             let then = model.end_going_on(ticket);
             model.execute(copy::take_copied(&text, done, then, &model.setting.glyphs));
@@ -211,7 +222,8 @@ fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)
 fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
     let Some(at) = model.changes.iter().position(|pending| pending.claim.number == ticket) else { return };
     let Some(pending) = model.changes.remove(at) else { return };
-    let Changed { request, result, read, gone } = changed;
+    let Changed { request, result, mut read, gone } = changed;
+    keep_owners(model, changes_of(&result), &mut read);
     let is_open = read.iter().any(|session| is_open(model, &session.path));
     let is_changed = !read.is_empty() || !gone.is_empty();
     let new = is_changed.then(|| update_list(model, read, &gone)).flatten();
@@ -224,6 +236,24 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
     }
     model.execute(change::take(model, (request, result), new, pending.after));
     model.hold_notice();
+}
+
+/// Sets the owners of subagent sessions that moved, because only a scan of their directories finds them.
+fn keep_owners(model: &Model, changes: &[Change], read: &mut [Digest]) {
+    let moves = changes.iter().filter_map(|change| match change {
+        Change::Move(MoveChange { path, to, .. }) => Some((path, to)),
+        _ => None,
+    });
+    let (new_paths, old_paths): (HashMap<_, _>, HashMap<_, _>) =
+        moves.map(|(path, to)| ((path, to), (to, path))).unzip();
+    for digest in read {
+        let before = old_paths.get(&digest.path).and_then(|path| model.catalog.key_of(path));
+        let owner = before.and_then(|before| model.catalog[before].owner.as_ref());
+        digest.owner = digest.owner.take().or_else(|| {
+            let path = owner?.path.as_ref().map(|path| new_paths.get(path).map_or(path, |to| *to).clone());
+            Some(SubagentOwner { path })
+        });
+    }
 }
 
 /// Handles work that failed, in the place that waits for it.

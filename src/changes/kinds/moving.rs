@@ -72,7 +72,7 @@ fn move_one(
         path,
         to: to.clone(),
         cwd: cwd.clone(),
-        parent: edit.parent.clone(),
+        parent: edit.parent,
         bytes: 0,
         old_bytes: 0,
         hash: String::new(),
@@ -107,7 +107,11 @@ impl MoveChange {
 
     fn must_be_free(&self) -> Result<()> {
         let is_free = self.to.symlink_metadata().is_err();
-        if is_free { Ok(()) } else { overtaken(format!("another file is at {}; move that one first", self.to.display())) }
+        if is_free {
+            Ok(())
+        } else {
+            overtaken(format!("another file is at {}; move that one first", self.to.display()))
+        }
     }
 
     /// Writes the new file next to its place.
@@ -159,7 +163,7 @@ impl MoveChange {
     pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         if step == ChangeStep::Undo {
             must_exist(&self.to)?;
-            if !self.is_in(&self.to) {
+            if !self.is_in(&self.to)? {
                 return overtaken(format!("{} was replaced or changed since the move", self.to.display()));
             }
             return work.take_back(record, step, self.old_bytes, || self.unite());
@@ -169,8 +173,9 @@ impl MoveChange {
         work.make(&record.change, Some((record.number, step)), Some(&self.path), |bin, item, wait| {
             let Some(draft) = self.draft(false)? else { return Ok(()) };
             let made = match self.is_in(&draft.path) {
-                true => self.exchange(&draft, item, (bin, wait)),
-                false => overtaken(format!("{} was replaced since the move", self.path.display())),
+                Ok(true) => self.exchange(&draft, item, (bin, wait)),
+                Err(error) => Err(error),
+                Ok(false) => overtaken(format!("{} was replaced since the move", self.path.display())),
             };
             made.inspect_err(|_| drop(fs::remove_file(&draft.path)))
         })
@@ -179,8 +184,8 @@ impl MoveChange {
     /// Returns `true` if an interrupted step was taken. Returns `None` if a file is inaccessible, or if both files are
     /// still there.
     pub(super) fn happened(&self, step: ChangeStep) -> Option<bool> {
-        let (has_original, has_new) = (self.has_original()?, is_there(&self.to).ok()?);
-        if has_original && has_new && self.is_in(&self.to) {
+        let (has_original, has_new) = (self.has_original().ok()?, self.has_new().ok()?);
+        if has_original && has_new && self.is_in(&self.to).ok()? {
             return None;
         }
         Some(if step == ChangeStep::Undo { has_original } else { !has_original && has_new })
@@ -194,23 +199,33 @@ impl MoveChange {
     }
 
     /// Returns `true` if the original is at its path. A running pi can have written other lines there after the move.
-    fn has_original(&self) -> Option<bool> {
-        Some(is_there(&self.path).ok()? && merge::start(&self.path).ok()? != FileStart::Entry)
+    fn has_original(&self) -> Result<bool> {
+        let has_original =
+            is_there(&self.path).and_then(|is_there| Ok(is_there && merge::start(&self.path)? != FileStart::Entry));
+        has_original.with_context(|| format!("cannot access {}", self.path.display()))
+    }
+
+    fn has_new(&self) -> Result<bool> {
+        is_there(&self.to).with_context(|| format!("cannot access {}", self.to.display()))
     }
 
     /// Returns `true` if a file starts with the content of the new file.
-    fn is_in(&self, path: &Path) -> bool {
-        let hash = u64::from_str_radix(&self.hash, 16);
-        hash.is_ok_and(|hash| ContentHash::of_parts(self.bytes, hash).is_in(path))
+    fn is_in(&self, path: &Path) -> Result<bool> {
+        let Ok(hash) = u64::from_str_radix(&self.hash, 16) else { return Ok(false) };
+        let starts = ContentHash::of_parts(self.bytes, hash).starts(path);
+        starts.with_context(|| format!("cannot read {}", path.display()))
     }
 
     /// Adds the lines that only the new file has to the original, and removes the new file. Keeps both if one of them is
     /// missing or another file.
     fn unite(&self) -> Result<()> {
         let Self { path, to, .. } = self;
-        let is_ours = || self.is_in(to) && scan::header(path).map(|one| one.id) == scan::header(to).map(|one| one.id);
-        if self.has_original() != Some(true) || !to.symlink_metadata().is_ok_and(|found| found.is_file()) || !is_ours() {
+        if !self.has_original()? || !self.has_new()? || !self.is_in(to)? {
             return Ok(());
+        }
+        let [original, new] = [path, to].map(|path| scan::header(path).map(|header| header.id));
+        if new.is_none() || original != new {
+            bail!("cannot read {}, or it is another session", path.display());
         }
         let failed = || format!("cannot add the new entries to {}", path.display());
         self.add_new_lines().with_context(failed)?;

@@ -41,7 +41,8 @@ impl HeaderEdit {
         let is_old = object.text("parentSession").is_none() && object.text("branchedFrom").is_some();
         let parent_key = if is_old { "branchedFrom" } else { "parentSession" };
         let values = [("cwd", &self.cwd), (parent_key, &self.parent)];
-        let values: Vec<_> = values.into_iter().filter_map(|(key, value)| Some((key, quote(value.as_ref()?)))).collect();
+        let values: Vec<_> =
+            values.into_iter().filter_map(|(key, value)| Some((key, quote(value.as_ref()?)))).collect();
         let changes: Vec<_> = values.iter().map(|(key, value)| (*key, Some(value.as_bytes()))).collect();
         Ok(Some(object.with(&changes)))
     }

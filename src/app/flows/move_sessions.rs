@@ -1,0 +1,141 @@
+//! Moves of sessions to another working directory: the line for the directory, the question, and the request.
+
+use std::path::Path;
+
+use crate::app::command::{Command, NextStep};
+use crate::app::flows::{NO_SESSION, cancel, delete};
+use crate::app::layers::answer::PromptPurpose;
+use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::layers::{Layer, Layers};
+use crate::app::message::Work;
+use crate::app::model::Model;
+use crate::app::panes::sessions::SessionRow;
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::base::text::Tone;
+use crate::catalog::moves::{MovePlan, MoveSelection};
+use crate::catalog::{Catalog, SessionKey};
+use crate::changes::{ExpectedSession, MoveRequest, Request, SessionMove};
+use crate::disk::locate::Located;
+use crate::keymap::Place;
+use crate::render::DocLine;
+
+/// Selects the sessions of a directory and of missing directories below it, except archived ones.
+fn of_project(model: &Model, dir: &str) -> MoveSelection {
+    let (sessions, _) = model.catalog.sessions_of_dir(dir, |dir| model.catalog.gone_dirs.contains(dir));
+    MoveSelection { sessions, from: Some(dir.into()) }
+}
+
+/// Asks for the new directory of the marked sessions, the selected one or those of a project.
+///
+/// # Errors
+/// No session is selected, or only archived ones.
+pub(crate) fn ask(model: &Model) -> Result<Command, &'static str> {
+    let (pane, catalog) = (&model.sessions, &model.catalog);
+    let (marked, _) = pane.marked(catalog);
+    let is_list = model.focus == Place::Sessions;
+    let selection = match pane.selected_row() {
+        _ if is_list && !marked.is_empty() => MoveSelection { sessions: marked, from: None },
+        Some(SessionRow::Project(at)) if is_list && !catalog.is_unlisted(pane.projects[*at].key) => {
+            of_project(model, &pane.projects[*at].cwd)
+        }
+        Some(SessionRow::Session { key, .. }) => MoveSelection { sessions: vec![*key], from: None },
+        Some(SessionRow::MissingParent(..)) => return Err("this session is missing; select one of its forks"),
+        Some(SessionRow::Project(_)) => return Err("select a session"),
+        None => return Err(NO_SESSION),
+    };
+    let first = *selection.sessions.first().ok_or("all sessions are archived; bring them back first")?;
+    let cwd = catalog[first].facts().cwd.to_owned();
+    Ok(prompt(selection, &cwd))
+}
+
+/// Asks for the new directory. The line starts in the parent of the current one.
+fn prompt(selection: MoveSelection, cwd: &str) -> Command {
+    let sessions = count(selection.sessions.len(), "session", "sessions");
+    let start = beside(cwd);
+    Command::prompt(PromptPurpose::Move(selection), format!("move {sessions} to: "), &start)
+}
+
+/// Returns the initial text of a line for a directory: the parent of another one.
+pub(super) fn beside(dir: &str) -> String {
+    Path::new(dir).parent().map_or(String::new(), |parent| parent.join("").to_string_lossy().into_owned())
+}
+
+/// Returns the choice to move the sessions of a missing directory: to a candidate, or to a directory that is entered.
+pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Option<QuestionChoice<Command>> {
+    let selection = of_project(model, gone);
+    let sessions = count(selection.sessions.len(), "session", "sessions");
+    selection.sessions.first()?;
+    let (what, then) = match candidate.map(Path::to_string_lossy) {
+        Some(dir) => (format!("{sessions} to {}", shorten(&dir, &model.setting.home)), check(selection, &dir)),
+        None => (format!("{sessions} to a directory that you enter"), prompt(selection, gone)),
+    };
+    Some(QuestionChoice::new('m', "Move project", what, then))
+}
+
+/// Checks the directory that was entered, then asks.
+pub(crate) fn check(selection: MoveSelection, dir: &str) -> Command {
+    Command::Errand(Work::CheckDir(dir.into()), NextStep::Move(Box::new(selection)))
+}
+
+/// Asks whether to move the sessions to a directory. An invalid directory keeps its prompt open.
+pub(crate) fn confirm(
+    model: &Model,
+    layers: &mut Layers<Command>,
+    selection: &MoveSelection,
+    dir: Result<String, String>,
+) -> Command {
+    let prompt = match layers.0.last_mut() {
+        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, PromptPurpose::Move(_)) => Some(prompt),
+        _ => None,
+    };
+    match (dir, prompt) {
+        (Ok(dir), prompt) => {
+            if prompt.is_some() {
+                layers.0.pop();
+            }
+            question(model, selection, &dir)
+        }
+        (Err(why), Some(prompt)) => {
+            prompt.problem = Some(why);
+            Command::nothing()
+        }
+        (Err(why), None) => Command::ShowError("Cannot move", why),
+    }
+}
+
+fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to: &str) -> Command {
+    let catalog = &model.catalog;
+    let plan = catalog.plan_move(sessions, from.as_deref(), to);
+    let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
+    let to_text = format!("to {}", shorten(to, &model.setting.home));
+    let mut lines = delete::titles(model, sessions);
+    lines.push(DocLine::new(Tone::Text, &to_text));
+    lines.push(DocLine::new(Tone::Dim, "pi lists them there. The originals go to the trash; undo moves all back."));
+    lines.extend(delete::running_pi_signs(model, &keys, None));
+    let size = delete::size(model, &keys);
+    let request = |plan: &MovePlan| Command::ChangeFiles(request(catalog, &model.setting.located, plan));
+    let alone = MovePlan { forks: Vec::new(), ..plan.clone() };
+    let mut choices = vec![QuestionChoice::new('m', "Move", size, request(&alone))];
+    if !plan.forks.is_empty() {
+        let forks = count(plan.forks.len(), "fork elsewhere", "forks elsewhere");
+        let what = format!("also set the new path in {forks}; pitree finds the parent without it, pi does not");
+        choices.push(QuestionChoice::new('r', "Move and relink", what, request(&plan)));
+    }
+    choices.push(cancel());
+    // A pi may have started since the sessions were read.
+    Command::All(vec![Command::ListPis, Command::ask("Move to another directory?", lines, choices)])
+}
+
+/// Returns the request of a plan.
+pub(crate) fn request(catalog: &Catalog, located: &Located, plan: &MovePlan) -> Request {
+    let expected = |key: SessionKey| ExpectedSession::of(&catalog[key].facts());
+    let path = |key: SessionKey| catalog[key].facts().path.join();
+    let sessions = plan.sessions.iter().map(|one| SessionMove {
+        session: expected(one.key),
+        cwd: one.cwd.clone(),
+        parent: one.parent.map(path),
+    });
+    let relinked = plan.forks.iter().map(|&(fork, parent)| (expected(fork), path(parent))).collect();
+    Request::Move(MoveRequest { located: located.clone(), sessions: sessions.collect(), relinked })
+}

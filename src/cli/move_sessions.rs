@@ -1,0 +1,171 @@
+//! `pitree move`: sessions follow a project that was renamed or moved.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::ValueHint;
+use clap_complete::ArgValueCompleter;
+
+use crate::app::flows::{missing_directory, move_sessions};
+use crate::base::numbers::{bytes, count};
+use crate::base::paths::shorten;
+use crate::catalog::moves::MovePlan;
+use crate::catalog::{Catalog, SessionKey};
+use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::exit::{self, Exit};
+use crate::cli::resolve::{SessionResolver, absolute};
+use crate::cli::{CommandContext, completions, output};
+use crate::disk::relocations;
+use crate::pi::launch::is_there;
+
+/// Move sessions to another working directory
+///
+/// With OLD and NEW, the sessions follow a project directory that was renamed or moved, also those of missing directories
+/// below OLD. pi lists them in NEW: each file moves to the folder that pi uses for NEW, and its header gets the new
+/// directory. The original moves to the trash. Subagent sessions move with their sessions. `pitree undo` moves all back.
+///
+/// Asks for confirmation unless --yes is given. Warns if pi may be using a session. Forks elsewhere name the old path of
+/// their parent: pitree finds it by ID, pi needs --relink.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "pitree move [OPTIONS] <OLD> [NEW]\n       pitree move [OPTIONS] <SESSION|QUERY>... --to <DIR>",
+    after_help = exit::help("Examples:
+  pitree move ~/app ~/code/app        the sessions of ~/app follow it
+  pitree move ~/app                   suggest the new directory of ~/app
+  pitree move 0199f2c1 --to ~/lib     move one session
+  pitree move 0199f2c1 --family --to ~/lib --relink
+  pitree move in:app --to . --dry-run show what would move")
+)]
+pub(super) struct MoveCommand {
+    /// The old and the new directory; with --to, session paths, ids, unique id prefixes, or names; or a query
+    #[arg(value_name = "OLD|SESSION|QUERY", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    words: Vec<OsString>,
+    /// Move the given sessions to this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    to: Option<PathBuf>,
+    /// Include the whole family of each session: the root session, all its forks, and subagent sessions
+    #[arg(long)]
+    family: bool,
+    /// Set the new path of the parent in forks elsewhere
+    #[arg(long)]
+    relink: bool,
+    /// Don't ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+/// The sessions to move.
+struct ChosenMove {
+    sessions: Vec<SessionKey>,
+    /// The old directory, if a project moves.
+    from: Option<String>,
+    /// The new directory.
+    to: String,
+    /// The number of archived sessions that stay.
+    archived: usize,
+}
+
+impl MoveCommand {
+    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let asks = !self.yes && !self.switches.dry_run;
+        let resolver = SessionResolver::new(chosen);
+        let moved = self.chosen(&resolver, chosen)?;
+        if asks {
+            output::check_can_ask()?;
+        }
+        if moved.archived > 0 {
+            let archived = count(moved.archived, "archived session stays", "archived sessions stay");
+            output::note(&format!("{archived}; `pitree unarchive` brings them back first"));
+        }
+        if moved.sessions.is_empty() {
+            output::note("no session to move");
+            return Ok(Exit::Nothing.into());
+        }
+        let catalog = resolver.into_catalog();
+        let mut plan = catalog.plan_move(&moved.sessions, moved.from.as_deref(), &moved.to);
+        if !self.relink && !plan.forks.is_empty() {
+            let forks = count(plan.forks.len(), "fork elsewhere names", "forks elsewhere name");
+            output::note(&format!("{forks} the old path; --relink sets the new path"));
+            plan.forks.clear();
+        }
+        let request = move_sessions::request(&catalog, &chosen.located, &plan);
+        if asks && !is_wanted(&plan, &moved, catalog, &changer)? {
+            output::note("canceled; no session moved");
+            return Ok(Exit::Nothing.into());
+        }
+        changer.say(&changer.make(&request)?, CliStep::Make)
+    }
+
+    /// Returns the sessions to move, and their directories.
+    fn chosen(&self, resolver: &SessionResolver<'_>, chosen: &CommandContext) -> Result<ChosenMove> {
+        let catalog = resolver.catalog();
+        if let Some(to) = &self.to {
+            let to = relocations::directory(&absolute(to)?)?;
+            let found = chosen_sessions(&self.words, resolver, chosen.here_and_now())?.unwrap_or_default();
+            let mut sessions: Vec<SessionKey> = catalog.newest_first();
+            sessions.retain(|key| found.contains(key));
+            if self.family {
+                sessions = catalog.families().whole(&sessions);
+            }
+            return Ok(ChosenMove { sessions, from: None, to, archived: 0 });
+        }
+        let [old, rest @ ..] = &self.words[..] else { bail!("name the old directory") };
+        let old = absolute(Path::new(old))?;
+        let from = old_directory(catalog, &old);
+        if self.family {
+            bail!("--family needs sessions and --to");
+        }
+        let to = match rest {
+            [new] => relocations::directory(&absolute(Path::new(new))?)?,
+            [] => bail!("{}", suggestion(catalog, &from, &chosen.home)),
+            _ => bail!("give one old and one new directory, or sessions and --to"),
+        };
+        let (sessions, archived) = catalog.sessions_of_dir(&from, |dir| !is_there(dir));
+        if sessions.is_empty() && archived == 0 {
+            bail!("no session has the working directory {from}; `pitree ls` lists the directories");
+        }
+        Ok(ChosenMove { sessions, from: Some(from), to, archived })
+    }
+}
+
+/// Returns the directory as its sessions name it: pi records it with symbolic links resolved.
+fn old_directory(catalog: &Catalog, old: &Path) -> String {
+    let typed = old.to_string_lossy().into_owned();
+    let is_known = |dir: &str| !catalog.sessions_of_dir(dir, |_| true).0.is_empty();
+    let real = || old.canonicalize().ok().map(|real| real.to_string_lossy().into_owned());
+    if is_known(&typed) { typed } else { real().filter(|real| is_known(real)).unwrap_or(typed) }
+}
+
+/// Returns the message about a missing new directory, with the candidates.
+fn suggestion(catalog: &Catalog, old: &str, home: &str) -> String {
+    let (sessions, _) = catalog.sessions_of_dir(old, |_| false);
+    let (touched, known) = missing_directory::hints(catalog, sessions.first().copied());
+    let candidates = relocations::candidates(Path::new(old), &touched, &known);
+    let candidates: Vec<String> =
+        candidates.iter().map(|one| shorten(&one.dir.to_string_lossy(), home).into_owned()).collect();
+    match candidates.is_empty() {
+        true => format!("name the new directory of {old}: no directory with its name or its files was found nearby"),
+        false => format!("name the new directory of {old}; it may be {}", candidates.join(" or ")),
+    }
+}
+
+/// Asks for confirmation.
+fn is_wanted(plan: &MovePlan, moved: &ChosenMove, catalog: Catalog, changer: &Changer<'_>) -> Result<bool> {
+    let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
+    let size: u64 = keys.iter().map(|&key| catalog[key].facts().bytes).sum();
+    let sessions = count(keys.len(), "session", "sessions");
+    let [from, to] =
+        [moved.from.as_deref().unwrap_or_default(), &moved.to].map(|dir| shorten(dir, changer.home).into_owned());
+    let from = if from.is_empty() { String::new() } else { format!(" from {from}") };
+    output::note(&format!("{sessions}{from}, {}", bytes(size)));
+    if !plan.forks.is_empty() {
+        output::note(&format!("sets the parent path in {}", count(plan.forks.len(), "fork", "forks")));
+    }
+    changer.is_replacement_wanted(("Move", &format!("{sessions} to {to}")), &keys, catalog)
+}
