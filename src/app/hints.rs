@@ -85,7 +85,6 @@ fn wanted(model: &Model) -> &'static [&'static [Action]] {
                 A::ShowPaths,
                 A::ShowSubagents,
                 A::Archive,
-                A::Move,
             ],
             &[A::FoldAll, A::UnfoldAll, A::Reload, A::Quit],
         ],

@@ -2,6 +2,7 @@
 //! the history come from the catalog: they appear at once and follow its changes.
 
 use std::cmp::Reverse;
+use std::path::Path;
 
 use crate::app::command::{AfterChange, Command};
 use crate::app::layers::answer::{ChoiceAction, PromptPurpose};
@@ -412,7 +413,10 @@ fn history_rows(model: &Model) -> Vec<PaletteItem> {
 /// Returns the first changed session and the number of others.
 fn changed_sessions(model: &Model, group: &[HistoryEntry]) -> String {
     let Some(first) = group.last() else { return String::new() };
-    let title = model.title_of(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));
+    let change = &first.record.change;
+    let is_listed = |path: &&Path| model.catalog.key_of(path).is_some_and(|key| model.catalog.has(key));
+    let path = change.other_path().filter(is_listed).unwrap_or(change.path());
+    let title = model.title_of(path, first.session.as_ref().map(|(title, _)| &**title));
     let title = clean(utf16_prefix(&title, MOST_UNITS)).into_owned();
     match group.len() - 1 {
         0 => title,

@@ -171,6 +171,7 @@ fn the_schema_describes_sessions_changes_and_the_index() {
         &["note", "branches@a2", "a note"],
         &["secrets", "scrub", "secret", "--yes"],
         &["fork", "branches", "a2"],
+        &["move", "branches", "--family", "--to", ".", "--yes"],
         &["archive", "secret", "--yes"],
         &["unarchive", "secret", "--yes"],
         &["undo", "--dry-run"],
