@@ -89,6 +89,10 @@ impl MoveCommand {
         }
         let catalog = resolver.into_catalog();
         let mut plan = catalog.plan_move(&moved.sessions, moved.from.as_deref(), &moved.to);
+        plan.forks.retain(|&(_, parent)| {
+            let path = catalog[parent].facts().path.join();
+            chosen.located.moved(&path, &moved.to) != path
+        });
         if !self.relink && !plan.forks.is_empty() {
             let forks = count(plan.forks.len(), "fork elsewhere names", "forks elsewhere name");
             output::note(&format!("{forks} the old path; --relink sets the new path"));
