@@ -3,6 +3,8 @@
 use crate::app::flows::picker;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::ChoiceAction;
+use crate::app::layers::file_text::FileTextView;
+use crate::app::layers::files::{FilesView, SessionScope};
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::text::{ASCII, width};
@@ -111,7 +113,7 @@ fn wanted(model: &Model) -> &'static [&'static [Action]] {
         Place::Question => &[&[A::Confirm, A::Down, A::Up, A::Back, A::Help]],
         Place::Note => &[&[A::Down, A::Up]],
         Place::Compare => &[
-            &[A::Help, A::SideA, A::SideB, A::Confirm, A::Label, A::GoToCommon, A::Back],
+            &[A::Help, A::SideA, A::SideB, A::Confirm, A::FileDifference, A::Label, A::GoToCommon, A::Back],
             &[A::Unfold, A::Fold, A::UnfoldAll, A::FoldAll],
         ],
         Place::Context => &[
@@ -123,6 +125,14 @@ fn wanted(model: &Model) -> &'static [&'static [Action]] {
             &[A::Copy, A::Back, A::ShorterPeriod, A::Quit],
         ],
         Place::Space => &[&[A::Help, A::NextGrouping, A::Confirm, A::Back], &[A::Down, A::Up, A::Quit]],
+        Place::Files => &[
+            &[A::Help, A::Confirm, A::ShowContent, A::DiffState, A::DiffDisk, A::WriteFile, A::Copy, A::Find, A::Mark],
+            &[A::AllSessions, A::Back, A::Down, A::Up, A::Quit],
+        ],
+        Place::FileText => &[
+            &[A::Help, A::Down, A::ShowContent, A::DiffState, A::DiffDisk, A::WriteFile, A::Copy, A::NextEntry],
+            &[A::PreviousEntry, A::Confirm, A::Back, A::PageDown, A::Quit],
+        ],
         Place::Help => &[&[A::Back, A::Down, A::Up, A::PageDown, A::Quit]],
     }
 }
@@ -133,8 +143,10 @@ fn does_something(model: &Model, action: Action) -> bool {
     match model.layers.top() {
         Some(Layer::Note(note)) => return note.text_box(model.size).scrolls(),
         Some(Layer::Palette(palette)) if action == A::CopyPath => {
-            return matches!(palette.selected(), Some(row) if matches!(row.action, ChoiceAction::Restore(_) | ChoiceAction::File(_)));
+            return matches!(palette.selected(), Some(row) if matches!(row.action, ChoiceAction::Restore(_)));
         }
+        Some(Layer::Files(view)) => return is_for_state(view, action),
+        Some(Layer::FileText(view)) => return is_for_text(view, action),
         Some(_) => return true,
         None => {}
     }
@@ -177,6 +189,35 @@ fn does_something(model: &Model, action: Action) -> bool {
     }
 }
 
+/// Returns `true` if an action applies to the selected row of files.
+fn is_for_state(view: &FilesView, action: Action) -> bool {
+    match action {
+        Action::ShowContent | Action::DiffState | Action::DiffDisk | Action::WriteFile | Action::Mark => {
+            view.selected_state().is_some()
+        }
+        Action::AllSessions => view.opened_for != SessionScope::All,
+        Action::Confirm | Action::Copy => !view.rows.is_empty(),
+        _ => true,
+    }
+}
+
+/// Returns `true` if an action applies to a shown file. That of a comparison of branches has no state in a list.
+fn is_for_text(view: &FileTextView, action: Action) -> bool {
+    use Action as A;
+    let is_of_state = matches!(
+        action,
+        A::ShowContent
+            | A::DiffState
+            | A::DiffDisk
+            | A::WriteFile
+            | A::Copy
+            | A::NextEntry
+            | A::PreviousEntry
+            | A::Confirm
+    );
+    !is_of_state || view.at.is_some()
+}
+
 /// Returns `true` if the selected entry belongs to another session than the open one.
 fn is_elsewhere(model: &Model) -> bool {
     let entry = model.tree.selected_entry().and_then(|at| model.tree.entry(at));
@@ -194,9 +235,22 @@ fn word(model: &Model, action: Action) -> &'static str {
     match (layer, action) {
         (Layer::Question(question), Action::Confirm) => question.word(),
         (Layer::Question(_), Action::Back) => "cancel",
+        (Layer::Files(view), Action::Back) if !view.filter.is_empty() => "clear filter",
         (_, Action::Back) => "close",
         (Layer::Stats(_) | Layer::Space(_), Action::Confirm) => "open",
-        (Layer::Context(_), Action::Confirm) => "go to entry",
+        (Layer::Files(view), Action::Confirm) if view.selected_state().is_none() => {
+            if view.is_unfolded() {
+                "fold"
+            } else {
+                "unfold"
+            }
+        }
+        (Layer::Files(view), Action::Copy) if view.selected_state().is_none() => "copy path",
+        (Layer::Files(_), Action::Find) => "filter",
+        (Layer::Files(view), Action::AllSessions) if view.scope == SessionScope::All => "fewer sessions",
+        (Layer::FileText(_), Action::NextEntry) => "next",
+        (Layer::FileText(_), Action::PreviousEntry) => "previous",
+        (Layer::Context(_) | Layer::Files(_) | Layer::FileText(_), Action::Confirm) => "go to entry",
         (Layer::Context(_), Action::Fork) => "fork here",
         _ => action.row().word,
     }

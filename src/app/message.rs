@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use crate::app::layers::context::ContextTarget;
-use crate::app::panes::preview::{HiddenHits, PreviewHit};
+use crate::app::panes::preview::{EntryForm, HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::ticket::Ticket;
 use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
 use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::file_states::{FileAt, FileTextRequest, FileWrite, ReplayedSession, StateRow, Written};
+use crate::catalog::final_files::FinalFile;
 use crate::catalog::search::{SearchedSession, SessionHit};
 use crate::catalog::space::SpaceContent;
 use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
@@ -181,6 +183,23 @@ pub enum Reply {
     SessionMeasured(Box<SessionSpace>),
     /// A comparison.
     Compared(Arc<ComparedBranches>),
+    /// The files that differ at the ends of the compared branches, or the error.
+    FinalFiles(Result<Arc<Vec<FinalFile>>, String>),
+    /// States of a file in a session.
+    States {
+        /// The path of the file.
+        file: String,
+        /// The states.
+        states: Vec<StateRow>,
+        /// The session and its tree.
+        session: (SessionKey, Arc<Tree>),
+    },
+    /// All states of a file were sent.
+    StatesListed,
+    /// Facts about the shown states of a file, and the text.
+    FileText(String, Vec<DocLine>),
+    /// The content of a file was written, or the error.
+    FileWritten(Box<FileWrite>, Result<Written, String>),
     /// The model context at an entry.
     Context(Arc<Listing>),
     /// The full text of an entry, or the error.
@@ -307,7 +326,15 @@ pub enum Work {
     /// Merge sessions of a family into one tree.
     Join(Box<MergeRequest>),
     /// Read an entry and its related entries for the preview.
-    Read(EntryBody),
+    Read(EntryBody, EntryForm),
+    /// List the states of a file in sessions.
+    ListStates(String, Vec<ReplayedSession>),
+    /// Read the content of a file at an entry, or a difference.
+    ReadFile(Box<FileTextRequest>),
+    /// Read the content of a file at an entry for a copy.
+    CopyFile(FileAt),
+    /// Write the content of a file at an entry to a new file.
+    WriteFile(Box<FileWrite>),
     /// Read the texts of sessions into the search cache.
     ReadTexts(Arc<[SearchedSession]>),
     /// Free the search cache.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan, SlimRequest};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::Layers;
+use crate::app::layers::files::FilesView;
 use crate::app::layers::space::SpaceView;
 use crate::app::layers::stats::StatsView;
 use crate::app::message::{Effect, EntryBody, Work};
@@ -137,6 +138,17 @@ pub struct StatsState {
     pub month_as_of: Option<(u64, Option<i64>)>,
 }
 
+/// State of the files that sessions touched.
+#[derive(Debug, Default)]
+pub struct FilesState {
+    /// The screen that the user left for an entry.
+    pub left: Option<Box<FilesView>>,
+    /// Claims on the states of files, by path.
+    pub listing: Vec<(String, Claim)>,
+    /// Claim on the text of the shown file.
+    pub reading: Option<Claim>,
+}
+
 /// The likely secrets of the session in the preview.
 #[derive(Debug, Default)]
 pub struct PreviewedSecrets {
@@ -247,6 +259,10 @@ pub struct Model {
     pub stats: StatsState,
     /// State of the screen of the space that sessions take.
     pub space: SpaceState,
+    /// State of the files that sessions touched.
+    pub files: FilesState,
+    /// The form of the preview of entries.
+    pub entry_form: preview::EntryForm,
     /// Claim on the change history.
     pub looking_back: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.

@@ -1,23 +1,22 @@
-//! Rows of the palettes: actions, labels, projects, sessions of a family, touched files, and the change history. All but
-//! the history come from the catalog: they appear at once and follow its changes.
+//! Rows of the palettes: actions, labels, projects, sessions of a family, and the change history. All but the history come
+//! from the catalog: they appear at once and follow its changes.
 
 use std::cmp::Reverse;
 use std::path::Path;
 
 use crate::app::command::{AfterChange, Command};
 use crate::app::layers::answer::{ChoiceAction, PromptPurpose};
-use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, ProjectItem, SessionScope};
+use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, ProjectItem};
 use crate::app::model::Model;
-use crate::app::panes::sessions::{Project, RowKey, SessionRow};
+use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::family::letter;
 use crate::app::title::title;
 use crate::base::javascript::utf16_prefix;
-use crate::base::numbers::{bytes, count, nonzero_dollars, thousands};
-use crate::base::paths::{file_name, full_path, relative_to, shorten};
+use crate::base::numbers::{bytes, count, nonzero_dollars};
+use crate::base::paths::{file_name, shorten};
 use crate::base::text::{Span, Tone, clean, width};
 use crate::base::time;
 use crate::catalog::cost_sharing::{self, ListedItem};
-use crate::catalog::files::{TouchedFile, outline};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::change::Change;
 use crate::changes::history::{HistoryEntry, in_words, state};
@@ -26,30 +25,16 @@ use crate::config::SavedQuery;
 use crate::keymap::{Action, Group, Key, Place};
 use crate::session::digest::DigestLabel;
 use crate::session::digest::commits::DigestCommit;
-use crate::session::digest::touched_files::FileTouch;
-use crate::session::entry::tool_call::Touch;
-use crate::session::tree::Index;
 
 /// Returns a palette with its title and rows.
 pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
     let title = match &kind {
-        PaletteKind::Actions => "Commands".into(),
-        PaletteKind::Labels => "Labels and commits".into(),
-        PaletteKind::Family => "Family".into(),
-        PaletteKind::Trash => "Trash".into(),
-        PaletteKind::History => "History".into(),
-        PaletteKind::Projects => "Projects".into(),
-        PaletteKind::Files(SessionScope::All) => "Files".into(),
-        PaletteKind::Files(SessionScope::Session(key)) => format!("Files of {}", model.short_title(*key)),
-        PaletteKind::Files(SessionScope::Project(key)) => {
-            let project = model.sessions.project(*key);
-            let dir = project.map(|project| model.short(&shorten(&project.cwd, &model.setting.home)));
-            format!("Files in {}", dir.unwrap_or_default())
-        }
-        PaletteKind::Touches { file, scope } => {
-            let suffix = if *scope == SessionScope::All { " in all sessions" } else { "" };
-            format!("{}{suffix}", clean(&shown(model, file)))
-        }
+        PaletteKind::Actions => "Commands",
+        PaletteKind::Labels => "Labels and commits",
+        PaletteKind::Family => "Family",
+        PaletteKind::Trash => "Trash",
+        PaletteKind::History => "History",
+        PaletteKind::Projects => "Projects",
     };
     let mut palette = Palette::new(kind, title);
     fill(model, &mut palette);
@@ -66,8 +51,6 @@ pub(crate) fn fill(model: &Model, palette: &mut Palette) {
         PaletteKind::Trash => trash_rows(model),
         PaletteKind::History => history_rows(model),
         PaletteKind::Projects => project_rows(model),
-        PaletteKind::Files(scope) => file_rows(model, *scope),
-        PaletteKind::Touches { file, scope } => touches(model, file, *scope),
     });
 }
 
@@ -267,99 +250,6 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
         ChoiceAction::ToggleMember(key)
     };
     PaletteItem::new(left, right, Span::new(Tone::Dim, format!("  {age:>4}")), leads)
-}
-
-/// Maximum number of listed entries: the most recent ones.
-const MOST_TOUCHES: usize = 5000;
-
-/// Returns the sessions of the selected row.
-pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
-    match model.sessions.selected_key()? {
-        RowKey::Session(key) => Some(SessionScope::Session(key)),
-        RowKey::Project(key) => Some(SessionScope::Project(key)),
-        RowKey::MissingParent(_) => None,
-    }
-}
-
-fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
-    match scope {
-        SessionScope::All => model.catalog.keys().collect(),
-        SessionScope::Session(key) => model.catalog.has(key).then_some(key).into_iter().collect(),
-        SessionScope::Project(key) => {
-            model.sessions.project(key).map_or(Vec::new(), |project| project.sessions.clone())
-        }
-    }
-}
-
-/// Returns the files, most changed first.
-fn file_rows(model: &Model, scope: SessionScope) -> Vec<PaletteItem> {
-    let digests = sessions(model, scope).into_iter().map(|key| &**model.catalog[key]);
-    let mut files = outline(digests, &model.setting.home);
-    files.sort_by(|a, b| {
-        let often = |file: &TouchedFile| (file.uses.changes(), file.uses.reads);
-        often(b).cmp(&often(a)).then_with(|| a.path.cmp(&b.path))
-    });
-    let row = |TouchedFile { path: file, uses, .. }: TouchedFile| {
-        let left = vec![Span::clean(Tone::Text, &shown(model, &file))];
-        let facts = format!("  {:>9}  {:>7}", times("changed", uses.changes()), times("read", uses.reads));
-        PaletteItem::new(left, Vec::new(), Span::new(Tone::Dim, facts), ChoiceAction::File(file))
-    };
-    files.into_iter().map(row).collect()
-}
-
-fn times(what: &str, count: usize) -> String {
-    if count > 0 { format!("{what} {count}×") } else { String::new() }
-}
-
-/// Returns a file relative to the directory of the selected project.
-fn shown(model: &Model, file: &str) -> String {
-    let cwd = match model.sessions.selected_row() {
-        Some(SessionRow::Session { key, .. }) => model.catalog[*key].header.cwd.as_str(),
-        Some(SessionRow::Project(at)) => model.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
-        Some(SessionRow::MissingParent(..)) | None => "",
-    };
-    relative_to(cwd, file, &model.setting.home).into_owned()
-}
-
-/// Returns the entries that touched a file, most recent first.
-fn touches(model: &Model, file: &str, scope: SessionScope) -> Vec<PaletteItem> {
-    let catalog = &model.catalog;
-    let name = file.rsplit('/').next().unwrap_or(file);
-    let mut found = Vec::new();
-    let mut keys = sessions(model, scope);
-    catalog.sort_oldest_first(&mut keys);
-    for session in keys {
-        let digest = &catalog[session];
-        // Compare the end first: most paths differ there.
-        let is_it =
-            |path: &str| path.ends_with(name) && full_path(path, &digest.header.cwd, &model.setting.home) == file;
-        let touches = &digest.details().touches;
-        let wanted: Vec<bool> = touches.paths.iter().map(is_it).collect();
-        if wanted.contains(&true) {
-            let touched = touches.all.iter().filter(|touched| wanted[touched.path as usize]);
-            found.extend(touched.map(|touched| ((digest.entry_key(touched.entry), touched.touch), session, touched)));
-        }
-    }
-    let mut found = cost_sharing::once(found.into_iter());
-    found.sort_by_key(|ListedItem { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.entry));
-    let all = found.len();
-    let row = |listed: ListedItem<SessionKey, &FileTouch>| {
-        let touched = listed.what;
-        let said = catalog[listed.session].details().touches.messages.get(touched.message);
-        let tone = if touched.touch == Touch::Read { Tone::Dim } else { Tone::Added };
-        let left = vec![Span::new(tone, format!("{:<7}", touched.touch.name())), Span::new(Tone::Text, said)];
-        let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at: touched.entry });
-        PaletteItem::new(left, title_of_item(model, &listed), age(model, touched.time), leads)
-    };
-    let rows = found.into_iter().take(MOST_TOUCHES).map(row);
-    let rest = (all > MOST_TOUCHES).then(|| {
-        let text = format!("showing the newest {} of {}", thousands(MOST_TOUCHES), count(all, "entry", "entries"));
-        PaletteItem::new(vec![Span::new(Tone::Dim, text)], Vec::new(), Span::default(), ChoiceAction::Nothing)
-    });
-    let everywhere = format!("search all {}", count(catalog.len(), "session", "sessions"));
-    let left = vec![Span::new(Tone::Accent, everywhere)];
-    let more = PaletteItem::new(left, Vec::new(), Span::default(), ChoiceAction::FileEverywhere(file.into()));
-    (scope != SessionScope::All).then_some(more).into_iter().chain(rows).chain(rest).collect()
 }
 
 /// Maximum length of a title in a row, in UTF-16 code units: no box is wider.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::iter::successors;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::base::diff::diff;
 use crate::disk::load::Bodies;
@@ -15,6 +15,7 @@ use crate::session::links::Index;
 use crate::session::replay::state::{Content, FileState, Source};
 use crate::session::replay::{Files, Replay};
 use crate::session::tree::Tree;
+use crate::session::tree::node::Node;
 
 /// The maximum number of lines to compare.
 const MAX_LINES: usize = 20_000;
@@ -25,9 +26,9 @@ pub(crate) struct FileVersion {
     /// The entry that brought the state.
     pub(crate) entry: Index,
     /// The state.
-    pub(crate) state: Rc<FileState>,
+    pub(crate) state: Arc<FileState>,
     /// The state before the entry.
-    pub(crate) before: Option<Rc<FileState>>,
+    pub(crate) before: Option<Arc<FileState>>,
     /// The first commit that a command printed while the file had this state.
     pub(crate) commit: Option<DigestCommit>,
 }
@@ -60,17 +61,8 @@ pub(crate) fn versions(
     file: &str,
     home: &str,
 ) -> Result<Vec<FileVersion>> {
-    let mut bodies = Bodies::open(path)?;
-    let states = Replay::new(tree, home, |node| bodies.known(node)).only([file.to_owned()])?.everywhere()?;
-    let state = |at: Index| states[at as usize].get(file).cloned();
-    let version = |at: Index| {
-        let commit = None;
-        let before = tree.parent(at).and_then(state);
-        let state = state(at).filter(|state| state.latest == at)?;
-        let is_new = before.as_ref().is_none_or(|before| before.content != state.content);
-        is_new.then_some(FileVersion { entry: at, state, before, commit })
-    };
-    let mut versions: Vec<FileVersion> = (0..tree.nodes.len() as Index).filter_map(version).collect();
+    let mut versions = touches((path, tree), file, home, &|| true)?;
+    versions.retain(FileVersion::is_new);
     if versions.is_empty() {
         return Ok(versions);
     }
@@ -88,12 +80,43 @@ pub(crate) fn versions(
     Ok(versions)
 }
 
+/// Returns the states of a file after each entry that touched it, also if its content is unchanged, on all branches of a
+/// session and in file order, without commits.
+///
+/// # Errors
+/// An entry cannot be read, or the result is no longer wanted.
+pub(crate) fn touches(
+    (path, tree): (&Path, &Tree),
+    file: &str,
+    home: &str,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<Vec<FileVersion>> {
+    let mut bodies = Bodies::open(path)?;
+    let read = |node: &Node| {
+        ensure!(is_wanted(), "canceled");
+        bodies.known(node)
+    };
+    let states = Replay::new(tree, home, read).only([file.to_owned()])?.everywhere()?;
+    let state = |at: Index| states[at as usize].get(file).cloned();
+    let touch = |at: Index| {
+        let before = tree.parent(at).and_then(state);
+        let state = state(at).filter(|state| state.latest == at)?;
+        Some(FileVersion { entry: at, state, before, commit: None })
+    };
+    Ok((0..tree.nodes.len() as Index).filter_map(touch).collect())
+}
+
 /// Returns the prompt above an entry.
 pub(crate) fn prompt(tree: &Tree, at: Index) -> Option<Index> {
     successors(Some(at), |&at| tree.parent(at)).find(|&at| tree.nodes[at as usize].kind == EntryKind::User)
 }
 
 impl FileVersion {
+    /// Returns `true` if the content differs from the one before the entry.
+    pub(crate) fn is_new(&self) -> bool {
+        self.before.as_ref().is_none_or(|before| before.content != self.state.content)
+    }
+
     /// Returns the text before the entry, if every byte is known; empty if the file did not exist.
     fn text_before(&self) -> Option<&str> {
         match self.before.as_deref().map(|before| &before.content) {

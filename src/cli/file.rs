@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap_complete::ArgValueCompleter;
@@ -66,7 +66,7 @@ struct Found {
     tree: Tree,
     at: Index,
     path: String,
-    state: Rc<FileState>,
+    state: Arc<FileState>,
 }
 
 impl FileCommand {

@@ -41,6 +41,10 @@ named! {
         Stats = "statistics",
         /// The space that sessions take.
         Space = "space",
+        /// The files of sessions.
+        Files = "files",
+        /// The content of a file, or a difference.
+        FileText = "file content",
     }
 }
 
@@ -57,8 +61,8 @@ const ENTRIES: &[Place] = &[P::Tree, P::Preview];
 const ENTRIES_AND_SESSIONS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
 /// The same, and the model context.
 const ENTRIES_AND_CONTEXT: &[Place] = &[P::Tree, P::Preview, P::Context];
-/// Places with marks on sessions or entries.
-const MARKING: &[Place] = &[P::Sessions, P::Tree];
+/// Places with marks on sessions, entries or states of files.
+const MARKING: &[Place] = &[P::Sessions, P::Tree, P::Files];
 const COMPARE: &[Place] = &[P::Compare];
 /// Panes and layers with the same keys for scrolling and selection.
 const ROWS: &[Place] = &[
@@ -73,15 +77,39 @@ const ROWS: &[Place] = &[
     P::Context,
     P::Stats,
     P::Space,
+    P::Files,
+    P::FileText,
 ];
 /// Panes and layers with the same keys for folding.
 const FOLDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
+/// The same, and layers in which each row is folded alone.
+const FOLDING_ONE: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Files];
 const PANES_AND_LONG: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context, P::Stats, P::Space];
+    &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context, P::Stats, P::Space, P::Files, P::FileText];
 /// Panes and boxes closed with the same keys.
-const PANES_AND_BOXES: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context, P::Stats, P::Space];
+const PANES_AND_BOXES: &[Place] = &[
+    P::Sessions,
+    P::Tree,
+    P::Preview,
+    P::Question,
+    P::Compare,
+    P::Help,
+    P::Context,
+    P::Stats,
+    P::Space,
+    P::Files,
+    P::FileText,
+];
 const PANES_AND_STATS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Stats];
+const PANES_AND_FILES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Files];
+const PANES_AND_TEXT: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::FileText];
+/// Places from which something can be copied.
+const COPYING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Stats, P::Files, P::FileText];
+/// Places in which a text is searched or filtered.
+const FINDING: &[Place] = &[P::Tree, P::Preview, P::Files];
+const FILES: &[Place] = &[P::Files];
+/// The list of files, and the content of one.
+const FILES_AND_TEXT: &[Place] = &[P::Files, P::FileText];
 const PANES_AND_SPACE: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Space];
 const STATS: &[Place] = &[P::Stats];
 /// Screens with groupings.
@@ -92,8 +120,20 @@ const SEARCHED: &[Place] = &[P::Sessions, P::Search];
 const SORTED: &[Place] = &[P::Sessions, P::Search, P::Context];
 const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
 /// Places where the quit key quits pitree.
-const LEAVING: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help, P::Context, P::Stats, P::Space];
+const LEAVING: &[Place] = &[
+    P::Sessions,
+    P::Tree,
+    P::Preview,
+    P::Search,
+    P::Question,
+    P::Compare,
+    P::Help,
+    P::Context,
+    P::Stats,
+    P::Space,
+    P::Files,
+    P::FileText,
+];
 /// The same, and boxes that any key closes.
 const SUSPENDING: &[Place] = &[
     P::Sessions,
@@ -107,6 +147,8 @@ const SUSPENDING: &[Place] = &[
     P::Context,
     P::Stats,
     P::Space,
+    P::Files,
+    P::FileText,
 ];
 const EVERYWHERE: &[Place] = Place::ALL;
 /// Input lines that end with a key.
@@ -136,6 +178,8 @@ named! {
         Sessions = "Session list",
         /// The screen of statistics.
         Statistics = "Statistics",
+        /// The files of sessions and their states.
+        Files = "Files",
         /// Options of the tree, and jumps in it.
         Tree = "Session tree",
         /// Lists and input lines.
@@ -206,12 +250,12 @@ actions! {
     HalfPageDown, "half-page-down", ["ctrl+d"], PREVIEW, Moving, "half down", "Half page down", "Scroll the preview down half a page.";
     First, "first", ["g", "home"], PANES_AND_LONG, Moving, "first", "First row", "Go to the first row.";
     Last, "last", ["G", "end"], PANES_AND_LONG, Moving, "last", "Last row", "Go to the last row.";
-    Fold, "fold", ["h", "left"], FOLDING, Moving, "fold", "Fold or go out", "Fold the row, or go to its parent or the previous pane.";
-    Unfold, "unfold", ["l", "right"], FOLDING, Moving, "unfold", "Unfold or go in", "Unfold the row, or go to its first child or the next pane.";
+    Fold, "fold", ["h", "left"], FOLDING_ONE, Moving, "fold", "Fold or go out", "Fold the row, or go to its parent or the previous pane.";
+    Unfold, "unfold", ["l", "right"], FOLDING_ONE, Moving, "unfold", "Unfold or go in", "Unfold the row, or go to its first child or the next pane.";
     NextPane, "next-pane", ["tab"], PANES, Moving, "pane", "Next pane", "Go to the next pane.";
     PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Previous pane", "Go to the previous pane.";
-    NextEntry, "next-entry", ["]"], PANES, Moving, "next entry", "Next entry", "Select and preview the next entry, or the next session in the list.";
-    PreviousEntry, "previous-entry", ["["], PANES, Moving, "previous entry", "Previous entry", "Select and preview the previous entry, or the previous session in the list.";
+    NextEntry, "next-entry", ["]"], PANES_AND_TEXT, Moving, "next entry", "Next entry", "Select and preview the next entry, or the next session in the list; in file content, show the next state in the list.";
+    PreviousEntry, "previous-entry", ["["], PANES_AND_TEXT, Moving, "previous entry", "Previous entry", "Select and preview the previous entry, or the previous session in the list; in file content, show the previous state in the list.";
     PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll preview up", "Scroll the preview up from any pane.";
     PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll preview down", "Scroll the preview down from any pane.";
 
@@ -222,24 +266,25 @@ actions! {
     Smaller, "smaller", ["<"], PANES, View, "smaller", "Shrink pane", "Shrink the focused pane.";
     SharePreview, "share-preview", ["p"], PANES, View, "with preview", "Toggle preview", "Show or hide the preview below the tree or the search results.";
     Wrap, "wrap", ["w"], PANES, View, "wrap", "Toggle line wrap", "Wrap long lines of code in the preview, or scroll them horizontally.";
+    NextForm, "next-form", ["d"], ENTRIES, View, "form", "Next preview form", "Show an entry that changed files as entry, as difference, as whole file after it, or as raw lines.";
 
     Search, "search", ["/"], SESSIONS, Finding, "search", "Search all sessions", "Search all sessions; see Query syntax in the help (?).";
     SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "Search all text", "While searching, include or exclude tool output, thinking, arguments and custom entries.";
-    Find, "find", ["/"], ENTRIES, Finding, "find", "Find in session", "Find text in the session or the preview; tab hides entries without a hit.";
+    Find, "find", ["/"], FINDING, Finding, "find", "Find in session", "Find text in the session or the preview; tab hides entries without a hit. In the files view, filter the files.";
     NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Next hit", "Go to the next hit.";
     PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Previous hit", "Go to the previous hit.";
     JumpBack, "jump-back", ["backspace", "b"], PANES, Finding, "jump back", "Jump back", "Return to the position before the last jump.";
     JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Jump forward", "Go to the next position in the jump history.";
     Labels, "labels", ["'"], PANES, Finding, "labels", "List labels and commits", "List labels and commits of all sessions; go to one, or rename or clear a label.";
     Projects, "projects", ["P"], PANES, Finding, "projects", "List projects", "List all projects, most recent first; go to one.";
-    Files, "files", ["F"], PANES, Finding, "files", "List touched files", "List files that the session or project read or changed, with the entries that did it.";
+    Files, "files", ["F"], PANES_AND_FILES, Finding, "files", "List touched files", "List files that the session or project read or changed, with their states at the entries that did it.";
     Palette, "palette", [":"], PANES, Finding, "commands", "Command palette", "Open the command palette; recent actions come first.";
 
     Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume in pi", "Resume the session, in the tree from the selected entry; on a project row, fold or unfold it.";
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go back", "Go back one step: end a search, close a box, clear marks or leave the pane.";
     Context, "context", ["c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show model context", "Show the context sent to the model at this entry: messages, token counts and omissions.";
     ResumeHere, "resume-here", ["r"], &[P::Context], Doing, "resume here", "Resume from context", "Resume the session from the entry whose context is shown.";
-    Copy, "copy", ["y"], PANES_AND_STATS, Doing, "copy", "Copy to clipboard", "Copy the entry text, an ID, the session path or the resume command; in statistics, the table as Markdown.";
+    Copy, "copy", ["y"], COPYING, Doing, "copy", "Copy to clipboard", "Copy the entry text, an ID, the session path or the resume command; in statistics, the table as Markdown; in the files view, a path or the content.";
     Export, "export", ["e"], PANES, Doing, "export", "Export to share", "Export the marked sessions or the branch to the selected entry as a file for others, without likely secrets.";
     Slim, "slim", ["S"], PANES, Doing, "slim", "Slim sessions", "Make the files of the marked sessions or the selected session smaller: old snapshots of extensions, results that no model receives.";
     Repair, "repair", ["D"], PANES, Doing, "repair", "Repair sessions", "Repair the files of the marked sessions or the selected session, if they are damaged.";
@@ -248,6 +293,7 @@ actions! {
     Compare, "compare", ["="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";
     SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "In a comparison, choose branch A to resume or label.";
     SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "In a comparison, choose branch B to resume or label.";
+    FileDifference, "file-difference", ["d"], COMPARE, Doing, "file difference", "Show file difference", "In a comparison, show the difference of the selected file at the two ends.";
     GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common entry", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
     Stats, "statistics", ["$"], PANES_AND_STATS, Doing, "statistics", "Show statistics", "Show costs, tokens and working time of the listed sessions, by project, model, day and others.";
     Space, "space", ["I"], PANES_AND_SPACE, Doing, "space", "Show space", "Show what takes space in the listed sessions or the open session, by kind, project, tool and others.";
@@ -266,7 +312,7 @@ actions! {
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "trash", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
     Archive, "archive", ["A"], PANES, Changing, "archive", "Move to archive", "Move the marked sessions, the selected session or a project's sessions to the compressed archive, or bring archived ones back.";
     Move, "move", ["alt+m"], PANES, Changing, "move", "Move to directory", "Move the marked sessions, the selected session or a project's sessions to another working directory.";
-    Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare.";
+    Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare; in the files view, mark a state to compare with.";
     MarkAll, "mark-all", ["*", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
     CleanUp, "clean-up", ["C"], PANES, Changing, "clean up", "Suggest sessions to clean up", "List suggestions of sessions that are probably not needed: empty ones, duplicates, unused forks and others.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Undo the last change; asks first if another run of pitree made it.";
@@ -290,6 +336,12 @@ actions! {
     LongerPeriod, "longer-period", [">", "+"], STATS, Statistics, "longer", "Longer period", "Show a longer period: a week, a month, a year, or all time.";
     ShorterPeriod, "shorter-period", ["<", "-"], STATS, Statistics, "shorter", "Shorter period", "Show a shorter period: a year, a month, a week, or a day.";
     NextColumn, "next-column", ["c"], STATS, Statistics, "column", "Next column", "Show another column as bars and in the calendar: cost, tokens, prompts, time and others.";
+
+    ShowContent, "show-content", ["v"], FILES_AND_TEXT, Files, "content", "Show file content", "Show the content of the file at the selected state; lines that the entry changed are marked.";
+    DiffState, "diff-state", ["="], FILES_AND_TEXT, Files, "difference", "Compare file states", "Show the difference from the marked state, or else from the state before.";
+    DiffDisk, "diff-disk", ["d"], FILES_AND_TEXT, Files, "disk", "Compare with disk", "Show the difference from the selected state to the file on the disk.";
+    WriteFile, "write-file", ["s"], FILES_AND_TEXT, Files, "write", "Write file state", "Write the content at the selected state to a file; asks for its path, and again before it replaces a file.";
+    AllSessions, "all-sessions", ["a"], FILES, Files, "all sessions", "Files of all sessions", "List the files of all sessions, or of the session or project again.";
 
     NextFilter, "next-filter", ["ctrl+o"], TREE, Tree, "filter", "Next tree filter", "Switch to the next tree filter.";
     PreviousFilter, "previous-filter", ["alt+o", "ctrl+shift+o"], TREE, Tree, "filter", "Previous tree filter", "Switch to the previous tree filter.";

@@ -57,6 +57,18 @@ pub fn source_text(tree: &Tree, at: Index, (line, related): (&[u8], &[Vec<u8>]),
     text.into_text().trim_end().to_owned() + "\n"
 }
 
+/// Renders the lines of an entry and of its [`related`] entries in the session file.
+pub fn raw(line: &[u8], related: &[Vec<u8>], clock: &dyn Fn() -> Duration) -> Vec<DocLine> {
+    let mut lines = Document::new(clock);
+    for (at, line) in [line].into_iter().chain(related.iter().map(Vec::as_slice)).enumerate() {
+        if at > 0 {
+            lines.push(DocLine::default());
+        }
+        lines.json(line);
+    }
+    lines.into_lines()
+}
+
 fn fill(
     lines: &mut Document<'_>,
     (tree, at): (&Tree, Index),

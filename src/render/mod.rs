@@ -5,6 +5,7 @@ pub mod code;
 pub mod diff;
 pub(crate) mod document;
 pub mod entry;
+pub mod file;
 pub mod markdown;
 pub mod plain_markdown;
 pub mod wrap;

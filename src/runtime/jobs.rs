@@ -10,11 +10,13 @@ use anyhow::{Context, Error, Result, bail};
 
 use crate::app::layers::context::ContextTarget;
 use crate::app::message::{Changed, EntryBody, Reply, Work};
-use crate::app::panes::preview::{self, HiddenHits};
+use crate::app::panes::preview::{self, EntryForm, HiddenHits};
 use crate::app::startup::Startup;
 use crate::app::ticket::Ticket;
 use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing::{self, SharedEntries};
+use crate::catalog::file_states::StatesCache;
+use crate::catalog::final_files::final_files;
 use crate::catalog::search::Searcher;
 use crate::catalog::stats::table::StatsTable;
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, has_marks, touched};
@@ -73,6 +75,8 @@ pub struct JobContext {
     pub noted: Arc<OwnChanges>,
     /// The search over sessions.
     pub searcher: Arc<Searcher>,
+    /// The replays of files.
+    pub states: Arc<StatesCache>,
     /// The search for secrets.
     pub secrets: Arc<Mutex<SecretFinder>>,
     /// The directory with the replacements of missing directories, if there is a home directory.
@@ -162,7 +166,10 @@ impl JobContext {
                 Reply::ForkPoints(found, SharedEntries::new(&sharing_sessions, entries))
             }
             Work::Join(to_join) => Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?)),
-            Work::Read(body) => Reply::Read(self.document(&body, ticket)?),
+            Work::Read(body, form) => Reply::Read(self.document(&body, form, ticket)?),
+            work @ (Work::ListStates(..) | Work::ReadFile(_) | Work::CopyFile(_) | Work::WriteFile(_)) => {
+                return self.files_work(work, ticket, reply);
+            }
             work @ (Work::Search { .. } | Work::Suggest { .. } | Work::MatchEntries { .. }) => {
                 return self.search(work, &is_wanted, reply);
             }
@@ -190,7 +197,12 @@ impl JobContext {
             Work::Compare(asked) => {
                 let home = &self.setting.home;
                 let reading = compare::CompareControl { home, is_wanted: &is_wanted };
-                Reply::Compared(Arc::new(ComparedBranches::read(asked, reading)?))
+                let compared = Arc::new(ComparedBranches::read(asked, reading)?);
+                if !reply(Reply::Compared(compared.clone())) {
+                    return Ok(None);
+                }
+                let files = with_text_error(final_files(&compared, reading));
+                Reply::FinalFiles(files.map(Arc::new))
             }
             Work::Count(request) => {
                 request.read(|part| is_wanted() && reply(Reply::Counted(part)));
@@ -344,11 +356,19 @@ impl JobContext {
         hidden_hits
     }
 
-    fn document(&self, body: &EntryBody, ticket: &Ticket) -> Result<Vec<DocLine>> {
+    fn document(&self, body: &EntryBody, form: EntryForm, ticket: &Ticket) -> Result<Vec<DocLine>> {
         let begun = Instant::now();
         let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
         let zone = &self.setting.zone;
-        self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, &clock))
+        let files = match form {
+            EntryForm::Difference | EntryForm::File => self.files_preview(body, form, (ticket, &clock))?,
+            EntryForm::Raw => Some(self.read(body, |line, related| render::entry::raw(line, related, &clock))?),
+            EntryForm::Entry => None,
+        };
+        let entry = || {
+            self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, &clock))
+        };
+        files.map_or_else(entry, Ok)
     }
 
     /// Converts the line of an entry and of the entries shown with it.

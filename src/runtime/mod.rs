@@ -6,6 +6,7 @@ pub mod clipboard;
 mod export_job;
 mod external;
 mod family;
+mod files_job;
 mod input;
 pub mod jobs;
 mod newest_sessions;

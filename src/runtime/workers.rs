@@ -32,6 +32,7 @@ impl WorkerKind {
             Work::Find { .. } | Work::MatchEntries { .. } => Self::Shared("find"),
             Work::CheckPi | Work::SendToPi(..) => Self::Shared("pi"),
             Work::Text(_) | Work::ReadSource(_) | Work::Copy(_) | Work::CopyToDesktop { .. } => Self::Shared("copy"),
+            Work::CopyFile(_) | Work::WriteFile(_) => Self::Shared("file"),
             Work::FindRelocations { .. } | Work::Remember { .. } | Work::CompleteDir(_) => Self::Shared("directory"),
             other => Self::Single(mem::discriminant(other)),
         }
@@ -92,6 +93,7 @@ mod tests {
 
     use super::*;
     use crate::app::message::EntryBody;
+    use crate::app::panes::preview::EntryForm;
     use crate::app::startup::Startup;
     use crate::config::Config;
     use crate::disk::locate::Located;
@@ -117,7 +119,7 @@ mod tests {
         let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 7 };
         for number in [1, 2] {
             let (claim, ticket) = Ticket::new(number);
-            lanes.start(ticket, Work::Read(body.clone()));
+            lanes.start(ticket, Work::Read(body.clone(), EntryForm::Entry));
             let (of, Reply::Failed(why)) = reply(&events) else { panic!("it failed") };
             assert_eq!(of, number);
             assert!(why.starts_with("internal error in pitree"), "{why}");
@@ -147,7 +149,7 @@ mod tests {
         let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 0 };
         let (dropped, ticket) = Ticket::new(1);
         drop(dropped);
-        lanes.start(ticket, Work::Read(body));
+        lanes.start(ticket, Work::Read(body, EntryForm::Entry));
         // The scan has a separate worker, so the reading worker is free for the next job.
         let (_claim, ticket) = Ticket::new(2);
         lanes.start(ticket, Work::Scan { is_first: true });

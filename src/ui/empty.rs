@@ -61,11 +61,6 @@ pub(super) fn list(kind: &PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
         PaletteKind::Projects => {
             ("no projects yet", "A project is a directory in which you used pi. The list has all of them.".into())
         }
-        PaletteKind::Files(_) => (
-            "no files read or changed by tools",
-            "The list has the files that tool calls of pi read, wrote or edited.".into(),
-        ),
-        PaletteKind::Touches { .. } => ("no session touched it", String::new()),
     };
     let mut lines = vec![DocLine::new(Tone::Text, state)];
     if !how.is_empty() {

@@ -19,7 +19,7 @@ use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
 use crate::ui::empty;
 use crate::ui::paint::{Painter, both, cut};
 use crate::ui::widgets::{ListView, boxed, list, rows, typed};
-use crate::ui::{space, stats};
+use crate::ui::{files, space, stats};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
     for layer in &model.layers.0 {
@@ -43,6 +43,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
             Layer::Context(view) => draw_context(frame, view, pen),
             Layer::Stats(view) => stats::draw(frame, view, pen),
             Layer::Space(view) => space::draw(frame, view, pen),
+            Layer::Files(view) => files::draw(frame, view, pen),
+            Layer::FileText(view) => files::draw_text(frame, view, pen),
             Layer::Palette(palette) => draw_palette(frame, palette, model, pen),
             Layer::Question(question) => {
                 let text_box = question.text_box(model.size);
@@ -162,11 +164,7 @@ fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &P
     let keys = keys(&palette.kind);
     let Rect { width: columns, height, .. } = palette.area(model.size);
     let room = usize::from(columns.saturating_sub(6));
-    let title = match palette.kind {
-        // The title begins with a path.
-        PaletteKind::Touches { .. } => pen.glyphs().cut_path(&palette.title, room),
-        _ => pen.glyphs().cut(&palette.title, room),
-    };
+    let title = pen.glyphs().cut(&palette.title, room);
     boxed(frame, pen, (columns, height), &title, &foot(keys, model, pen, room));
     let area = palette.list_area(model.size);
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
@@ -174,11 +172,7 @@ fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &P
     let is_reading = match palette.kind {
         PaletteKind::Actions => false,
         PaletteKind::Trash | PaletteKind::History => model.past.is_none(),
-        PaletteKind::Labels
-        | PaletteKind::Family
-        | PaletteKind::Projects
-        | PaletteKind::Files(_)
-        | PaletteKind::Touches { .. } => !model.catalog.progress.finished,
+        PaletteKind::Labels | PaletteKind::Family | PaletteKind::Projects => !model.catalog.progress.finished,
     };
     let counts = match (is_reading, shown == all) {
         (true, _) => format!(" {} so far", thousands(shown)),
@@ -219,8 +213,6 @@ fn keys(kind: &PaletteKind) -> &'static [(Action, &'static str)] {
         PaletteKind::Trash => &[(Accept, "restore"), (Cancel, "close")],
         PaletteKind::History => &[(Accept, "undo"), (Cancel, "close")],
         PaletteKind::Projects => &[(Accept, "go to project"), (Cancel, "close")],
-        PaletteKind::Files(_) => &[(Accept, "list entries"), (Cancel, "close")],
-        PaletteKind::Touches { .. } => &[(Accept, "go to entry"), (Cancel, "back")],
     }
 }
 

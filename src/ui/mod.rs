@@ -2,6 +2,7 @@
 //! its text is free of control characters.
 
 mod empty;
+mod files;
 mod footer;
 mod header;
 mod layers;

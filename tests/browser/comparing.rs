@@ -366,3 +366,45 @@ fn late_comparisons_are_not_shown() {
     }
     assert!(!is_open(&browser));
 }
+
+#[test]
+fn files_that_differ_at_the_ends_are_listed_with_their_difference() {
+    let family = Family::new();
+    let mut browser = family.compared(120, 40);
+    shows(&browser, "Files at the ends  2 files");
+    shows(&browser, "src/cache.rs  A: exact; B: exact  +1 -3");
+    shows(&browser, "src/lib.rs  A: unknown; B: unknown");
+    assert!(!body(&browser).contains("Cargo.toml  A"), "{}", browser.screen());
+    browser.press("d");
+    assert!(browser.footer().contains("select a file below"), "{}", browser.footer());
+    while !browser.model.layers.0.iter().any(|layer| matches!(layer, Layer::FileText(_))) {
+        browser.press("j d");
+    }
+    shows(&browser, "from the end of A to the end of B");
+    shows(&browser, "-struct Cache(HashMap<String, Timed>);");
+    shows(&browser, "+struct Cache(redis::Client);");
+    browser.press("v");
+    assert!(browser.footer().contains("works in the list of files"), "{}", browser.footer());
+    browser.press("esc");
+    assert!(is_open(&browser), "{}", browser.screen());
+}
+
+#[test]
+fn commands_and_removed_files_count_at_the_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let begun = Session::new("one").cwd("/w").user("u1", "go");
+    let begun = begun.tool("w1", "write", &json!({"path": "a.txt", "content": "a\n"}), "ok");
+    let begun = begun.tool("w2", "write", &json!({"path": "same.txt", "content": "s\n"}), "ok");
+    let left = begun.tool("b1", "bash", &json!({"command": "rm a.txt"}), "");
+    let left =
+        left.tool("b2", "bash", &json!({"command": "cat > new.sh <<'EOF'\nls\nEOF"}), "").assistant("a1", "left");
+    let both = left.under("w2r").tool("r1", "read", &json!({"path": "same.txt"}), "s\n").assistant("a2", "right");
+    fs::write(dir.path().join("one.jsonl"), both.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 40);
+    browser.press("j l 5");
+    to_entry(&mut browser, "left");
+    browser.press("=");
+    shows(&browser, "a.txt  A: removed; B: exact");
+    shows(&browser, "new.sh  A: exact; B: not touched");
+    assert!(!body(&browser).contains("same.txt  A"), "{}", browser.screen());
+}

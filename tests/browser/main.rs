@@ -23,6 +23,7 @@ mod directories;
 mod empty;
 mod exporting;
 mod family;
+mod files;
 mod finding;
 mod history;
 mod layers;
@@ -477,14 +478,14 @@ proptest::proptest! {
 
     /// For any keys and any terminal size: no panic, and the selected row is visible.
     #[test]
-    fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..88, 0u16..180, 0u16..50), 1..60)) {
-        const KEYS: [&str; 70] = [
+    fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..91, 0u16..180, 0u16..50), 1..60)) {
+        const KEYS: [&str; 73] = [
             "m", "M", "o",
             "j", "k", "h", "l", "down", "up", "left", "right", "g", "G", "pageup", "pagedown", "-", "+", "tab",
             "shift+tab", "J", "K", "enter", "esc", "f5", "?", "x", "backspace", "ctrl+s", "ctrl+n", "ctrl+p", "ctrl+g",
             "ctrl+o", "alt+o", "1", "2", "3", "4", "5", "6", "ctrl+left", "ctrl+right", "{", "}", ".", "T", "=", "end",
             "ctrl+r", "R", "L", "f", "ctrl+d", "delete", "space", "*", "u", "U", "y", "t", "c", "ctrl+w", "/", "n", "N", "'", ":", "F",
-            "$", "<", ">",
+            "$", "<", ">", "v", "d", "a",
         ];
         // Works on copies, because the keys may change the sessions.
         let copies = tempfile::tempdir().unwrap();
@@ -493,9 +494,9 @@ proptest::proptest! {
         for (what, column, row) in steps {
             match what {
                 key if key < KEYS.len() => drop(browser.press(KEYS[key])),
-                70..74 => browser.send(Msg::Resized(column + 1, row + 1)),
-                74..80 => browser.send(Msg::Click { column, row, double: column % 2 == 0 }),
-                80..82 => browser.send(Msg::Paste("漢 a\u{1b}[31m\n\u{202e}".repeat(usize::from(row)))),
+                73..77 => browser.send(Msg::Resized(column + 1, row + 1)),
+                77..83 => browser.send(Msg::Click { column, row, double: column % 2 == 0 }),
+                83..85 => browser.send(Msg::Paste("漢 a\u{1b}[31m\n\u{202e}".repeat(usize::from(row)))),
                 _ => browser.send(Msg::Wheel { column, row, by: if row % 2 == 0 { 3 } else { -3 } }),
             }
             let screen = browser.screen();

@@ -1,14 +1,12 @@
-//! Palettes for actions, labels and files: presses keys and checks screens.
+//! Palettes for actions and labels: presses keys and checks screens.
 
 use std::fs;
 
 use pitree::app::message::Msg;
 use pitree::config::{Config, Filter};
 use pitree::keymap::Place;
-use serde_json::json;
 
 use super::changes::{World, to_entry};
-use super::finding::marked;
 use super::harness::{Browser, shows};
 use crate::common::session::Session;
 
@@ -18,10 +16,6 @@ snapshot!(actions_smallest, (40, 10), ":");
 snapshot!(labels, (120, 24), "'");
 snapshot!(labels_filtered, (100, 20), "' j w t");
 snapshot!(labels_smallest, (40, 10), "'");
-snapshot!(files, (100, 20), "j F");
-snapshot!(files_of_a_project, (100, 20), "g F");
-snapshot!(touches, (100, 20), "j F enter");
-snapshot!(touches_everywhere, (100, 20), "j F enter home up enter");
 
 /// Returns the selected row of the palette.
 fn chosen(browser: &Browser) -> String {
@@ -175,13 +169,13 @@ fn recent_commands_come_before_commands_grouped_by_pane() {
     browser.press(":");
     assert_eq!(listed(&browser)[0], "Recent     Filter: outline");
     let tree = listed(&browser).into_iter().find(|row| row.starts_with("Tree")).unwrap();
-    assert_eq!(tree, "Tree       Find in session", "actions of the focused pane are listed there");
+    assert_eq!(tree, "Tree       Next preview form", "actions of the focused pane are listed there");
 }
 
 #[test]
 fn the_help_begins_with_the_focused_pane() {
     for (keys, heading, first) in
-        [("", "Sessions pane", " / "), ("l", "Tree pane", " / "), ("l tab", "Preview pane", " ctrl+u ")]
+        [("", "Sessions pane", " / "), ("l", "Tree pane", " d "), ("l tab", "Preview pane", " ctrl+u ")]
     {
         let mut browser = Browser::demo(100, 30);
         browser.press(keys).press("?");
@@ -270,41 +264,6 @@ fn labels_are_renamed_and_cleared_in_the_list() {
     assert!(browser.all().all(|session| session.labels.is_empty()));
     browser.press("u '");
     assert_eq!(chosen(&browser), "[right] go right");
-}
-
-#[test]
-fn a_file_opens_the_entries_that_touched_it() {
-    let mut browser = Browser::demo(160, 40);
-    browser.press("j F").type_text("refresh").press("enter down");
-    assert!(chosen(&browser).starts_with("write"), "{}", chosen(&browser));
-    browser.press("esc");
-    assert_eq!(browser.palettes().len(), 1, "back to the files");
-    browser.press("enter down enter");
-    assert_eq!(browser.selected(), "[write: src/auth/refresh.ts]");
-    assert_eq!(browser.model.focus, Place::Tree);
-    browser.press("esc g F").type_text("0004 sessions").press("enter up enter");
-    shows(&browser, "in all sessions");
-    assert_eq!(browser.palettes()[2].counts().1, 1, "entries shared with forks are listed once");
-    shows(&browser, "in 3 forks");
-    browser.press("enter");
-    assert!(browser.selected().contains("0004_sessions.sql"), "{}", browser.selected());
-}
-
-#[test]
-fn long_paths_keep_the_file_name_visible() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = format!("/{}the-last-of-them/chosen.rs", "a-rather-long-directory/".repeat(6));
-    let session = Session::new("one").user("u1", "look").tool("r1", "read", &json!({ "path": path }), "fn");
-    fs::write(dir.path().join("one.jsonl"), session.text()).unwrap();
-    for columns in [40, 80, 120] {
-        let mut browser = Browser::on(&[dir.path()], columns, 20);
-        browser.press("G F").type_text("chosen");
-        assert!(marked(&browser).contains("chosen"), "{}", browser.screen());
-        shows(&browser, "chosen.rs ");
-        shows(&browser, "read 1×");
-        browser.press("enter");
-        shows(&browser, "chosen.rs ─");
-    }
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 use crate::app::command::Command;
 use crate::app::flows::{NO_SESSION, name, resume};
-use crate::app::layers::compare::CompareView;
+use crate::app::layers::compare::{CompareView, FINAL_FILES};
+use crate::app::layers::file_text::FileTextView;
 use crate::app::model::Model;
+use crate::base::text::clean;
 use crate::catalog::compare::{BranchEnd, CompareRequest};
+use crate::catalog::file_states::{FileForm, FileTextRequest, StateSource};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::{Action, Place};
 
@@ -100,6 +103,18 @@ pub(crate) fn again(model: &Model, compare: &CompareView) -> Option<[CompareRequ
     };
     let asked = |end: &BranchEnd| CompareRequest { path: end.path.clone(), tree: None, at: Some(end.at) };
     compare.sessions.iter().zip(ends).any(has_grown).then(|| ends.each_ref().map(asked))
+}
+
+/// Creates the view of the difference of the selected file at the two ends.
+///
+/// # Errors
+/// No file is selected.
+pub(crate) fn difference(model: &Model, compare: &CompareView) -> Result<FileTextView, String> {
+    let file = compare.selected_file().ok_or_else(|| format!("select a file below \"{FINAL_FILES}\""))?;
+    let form = FileForm::Difference(file.states.clone().map(StateSource::Known));
+    let request = FileTextRequest { file: file.name.clone(), form };
+    let title = clean(&file.name).into_owned();
+    Ok(FileTextView::new(title, "from the end of A to the end of B".into(), request, &model.setting.glyphs))
 }
 
 /// Returns the command for an action on the chosen side: resume, label or go to the common entry.

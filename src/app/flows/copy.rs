@@ -54,24 +54,27 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     Ok(Command::ask("Copy", Vec::new(), choices))
 }
 
-/// Copies the path of a palette item: of a file or of a trashed session.
+/// Copies the path of a palette item: of a trashed session.
 pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
     let path = match leads {
-        Some(ChoiceAction::File(file)) => Some(Path::new(file)),
         Some(ChoiceAction::Restore(number)) => {
             let past = model.past().iter().find(|past| past.record.number == *number);
             past.map(|past| past.record.change.path())
         }
         _ => None,
     };
-    match path.map(|path| path.to_str().filter(|path| !path.contains(char::is_control))) {
-        Some(Some(path)) => Command::copy(Clip::Text(path.into())),
-        Some(None) => Command::warn("this path contains control characters or invalid UTF-8 and cannot be copied"),
-        None => Command::warn("this row has no path to copy"),
-    }
+    path.map_or_else(|| Command::warn("this row has no path to copy"), exact_path)
 }
 
 /// Copies a path, unless the clipboard cannot hold it exactly.
+pub(crate) fn exact_path(path: &Path) -> Command {
+    match path.to_str().filter(|path| !path.contains(char::is_control)) {
+        Some(path) => Command::copy(Clip::Text(path.into())),
+        None => Command::warn("this path contains control characters or invalid UTF-8 and cannot be copied"),
+    }
+}
+
+/// Copies the path of a session, unless the clipboard cannot hold it exactly.
 fn copy_path(path: &Path, id: &str) -> Command {
     match path.to_str().filter(|path| !path.contains(char::is_control)) {
         Some(path) => Command::copy(Clip::Text(path.into())),
@@ -90,7 +93,7 @@ fn copy_path(path: &Path, id: &str) -> Command {
 pub(crate) fn take_text(text: Result<String, String>) -> Command {
     match text {
         Err(error) => Command::ShowError("Cannot read entry", error),
-        Ok(text) if text.is_empty() => Command::warn("this entry has no text"),
+        Ok(text) if text.is_empty() => Command::warn("there is no text to copy"),
         Ok(text) => Command::copy(Clip::Text(text)),
     }
 }

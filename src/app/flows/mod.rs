@@ -8,6 +8,7 @@ pub mod context_view;
 pub mod copy;
 pub mod delete;
 pub mod export;
+pub(crate) mod files;
 pub(crate) mod marks;
 pub mod missing_directory;
 pub mod missing_parent;

@@ -1,7 +1,7 @@
 //! Names of sessions, labels of entries, and forks.
 
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete, export, marks, move_sessions, picker};
+use crate::app::flows::{NO_SESSION, cancel, delete, export, files, marks, move_sessions, picker};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::Work;
@@ -107,6 +107,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         PromptPurpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
         PromptPurpose::Export(request) => export::write(*request, &text),
         PromptPurpose::Move(selection) => move_sessions::check(selection, &text),
+        PromptPurpose::WriteFile(at) => files::write(*at, &text),
         PromptPurpose::Directory(start) => Command::remember_directory(ResumePlan::of(start), text),
     }
 }

@@ -169,6 +169,8 @@ fn close(model: &Model, step: TourStep) -> Option<TourHint> {
         Layer::Context(_) => hint(Action::Back, "Press {} to close the model context."),
         Layer::Stats(_) => hint(Action::Back, "Press {} to close the statistics."),
         Layer::Space(_) => hint(Action::Back, "Press {} to close the space view."),
+        Layer::Files(_) => hint(Action::Back, "Press {} to close the list of files."),
+        Layer::FileText(_) => hint(Action::Back, "Press {} to close the file."),
         Layer::Question(_) | Layer::Note(_) | Layer::Compare(_) | Layer::Help(_) => {
             hint(Action::Back, "Press {} to close the box.")
         }

@@ -1,6 +1,7 @@
 //! Results of input to a layer.
 
 use crate::catalog::export::request::ExportRequest;
+use crate::catalog::file_states::FileAt;
 use crate::catalog::moves::MoveSelection;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::{ExpectedSession, FileSnapshot, SessionIdentity};
@@ -59,6 +60,8 @@ pub enum PromptPurpose {
     Word(Vec<FileSnapshot>),
     /// File or directory of an export.
     Export(Box<ExportRequest>),
+    /// Path of a new file with the content of a state.
+    WriteFile(Box<FileAt>),
     /// New location of a session's missing working directory.
     Directory(Start),
     /// New working directory of sessions.
@@ -83,10 +86,6 @@ pub enum ChoiceAction {
     Entry(EntryRef),
     /// Go to a project.
     Project(ProjectKey),
-    /// List the entries that touched a file.
-    File(String),
-    /// List the entries of all sessions that touched a file.
-    FileEverywhere(String),
     /// Restore a session from the trash: undo the change of this number.
     Restore(u64),
     /// Undo the changes of a group.

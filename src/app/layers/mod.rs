@@ -7,6 +7,8 @@ pub mod answer;
 pub mod compare;
 pub mod context;
 pub mod dialogs;
+pub mod file_text;
+pub mod files;
 pub mod help;
 pub mod palette;
 pub mod space;
@@ -19,6 +21,8 @@ use answer::LayerResult;
 use compare::CompareView;
 use context::ContextView;
 use dialogs::{Note, Prompt, Question};
+use file_text::FileTextView;
+use files::FilesView;
 use help::Help;
 use palette::Palette;
 use space::SpaceView;
@@ -49,6 +53,10 @@ pub enum Layer<C> {
     Stats(Box<StatsView>),
     /// The space that sessions take.
     Space(Box<SpaceView>),
+    /// The files that sessions touched.
+    Files(Box<FilesView>),
+    /// The content of a file, or a difference.
+    FileText(Box<FileTextView>),
 }
 
 /// The stack of layers, the one on top last.
@@ -133,6 +141,22 @@ impl<C: Clone> Layers<C> {
         })
     }
 
+    /// Returns the files that sessions touched.
+    pub(crate) fn files_mut(&mut self) -> Option<&mut FilesView> {
+        self.0.iter_mut().find_map(|layer| match layer {
+            Layer::Files(view) => Some(&mut **view),
+            _ => None,
+        })
+    }
+
+    /// Returns the shown file.
+    pub(crate) fn file_text_mut(&mut self) -> Option<&mut FileTextView> {
+        self.0.iter_mut().rev().find_map(|layer| match layer {
+            Layer::FileText(view) => Some(&mut **view),
+            _ => None,
+        })
+    }
+
     /// Returns the place in which the layer on top resolves keys.
     pub fn place(&self) -> Option<Place> {
         self.top().map(Layer::place)
@@ -165,6 +189,8 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Context(context)) => context.press(action, size),
             Some(Layer::Stats(stats)) => stats.press(action, size),
             Some(Layer::Space(space)) => space.press(action, size),
+            Some(Layer::Files(files)) => files.press(action, size),
+            Some(Layer::FileText(text)) => text.press(action, size),
         }
     }
 
@@ -186,7 +212,9 @@ impl<C: Clone> Layers<C> {
                 | Layer::Compare(_)
                 | Layer::Context(_)
                 | Layer::Stats(_)
-                | Layer::Space(_),
+                | Layer::Space(_)
+                | Layer::Files(_)
+                | Layer::FileText(_),
             ) => {}
         }
         LayerResult::Stay
@@ -196,8 +224,8 @@ impl<C: Clone> Layers<C> {
     pub fn click(&mut self, (column, row): (u16, u16), size: (u16, u16)) -> LayerResult<C> {
         match self.0.last_mut() {
             None | Some(Layer::Search) => LayerResult::Pass,
-            // A click does not discard typed text.
-            Some(Layer::Find(_) | Layer::Prompt(_)) => LayerResult::Stay,
+            // A click does not discard typed text; a shown file has nothing to click.
+            Some(Layer::Find(_) | Layer::Prompt(_) | Layer::FileText(_)) => LayerResult::Stay,
             Some(Layer::Palette(palette)) => palette.click((column, row), size),
             Some(Layer::Question(question)) => question.click((column, row), size),
             Some(Layer::Compare(compare)) => compare.click((column, row), size),
@@ -205,6 +233,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Context(context)) => context.click(row, size),
             Some(Layer::Stats(stats)) => stats.click((column, row), size),
             Some(Layer::Space(space)) => space.click((column, row), size),
+            Some(Layer::Files(files)) => files.click((column, row), size),
         }
     }
 
@@ -220,6 +249,8 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Context(context)) => context.wheel(by, size),
             Some(Layer::Stats(stats)) => stats.wheel(by, size),
             Some(Layer::Space(space)) => space.wheel(by, size),
+            Some(Layer::Files(files)) => files.wheel(by, size),
+            Some(Layer::FileText(text)) => text.wheel(by, size),
         }
         LayerResult::Stay
     }
@@ -240,6 +271,8 @@ impl<C> Layer<C> {
             Self::Context(_) => Place::Context,
             Self::Stats(_) => Place::Stats,
             Self::Space(_) => Place::Space,
+            Self::Files(_) => Place::Files,
+            Self::FileText(_) => Place::FileText,
         }
     }
 }

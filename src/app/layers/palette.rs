@@ -11,7 +11,6 @@ use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{largest, middle};
 use crate::base::normalize::fold;
 use crate::base::text::{Glyphs, Span, Tone, highlight, spans_width, width};
-use crate::catalog::{ProjectKey, SessionKey};
 use crate::keymap::{Action, Key, Place};
 use crate::search::text_match::Words;
 
@@ -41,26 +40,6 @@ pub enum PaletteKind {
     History,
     /// All projects.
     Projects,
-    /// Files that sessions touched.
-    Files(SessionScope),
-    /// Entries that touched a file.
-    Touches {
-        /// The file.
-        file: String,
-        /// The sessions.
-        scope: SessionScope,
-    },
-}
-
-/// Sessions of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionScope {
-    /// All sessions.
-    All,
-    /// One session.
-    Session(SessionKey),
-    /// The sessions of a project.
-    Project(ProjectKey),
 }
 
 /// An item of a palette.
@@ -204,10 +183,6 @@ impl Palette {
             facts.splice(..0, (columns >= WITH_TOTALS).then(|| project.totals.clone()));
             left = project.name.cut(room(&facts).saturating_sub(width(&project.symbol.text)), glyphs);
             left.push(project.symbol.clone());
-        }
-        if let PaletteKind::Files(_) = self.kind {
-            // Shorten a path at its start.
-            left.iter_mut().for_each(|path| path.text = glyphs.cut_path(&path.text, room(&facts)).into_owned());
         }
         let marks = self.words.marks(&text(&left, &row.right));
         let len: usize = left.iter().map(|span| span.text.len()).sum();

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::app::ticket::Claim;
+use crate::base::named::named;
 use crate::base::text::{Glyphs, Span, highlight, spans_text, width};
 use crate::catalog::parents::MissingParentKey;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
@@ -40,6 +41,22 @@ pub enum HiddenHits {
     Arguments,
     /// Other hidden text, such as details or Markdown syntax.
     Other,
+}
+
+named! {
+    /// A form of the preview of an entry that changed files.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum EntryForm {
+        /// The entry.
+        #[default]
+        Entry = "entries",
+        /// The differences that the entry made to files.
+        Difference = "differences of changed files",
+        /// The files after the entry, with marks on changed lines.
+        File = "whole files after changes",
+        /// The lines of the entry in the session file.
+        Raw = "raw lines",
+    }
 }
 
 /// The subject of the preview.

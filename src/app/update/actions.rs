@@ -2,7 +2,7 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, family, find_in_session, search, space, stats, tour};
+use super::{comparison, family, files, find_in_session, search, space, stats, tour};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{
@@ -10,14 +10,14 @@ use crate::app::flows::{
 };
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::Layer;
-use crate::app::layers::answer::movement;
+use crate::app::layers::answer::{movement, neighbor};
 use crate::app::layers::help::Help;
 use crate::app::layers::palette::PaletteKind;
 use crate::app::message::{Effect, Opener, TextCopy, Work};
 use crate::app::model::{Model, PendingChange, ScanState};
 use crate::app::palettes;
 use crate::app::panes::layout::{Layout, TALL};
-use crate::app::panes::preview::PreviewSubject;
+use crate::app::panes::preview::{EntryForm, PreviewSubject};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Tone, spans_text};
 use crate::changes::Request;
@@ -55,11 +55,8 @@ fn perform(model: &mut Model, action: Action) {
         Action::Palette => open_palette(model, PaletteKind::Actions),
         Action::Labels => open_palette(model, PaletteKind::Labels),
         Action::Projects => open_palette(model, PaletteKind::Projects),
-        Action::Files => {
-            if let Some(scope) = palettes::selected_scope(model) {
-                open_palette(model, PaletteKind::Files(scope));
-            }
-        }
+        Action::Files => files::open(model),
+        Action::NextForm => next_form(model),
         Action::Pager => open_program(model, Opener::Pager),
         Action::Editor => open_program(model, Opener::Editor),
         Action::Compare => comparison::open(model),
@@ -263,6 +260,14 @@ fn share_preview(model: &mut Model) {
     }
 }
 
+/// Shows entries in the next form in the preview.
+fn next_form(model: &mut Model) {
+    model.entry_form = neighbor(EntryForm::ALL, model.entry_form, true);
+    model.preview.reading = None;
+    model.preview.is_stale = true;
+    model.say(Tone::Dim, format!("the preview shows {}", model.entry_form.name()));
+}
+
 /// Selects another entry without leaving the pane; in the list and in a session's preview, another session.
 fn step(model: &mut Model, by: isize) {
     let is_of_list = match model.focus {
@@ -389,7 +394,7 @@ fn back(model: &mut Model) {
         Place::Tree => model.setting.at.is_some() && model.search.is_none() && model.marks.is_empty(),
         focus => focus == Place::Sessions && model.sessions.marks.is_empty(),
     };
-    if is_first_pane && (space::go_back(model) || stats::go_back(model)) {
+    if is_first_pane && (files::go_back(model) || space::go_back(model) || stats::go_back(model)) {
         return;
     }
     match model.focus {

@@ -1,5 +1,6 @@
 //! Comparison of two branches.
 
+use super::files;
 use crate::app::command::Command;
 use crate::app::flows::compare;
 use crate::app::layers::Layer;
@@ -56,6 +57,12 @@ pub(super) fn open(model: &mut Model) {
 /// Does an action on the chosen side.
 pub(super) fn act(model: &mut Model, action: Action) {
     let Some(Layer::Compare(layer)) = model.layers.top() else { return };
+    if action == Action::FileDifference {
+        return match compare::difference(model, layer) {
+            Ok(text) => files::show_text(model, text),
+            Err(why) => model.say(Tone::Dim, why),
+        };
+    }
     if action == Action::Confirm
         && let Some(asked) = compare::again(model, layer)
     {

@@ -3,14 +3,13 @@
 
 use crossterm::event::KeyCode;
 
-use super::actions::{act, act_elsewhere, open_help, open_palette};
-use super::{comparison, family, find_in_session, search, space, stats, tour};
+use super::actions::{act, act_elsewhere, open_help};
+use super::{comparison, family, files, find_in_session, search, space, stats, tour};
 use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{self, context_view, copy, name, picker, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
-use crate::app::layers::answer::{ChoiceAction, LayerResult};
-use crate::app::layers::palette::{Palette, PaletteKind, SessionScope};
+use crate::app::layers::answer::{ChoiceAction, LayerResult, PromptPurpose};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model};
 use crate::app::palettes;
@@ -175,6 +174,9 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::Stay | LayerResult::Close | LayerResult::Pass => {}
         LayerResult::CloseLists => model.layers.close_palettes(),
         LayerResult::CloseAndRun(command) | LayerResult::Run(command) => model.execute(command),
+        LayerResult::SearchText(text) if files::filter(model, &text) => {}
+        LayerResult::KeepSearch if model.layers.has(Place::Files) => {}
+        LayerResult::CancelSearch if files::filter(model, "") => {}
         LayerResult::SearchText(text) => find_in_session::set_words(model, &text),
         LayerResult::KeepSearch => find_in_session::keep(model),
         LayerResult::CancelSearch => find_in_session::cancel(model),
@@ -189,6 +191,10 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         }
         LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Stats(_))) => stats::act(model, action),
         LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Space(_))) => space::act(model, action),
+        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Files(_))) => files::act(model, action),
+        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::FileText(_))) => {
+            files::act_on_text(model, action);
+        }
         LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
         LayerResult::Act(Action::CopyPath) => {
             model.execute(copy::path_of(model, model.layers.selected_choice()));
@@ -197,7 +203,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
             let is_cleared = action == Action::ClearLabel;
             model.execute(palettes::change_label(model, model.layers.selected_choice(), is_cleared));
         }
-        LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
+        LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon | Action::FileDifference)) => {
             comparison::act(model, action);
         }
         LayerResult::Act(_) => {}
@@ -237,18 +243,6 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
         }
         ChoiceAction::Project(key) => close_and_carry(model, Command::SelectProject(key)),
         ChoiceAction::Entry(entry) => close_and_carry(model, Command::GoTo(entry)),
-        ChoiceAction::File(file) => {
-            let scope = match model.layers.top() {
-                Some(Layer::Palette(Palette { kind: PaletteKind::Files(scope), .. })) => *scope,
-                _ => SessionScope::All,
-            };
-            open_palette(model, PaletteKind::Touches { file, scope });
-            // The first row searches all sessions.
-            model.layers.palettes_mut().next_back().into_iter().for_each(|palette| palette.cursor.at = 1);
-        }
-        ChoiceAction::FileEverywhere(file) => {
-            open_palette(model, PaletteKind::Touches { file, scope: SessionScope::All });
-        }
         ChoiceAction::Restore(number) => {
             close_and_carry(model, Command::Change(Request::Undo { number: Some(number) }, AfterChange::Select));
         }

@@ -1,7 +1,7 @@
 //! Changes of the model. A message comes in, the model changes, effects go out. Only this module changes the model.
 //!
 //! `keys` handles user input, `replies` results of background work. `actions` does actions, `commands` executes commands.
-//! `comparison`, `family`, `search` and `find_in_session` handle their features. After each message `sync` updates
+//! `comparison`, `family`, `files`, `search` and `find_in_session` handle their features. After each message `sync` updates
 //! dependent state.
 
 mod actions;
@@ -9,6 +9,7 @@ mod commands;
 mod comparison;
 mod export;
 mod family;
+mod files;
 mod find_in_session;
 mod keys;
 mod replies;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{export, family, search, slim, space, stats, tour};
+use super::{export, family, files, search, slim, space, stats, tour};
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
+use crate::app::flows::{self, change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
 use crate::app::note;
@@ -108,9 +108,20 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Measuring(done, all) => space::take_progress(model, (done, all)),
         Reply::Measured(content) => space::take(model, content),
         Reply::SessionMeasured(measured) => space::take_session(model, &measured),
-        Reply::Compared(compared) => {
+        Reply::FinalFiles(files) => {
             model.comparing = None;
+            model.layers.comparisons_mut().for_each(|compare| compare.take_files(files.clone()));
+        }
+        Reply::Compared(compared) => {
             model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone()));
+        }
+        Reply::States { file, states, session } => files::take_states(model, &file, states, session),
+        Reply::StatesListed => files::end_states(model, ticket),
+        Reply::FileText(facts, lines) => files::take_text(model, facts, lines),
+        Reply::FileWritten(write, result) => {
+            model.end_errand(ticket);
+            model.execute(flows::files::written(*write, result));
+            model.hold_notice();
         }
         Reply::History(past) => take_past(model, past),
         Reply::PiAnswered(request, result) => {
@@ -273,6 +284,7 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         take_past(model, Vec::new());
     } else if stats::take_failure(model, ticket, &error)
         || space::take_failure(model, ticket, &error)
+        || files::take_failure(model, ticket, &error)
         || slim::take_failure(model, ticket, &error)
     {
     } else if is_it(&model.secrets.counting) {

@@ -1,7 +1,7 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{comparison, family, find_in_session, search, slim, space, stats, tour};
+use super::{comparison, family, files, find_in_session, search, slim, space, stats, tour};
 use crate::app::card;
 use crate::app::message::Work;
 use crate::app::model::Model;
@@ -51,6 +51,7 @@ pub(super) fn sync(model: &mut Model) {
     comparison::sync(model);
     stats::sync(model);
     space::sync(model);
+    files::sync(model);
     slim::forget_closed(model);
     tour::sync(model);
     if let Some(area) = model.area(Place::Preview) {
@@ -146,7 +147,7 @@ fn follow_selection(model: &mut Model) {
     if let (true, PreviewSubject::Entry(entry)) = (is_other || is_stale, wanted)
         && let Some(body) = model.entry_body(entry)
     {
-        model.preview.reading = Some(model.ask(Work::Read(body)));
+        model.preview.reading = Some(model.ask(Work::Read(body, model.entry_form)));
     }
     if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.looking_back.is_none() {
         // The missing session may be in the trash.

@@ -16,6 +16,7 @@ pub mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::base::paths::full_path;
 use crate::session::entry::kind::EntryKind;
@@ -36,7 +37,7 @@ use crate::session::tree::node::Node;
 const SHORT_PATH: usize = 300;
 
 /// The states of files by absolute path. Copies share the states.
-pub type Files = BTreeMap<String, Rc<FileState>>;
+pub type Files = BTreeMap<String, Arc<FileState>>;
 
 /// Replays the entries of a session. `R` reads the line of an entry.
 #[derive(Debug)]
@@ -110,12 +111,22 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
     /// # Errors
     /// An entry cannot be read.
     pub fn at(&mut self, at: Index) -> Result<Files, E> {
-        let mut files = Rc::default();
-        for at in self.tree.path(at) {
+        let path = self.tree.path(at);
+        self.along(Rc::default(), &path).map(Rc::unwrap_or_clone)
+    }
+
+    /// Applies consecutive entries to the files before them.
+    ///
+    /// # Errors
+    /// An entry cannot be read.
+    pub fn along(&mut self, mut files: Rc<Files>, entries: &[Index]) -> Result<Rc<Files>, E> {
+        for &at in entries {
             self.step(&mut files, at)?;
         }
-        self.unanswered_at_end(&mut files, at)?;
-        Ok(Rc::unwrap_or_clone(files))
+        if let Some(&last) = entries.last() {
+            self.unanswered_at_end(&mut files, last)?;
+        }
+        Ok(files)
     }
 
     /// Returns the files after each entry, by index. Entries without changes share the files of their parents.
@@ -386,7 +397,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             if may_be_dir {
                 state.doubt(Doubt::Command, at);
             }
-            touched.files.insert(target, Rc::new(state));
+            touched.files.insert(target, Arc::new(state));
             touched.state(&path, Source::Removed, |state, at| state.forget(Source::Removed, at));
         }
     }
@@ -435,8 +446,8 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
 impl Touched<'_> {
     fn state(&mut self, path: &str, source: Source, change: impl FnOnce(&mut FileState, Index)) {
         let at = self.at;
-        let state = self.files.entry(path.into()).or_insert_with(|| Rc::new(FileState::unknown(source, at)));
-        change(Rc::make_mut(state), at);
+        let state = self.files.entry(path.into()).or_insert_with(|| Arc::new(FileState::unknown(source, at)));
+        change(Arc::make_mut(state), at);
     }
 
     fn set(&mut self, path: &str, text: &str, source: Source) {
@@ -459,7 +470,7 @@ impl Touched<'_> {
 
     /// Marks the files that match as possibly changed; removed files can exist again.
     fn doubt_all(files: &mut Rc<Files>, at: Index, doubt: Doubt, is_it: impl Fn(&str) -> bool) {
-        let is_new = |(path, state): &(&String, &Rc<FileState>)| {
+        let is_new = |(path, state): &(&String, &Arc<FileState>)| {
             state.doubt.is_none() && state.content != Content::Unknown && is_it(path)
         };
         let paths: Vec<String> = files.iter().filter(is_new).map(|(path, _)| path.clone()).collect();

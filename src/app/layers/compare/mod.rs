@@ -11,10 +11,13 @@ use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::{Glyphs, Span, Tone};
 use crate::catalog::compare::{BranchEnd, ComparedBranches};
+use crate::catalog::final_files::FinalFile;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
 use crate::session::tree::{Index, Tree};
 use sections::{Section, sections};
+
+pub(crate) use sections::FINAL_FILES;
 
 /// Rows above the sections: common entries, the two sides, a rule.
 const HEAD: u16 = 4;
@@ -25,6 +28,8 @@ pub struct CompareRow {
     /// Index of its section.
     section: usize,
     is_heading: bool,
+    /// Index of the file that differs at the ends.
+    file: Option<usize>,
     /// The text, cleaned.
     pub spans: Vec<Span>,
 }
@@ -42,6 +47,8 @@ pub struct CompareView {
     pub chosen: usize,
     /// The selected row.
     pub cursor: Cursor,
+    /// The files that differ at the ends, once both branches are replayed.
+    files: Option<Arc<Vec<FinalFile>>>,
     sections: Vec<Section>,
     /// Rows of headings and unfolded sections, for the current width.
     pub rows: Vec<CompareRow>,
@@ -57,6 +64,7 @@ impl CompareView {
             compared: None,
             chosen: 0,
             cursor: Cursor::default(),
+            files: None,
             sections: Vec::new(),
             rows: Vec::new(),
             columns: 0,
@@ -66,8 +74,23 @@ impl CompareView {
     /// Takes the comparison.
     pub(crate) fn take(&mut self, compared: Arc<ComparedBranches>) {
         self.sections = sections(&compared.comparison);
+        self.files = None;
         self.compared = Some(compared);
         self.columns = 0;
+    }
+
+    /// Takes the files that differ at the ends, or the error.
+    pub(crate) fn take_files(&mut self, files: Result<Arc<Vec<FinalFile>>, String>) {
+        for section in self.sections.iter_mut().filter(|section| section.is_of_final_files()) {
+            *section = Section::of_final_files(files.as_ref().map(|files| &***files).map_err(|error| &**error));
+        }
+        self.files = files.ok();
+        self.columns = 0;
+    }
+
+    /// Returns the selected file among those that differ at the ends.
+    pub(crate) fn selected_file(&self) -> Option<&FinalFile> {
+        self.files.as_ref()?.get(self.rows.get(self.cursor.at)?.file?)
     }
 
     /// Returns the chosen session, its tree, and the last entry of the branch.
@@ -118,9 +141,11 @@ impl CompareView {
                 Span::new(Tone::Heading, &*one.title),
                 Span::new(Tone::Dim, format!("  {}", one.facts)),
             ];
-            self.rows.push(CompareRow { section, is_heading: true, spans: heading });
+            self.rows.push(CompareRow { section, is_heading: true, file: None, spans: heading });
             let rows = if one.is_folded { Vec::new() } else { one.rows(self.columns, glyphs) };
-            self.rows.extend(rows.into_iter().map(|spans| CompareRow { section, is_heading: false, spans }));
+            let is_file = one.is_of_final_files();
+            let row = |(at, spans)| CompareRow { section, is_heading: false, file: is_file.then_some(at), spans };
+            self.rows.extend(rows.into_iter().enumerate().map(row));
         }
         let rows = self.rows.iter().filter(|row| row.section == section).count();
         self.cursor.follow(self.heading(section) + below.min(rows.saturating_sub(1)));
@@ -158,7 +183,9 @@ impl CompareView {
             Some(Action::UnfoldAll) => self.fold_all(false),
             Some(Action::SideA) => self.chosen = 0,
             Some(Action::SideB) => self.chosen = 1,
-            Some(own @ (Action::Confirm | Action::Label | Action::GoToCommon)) => return LayerResult::Act(own),
+            Some(own @ (Action::Confirm | Action::Label | Action::GoToCommon | Action::FileDifference)) => {
+                return LayerResult::Act(own);
+            }
             Some(Action::Back | Action::Quit) => return LayerResult::Close,
             action => {
                 if let Some(by) = action.and_then(|action| movement(action, page)) {

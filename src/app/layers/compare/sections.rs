@@ -2,6 +2,7 @@
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, width};
+use crate::catalog::final_files::FinalFile;
 use crate::render::wrap::Wrapped;
 use crate::render::{DocLine, diff};
 use crate::session::compare::description::{self, DescriptionPart, SIDES};
@@ -19,6 +20,9 @@ const NAME: usize = 10;
 
 /// Indentation below a heading.
 const INDENT: usize = 2;
+
+/// The heading of the files that differ at the ends.
+pub(crate) const FINAL_FILES: &str = "Files at the ends";
 
 /// Lines below a heading.
 #[derive(Clone, Debug)]
@@ -40,6 +44,8 @@ enum SectionBody {
     Sides([Vec<DocLine>; 2]),
     /// Lines about both sides.
     Both(Vec<DocLine>),
+    /// A line for each file that differs at the ends.
+    Files(Vec<DocLine>),
 }
 
 /// Returns the sections of a comparison without empty ones.
@@ -48,6 +54,8 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let numbers = |of: &dyn Fn(&SideSummary) -> usize| sides.map(|side| thousands(of(side)));
     let files = &comparison.files;
     let mut sections = vec![Section::new("Summary", String::new(), SectionBody::Facts(description::facts(comparison)))];
+    let replaying = DocLine::new(Tone::Dim, "replaying both branches");
+    sections.push(Section::new(FINAL_FILES, String::new(), SectionBody::Files(vec![replaying])));
     sections.push(Section::sides("Prompts", numbers(&|side| side.prompt_count), sides.map(prompts)));
     sections.push(Section::sides(
         "Tools",
@@ -107,6 +115,17 @@ fn file(path: &str, uses: &str) -> DocLine {
     DocLine { spans, indent: 2, verbatim: false }
 }
 
+/// Describes the states of a file at both ends.
+fn final_file(file: &FinalFile) -> DocLine {
+    let state = |side: usize| {
+        let exactness = file.states[side].as_ref().map_or("not touched", |state| state.exactness().name());
+        format!("{}: {exactness}", SIDES[side])
+    };
+    let lines = file.lines.map_or(String::new(), |(added, removed)| format!("  +{added} -{removed}"));
+    let facts = format!("  {}; {}{lines}", state(0), state(1));
+    DocLine::of(vec![Span::clean(Tone::Text, &file.name), Span::new(Tone::Dim, facts)])
+}
+
 fn differing(difference: &Difference, both: &CommonFile) -> Vec<DocLine> {
     let message = description::difference(difference, &both.uses).into_iter();
     message
@@ -124,6 +143,21 @@ impl Section {
         section
     }
 
+    /// Creates the section of the files that differ at the ends, one line each, or of the error.
+    pub(super) fn of_final_files(files: Result<&[FinalFile], &str>) -> Self {
+        let (facts, lines) = match files {
+            Err(error) => (String::new(), vec![DocLine::new(Tone::Error, error)]),
+            Ok([]) => (String::new(), vec![DocLine::new(Tone::Dim, "no known difference")]),
+            Ok(files) => (count(files.len(), "file", "files"), files.iter().map(final_file).collect()),
+        };
+        Self::new(FINAL_FILES, facts, SectionBody::Files(lines))
+    }
+
+    /// Returns `true` if the rows are the files that differ at the ends.
+    pub(super) fn is_of_final_files(&self) -> bool {
+        matches!(self.body, SectionBody::Files(_))
+    }
+
     fn sides(title: &str, [a, b]: [String; 2], lines: [Vec<DocLine>; 2]) -> Self {
         let facts = if a.is_empty() { a } else { format!("A: {a}; B: {b}") };
         Self::new(title, facts, SectionBody::Sides(lines))
@@ -133,7 +167,7 @@ impl Section {
         match &self.body {
             SectionBody::Facts(facts) => facts.len(),
             SectionBody::Sides([a, b]) => a.len() + b.len(),
-            SectionBody::Both(lines) => lines.len(),
+            SectionBody::Both(lines) | SectionBody::Files(lines) => lines.len(),
         }
     }
 
@@ -158,6 +192,7 @@ impl Section {
                 };
                 [heads].iter().chain(facts).map(row).collect()
             }
+            SectionBody::Files(lines) => lines.iter().map(|line| indented(line.spans.clone())).collect(),
             SectionBody::Both(lines) => wrapped(lines, room).into_iter().map(indented).collect(),
             SectionBody::Sides(sides) if columns >= WIDE => {
                 let half = room.saturating_sub(3) / 2;

@@ -1,0 +1,294 @@
+//! The files that sessions touched, over the whole screen, with the states of unfolded files as rows below them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use ratatui::layout::Rect;
+
+use crate::app::layers::answer::{LayerResult, movement};
+use crate::app::widgets::cursor::Cursor;
+use crate::base::normalize::fold;
+use crate::catalog::file_states::StateRow;
+use crate::catalog::{EntryRef, ProjectKey, SessionKey};
+use crate::keymap::Action;
+use crate::search::text_match::Words;
+use crate::session::digest::touched_files::FileUses;
+use crate::session::tree::Tree;
+
+/// Rows above the list.
+const HEAD: u16 = 2;
+
+/// Sessions of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionScope {
+    /// All sessions.
+    All,
+    /// One session.
+    Session(SessionKey),
+    /// The sessions of a project.
+    Project(ProjectKey),
+}
+
+/// A file that sessions touched.
+#[derive(Clone, Debug)]
+pub struct ListedFile {
+    /// The absolute path.
+    pub path: String,
+    /// The path as shown, cleaned.
+    pub shown: String,
+    /// The number of uses.
+    pub uses: FileUses,
+    /// The time of the last use, in milliseconds since 1970.
+    pub latest: Option<i64>,
+    folded: String,
+}
+
+impl ListedFile {
+    /// Creates a file with its path as shown.
+    pub(crate) fn new(path: String, shown: String, uses: FileUses, latest: Option<i64>) -> Self {
+        let folded = fold(&shown);
+        Self { path, shown, uses, latest, folded }
+    }
+}
+
+/// The states of an unfolded file.
+#[derive(Clone, Debug, Default)]
+pub struct UnfoldedFile {
+    /// The states, most recent first.
+    pub states: Vec<StateRow>,
+    /// `true` until all sessions are read.
+    pub is_reading: bool,
+    /// The error.
+    pub problem: Option<String>,
+}
+
+/// A row of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilesRow {
+    /// A file, by its index.
+    File(usize),
+    /// A state of a file, by both indexes.
+    State(usize, usize),
+    /// A row that tells why an unfolded file has no states, by its index.
+    Note(usize),
+}
+
+/// The files of sessions.
+#[derive(Clone, Debug)]
+pub struct FilesView {
+    /// The sessions.
+    pub scope: SessionScope,
+    /// The sessions for which the view was opened.
+    pub opened_for: SessionScope,
+    /// The sessions in words, cleaned.
+    pub title: String,
+    /// The filter as typed.
+    pub filter: String,
+    /// The filter.
+    pub words: Arc<Words>,
+    /// The version of the listed catalog.
+    pub as_of: u64,
+    /// The files, most changed first.
+    pub files: Vec<ListedFile>,
+    /// The unfolded files, by path.
+    pub unfolded: BTreeMap<String, UnfoldedFile>,
+    /// The trees of the sessions with states.
+    pub trees: HashMap<SessionKey, Arc<Tree>>,
+    /// The marked state: the path of its file, and its entry.
+    pub marked: Option<(String, EntryRef)>,
+    /// The rows.
+    pub rows: Vec<FilesRow>,
+    /// The selected row.
+    pub cursor: Cursor,
+}
+
+impl FilesView {
+    /// Creates a view without files.
+    pub(crate) fn new(scope: SessionScope) -> Self {
+        Self {
+            scope,
+            opened_for: scope,
+            title: String::new(),
+            filter: String::new(),
+            words: Arc::default(),
+            as_of: 0,
+            files: Vec::new(),
+            unfolded: BTreeMap::new(),
+            trees: HashMap::new(),
+            marked: None,
+            rows: Vec::new(),
+            cursor: Cursor::default(),
+        }
+    }
+
+    /// Replaces the files. The selected row stays selected.
+    pub(crate) fn list(&mut self, files: Vec<ListedFile>) {
+        let selected = self.selection();
+        self.files = files;
+        self.make_rows(selected);
+    }
+
+    /// Filters the files.
+    pub(crate) fn narrow(&mut self, text: &str) {
+        self.filter = text.into();
+        self.words = Arc::new(Words::plain(text));
+        self.make_rows(None);
+        self.cursor = Cursor::default();
+    }
+
+    /// Returns the path of the selected row's file, and the entry of a state.
+    fn selection(&self) -> Option<(String, Option<EntryRef>)> {
+        let (file, state) = (self.selected_file()?, self.selected_state());
+        Some((file.path.clone(), state.map(|state| state.entry)))
+    }
+
+    /// Builds the rows and selects a row again.
+    fn make_rows(&mut self, selected: Option<(String, Option<EntryRef>)>) {
+        let score = |(at, file): (usize, &ListedFile)| Some((self.words.score(&file.folded)?, at));
+        let mut shown: Vec<_> = self.files.iter().enumerate().filter_map(score).collect();
+        shown.sort_by_key(|&(score, at)| (std::cmp::Reverse(score), at));
+        let mut rows = Vec::new();
+        for (_, file) in shown {
+            rows.push(FilesRow::File(file));
+            let Some(unfolded) = self.unfolded.get(&self.files[file].path) else { continue };
+            rows.extend((0..unfolded.states.len()).map(|state| FilesRow::State(file, state)));
+            let has_note = unfolded.is_reading || unfolded.problem.is_some() || unfolded.states.is_empty();
+            rows.extend(has_note.then_some(FilesRow::Note(file)));
+        }
+        self.rows = rows;
+        let Some((path, entry)) = selected else { return };
+        let is_it = |row: &FilesRow| match *row {
+            FilesRow::File(file) => entry.is_none() && self.files[file].path == path,
+            FilesRow::State(file, _) if self.files[file].path != path => false,
+            row => self.state(row).map(|state| state.entry) == entry && entry.is_some(),
+        };
+        let file = |row: &FilesRow| matches!(*row, FilesRow::File(file) if self.files[file].path == path);
+        if let Some(at) = self.rows.iter().position(is_it).or_else(|| self.rows.iter().position(file)) {
+            self.cursor.follow(at);
+        }
+    }
+
+    /// Selects a file.
+    pub(crate) fn select(&mut self, file: &str) {
+        self.make_rows(Some((file.into(), None)));
+    }
+
+    /// Unfolds a file whose states are read.
+    pub(crate) fn unfold(&mut self, file: &str) {
+        let selected = self.selection();
+        self.unfolded.insert(file.into(), UnfoldedFile { is_reading: true, ..UnfoldedFile::default() });
+        self.make_rows(selected);
+    }
+
+    /// Folds the file of the selected row and selects it.
+    pub(crate) fn fold(&mut self) {
+        let Some(path) = self.selected_file().map(|file| file.path.clone()) else { return };
+        self.unfolded.remove(&path);
+        self.make_rows(Some((path, None)));
+    }
+
+    /// Changes the states of an unfolded file.
+    pub(crate) fn update(&mut self, file: &str, change: impl FnOnce(&mut UnfoldedFile)) {
+        let selected = self.selection();
+        let Some(unfolded) = self.unfolded.get_mut(file) else { return };
+        change(unfolded);
+        unfolded.states.sort_by_key(|state| std::cmp::Reverse((state.time, state.entry.at)));
+        self.make_rows(selected);
+    }
+
+    fn state(&self, row: FilesRow) -> Option<&StateRow> {
+        let FilesRow::State(file, state) = row else { return None };
+        self.unfolded.get(&self.files[file].path)?.states.get(state)
+    }
+
+    /// Returns the state of a row.
+    pub fn state_at(&self, row: usize) -> Option<&StateRow> {
+        self.state(*self.rows.get(row)?)
+    }
+
+    /// Returns the selected state.
+    pub(crate) fn selected_state(&self) -> Option<&StateRow> {
+        self.state_at(self.cursor.at)
+    }
+
+    /// Returns the file of the selected row.
+    pub(crate) fn selected_file(&self) -> Option<&ListedFile> {
+        let (FilesRow::File(file) | FilesRow::State(file, _) | FilesRow::Note(file)) =
+            *self.rows.get(self.cursor.at)?;
+        self.files.get(file)
+    }
+
+    /// Returns `true` if the file of the selected row is unfolded.
+    pub(crate) fn is_unfolded(&self) -> bool {
+        self.selected_file().is_some_and(|file| self.unfolded.contains_key(&file.path))
+    }
+
+    /// Selects the next or previous state of the same file. Returns `true` if there is one.
+    pub(crate) fn step(&mut self, by: isize) -> bool {
+        let next = self.cursor.at.saturating_add_signed(by);
+        let is_state = self.selected_state().is_some() && next != self.cursor.at && self.state_at(next).is_some();
+        if is_state {
+            self.cursor.at = next;
+        }
+        is_state
+    }
+
+    /// Marks the selected state, or unmarks it.
+    pub(crate) fn toggle_mark(&mut self) -> bool {
+        let Some((path, Some(entry))) = self.selection() else { return false };
+        let mark = Some((path, entry));
+        self.marked = if self.marked == mark { None } else { mark };
+        true
+    }
+
+    /// Returns the number of shown files.
+    pub fn shown(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row, FilesRow::File(_))).count()
+    }
+
+    /// Returns the area of the list.
+    pub fn body((columns, rows): (u16, u16)) -> Rect {
+        Rect { x: 0, y: HEAD.min(rows), width: columns, height: rows.saturating_sub(HEAD + 1) }
+    }
+
+    fn height(size: (u16, u16)) -> usize {
+        Self::body(size).height.max(1).into()
+    }
+
+    /// Scrolls to the selection.
+    pub(crate) fn fit(&mut self, size: (u16, u16)) {
+        self.cursor.fit(self.rows.len(), Self::height(size));
+    }
+
+    /// Handles an action. Actions that need the model are returned.
+    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
+        let page = Self::height(size).saturating_sub(1).max(1);
+        let Some(action) = action else { return LayerResult::Stay };
+        match action {
+            Action::Files => return LayerResult::Close,
+            Action::Back if self.filter.is_empty() => return LayerResult::Close,
+            Action::Back => self.narrow(""),
+            Action::Fold => self.fold(),
+            action => match movement(action, page) {
+                Some(by) => self.cursor.go(by, self.rows.len()),
+                None => return LayerResult::Act(action),
+            },
+        }
+        self.fit(size);
+        LayerResult::Stay
+    }
+
+    pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
+        self.cursor.scroll(by, self.rows.len(), Self::height(size));
+    }
+
+    /// Selects the clicked row; a click on the selected row confirms it.
+    pub(super) fn click<C>(&mut self, position: (u16, u16), size: (u16, u16)) -> LayerResult<C> {
+        let body = Self::body(size);
+        let line = body.contains(position.into()).then(|| usize::from(position.1 - body.y));
+        match line.map(|line| self.cursor.top + line).filter(|&at| at < self.rows.len()) {
+            Some(at) if std::mem::replace(&mut self.cursor.at, at) == at => LayerResult::Act(Action::Confirm),
+            _ => LayerResult::Stay,
+        }
+    }
+}

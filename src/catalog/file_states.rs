@@ -1,0 +1,336 @@
+//! The states of one file in sessions for the browser: rows of its states, and its content at an entry. The last replays
+//! are cached, so that neighboring states appear at once.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::iter::successors;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Result, bail, ensure};
+
+use crate::catalog::file_history::{FileVersion, prompt, touches};
+use crate::catalog::{EntryRef, SessionKey};
+use crate::disk::load::{self, Bodies};
+use crate::session::digest::listed::SharedSession;
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::parse;
+use crate::session::links::Index;
+use crate::session::replay::Replay;
+use crate::session::replay::state::{Content, Exactness, FileState, Source};
+use crate::session::tree::Tree;
+use crate::session::tree::node::Node;
+
+/// The maximum size in bytes of the texts in the cache, and the maximum number of replays.
+const MOST_CACHED: (usize, usize) = (64 * 1024 * 1024, 16);
+
+/// A file at an entry of a session.
+#[derive(Clone, Debug)]
+pub struct FileAt {
+    /// The session file.
+    pub session: PathBuf,
+    /// Its tree.
+    pub tree: Arc<Tree>,
+    /// The entry.
+    pub entry: Index,
+    /// The absolute path of the file.
+    pub file: String,
+}
+
+impl PartialEq for FileAt {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.session, self.entry, &self.file) == (&other.session, other.entry, &other.file)
+    }
+}
+
+impl Eq for FileAt {}
+
+/// A state to compare.
+#[derive(Clone, Debug)]
+pub enum StateSource {
+    /// The file after an entry.
+    After(FileAt),
+    /// The file before an entry.
+    Before(FileAt),
+    /// A known state; `None` for a file that does not exist.
+    Known(Option<Arc<FileState>>),
+    /// The file on the disk.
+    Disk,
+}
+
+/// A form in which a file is shown.
+#[derive(Clone, Debug)]
+pub enum FileForm {
+    /// The content after an entry.
+    Content(FileAt),
+    /// The difference between two states.
+    Difference([StateSource; 2]),
+}
+
+/// A file to show.
+#[derive(Clone, Debug)]
+pub struct FileTextRequest {
+    /// The absolute path of the file.
+    pub file: String,
+    /// The form.
+    pub form: FileForm,
+}
+
+/// The content at a state to write to a new file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileWrite {
+    /// The state.
+    pub at: FileAt,
+    /// The path of the new file, as typed.
+    pub to: String,
+    /// `true` to replace a file there.
+    pub replaces: bool,
+}
+
+/// A state of a file in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateRow {
+    /// The entry that touched the file.
+    pub entry: EntryRef,
+    /// The time of the entry, in milliseconds since 1970.
+    pub time: Option<i64>,
+    /// The name of the tool, or a word for a file that the user attached.
+    pub touch: String,
+    /// The degree to which the state is known.
+    pub exactness: Exactness,
+    /// The numbers of added and removed lines, if they are known.
+    pub lines: Option<(usize, usize)>,
+    /// The prompt before the entry: the text of its row.
+    pub prompt: Arc<str>,
+    /// `true` if the entry is on an abandoned branch.
+    pub is_abandoned: bool,
+}
+
+/// A session in which to replay a file.
+#[derive(Clone, Debug)]
+pub struct ReplayedSession {
+    /// Its key.
+    pub key: SessionKey,
+    /// The session.
+    pub session: SharedSession,
+    /// Its tree, if it is loaded.
+    pub tree: Option<Arc<Tree>>,
+}
+
+/// All states of a file in a session.
+#[derive(Debug)]
+pub struct FileStates {
+    session: PathBuf,
+    tree: Arc<Tree>,
+    file: String,
+    /// The states after the entries that touched the file, in file order.
+    touches: Vec<FileVersion>,
+}
+
+/// The environment of a replay.
+#[derive(Clone, Copy)]
+pub struct ReplayControl<'a> {
+    /// The home directory, for `~`.
+    pub home: &'a str,
+    /// Returns `true` while the result is still wanted.
+    pub is_wanted: &'a dyn Fn() -> bool,
+}
+
+/// The last replays.
+#[derive(Debug, Default)]
+pub struct StatesCache {
+    /// The replays, the last used one last.
+    replays: Mutex<Vec<Arc<FileStates>>>,
+}
+
+impl StatesCache {
+    /// Returns all states of a file in a session.
+    ///
+    /// # Errors
+    /// The session cannot be read, it was rewritten, or the result is no longer wanted.
+    pub fn states(
+        &self,
+        session: &Path,
+        tree: &Arc<Tree>,
+        file: &str,
+        control: ReplayControl<'_>,
+    ) -> Result<Arc<FileStates>> {
+        if let Some(found) = self.find(tree, file) {
+            return Ok(found);
+        }
+        must_be_unchanged(session, tree)?;
+        let touches = touches((session, tree), file, control.home, control.is_wanted)?;
+        let states = Arc::new(FileStates { session: session.into(), tree: tree.clone(), file: file.into(), touches });
+        self.keep(&states);
+        Ok(states)
+    }
+
+    fn find(&self, tree: &Arc<Tree>, file: &str) -> Option<Arc<FileStates>> {
+        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = replays.iter().position(|kept| Arc::ptr_eq(&kept.tree, tree) && kept.file == file)?;
+        let found = replays.remove(at);
+        replays.push(found.clone());
+        Some(found)
+    }
+
+    /// Adds a replay and removes the oldest ones above the limits, and those of an older tree of the session.
+    fn keep(&self, states: &Arc<FileStates>) {
+        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        replays.retain(|kept| kept.session != states.session || Arc::ptr_eq(&kept.tree, &states.tree));
+        replays.push(states.clone());
+        let (bytes, count) = MOST_CACHED;
+        let mut left = bytes;
+        let fits = |kept: &&Arc<FileStates>| {
+            let rest = left.checked_sub(kept.bytes());
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        let fitting = replays.iter().rev().take(count).take_while(fits).count();
+        let last = replays.len() - fitting;
+        replays.drain(..last);
+    }
+}
+
+/// Checks that the file of a session still has the lines of its tree. pi rewrites old files when it opens them.
+fn must_be_unchanged(session: &Path, tree: &Tree) -> Result<()> {
+    let Some(last) = tree.nodes.last() else { return Ok(()) };
+    let line = Bodies::open(session)?.known(last)?;
+    let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+    let is_it = last.id.as_deref().is_none_or(|id| entry.id.is_some_and(|now| now.is(id)));
+    ensure!(is_it, "{} changed since it was opened; reload to see it as it is now", session.display());
+    Ok(())
+}
+
+impl FileStates {
+    /// Returns the approximate size of the texts in bytes. States with the same text share it.
+    fn bytes(&self) -> usize {
+        let size = |version: &FileVersion| match &version.state.content {
+            Content::Exact(_) if !version.is_new() => 0,
+            Content::Exact(text) => text.len(),
+            Content::Partial(known) => known.lines.values().map(|line| line.len() + size_of::<Arc<str>>()).sum(),
+            Content::Unknown | Content::Removed => 0,
+        };
+        self.touches.iter().map(|version| size(version) + size_of::<FileState>()).sum()
+    }
+
+    /// Returns the state after an entry: that of the last entry up to it which touched the file.
+    pub fn at(&self, entry: Index) -> Option<&Arc<FileState>> {
+        self.touch_at(entry).map(|version| &version.state)
+    }
+
+    /// Returns the state before an entry.
+    pub fn before(&self, entry: Index) -> Option<&Arc<FileState>> {
+        self.at(self.tree.parent(entry)?)
+    }
+
+    fn touch_at(&self, entry: Index) -> Option<&FileVersion> {
+        successors(Some(entry), |&at| self.tree.parent(at))
+            .find_map(|at| self.touches.binary_search_by_key(&at, |version| version.entry).ok())
+            .map(|found| &self.touches[found])
+    }
+
+    /// Returns a row for each entry that touched the file, in file order.
+    pub fn rows(&self, session: SessionKey) -> Vec<StateRow> {
+        let row = |version: &FileVersion| {
+            let node = &self.tree.nodes[version.entry as usize];
+            let prompt = prompt(&self.tree, version.entry).map(|at| &self.tree.nodes[at as usize]);
+            StateRow {
+                entry: EntryRef { session, at: version.entry },
+                time: node.time,
+                touch: touch(node),
+                exactness: version.state.exactness(),
+                lines: version.changed_lines().filter(|lines| *lines != (0, 0)),
+                prompt: prompt.map_or_else(|| "".into(), |node| node.words().into()),
+                is_abandoned: !self.tree.is_active(version.entry),
+            }
+        };
+        self.touches.iter().map(row).collect()
+    }
+}
+
+/// Returns the name of the tool of an entry.
+fn touch(node: &Node) -> String {
+    match (&node.called, node.kind) {
+        (Some(called), _) => called.name.to_string(),
+        (None, EntryKind::Bash) => "bash".into(),
+        (None, EntryKind::User) => "attached".into(),
+        (None, _) => "stopped".into(),
+    }
+}
+
+/// Replays a file in sessions, oldest first. Passes the rows and the tree of each session to `reply` until it returns
+/// `false`. Entries that forks inherited are listed once, for the oldest session.
+///
+/// # Errors
+/// A session cannot be read, or the result is no longer wanted.
+pub fn list(
+    cache: &StatesCache,
+    (file, mut sessions): (&str, Vec<ReplayedSession>),
+    control: ReplayControl<'_>,
+    mut reply: impl FnMut(SessionKey, Vec<StateRow>, Arc<Tree>) -> bool,
+) -> Result<()> {
+    sessions.sort_by(|a, b| a.session.age().cmp(&b.session.age()));
+    let mut known = HashSet::new();
+    for ReplayedSession { key, session, tree } in sessions {
+        let tree = match tree {
+            Some(tree) => tree,
+            None => Arc::new(load::tree(&session.path, control.home)?),
+        };
+        let mut rows = cache.states(&session.path, &tree, file, control)?.rows(key);
+        rows.retain(|row| session.entry_key(row.entry.at).is_none_or(|key| known.insert(key)));
+        if !reply(key, rows, tree) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the files that entries changed, each with the first and the last entry that changed it.
+///
+/// # Errors
+/// An entry cannot be read.
+pub fn changed_files(
+    (session, tree): (&Path, &Tree),
+    entries: &[Index],
+    home: &str,
+) -> Result<Vec<(String, Index, Index)>> {
+    let mut bodies = Bodies::open(session)?;
+    let mut replay = Replay::new(tree, home, |node| bodies.known(node));
+    let mut changed: Vec<(String, Index, Index)> = Vec::new();
+    for &at in entries {
+        // Without the files before, only those appear that the entry itself changes.
+        let mut files = Rc::default();
+        replay.step(&mut files, at)?;
+        let is_read = |source| matches!(source, Source::Read | Source::Parts | Source::Binary);
+        for (path, _) in files.iter().filter(|(_, state)| !is_read(state.source)) {
+            match changed.iter_mut().find(|(known, ..)| known == path) {
+                Some((.., last)) => *last = at,
+                None => changed.push((path.clone(), at, at)),
+            }
+        }
+    }
+    Ok(changed)
+}
+
+/// Returns the text of a state for a comparison: lines for the gaps of a partial one, and nothing for a missing file.
+///
+/// # Errors
+/// The content is unknown.
+pub fn text_of(state: Option<&FileState>) -> Result<Cow<'_, str>> {
+    Ok(match state.map(|state| (&state.content, state)) {
+        None | Some((Content::Removed, _)) => Cow::Borrowed(""),
+        Some((Content::Exact(text), _)) => Cow::Borrowed(text),
+        Some((Content::Partial(known), _)) => Cow::Owned(known.with_gaps()),
+        Some((Content::Unknown, state)) => bail!("the content is unknown: {}", state.reason()),
+    })
+}
+
+/// The result of writing a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// The file was written to this path.
+    New(PathBuf),
+    /// There is a file at this path, and the user has not agreed to replace it.
+    Taken(PathBuf),
+}

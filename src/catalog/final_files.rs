@@ -1,0 +1,92 @@
+//! The files of two compared branches at their ends, by replaying both.
+
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+
+use crate::base::paths::relative_to;
+use crate::catalog::compare::{BranchEnd, CompareControl, ComparedBranches};
+use crate::catalog::file_history::FileVersion;
+use crate::disk::load::Bodies;
+use crate::session::links::Index;
+use crate::session::replay::state::{Content, FileState, Source};
+use crate::session::replay::{Files, Replay};
+use crate::session::tree::node::Node;
+
+/// A file that differs at the ends of two branches, or may differ.
+#[derive(Clone, Debug)]
+pub struct FinalFile {
+    /// The path, relative to the working directory of the session.
+    pub name: String,
+    /// The state at the end of each branch; `None` if the branch did not touch the file.
+    pub states: [Option<Arc<FileState>>; 2],
+    /// The numbers of lines that are only in the second and only in the first state, if both are known.
+    pub lines: Option<(usize, usize)>,
+}
+
+/// Returns the files that differ at the ends of two branches, by name.
+///
+/// # Errors
+/// A session cannot be read, or the result is no longer wanted.
+pub fn final_files(compared: &ComparedBranches, control: CompareControl<'_>) -> Result<Vec<FinalFile>> {
+    let ends = compared.ends.each_ref();
+    let paths = ends.map(|end| end.tree.path(end.at));
+    let common = compared.comparison.common;
+    // The path up to the last common entry, and the entries after it.
+    let shared = [0, 1].map(|side| paths[side].iter().position(|&at| at == common[side]).map_or(0, |at| at + 1));
+    let own = [0, 1].map(|side| &paths[side][shared[side]..]);
+    let before = |side: usize| replay(ends[side], Rc::default(), &paths[side][..shared[side]], control);
+    let first = before(0)?;
+    let is_same = Arc::ptr_eq(&ends[0].tree, &ends[1].tree) && common[0] == common[1];
+    let second = if is_same { first.clone() } else { before(1)? };
+    let files = [replay(ends[0], first, own[0], control)?, replay(ends[1], second, own[1], control)?];
+    let mut all: BTreeMap<String, [Option<Arc<FileState>>; 2]> = BTreeMap::new();
+    for side in [0, 1] {
+        let cwd = &ends[side].tree.header.cwd;
+        for (path, state) in files[side].iter() {
+            let name = relative_to(cwd, path, control.home).into_owned();
+            all.entry(name).or_default()[side] = Some(state.clone());
+        }
+    }
+    let own: [HashSet<Index>; 2] = own.map(|own| own.iter().copied().collect());
+    all.retain(|_, states| differs(states, &own));
+    let file = |(name, states): (String, [Option<Arc<FileState>>; 2])| {
+        let lines = match states.clone() {
+            [Some(before), Some(state)] => {
+                FileVersion { entry: state.latest, state, before: Some(before), commit: None }.changed_lines()
+            }
+            _ => None,
+        };
+        FinalFile { name, states, lines }
+    };
+    Ok(all.into_iter().map(file).collect())
+}
+
+/// Applies consecutive entries to the files before them.
+fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[Index], control: CompareControl<'_>) -> Result<Rc<Files>> {
+    let mut bodies = Bodies::open(&end.path)?;
+    let read = |node: &Node| {
+        ensure!((control.is_wanted)(), "comparison canceled");
+        bodies.known(node)
+    };
+    Replay::new(&end.tree, control.home, read).along(files, entries)
+}
+
+/// Returns `true` if a branch touched a file after the last common entry so that it may differ from the other one.
+fn differs(states: &[Option<Arc<FileState>>; 2], own: &[HashSet<Index>; 2]) -> bool {
+    let is_own = |side: usize| states[side].as_ref().is_some_and(|state| own[side].contains(&state.latest));
+    let is_read =
+        |state: &FileState| matches!(state.source, Source::Read | Source::Parts | Source::Attached | Source::Binary);
+    match states {
+        _ if !is_own(0) && !is_own(1) => false,
+        [Some(a), Some(b)] => {
+            let is_unknown = a.content == Content::Unknown && !(is_read(a) && is_read(b));
+            a.content != b.content || is_unknown || a.doubt.is_some() || b.doubt.is_some()
+        }
+        // The other branch may have the file too.
+        [Some(one), None] | [None, Some(one)] => !is_read(one),
+        [None, None] => false,
+    }
+}

@@ -1,0 +1,258 @@
+//! Replays files for the browser: their states, their content, differences, and the preview of an entry that changed
+//! files.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::app::message::{EntryBody, Reply, Work};
+use crate::app::panes::preview::EntryForm;
+use crate::app::ticket::Ticket;
+use crate::base::numbers::bytes;
+use crate::base::text::{Span, Tone, clean};
+use crate::catalog::file_states::{
+    self, FileAt, FileForm, FileTextRequest, FileWrite, ReplayControl, ReplayedSession, StateSource, StatesCache,
+    Written, text_of,
+};
+use crate::disk::files;
+use crate::disk::locate;
+use crate::disk::new_file::{NewFile, is_taken};
+use crate::render::{self, DocLine, file};
+use crate::runtime::jobs::JobContext;
+use crate::session::entry::kind::EntryKind;
+use crate::session::replay::state::{Content, FileState};
+use crate::session::tree::Index;
+
+/// The maximum size in bytes of a file on the disk that is compared.
+const MOST_ON_DISK: u64 = 64 * 1024 * 1024;
+
+/// The cache of replays and the environment of a job.
+#[derive(Clone, Copy)]
+struct FilesJob<'a> {
+    cache: &'a StatesCache,
+    control: ReplayControl<'a>,
+    /// Returns the time spent on a document so far.
+    clock: &'a dyn Fn() -> Duration,
+}
+
+/// A text to compare.
+enum ComparedText {
+    /// The state of a file; `None` if it is not known to exist.
+    State(Option<Arc<FileState>>),
+    /// The content of the file on the disk.
+    Disk(String),
+}
+
+impl ComparedText {
+    fn text(&self) -> Result<Cow<'_, str>> {
+        match self {
+            Self::State(state) => text_of(state.as_deref()),
+            Self::Disk(text) => Ok(Cow::Borrowed(text)),
+        }
+    }
+
+    fn facts(&self) -> String {
+        match self {
+            Self::State(state) => facts(state.as_deref()),
+            Self::Disk(_) => "disk".into(),
+        }
+    }
+}
+
+/// Describes a state in words.
+fn facts(state: Option<&FileState>) -> String {
+    let Some(state) = state else { return "no earlier state".into() };
+    let outside = if state.outside.is_empty() { "" } else { ", changed by another program" };
+    format!("{}: {}{outside}", state.exactness().name(), state.reason())
+}
+
+impl FilesJob<'_> {
+    /// Lists the states of a file in sessions.
+    ///
+    /// # Errors
+    /// A session cannot be read, or the result is no longer wanted.
+    fn list(
+        self,
+        (file, sessions): (&str, Vec<ReplayedSession>),
+        reply: &mut dyn FnMut(Reply) -> bool,
+    ) -> Result<Reply> {
+        let each = |key, states, tree| {
+            (self.control.is_wanted)() && reply(Reply::States { file: file.into(), states, session: (key, tree) })
+        };
+        file_states::list(self.cache, (file, sessions), self.control, each)?;
+        Ok(Reply::StatesListed)
+    }
+
+    fn after(self, FileAt { session, tree, entry, file }: &FileAt) -> Result<Option<Arc<FileState>>> {
+        Ok(self.cache.states(session, tree, file, self.control)?.at(*entry).cloned())
+    }
+
+    fn before(self, FileAt { session, tree, entry, file }: &FileAt) -> Result<Option<Arc<FileState>>> {
+        Ok(self.cache.states(session, tree, file, self.control)?.before(*entry).cloned())
+    }
+
+    /// Renders a file.
+    ///
+    /// # Errors
+    /// A session or the file on the disk cannot be read, or the result is no longer wanted.
+    fn text(self, request: &FileTextRequest) -> Result<Reply> {
+        let (facts, lines) = match &request.form {
+            FileForm::Content(at) => {
+                let (before, after) = (self.before(at)?, self.after(at)?);
+                let lines = after.as_deref().map(|after| self.content(&request.file, after, before.as_deref()));
+                (facts(after.as_deref()), lines.unwrap_or_default())
+            }
+            FileForm::Difference(sources) => {
+                let [old, new] = sources.each_ref().map(|source| self.source(source, &request.file));
+                let (old, new) = (old?, new?);
+                let facts = match (old.facts(), new.facts()) {
+                    (old, new) if old == new => new,
+                    (old, new) => format!("{old}; {new}"),
+                };
+                (facts, file::difference(&old.text()?, &new.text()?))
+            }
+        };
+        Ok(Reply::FileText(facts, lines))
+    }
+
+    fn source(self, source: &StateSource, file: &str) -> Result<ComparedText> {
+        Ok(match source {
+            StateSource::After(at) => ComparedText::State(self.after(at)?),
+            StateSource::Before(at) => ComparedText::State(self.before(at)?),
+            StateSource::Known(state) => ComparedText::State(state.clone()),
+            StateSource::Disk => ComparedText::Disk(on_disk(file)?),
+        })
+    }
+
+    /// Renders the content of a state with marks on the lines that differ from the state before.
+    fn content(self, path: &str, state: &FileState, before: Option<&FileState>) -> Vec<DocLine> {
+        match &state.content {
+            Content::Exact(text) => file::content(path, text, before.and_then(FileState::whole), self.clock),
+            Content::Partial(known) => file::known(path, known, self.clock),
+            Content::Unknown => vec![DocLine::new(Tone::Warning, "The content is unknown.")],
+            Content::Removed => vec![DocLine::new(Tone::Warning, "The file was removed.")],
+        }
+    }
+
+    /// Returns the content at a state for a copy: all that is known.
+    ///
+    /// # Errors
+    /// The content is unknown, or the session cannot be read.
+    fn copy(self, at: &FileAt) -> Result<String> {
+        let state = self.after(at)?;
+        Ok(text_of(state.as_deref())?.into_owned())
+    }
+
+    /// Writes the content at a state to a new file, or replaces a file if the user has agreed. A symbolic link at the path
+    /// is not followed.
+    ///
+    /// # Errors
+    /// The content is unknown, or the file cannot be written.
+    fn write(self, FileWrite { at, to, replaces }: &FileWrite) -> Result<Written> {
+        let path = locate::expand(to, Path::new(self.control.home));
+        if is_taken(&path) && !replaces {
+            return Ok(Written::Taken(path));
+        }
+        let text = self.copy(at)?;
+        let cannot = || format!("cannot write {}", path.display());
+        let mut file = NewFile::create(&path).with_context(cannot)?;
+        file.write_all(text.as_bytes()).with_context(cannot)?;
+        file.finish(&path, *replaces).with_context(cannot)?;
+        Ok(Written::New(path))
+    }
+
+    /// Renders the files that an entry changed, as differences or as whole files; `None` if it changed none.
+    ///
+    /// # Errors
+    /// The session cannot be read, or the result is no longer wanted.
+    fn preview(self, body: &EntryBody, form: EntryForm) -> Result<Option<Vec<DocLine>>> {
+        let EntryBody { path: session, tree, at } = body;
+        let results = |at: &Index| matches!(tree.nodes[*at as usize].kind, EntryKind::ToolResult | EntryKind::Bash);
+        let mut entries = vec![*at];
+        if !results(at) {
+            entries = render::entry::related(tree, *at);
+        }
+        entries.retain(results);
+        let mut lines = Vec::new();
+        for (file, first, last) in file_states::changed_files((session, tree), &entries, self.control.home)? {
+            let states = self.cache.states(session, tree, &file, self.control)?;
+            let (before, after) = (states.before(first).cloned(), states.at(last).cloned());
+            let Some(after) = after else { continue };
+            let title =
+                vec![Span::clean(Tone::Tool, &file), Span::new(Tone::Dim, format!("  {}", facts(Some(&after))))];
+            if !lines.is_empty() {
+                lines.push(DocLine::default());
+            }
+            lines.push(DocLine::of(title));
+            lines.extend(match form {
+                EntryForm::Difference => match (text_of(before.as_deref()), text_of(Some(&after))) {
+                    (Ok(old), Ok(new)) => file::difference(&old, &new),
+                    (Err(error), _) | (_, Err(error)) => vec![DocLine::new(Tone::Warning, &clean(&error.to_string()))],
+                },
+                _ => self.content(&file, &after, before.as_deref()),
+            });
+        }
+        Ok(Some(lines).filter(|lines| !lines.is_empty()))
+    }
+}
+
+impl JobContext {
+    /// Runs a job with files and returns its last result; `None` for other jobs.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the result is no longer wanted.
+    pub(super) fn files_work(
+        &self,
+        work: Work,
+        ticket: &Ticket,
+        reply: &mut dyn FnMut(Reply) -> bool,
+    ) -> Result<Option<Reply>> {
+        let begun = Instant::now();
+        let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
+        let is_wanted = || ticket.is_wanted();
+        let job = self.files_job(&is_wanted, &clock);
+        let with_text_error = |error: anyhow::Error| format!("{error:#}");
+        Ok(Some(match work {
+            Work::ListStates(file, sessions) => job.list((&file, sessions), reply)?,
+            Work::ReadFile(request) => job.text(&request)?,
+            Work::CopyFile(at) => Reply::Text(job.copy(&at).map_err(with_text_error)),
+            Work::WriteFile(write) => {
+                let result = job.write(&write).map_err(with_text_error);
+                Reply::FileWritten(write, result)
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Renders the files that an entry changed; `None` if it changed none.
+    ///
+    /// # Errors
+    /// The session cannot be read, or the result is no longer wanted.
+    pub(super) fn files_preview(
+        &self,
+        body: &EntryBody,
+        form: EntryForm,
+        (ticket, clock): (&Ticket, &dyn Fn() -> Duration),
+    ) -> Result<Option<Vec<DocLine>>> {
+        let is_wanted = || ticket.is_wanted();
+        self.files_job(&is_wanted, clock).preview(body, form)
+    }
+
+    fn files_job<'a>(&'a self, is_wanted: &'a dyn Fn() -> bool, clock: &'a dyn Fn() -> Duration) -> FilesJob<'a> {
+        FilesJob { cache: &self.states, control: ReplayControl { home: &self.setting.home, is_wanted }, clock }
+    }
+}
+
+/// Reads a file on the disk.
+fn on_disk(file: &str) -> Result<String> {
+    let path = PathBuf::from(file);
+    let cannot = || format!("cannot read {}", path.display());
+    let size = files::len(&path).with_context(cannot)?;
+    ensure!(size <= MOST_ON_DISK, "{} is too large to compare: {}", path.display(), bytes(size));
+    let content = files::read_regular(&path).with_context(cannot)?;
+    Ok(String::from_utf8_lossy(&content).into_owned())
+}

@@ -1,0 +1,173 @@
+//! Draws the files that sessions touched with their states, and the text of a file.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::widgets::Clear;
+
+use crate::app::layers::file_text::FileTextView;
+use crate::app::layers::files::{FilesRow, FilesView, SessionScope};
+use crate::app::title::title;
+use crate::base::numbers::{count, thousands};
+use crate::base::text::{Span, Tone, clean, highlight, width};
+use crate::base::time;
+use crate::catalog::file_states::StateRow;
+use crate::render::DocLine;
+use crate::session::replay::state::Exactness;
+use crate::ui::empty::plain_rows;
+use crate::ui::paint::{Painter, both};
+use crate::ui::widgets::{ListView, list, right_aligned, scroll_bar};
+
+/// Columns from which on a state has its date instead of its age.
+const DATED: usize = 72;
+
+/// Columns of the tool, the exactness and the changed lines of a state.
+const COLUMNS: (usize, usize, usize) = (8, 8, 10);
+
+/// The maximum columns of the title of a session.
+const TITLE: usize = 24;
+
+pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
+    let all = frame.area();
+    frame.render_widget(Clear, Rect { height: all.height.saturating_sub(1), ..all });
+    draw_head(frame, view, pen);
+    let body = FilesView::body((all.width, all.height));
+    if view.rows.is_empty() {
+        let is_reading = !pen.model.catalog.progress.finished;
+        let lines = match (is_reading, view.files.is_empty()) {
+            (true, _) => vec![DocLine::new(Tone::Dim, "reading")],
+            (false, false) => vec![DocLine::new(Tone::Dim, "no match")],
+            (false, true) => vec![
+                DocLine::new(Tone::Text, "no files read or changed by tools"),
+                DocLine::default(),
+                DocLine::new(Tone::Dim, "The list has the files that tool calls of pi read, wrote or edited."),
+            ],
+        };
+        let inside = Rect { x: 1, width: body.width.saturating_sub(2), ..body };
+        return plain_rows(frame, pen, inside, lines);
+    }
+    let rows = ListView { area: body, cursor: view.cursor, len: view.rows.len(), focused: true };
+    list(frame, pen, &rows, |at, columns| match view.rows[at] {
+        FilesRow::File(file) => file_row(view, file, columns, pen),
+        FilesRow::State(..) => view.state_at(at).map_or_else(Vec::new, |state| state_row(view, state, columns, pen)),
+        FilesRow::Note(file) => {
+            let unfolded = view.unfolded.get(&view.files[file].path);
+            let problem = unfolded.and_then(|unfolded| unfolded.problem.as_deref());
+            let (tone, text) = match (problem, unfolded.is_some_and(|unfolded| unfolded.is_reading)) {
+                (Some(problem), _) => (Tone::Error, problem),
+                (None, true) => (Tone::Dim, "replaying the session"),
+                (None, false) => (Tone::Dim, "no state: all calls failed, or the file is named in another way"),
+            };
+            vec![Span::new(Tone::Text, "    "), Span::clean(tone, text)]
+        }
+    });
+}
+
+/// Draws the scope, the number of files and the filter.
+fn draw_head(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
+    let columns = frame.area().width;
+    let row = |y: u16| Rect { x: 1, y, width: columns.saturating_sub(2), height: 1 };
+    let files = match (view.shown(), view.files.len()) {
+        (shown, all) if shown == all => count(all, "file", "files"),
+        (shown, all) => format!("{} of {}", thousands(shown), count(all, "file", "files")),
+    };
+    let name = [Span::new(Tone::Accent, "Files  "), Span::new(Tone::Heading, &*view.title)];
+    pen.put_both(frame, row(0), &name, &[Span::new(Tone::Dim, files)]);
+    if !view.filter.is_empty() {
+        let filter = [Span::new(Tone::Accent, "/ "), Span::clean(Tone::Text, &view.filter)];
+        return pen.put(frame, row(1), &filter);
+    }
+    let rule = pen.glyphs().dash.repeat(columns.into());
+    pen.put(frame, Rect { x: 0, width: columns, ..row(1) }, &[Span::new(Tone::Dim, rule)]);
+}
+
+fn file_row(view: &FilesView, at: usize, columns: usize, pen: &Painter<'_>) -> Vec<Span> {
+    let file = &view.files[at];
+    let sign = if view.unfolded.contains_key(&file.path) { &pen.glyphs().open } else { &pen.glyphs().closed };
+    let times = |what: &str, count: usize| if count > 0 { format!("{what} {count}×") } else { String::new() };
+    let (changed, read) = (times("changed", file.uses.changes()), times("read", file.uses.reads));
+    let age = file.latest.map_or("?".into(), |then| time::age(pen.model.now, then));
+    let facts = match columns >= DATED {
+        true => format!("  {changed:>12}  {read:>9}  {age:>4}"),
+        false if changed.is_empty() => format!("  {read}"),
+        false => format!("  {changed}"),
+    };
+    let room = columns.saturating_sub(width(&facts) + width(sign) + 3);
+    let path = pen.glyphs().cut_path(&file.shown, room).into_owned();
+    let marks = view.words.marks(&path);
+    let mut left = vec![Span::new(Tone::Dim, format!(" {sign} "))];
+    left.extend(highlight(&[Span::new(Tone::Text, path)], &marks));
+    both(&left, &[Span::new(Tone::Dim, facts)], columns, pen.glyphs())
+}
+
+fn state_row(view: &FilesView, state: &StateRow, columns: usize, pen: &Painter<'_>) -> Vec<Span> {
+    let is_marked = view.marked.as_ref().is_some_and(|(_, entry)| *entry == state.entry);
+    let when = match state.time {
+        Some(time) if columns >= DATED => {
+            let time = pen.model.setting.zoned(time);
+            time.map_or("?".into(), |time| time.strftime("%Y-%m-%d %H:%M ").to_string())
+        }
+        Some(time) => format!("{:>4}", time::age(pen.model.now, time)),
+        None => "?".into(),
+    };
+    let (mut tool, exact, changed) = COLUMNS;
+    if columns < DATED {
+        tool = 6;
+    }
+    let lines = state.lines.map_or(String::new(), |(added, removed)| format!("+{added} -{removed}"));
+    let (exactness, tone) = match state.exactness {
+        Exactness::Exact => ("exact", Tone::Added),
+        Exactness::Possible => ("possible", Tone::Warning),
+        Exactness::Partial => ("partial", Tone::Warning),
+        Exactness::Unknown => ("unknown", Tone::Dim),
+        Exactness::Removed => ("removed", Tone::Removed),
+    };
+    let padded = |text: &str, columns: usize| {
+        let text = pen.glyphs().cut(text, columns).into_owned();
+        format!("{text}{}", " ".repeat(columns - width(&text)))
+    };
+    let mark = if is_marked { &*pen.glyphs().mark } else { " " };
+    let mut left = vec![
+        Span::new(Tone::Accent, format!("{}{mark} ", if columns >= DATED { "  " } else { " " })),
+        Span::new(Tone::Dim, format!("{when} ")),
+        Span::new(Tone::Tool, padded(&clean(&state.touch), tool)),
+        Span::new(tone, padded(exactness, exact)),
+    ];
+    if columns >= DATED {
+        left.push(Span::new(Tone::Text, format!("{}  {}", right_aligned(&lines, changed), &*state.prompt)));
+    } else {
+        // The branch is more important than the prompt.
+        left.push(Span::new(Tone::Text, format!(" {lines}")));
+    }
+    let mut right = Vec::new();
+    if view.scope != SessionScope::Session(state.entry.session)
+        && let Some(session) = pen.model.catalog.get(state.entry.session)
+    {
+        right.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut(&title(session), TITLE))));
+    }
+    if state.is_abandoned {
+        right.push(Span::new(Tone::Dim, " abandoned"));
+    }
+    both(&left, &right, columns, pen.glyphs())
+}
+
+pub(super) fn draw_text(frame: &mut Frame<'_>, view: &FileTextView, pen: &Painter<'_>) {
+    let all = frame.area();
+    frame.render_widget(Clear, Rect { height: all.height.saturating_sub(1), ..all });
+    let row = |y: u16| Rect { x: 1, y, width: all.width.saturating_sub(2), height: 1 };
+    let body = FileTextView::body((all.width, all.height));
+    let (rows, len) = (usize::from(body.height), view.wrapped.len());
+    let place = match view.wrapped.complete(&view.lines) {
+        true if len <= rows => String::new(),
+        true => format!("{}%", 100 * (view.top + rows).min(len) / len),
+        false => format!("line {}+", view.top + 1),
+    };
+    let path = pen.glyphs().cut_path(&view.title, usize::from(all.width).saturating_sub(width(&place) + 4));
+    pen.put_both(frame, row(0), &[Span::new(Tone::Accent, path)], &[Span::new(Tone::Dim, place)]);
+    let facts = if view.is_reading { "replaying the session" } else { &view.facts };
+    let dot = if facts.is_empty() { String::new() } else { format!(" {} {facts}", pen.glyphs().dot) };
+    pen.put(frame, row(1), &[Span::new(Tone::Text, &*view.subject), Span::new(Tone::Dim, dot)]);
+    for (area, at) in body.rows().zip(view.top..len) {
+        pen.put(frame, area, &view.row(at));
+    }
+    scroll_bar(frame, Rect { width: body.width + 1, ..body }, pen, view.top, len);
+}
