@@ -13,7 +13,7 @@ use crate::session::digest::commits::DigestCommit;
 use crate::session::entry::kind::EntryKind;
 use crate::session::links::Index;
 use crate::session::replay::state::{Content, FileState, Source};
-use crate::session::replay::{Files, Replay};
+use crate::session::replay::{CommandEffects, Files, Replay};
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
 
@@ -61,7 +61,7 @@ pub(crate) fn versions(
     file: &str,
     home: &str,
 ) -> Result<Vec<FileVersion>> {
-    let mut versions = touches((path, tree), file, home, &|| true)?;
+    let mut versions = touches((path, tree), (file, home), &|| true, &mut CommandEffects::new())?;
     versions.retain(FileVersion::is_new);
     if versions.is_empty() {
         return Ok(versions);
@@ -81,22 +81,26 @@ pub(crate) fn versions(
 }
 
 /// Returns the states of a file after each entry that touched it, also if its content is unchanged, on all branches of a
-/// session and in file order, without commits.
+/// session and in file order, without commits. `effects` has those of commands that were read before; others
+/// are added.
 ///
 /// # Errors
 /// An entry cannot be read, or the result is no longer wanted.
 pub(crate) fn touches(
     (path, tree): (&Path, &Tree),
-    file: &str,
-    home: &str,
+    (file, home): (&str, &str),
     is_wanted: &dyn Fn() -> bool,
+    effects: &mut CommandEffects,
 ) -> Result<Vec<FileVersion>> {
     let mut bodies = Bodies::open(path)?;
     let read = |node: &Node| {
         ensure!(is_wanted(), "canceled");
         bodies.known(node)
     };
-    let states = Replay::new(tree, home, read).only([file.to_owned()])?.everywhere()?;
+    let mut replay = Replay::new(tree, home, read).only([file.to_owned()])?.with_effects(std::mem::take(effects));
+    let states = replay.everywhere();
+    *effects = replay.into_effects();
+    let states = states?;
     let state = |at: Index| states[at as usize].get(file).cloned();
     let touch = |at: Index| {
         let before = tree.parent(at).and_then(state);

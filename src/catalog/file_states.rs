@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::iter::successors;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::{Result, bail, ensure};
 
@@ -15,10 +15,10 @@ use crate::catalog::{EntryRef, SessionKey};
 use crate::disk::load::{self, Bodies};
 use crate::session::digest::listed::SharedSession;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::parse;
+use crate::session::lines::Line;
 use crate::session::links::Index;
-use crate::session::replay::Replay;
 use crate::session::replay::state::{Content, Exactness, FileState, Source};
+use crate::session::replay::{CommandEffects, Replay};
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
 
@@ -142,6 +142,8 @@ pub struct ReplayControl<'a> {
 pub struct StatesCache {
     /// The replays, the last used one last.
     replays: Mutex<Vec<Arc<FileStates>>>,
+    /// The effects of commands in the tree that was replayed last.
+    effects: Mutex<(Weak<Tree>, CommandEffects)>,
 }
 
 impl StatesCache {
@@ -160,10 +162,20 @@ impl StatesCache {
             return Ok(found);
         }
         must_be_unchanged(session, tree)?;
-        let touches = touches((session, tree), file, control.home, control.is_wanted)?;
+        let mut effects = self.take_effects(tree);
+        let touches = touches((session, tree), (file, control.home), control.is_wanted, &mut effects);
+        *self.effects.lock().unwrap_or_else(PoisonError::into_inner) = (Arc::downgrade(tree), effects);
+        let touches = touches?;
         let states = Arc::new(FileStates { session: session.into(), tree: tree.clone(), file: file.into(), touches });
         self.keep(&states);
         Ok(states)
+    }
+
+    /// Returns the known effects of commands in a tree.
+    fn take_effects(&self, tree: &Arc<Tree>) -> CommandEffects {
+        let mut effects = self.effects.lock().unwrap_or_else(PoisonError::into_inner);
+        let (of, known) = std::mem::take(&mut *effects);
+        if std::ptr::eq(of.as_ptr(), Arc::as_ptr(tree)) { known } else { CommandEffects::new() }
     }
 
     fn find(&self, tree: &Arc<Tree>, file: &str) -> Option<Arc<FileStates>> {
@@ -176,10 +188,13 @@ impl StatesCache {
 
     /// Adds a replay and removes the oldest ones above the limits, and those of an older tree of the session.
     fn keep(&self, states: &Arc<FileStates>) {
+        let (bytes, count) = MOST_CACHED;
+        if states.bytes() > bytes {
+            return;
+        }
         let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
         replays.retain(|kept| kept.session != states.session || Arc::ptr_eq(&kept.tree, &states.tree));
         replays.push(states.clone());
-        let (bytes, count) = MOST_CACHED;
         let mut left = bytes;
         let fits = |kept: &&Arc<FileStates>| {
             let rest = left.checked_sub(kept.bytes());
@@ -195,8 +210,9 @@ impl StatesCache {
 /// Checks that the file of a session still has the lines of its tree. pi rewrites old files when it opens them.
 fn must_be_unchanged(session: &Path, tree: &Tree) -> Result<()> {
     let Some(last) = tree.nodes.last() else { return Ok(()) };
-    let line = Bodies::open(session)?.known(last)?;
-    let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+    let bytes = Bodies::open(session)?.known(last)?;
+    let line = Line { len: last.len, ..Line::new(last.offset, &bytes, true) };
+    let entry = line.read().ok().flatten().unwrap_or_default();
     let is_it = last.id.as_deref().is_none_or(|id| entry.id.is_some_and(|now| now.is(id)));
     ensure!(is_it, "{} changed since it was opened; reload to see it as it is now", session.display());
     Ok(())
@@ -263,7 +279,7 @@ fn touch(node: &Node) -> String {
 /// `false`. Entries that forks inherited are listed once, for the oldest session.
 ///
 /// # Errors
-/// A session cannot be read, or the result is no longer wanted.
+/// A session cannot be read, and the others were passed; or the result is no longer wanted.
 pub fn list(
     cache: &StatesCache,
     (file, mut sessions): (&str, Vec<ReplayedSession>),
@@ -272,18 +288,27 @@ pub fn list(
 ) -> Result<()> {
     sessions.sort_by(|a, b| a.session.age().cmp(&b.session.age()));
     let mut known = HashSet::new();
+    let mut problem = None;
     for ReplayedSession { key, session, tree } in sessions {
-        let tree = match tree {
-            Some(tree) => tree,
-            None => Arc::new(load::tree(&session.path, control.home)?),
+        let states = || {
+            let tree = tree.map_or_else(|| load::tree(&session.path, control.home).map(Arc::new), Ok)?;
+            cache.states(&session.path, &tree, file, control)
         };
-        let mut rows = cache.states(&session.path, &tree, file, control)?.rows(key);
+        let states = match states() {
+            Ok(states) => states,
+            Err(error) if !(control.is_wanted)() => return Err(error),
+            Err(error) => {
+                problem.get_or_insert(error);
+                continue;
+            }
+        };
+        let mut rows = states.rows(key);
         rows.retain(|row| session.entry_key(row.entry.at).is_none_or(|key| known.insert(key)));
-        if !reply(key, rows, tree) {
+        if !reply(key, rows, states.tree.clone()) {
             break;
         }
     }
-    Ok(())
+    problem.map_or(Ok(()), Err)
 }
 
 /// Returns the files that entries changed, each with the first and the last entry that changed it.
@@ -333,4 +358,41 @@ pub enum Written {
     New(PathBuf),
     /// There is a file at this path, and the user has not agreed to replace it.
     Taken(PathBuf),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn states(tree: &Arc<Tree>, file: &str, bytes: usize) -> Arc<FileStates> {
+        let state = FileState {
+            content: Content::Exact("x".repeat(bytes).into()),
+            source: Source::Write,
+            doubt: None,
+            entries: vec![0],
+            outside: Vec::new(),
+            latest: 0,
+        };
+        let touches = vec![FileVersion { entry: 0, state: state.into(), before: None, commit: None }];
+        Arc::new(FileStates { session: "s".into(), tree: tree.clone(), file: file.into(), touches })
+    }
+
+    #[test]
+    fn the_cache_keeps_the_last_replays_within_its_limits() {
+        let (cache, tree) = (StatesCache::default(), Arc::new(Tree::default()));
+        let has = |file: &str| cache.find(&tree, file).is_some();
+        for number in 0..20 {
+            cache.keep(&states(&tree, &number.to_string(), 10));
+        }
+        assert!(!has("3") && has("4") && has("19"));
+        cache.keep(&states(&tree, "large", MOST_CACHED.0 - 10_000));
+        assert!(has("19") && has("large"), "both fit");
+        cache.keep(&states(&tree, "other", 20_000));
+        assert!(has("other") && !has("large") && !has("19"), "only the last one fits");
+        cache.keep(&states(&tree, "too large", MOST_CACHED.0 + 1));
+        assert!(!has("too large") && has("other"));
+        let new = Arc::new(Tree::default());
+        cache.keep(&states(&new, "other", 1));
+        assert!(!has("other") && cache.find(&new, "other").is_some(), "the session has grown");
+    }
 }

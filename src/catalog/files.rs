@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::base::paths::full_path;
 use crate::session::digest::Digest;
 use crate::session::digest::touched_files::{FileTouch, FileUses};
 use crate::session::links::ById;
+use crate::session::replay::session_path;
 
 /// A file touched by tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Ve
                 continue;
             }
             let at = *known[path as usize].get_or_insert_with(|| {
-                let path = full_path(session.details().touches.paths.get(path), &session.header.cwd, home);
+                let path = session_path(session.details().touches.paths.get(path), &session.header.cwd, home);
                 let (at, last) = places.entry(path).or_insert_with_key(|path| {
                     all.push(TouchedFile { path: path.clone(), uses: FileUses::default(), sessions: 0, latest: None });
                     (all.len() - 1, usize::MAX)
@@ -70,7 +70,7 @@ mod tests {
             }
             session
         };
-        let one = session("/one", &[("a", Touch::Read, 1), ("./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
+        let one = session("/one", &[("a", Touch::Read, 1), ("@./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
         let two = session("/two", &[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
         let said: Vec<_> = outline([&one, &two].into_iter(), "")
             .into_iter()

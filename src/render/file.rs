@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn content_is_cleaned_and_keeps_its_lines() {
         let text = "\u{1b}[31mred\r\nover\rwritten\n\ttab\n";
-        assert_eq!(of(text, None), ["1   ␛[31mred", "2   over␍written", "3       tab"]);
+        assert_eq!(of(text, None), ["1   ␛[31mred", "2   over written", "3       tab"]);
         let long = "x".repeat(MAX_BYTES + 10);
         let lines = of(&long, None);
         assert_eq!((lines.len(), lines[1].as_str()), (2, "(10 B more not shown)"));

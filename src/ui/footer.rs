@@ -44,9 +44,10 @@ fn ends(model: &Model, pen: &Painter<'_>, accepts: &str, cancels: &str) -> Span 
     Span::new(Tone::Dim, format!("  {accept}: {accepts} {} {cancel}: {cancels} ", pen.glyphs().dot))
 }
 
-/// Returns the hints for a search in a session, or its error.
+/// Returns the hints for a search in a session, or its error; or for a filter of files.
 fn find_aside(model: &Model, pen: &Painter<'_>) -> Span {
     let problem = match model.focus {
+        _ if model.layers.has(Place::Files) => return ends(model, pen, "keep", "clear"),
         Place::Preview => model.preview.find.as_ref().and_then(|find| find.problem.as_deref()),
         _ => model.tree.find.as_ref().and_then(|find| find.problem.as_deref()),
     };

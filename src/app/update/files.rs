@@ -10,7 +10,7 @@ use crate::app::layers::files::{FilesView, SessionScope};
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
-use crate::base::text::Tone;
+use crate::base::text::{Tone, without_os_error_codes};
 use crate::catalog::SessionKey;
 use crate::catalog::file_states::{FileForm, StateRow, StateSource};
 use crate::keymap::Action;
@@ -107,10 +107,12 @@ fn show(model: &mut Model, form: ShownForm) {
     }
 }
 
-/// Shows a text, in place of one that is shown.
-pub(super) fn show_text(model: &mut Model, text: FileTextView) {
+/// Shows a text, in place of one that is shown. The lines of that one stay until the new ones are read.
+pub(super) fn show_text(model: &mut Model, mut text: FileTextView) {
     model.files.reading = Some(model.ask(Work::ReadFile(Box::new(text.request.clone()))));
-    model.layers.0.pop_if(|layer| matches!(layer, Layer::FileText(_)));
+    if let Some(Layer::FileText(shown)) = model.layers.0.pop_if(|layer| matches!(layer, Layer::FileText(_))) {
+        (text.lines, text.wrapped) = (shown.lines, shown.wrapped);
+    }
     model.layers.0.push(Layer::FileText(Box::new(text)));
 }
 
@@ -129,21 +131,19 @@ fn unfold(model: &mut Model) {
 fn toggle_scope(model: &mut Model) {
     let Some(view) = list(model) else { return };
     let scope = if view.scope == SessionScope::All { view.opened_for } else { SessionScope::All };
-    let unfolded: Vec<String> =
-        view.selected_file().filter(|_| view.is_unfolded()).map(|file| file.path.clone()).into_iter().collect();
+    let selected = view.selected_file().map(|file| (file.path.clone(), view.is_unfolded()));
     let mut new = FilesView { opened_for: view.opened_for, ..FilesView::new(scope) };
     files::fill(model, &mut new);
     new.narrow(&view.filter);
-    model.files.listing.clear();
-    // An unfolded file stays selected.
-    for path in unfolded {
+    let is_unfolded = selected.is_some_and(|(path, is_unfolded)| {
         new.select(&path);
-    }
-    let was_unfolded = new.selected_file().is_some() && list(model).is_some_and(FilesView::is_unfolded);
+        is_unfolded && new.selected_file().is_some_and(|file| file.path == path)
+    });
+    model.files.listing.clear();
     if let Some(view) = model.layers.files_mut() {
         *view = new;
     }
-    if was_unfolded {
+    if is_unfolded {
         unfold(model);
     }
 }
@@ -211,7 +211,8 @@ pub(super) fn take_text(model: &mut Model, facts: String, lines: Vec<DocLine>) {
 /// Handles work that failed. Returns `true` if the ticket was of this screen.
 pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
     if model.files.reading.take_if(|claim| claim.number == ticket).is_some() {
-        take_text(model, String::new(), vec![DocLine::new(Tone::Error, error)]);
+        let error = without_os_error_codes(error);
+        take_text(model, String::new(), vec![DocLine::new(Tone::Error, &error)]);
         return true;
     }
     end(model, ticket, Some(error))

@@ -195,6 +195,7 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::FileText(_))) => {
             files::act_on_text(model, action);
         }
+        LayerResult::Act(Action::OnlyHits) if model.layers.has(Place::Files) => {}
         LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
         LayerResult::Act(Action::CopyPath) => {
             model.execute(copy::path_of(model, model.layers.selected_choice()));

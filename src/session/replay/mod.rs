@@ -13,8 +13,9 @@ mod read;
 mod script;
 mod shell;
 pub mod state;
+mod touched;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -29,15 +30,17 @@ use crate::session::replay::edit::Edit;
 use crate::session::replay::programs::Effect;
 use crate::session::replay::read::{ReadPart, attached};
 use crate::session::replay::shell::{Run, mentions, reports_error, reports_rewrites};
+pub use crate::session::replay::state::Files;
 use crate::session::replay::state::{Content, Doubt, FileState, Source};
+use crate::session::replay::touched::Touched;
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
 
 /// The maximum length of a path in the description of a call.
 const SHORT_PATH: usize = 300;
 
-/// The states of files by absolute path. Copies share the states.
-pub type Files = BTreeMap<String, Arc<FileState>>;
+/// The results of commands that change no file certainly: `true` if they may have changed a known one.
+pub type CommandEffects = HashMap<Index, bool>;
 
 /// Replays the entries of a session. `R` reads the line of an entry.
 #[derive(Debug)]
@@ -49,18 +52,24 @@ pub struct Replay<'t, R> {
     wanted: Option<BTreeSet<String>>,
     /// The last entry with calls and its line: the results of one message follow each other.
     calls: Option<(Index, Vec<u8>)>,
-}
-
-/// A file that an entry touches.
-struct Touched<'f> {
-    files: &'f mut Files,
-    at: Index,
+    /// The results of commands that have at most an effect on known files.
+    commands: CommandEffects,
 }
 
 impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
     /// Creates a replay of all files of a session. `home` is the home directory, for `~`.
     pub fn new(tree: &'t Tree, home: &'t str, read: R) -> Self {
-        Self { tree, home, read, wanted: None, calls: None }
+        Self { tree, home, read, wanted: None, calls: None, commands: CommandEffects::new() }
+    }
+
+    /// Takes the effects of commands that an earlier replay of the tree has found, so that fewer lines are read.
+    pub fn with_effects(self, commands: CommandEffects) -> Self {
+        Self { commands, ..self }
+    }
+
+    /// Returns the effects of commands, as far as they were read.
+    pub fn into_effects(self) -> CommandEffects {
+        self.commands
     }
 
     /// Limits the replay to files, and the files that commands moved to them.
@@ -242,9 +251,21 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             (script, effects)
         };
         if name == "bash" {
+            let is_certain = |state: &Arc<FileState>| state.doubt.is_none() && state.content != Content::Unknown;
+            let may_doubt = files.values().any(is_certain);
+            if self.commands.get(&at).is_some_and(|&doubts| !doubts || !may_doubt) {
+                return Ok(());
+            }
             let Some((script, effects)) = self.with_call(at, command)? else { return Ok(()) };
             if effects.is_empty() && !script.contains("commit") {
+                self.commands.insert(at, false);
                 return Ok(());
+            }
+            if effects.iter().all(Effect::is_doubt) {
+                self.commands.insert(at, true);
+                if !may_doubt {
+                    return Ok(());
+                }
             }
             let line = (self.read)(node)?;
             let entry = parse::line(&line).ok().flatten().unwrap_or_default();
@@ -443,47 +464,6 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
     }
 }
 
-impl Touched<'_> {
-    fn state(&mut self, path: &str, source: Source, change: impl FnOnce(&mut FileState, Index)) {
-        let at = self.at;
-        let state = self.files.entry(path.into()).or_insert_with(|| Arc::new(FileState::unknown(source, at)));
-        change(Arc::make_mut(state), at);
-    }
-
-    fn set(&mut self, path: &str, text: &str, source: Source) {
-        self.state(path, source, |state, at| state.set(text, source, at));
-    }
-
-    fn write(&mut self, path: &str, arguments: &Fields<'_>) {
-        let content = arguments.get("content").and_then(|content| content.str()).map(|content| content.text());
-        match content.filter(|content| !content.contains(read::REMOVED)) {
-            Some(content) => self.set(path, &content, Source::Write),
-            None => self.state(path, Source::NoText, |state, at| state.forget(Source::NoText, at)),
-        }
-    }
-
-    fn doubt(&mut self, path: &str, doubt: Doubt) {
-        if self.files.contains_key(path) {
-            self.state(path, Source::Touched, |state, at| state.doubt(doubt, at));
-        }
-    }
-
-    /// Marks the files that match as possibly changed; removed files can exist again.
-    fn doubt_all(files: &mut Rc<Files>, at: Index, doubt: Doubt, is_it: impl Fn(&str) -> bool) {
-        let is_new = |(path, state): &(&String, &Arc<FileState>)| {
-            state.doubt.is_none() && state.content != Content::Unknown && is_it(path)
-        };
-        let paths: Vec<String> = files.iter().filter(is_new).map(|(path, _)| path.clone()).collect();
-        if paths.is_empty() {
-            return;
-        }
-        let mut touched = Touched { files: Rc::make_mut(files), at };
-        for path in paths {
-            touched.doubt(&path, doubt);
-        }
-    }
-}
-
 /// Returns the absolute path of a file as a session names it. pi removes an `@` at the start.
 pub fn session_path(path: &str, cwd: &str, home: &str) -> String {
     full_path(path.strip_prefix('@').unwrap_or(path), cwd, home)
@@ -500,6 +480,8 @@ fn file_name(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::session::replay::state::Exactness;
     use crate::session::tree::tests::tree;
@@ -566,8 +548,11 @@ mod tests {
                 .map(|(path, state)| (path.clone(), (state.exactness(), text(state), state.outside.len())))
                 .collect();
             for (path, state) in &files {
-                let only = Replay::new(&tree, "/h", read).only([path.clone()]).unwrap().at(last).unwrap();
-                assert_eq!(only.get(path), Some(state), "alone, the state is the same");
+                let mut only = Replay::new(&tree, "/h", read).only([path.clone()]).unwrap();
+                assert_eq!(only.at(last).unwrap().get(path), Some(state), "alone, the state is the same");
+                let again = Replay::new(&tree, "/h", read).only([path.clone()]).unwrap();
+                let again = again.with_effects(only.into_effects()).at(last).unwrap();
+                assert_eq!(again.get(path), Some(state), "with known effects, the state is the same");
             }
             all
         }

@@ -26,6 +26,16 @@ pub(super) enum Effect {
     All,
 }
 
+impl Effect {
+    /// Returns `true` if the effect only makes known files doubtful.
+    pub(super) fn is_doubt(&self) -> bool {
+        match self {
+            Self::Path(_) | Self::Name(_) | Self::Mentioned | Self::Named | Self::All => true,
+            Self::Write(..) | Self::Remove(_) | Self::Move(..) | Self::Output(_) => false,
+        }
+    }
+}
+
 /// Commands that change no files, apart from redirections.
 const READ_ONLY: &[&str] = &[
     "[",

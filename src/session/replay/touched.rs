@@ -1,0 +1,60 @@
+//! Changes of the states of files by an entry.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::session::json::value::Fields;
+use crate::session::links::Index;
+use crate::session::replay::read;
+use crate::session::replay::state::{Content, Doubt, FileState, Files, Source};
+
+/// A file that an entry touches.
+pub(super) struct Touched<'f> {
+    pub(super) files: &'f mut Files,
+    pub(super) at: Index,
+}
+
+impl Touched<'_> {
+    /// Changes the state of a file. A new file has an unknown state from `source`.
+    pub(super) fn state(&mut self, path: &str, source: Source, change: impl FnOnce(&mut FileState, Index)) {
+        let at = self.at;
+        let state = self.files.entry(path.into()).or_insert_with(|| Arc::new(FileState::unknown(source, at)));
+        change(Arc::make_mut(state), at);
+    }
+
+    /// Replaces the content of a file.
+    pub(super) fn set(&mut self, path: &str, text: &str, source: Source) {
+        self.state(path, source, |state, at| state.set(text, source, at));
+    }
+
+    /// Applies a `write` call that succeeded.
+    pub(super) fn write(&mut self, path: &str, arguments: &Fields<'_>) {
+        let content = arguments.get("content").and_then(|content| content.str()).map(|content| content.text());
+        match content.filter(|content| !content.contains(read::REMOVED)) {
+            Some(content) => self.set(path, &content, Source::Write),
+            None => self.state(path, Source::NoText, |state, at| state.forget(Source::NoText, at)),
+        }
+    }
+
+    /// Marks a known file as possibly changed.
+    pub(super) fn doubt(&mut self, path: &str, doubt: Doubt) {
+        if self.files.contains_key(path) {
+            self.state(path, Source::Touched, |state, at| state.doubt(doubt, at));
+        }
+    }
+
+    /// Marks the files that match as possibly changed; removed files can exist again.
+    pub(super) fn doubt_all(files: &mut Rc<Files>, at: Index, doubt: Doubt, is_it: impl Fn(&str) -> bool) {
+        let is_new = |(path, state): &(&String, &Arc<FileState>)| {
+            state.doubt.is_none() && state.content != Content::Unknown && is_it(path)
+        };
+        let paths: Vec<String> = files.iter().filter(is_new).map(|(path, _)| path.clone()).collect();
+        if paths.is_empty() {
+            return;
+        }
+        let mut touched = Touched { files: Rc::make_mut(files), at };
+        for path in paths {
+            touched.doubt(&path, doubt);
+        }
+    }
+}
