@@ -13,6 +13,7 @@ use crate::app::message::{EntryBody, Reply, Work};
 use crate::app::panes::preview::EntryForm;
 use crate::app::ticket::Ticket;
 use crate::base::numbers::bytes;
+use crate::base::paths::relative_to;
 use crate::base::text::{Span, Tone, clean};
 use crate::catalog::file_states::{
     self, FileAt, FileForm, FileTextRequest, FileWrite, ReplayControl, ReplayedSession, StateSource, StatesCache,
@@ -182,8 +183,9 @@ impl FilesJob<'_> {
             let states = self.cache.states(session, tree, &file, self.control)?;
             let (before, after) = (states.before(first).cloned(), states.at(last).cloned());
             let Some(after) = after else { continue };
-            let title =
-                vec![Span::clean(Tone::Tool, &file), Span::new(Tone::Dim, format!("  {}", facts(Some(&after))))];
+            let name = relative_to(&tree.header.cwd, &file, self.control.home);
+            let facts = Span::new(Tone::Dim, format!("  {}", facts(Some(&after))));
+            let title = vec![Span::clean(Tone::Tool, &name), facts];
             if !lines.is_empty() {
                 lines.push(DocLine::default());
             }

@@ -306,3 +306,21 @@ fn the_preview_shows_what_an_entry_changed() {
     to_entry(&mut browser, "[bash: cat > b.sh <<'EOF' ls EOF]");
     shows(&browser, "+ls");
 }
+
+#[test]
+fn hostile_paths_are_cleaned_and_choose_no_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = "../../etc/pa\u{1b}[31m\nss*wd";
+    let session = Session::new("one").user("u1", "write");
+    let session = session.tool("w1", "write", &json!({"path": path, "content": "\u{1b}]0;title\u{7}\r\n"}), "ok");
+    fs::write(dir.path().join("one.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 80, 24);
+    browser.press("G F enter j v");
+    let screen = browser.screen();
+    assert!(screen.contains("␛]0;title") && screen.contains("etc/pa␛[31m"), "{screen}");
+    assert!(!screen.contains(|c: char| c != '\n' && pitree::base::text::is_unsafe(c)), "{screen}");
+    browser.press("s");
+    shows(&browser, "write to: pa_[31m_ss_wd");
+    browser.press("esc esc k y");
+    assert!(browser.copied.is_empty() && browser.footer().contains("control characters"), "{}", browser.footer());
+}
