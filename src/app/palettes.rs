@@ -25,6 +25,7 @@ use crate::config::SavedQuery;
 use crate::keymap::{Action, Group, Key, Place};
 use crate::session::digest::DigestLabel;
 use crate::session::digest::commits::DigestCommit;
+use crate::session::tree::Index;
 
 /// Returns a palette with its title and rows.
 pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {

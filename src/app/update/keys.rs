@@ -9,7 +9,7 @@ use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{self, context_view, copy, name, picker, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
-use crate::app::layers::answer::{ChoiceAction, LayerResult, PromptPurpose};
+use crate::app::layers::answer::{ChoiceAction, LayerResult};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model};
 use crate::app::palettes;

@@ -25,7 +25,7 @@ use crate::disk::lock::LockObserver;
 use crate::disk::rewrite::{self as new_version, Draft};
 use crate::disk::trash::TrashSession;
 use crate::disk::trash::merge::{self, FileStart};
-use crate::disk::{create, scan};
+use crate::disk::{create, load};
 use crate::session::write::header::HeaderEdit;
 
 /// Moves sessions, then sets the paths of their forks that stay. A failure of one does not stop the others.
@@ -223,7 +223,7 @@ impl MoveChange {
         if !self.has_original()? || !self.has_new()? || !self.is_in(to)? {
             return Ok(());
         }
-        let [original, new] = [path, to].map(|path| scan::header(path).map(|header| header.id));
+        let [original, new] = [path, to].map(|path| load::header(path).map(|header| header.id));
         if new.is_none() || original != new {
             bail!("cannot read {}, or it is another session", path.display());
         }
