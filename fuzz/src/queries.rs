@@ -61,7 +61,7 @@ pub fn run(data: &[u8]) {
     }
     let files = ["/a b".to_string(), "~/é".into(), "//x".into()];
     let lists = ValueLists { files: files.to_vec(), ..ValueLists::default() };
-    let values = ValueList { dirs: &files, tags: &[], lists: &lists };
+    let values = ValueList { dirs: &files, tags: &[], worktrees: &[], lists: &lists };
     for cursor in (0..=text.len() + 2).step_by(1 + text.len() / 40) {
         let Some(completion) = complete(&text, cursor, values) else { continue };
         for option in completion.options.iter().take(4) {

@@ -260,7 +260,14 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     lines.extend(header.created.and_then(time_and_age).map(|time| fact("created", &time)));
     lines.extend(header.imported.and_then(time_and_age).map(|time| fact("imported", &time)));
     let gone = if model.catalog.gone_dirs.contains(&header.cwd) { " (missing)" } else { "" };
-    lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &model.setting.home))));
+    let dir = format!("{}{gone}", shorten(&header.cwd, &model.setting.home));
+    match model.catalog.worktrees().grouped(&header.cwd) {
+        Some(worktree) => {
+            lines.push(fact("project", &shorten(model.catalog.project_dir(key), &model.setting.home)));
+            lines.push(fact("worktree", &format!("{} in {dir}", worktree.words())));
+        }
+        None => lines.push(fact("project", &dir)),
+    }
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}; pi migrates the file when it opens it", header.version)));
     }

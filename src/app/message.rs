@@ -45,6 +45,7 @@ use crate::session::prompt::listing::Listing;
 use crate::session::space::SessionSpace;
 use crate::session::stats::{StatsRules, StatsSum};
 use crate::session::tree::{Index, Tree};
+use crate::session::worktrees::Worktrees;
 use crate::session::write::slim::SlimRules;
 
 /// An event.
@@ -110,6 +111,8 @@ pub enum Reply {
     Pis(RunningPis),
     /// The lasting marks of sessions.
     Marks(Arc<Marks>),
+    /// The worktrees of the working directories found so far.
+    Worktrees(Arc<Worktrees>),
     /// `Ok` if pi can go to an entry by itself, else the reason.
     PiNavigates(Result<(), String>),
     /// Result of a request to a running pi.

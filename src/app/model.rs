@@ -315,6 +315,7 @@ impl Model {
             dir: here.clone(),
             zone: zone.clone(),
             marks: self.catalog.marks().clone(),
+            worktrees: self.catalog.worktrees().clone(),
             ..QueryScope::default()
         }
     }

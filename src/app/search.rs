@@ -66,10 +66,12 @@ pub struct Search {
     taken: i64,
     /// `true` if the sessions have changed and the next search is postponed.
     pub(crate) is_put_off: bool,
-    /// Working directories of the sessions.
+    /// Directories of projects, for completion.
     dirs: Vec<String>,
     /// Tags of sessions, for completion.
     tags: Vec<String>,
+    /// Names and branches of worktrees, for completion.
+    worktrees: Vec<String>,
     /// The query of the hits in the list.
     pub answered: Option<Arc<Query>>,
 }
@@ -133,8 +135,9 @@ impl Search {
         (self.taken, self.is_put_off) = (now, false);
         self.sessions = catalog.searched_sessions();
         let mut seen = HashSet::new();
-        let dirs = self.sessions.iter().map(|session| session.digest.facts().cwd);
-        self.dirs = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).map(String::from).collect();
+        let dirs = self.sessions.iter().map(|session| &**catalog.project_dir(session.key));
+        self.dirs = dirs.filter(|dir| !dir.is_empty() && seen.insert(*dir)).map(String::from).collect();
+        self.worktrees = catalog.worktrees().names();
         self.tags = catalog.marks().tags_by_frequency();
         let total = self.sessions.len();
         self.read = (total > 0).then_some((0, total));
@@ -142,7 +145,7 @@ impl Search {
 
     /// Updates the completions at the cursor.
     pub(crate) fn note_completion(&mut self, values: &ValueLists) {
-        let values = ValueList { dirs: &self.dirs, tags: &self.tags, lists: values };
+        let values = ValueList { dirs: &self.dirs, tags: &self.tags, worktrees: &self.worktrees, lists: values };
         let value = self.line.value();
         let cursor = value.char_indices().nth(self.line.cursor()).map_or(value.len(), |(at, _)| at);
         self.completion = complete(value, cursor, values);

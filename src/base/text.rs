@@ -355,6 +355,7 @@ glyphs! {
     archived: "An archived session.", "▤", "z";
     pin: "A pinned session.", "★", "P";
     note: "A session or an entry with a note.", "✎", "N";
+    worktree: "Before a name: the git worktree of the session.", "⎇", "w";
     mark: "A marked session or entry.", "✓", "x";
     warning: "A problem with the file or the entry; the preview describes it.", "⚠", "!";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";

@@ -3,9 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::session::worktrees::Worktrees;
+
 /// The directory in which pitree was started, and its project.
 #[derive(Clone, Debug, Default)]
 pub struct CurrentDir {
+    /// The directory itself.
+    start: String,
+    /// The directory, or that in the main working tree.
     dir: String,
     home: String,
     project: Option<Arc<str>>,
@@ -14,10 +19,15 @@ pub struct CurrentDir {
 impl CurrentDir {
     /// Creates it for a directory. The `home` directory is not a project for everything below it.
     pub fn new(dir: String, home: String) -> Self {
-        Self { dir, home, project: None }
+        Self { start: dir.clone(), dir, home, project: None }
     }
 
-    /// Finds the project among the working directories of sessions: the nearest parent directory.
+    /// Uses the directory in the main working tree instead of one in a linked worktree. [`CurrentDir::find`] follows.
+    pub(crate) fn set_worktrees(&mut self, worktrees: &Worktrees) {
+        worktrees.project(&self.start).clone_into(&mut self.dir);
+    }
+
+    /// Finds the project among the directories of projects: the nearest parent directory.
     pub(crate) fn find(&mut self, dirs: impl Iterator<Item = impl AsRef<str>>) {
         let is_around = |dir: &str| {
             let is_root = Path::new(&self.home).starts_with(dir) && *dir != *self.dir;
@@ -27,14 +37,14 @@ impl CurrentDir {
         self.project = around.max_by_key(|dir| dir.as_ref().len()).map(|dir| dir.as_ref().into());
     }
 
-    /// Returns `true` if sessions in `cwd` belong to the project itself, not to a directory below it.
-    pub(crate) fn is_project(&self, cwd: &str) -> bool {
-        self.project.as_deref() == Some(cwd)
+    /// Returns `true` if `dir` is the directory of the project itself, not one below it.
+    pub(crate) fn is_project(&self, dir: &str) -> bool {
+        self.project.as_deref() == Some(dir)
     }
 
-    /// Returns `true` if a session with this working directory belongs to the project or is below the directory.
-    pub(crate) fn has(&self, cwd: &str) -> bool {
-        self.is_project(cwd) || (!self.dir.is_empty() && Path::new(cwd).starts_with(&self.dir))
+    /// Returns `true` if a project with this directory is the project, or is below the directory.
+    pub(crate) fn has(&self, dir: &str) -> bool {
+        self.is_project(dir) || (!self.dir.is_empty() && Path::new(dir).starts_with(&self.dir))
     }
 }
 

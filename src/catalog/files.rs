@@ -1,11 +1,13 @@
 //! Files touched by tools, merged over sessions.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::session::digest::Digest;
 use crate::session::digest::touched_files::{FileTouch, FileUses};
 use crate::session::links::ById;
 use crate::session::replay::session_path;
+use crate::session::worktrees::Worktrees;
 
 /// A file touched by tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,12 +22,32 @@ pub struct TouchedFile {
     pub latest: Option<i64>,
 }
 
+/// The places of files: the home directory, for `~`, and the worktrees of projects.
+#[derive(Clone, Copy, Debug)]
+pub struct FilePlaces<'a> {
+    /// The home directory.
+    pub home: &'a str,
+    /// The worktrees; a file in a linked one counts as that of the main working tree.
+    pub worktrees: &'a Worktrees,
+}
+
+impl FilePlaces<'_> {
+    /// Returns the path of a file that a session in `cwd` touched.
+    pub fn path(self, path: &str, cwd: &str) -> String {
+        let path = session_path(path, cwd, self.home);
+        match self.worktrees.path_in_project(cwd, &path) {
+            Cow::Owned(path) => path,
+            Cow::Borrowed(_) => path,
+        }
+    }
+}
+
 /// Returns the files of sessions, most recently touched first. Calls that a fork inherited count once, for the oldest
-/// session. `home` is the home directory, for `~`.
-pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Vec<TouchedFile> {
+/// session.
+pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, places: FilePlaces<'_>) -> Vec<TouchedFile> {
     let mut sessions: Vec<&Digest> = sessions.collect();
     sessions.sort_by_key(|session| session.age());
-    let mut places: HashMap<String, (usize, usize)> = HashMap::new(); // index in `all`, and the last session that touched the file
+    let mut by_path: HashMap<String, (usize, usize)> = HashMap::new(); // index in `all`, and the last session that touched the file
     let mut all: Vec<TouchedFile> = Vec::new();
     let mut first: ById<usize> = ById::default();
     for (number, session) in sessions.into_iter().enumerate() {
@@ -35,8 +57,8 @@ pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Ve
                 continue;
             }
             let at = *known[path as usize].get_or_insert_with(|| {
-                let path = session_path(session.details().touches.paths.get(path), &session.header.cwd, home);
-                let (at, last) = places.entry(path).or_insert_with_key(|path| {
+                let path = places.path(session.details().touches.paths.get(path), &session.header.cwd);
+                let (at, last) = by_path.entry(path).or_insert_with_key(|path| {
                     all.push(TouchedFile { path: path.clone(), uses: FileUses::default(), sessions: 0, latest: None });
                     (all.len() - 1, usize::MAX)
                 });
@@ -72,7 +94,7 @@ mod tests {
         };
         let one = session("/one", &[("a", Touch::Read, 1), ("@./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
         let two = session("/two", &[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
-        let said: Vec<_> = outline([&one, &two].into_iter(), "")
+        let said: Vec<_> = outline([&one, &two].into_iter(), FilePlaces { home: "", worktrees: &Worktrees::default() })
             .into_iter()
             .map(|file| (file.path, file.uses.reads, file.uses.changes(), file.sessions, file.latest))
             .collect();

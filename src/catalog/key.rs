@@ -16,7 +16,7 @@ impl SessionKey {
     }
 }
 
-/// A working directory of sessions; empty for sessions without one.
+/// A working directory of sessions and those that stand for it in worktrees; empty for sessions without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProjectKey(u32);
 

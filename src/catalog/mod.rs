@@ -47,6 +47,7 @@ use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{JoinedPath, SharedSession};
 use crate::session::links::{ById, IdHash};
 use crate::session::marks::Marks;
+use crate::session::worktrees::Worktrees;
 use cost_sharing::CostSharing;
 use families::{Families, cut_cycles, order};
 pub use key::{EntryRef, ProjectKey, SessionKey};
@@ -80,7 +81,7 @@ pub struct Catalog {
     slots: Vec<CatalogSlot>,
     /// Sessions by a hash of their path: see [`Catalog::place_of`].
     by_path: ById<SessionKey>,
-    /// The working directories of all projects, including former ones.
+    /// The directories of all projects, including former ones.
     pub(crate) dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
     families: Families,
@@ -108,6 +109,7 @@ pub struct Catalog {
     pub progress: ScanProgress,
     version: u64,
     marks: Arc<Marks>,
+    worktrees: Arc<Worktrees>,
 }
 
 impl Catalog {
@@ -173,6 +175,31 @@ impl Catalog {
             self.version += 1;
         }
         is_new
+    }
+
+    /// Iterates over the working directories of sessions.
+    pub(crate) fn cwds(&self) -> impl Iterator<Item = &str> {
+        self.keys().map(|key| self[key].facts().cwd)
+    }
+
+    /// Returns the worktrees of working directories.
+    pub fn worktrees(&self) -> &Arc<Worktrees> {
+        &self.worktrees
+    }
+
+    /// Sets the worktrees of working directories, and moves sessions to the projects that follow. Returns `true` if
+    /// they changed.
+    pub(crate) fn set_worktrees(&mut self, worktrees: Arc<Worktrees>) -> bool {
+        if *self.worktrees == *worktrees {
+            return false;
+        }
+        self.worktrees = worktrees;
+        for place in 0..self.slots.len() {
+            let session = self.slots[place].session.clone();
+            self.slots[place].project = self.project_in(session.facts().cwd);
+        }
+        self.version += 1;
+        true
     }
 
     /// Starts a new scan. Known sessions stay until their files are found to be missing.
@@ -253,15 +280,7 @@ impl Catalog {
 
     fn put(&mut self, session: SharedSession) -> SessionKey {
         let facts = session.facts();
-        let project = match self.by_dir.get(facts.cwd) {
-            Some(known) => *known,
-            None => {
-                let (key, dir) = (ProjectKey::new(self.dirs.len()), Arc::<str>::from(facts.cwd));
-                self.dirs.push(dir.clone());
-                self.by_dir.insert(dir, key);
-                key
-            }
-        };
+        let project = self.project_in(facts.cwd);
         let place = self.place_of(facts.path);
         let slot = CatalogSlot { session, project, is_there: true, is_read: true };
         match place {
@@ -276,6 +295,18 @@ impl Catalog {
                 key
             }
         }
+    }
+
+    /// Returns the project of a working directory.
+    fn project_in(&mut self, cwd: &str) -> ProjectKey {
+        let dir = self.worktrees.project(cwd);
+        if let Some(known) = self.by_dir.get(dir) {
+            return *known;
+        }
+        let (key, dir) = (ProjectKey::new(self.dirs.len()), Arc::<str>::from(dir));
+        self.dirs.push(dir.clone());
+        self.by_dir.insert(dir, key);
+        key
     }
 
     /// Recomputes families and shared entries.
@@ -372,7 +403,12 @@ impl Catalog {
         self.slots[key.place()].project
     }
 
-    /// Returns the working directory of a project.
+    /// Returns the project of a session by its directory: the working directory, or that in the main working tree.
+    pub(crate) fn project_dir(&self, key: SessionKey) -> &Arc<str> {
+        self.dir(self.project(key))
+    }
+
+    /// Returns the directory of a project.
     pub fn dir(&self, project: ProjectKey) -> &Arc<str> {
         &self.dirs[project.place()]
     }

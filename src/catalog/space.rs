@@ -25,7 +25,7 @@ named! {
     pub enum SpaceGrouping {
         /// Kind of content.
         Kind = "kind",
-        /// Working directory.
+        /// Project.
         Project = "project",
         /// Session.
         Session = "session",
@@ -43,7 +43,7 @@ named! {
 pub enum SpaceKey {
     /// A kind.
     Kind(SpaceKind),
-    /// A working directory, a tool or a type; empty if it is missing.
+    /// A project, a tool or a type; empty if it is missing.
     Text(String),
     /// A session.
     Session(SessionKey),
@@ -219,12 +219,12 @@ impl SpaceReport {
         let mut sums: HashMap<SpaceKey, (SpaceSum, usize)> = HashMap::new();
         for (session, space) in &self.sessions {
             let mut own: HashMap<SpaceKey, SpaceSum> = HashMap::new();
-            let cwd = || sessions.get(*session).map_or("", |session| session.facts().cwd).to_owned();
+            let project = || sessions.get(*session).map_or("", |session| sessions.project(session)).to_owned();
             match by {
                 SpaceGrouping::Kind => {
                     own.extend(space.kinds().into_iter().map(|(kind, sum)| (SpaceKey::Kind(kind), sum)));
                 }
-                SpaceGrouping::Project => own.extend([(SpaceKey::Text(cwd()), space.total)]),
+                SpaceGrouping::Project => own.extend([(SpaceKey::Text(project()), space.total)]),
                 SpaceGrouping::Session => own.extend([(SpaceKey::Session(*session), space.total)]),
                 SpaceGrouping::Tool | SpaceGrouping::Type => {
                     let is_in = |kind: SpaceKind| match by {

@@ -1,5 +1,6 @@
 //! The context of all commands: the configuration, the session directories, and what they need of both.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -11,9 +12,11 @@ use crate::disk::demo::DemoDir;
 use crate::disk::locate::{self, Environment, Located};
 use crate::disk::marks as marks_file;
 use crate::disk::scan::{IndexPlace, Scan, ScanSources};
+use crate::disk::worktrees::WorktreeFinder;
 use crate::runtime::jobs::now;
 use crate::search::qualifier::value::QueryScope;
 use crate::session::marks::Marks;
+use crate::session::worktrees::Worktrees;
 
 /// The context of all commands.
 #[derive(Debug)]
@@ -91,6 +94,23 @@ impl CommandContext {
     /// Their file cannot be read.
     pub(super) fn marks(&self) -> Result<Marks> {
         locate::data_dir().map_or(Ok(Marks::default()), |data| marks_file::read(&marks_file::file(&data)))
+    }
+
+    /// Creates a search for the worktrees of working directories.
+    pub(super) fn worktree_finder(&self) -> WorktreeFinder {
+        // The directories of demo sessions never exist.
+        let state = locate::state_dir().filter(|_| self.demo.is_none());
+        WorktreeFinder::new(state.as_deref(), !self.config.group_worktrees)
+    }
+
+    /// Finds the worktrees of working directories, and records them for the time after they are removed.
+    pub(super) fn worktrees<'a>(&self, cwds: impl Iterator<Item = &'a str>) -> Worktrees {
+        let mut finder = self.worktree_finder();
+        if self.demo.is_none() {
+            finder.find(cwds.collect::<HashSet<_>>().into_iter());
+        }
+        let _ = finder.keep(now()); // without the record, only removed ones are lost
+        finder.found().clone()
     }
 
     /// Returns an error for commands whose result would be lost with the demo directory.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::base::numbers::count;
 use crate::base::paths::{full_path, shorten};
 use crate::base::time;
-use crate::catalog::files::{TouchedFile, outline};
+use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::cli::output::{Output, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::resolve::SessionResolver;
@@ -20,6 +20,7 @@ use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, completions, output};
 use crate::disk::load;
 use crate::session::digest::listed::SharedSession;
+use crate::session::worktrees::Worktrees;
 
 /// List files that tools read or changed, most recent first
 #[derive(Debug, clap::Args)]
@@ -58,7 +59,13 @@ impl FilesCommand {
             output::error(&format!("no session found in {dir}; run `pitree ls` to list the directories of sessions"));
             return Ok(output::end(out, unreadable)?.found(false).into());
         }
-        let files = outline(sessions.iter().map(|session| &***session), &chosen.home);
+        // The files of one session are where it touched them.
+        let worktrees = match &self.session {
+            Some(_) => Worktrees::default(),
+            None => chosen.worktrees(sessions.iter().map(|session| session.facts().cwd)),
+        };
+        let places = FilePlaces { home: &chosen.home, worktrees: &worktrees };
+        let files = outline(sessions.iter().map(|session| &***session), places);
         if self.json {
             let mut calls = match &self.session {
                 Some(_) => Some(calls(&sessions, chosen)?),

@@ -29,6 +29,7 @@ use crate::session::entry::{RawTime, parse};
 use crate::session::search_text::searched;
 use crate::session::search_titles::capped;
 use crate::session::tree::Index;
+use crate::session::worktrees::Worktrees;
 
 /// The maximum length of a title in a hit, in UTF-16 code units, because a first message can be very long.
 const MOST_TITLE: usize = 500;
@@ -55,6 +56,8 @@ pub(super) struct HitLine {
     name: Option<String>,
     cwd: String,
     project: String,
+    /// The name of the linked worktree.
+    worktree: Option<String>,
     modified: Option<String>,
     #[serde(skip)]
     age: Option<i64>,
@@ -122,6 +125,9 @@ impl HitSearch {
         }
         if query.needs_marks() {
             here.marks = Arc::new(chosen.marks()?);
+        }
+        if query.needs_worktrees() {
+            here.worktrees = Arc::new(chosen.worktrees(sessions.iter().map(|session| session.digest.facts().cwd)));
         }
         let search = Self { query, sessions, here, searcher: Searcher::default() };
         // A byte search needs no texts, but excluded words do.
@@ -377,9 +383,16 @@ impl HitLine {
             name: session.name.as_deref().map(|name| utf16_prefix(name, MOST_TITLE).into()),
             cwd: session.header.cwd.clone(),
             project: file_name(Path::new(&session.header.cwd)),
+            worktree: None,
             modified: session.modified.and_then(time::iso),
             age: session.modified,
         })
+    }
+
+    /// Sets the project and the worktree of the session.
+    pub(super) fn set_worktree(&mut self, worktrees: &Worktrees) {
+        self.project = file_name(Path::new(worktrees.project(&self.cwd)));
+        self.worktree = worktrees.of(&self.cwd).map(|worktree| worktree.name.clone());
     }
 
     /// Returns the row in the table, with ids of the given length.

@@ -35,6 +35,7 @@ use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::digest::{Digest, NO_MESSAGES};
 use crate::session::marks::Marks;
 use crate::session::problem::Problem;
+use crate::session::worktrees::Worktrees;
 
 /// The number of sessions formatted per batch and per task, because formatted lines take much more memory than
 /// sessions.
@@ -122,7 +123,9 @@ impl LsCommand {
             }
             // Without them, the list is still useful.
             let marks = chosen.marks().inspect_err(|error| output::note(&format!("{error:#}"))).unwrap_or_default();
+            let worktrees = chosen.worktrees(sessions.iter().map(|session| session.facts().cwd));
             let here = std::path::absolute(".").unwrap_or_default(); // the directory can be missing
+            let about = SessionsContext { here: &here, marks: &marks, worktrees: &worktrees };
             let parent = |at: usize, session: &Digest| {
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
@@ -142,7 +145,7 @@ impl LsCommand {
             let lines = |part: &&[u32]| {
                 rows_of(part).into_iter().try_fold(Vec::new(), |mut lines, (at, session, own)| {
                     let session = session.once();
-                    let line = SessionLine::new(&session, own, (&here, &marks), &reported, parent(at, &session));
+                    let line = SessionLine::new(&session, own, about, &reported, parent(at, &session));
                     output::push_json_line(&mut lines, &line)?;
                     Ok::<_, anyhow::Error>(lines)
                 })
@@ -205,6 +208,10 @@ struct SessionLine<'a> {
     path_bytes: Option<String>,
     id: &'a str,
     cwd: &'a str,
+    /// The directory of the project: `cwd`, or the same one in the main working tree of the repository.
+    project: &'a str,
+    /// The name of the linked worktree.
+    worktree: Option<&'a str>,
     name: Option<&'a str>,
     first_message: Cow<'a, str>,
     message_count: usize,
@@ -233,6 +240,15 @@ struct SessionLine<'a> {
     pis: &'a [&'a PiStatus],
 }
 
+/// The context of all lines.
+#[derive(Clone, Copy)]
+struct SessionsContext<'a> {
+    /// The current directory.
+    here: &'a Path,
+    marks: &'a Marks,
+    worktrees: &'a Worktrees,
+}
+
 /// The maximum length of a name in a line, in UTF-16 code units.
 const MOST_NAME: usize = 500;
 
@@ -240,7 +256,7 @@ impl<'a> SessionLine<'a> {
     fn new(
         session: &'a Digest,
         own: EntryTotals,
-        (here, marks): (&Path, &'a Marks),
+        SessionsContext { here, marks, worktrees }: SessionsContext<'a>,
         reported: &'a HashMap<&Path, Vec<&PiStatus>>,
         parent: Option<ParentFields>,
     ) -> Self {
@@ -253,6 +269,8 @@ impl<'a> SessionLine<'a> {
             path_bytes,
             id: &header.id,
             cwd: &header.cwd,
+            project: worktrees.project(&header.cwd),
+            worktree: worktrees.of(&header.cwd).map(|worktree| &*worktree.name),
             name: session.name.as_deref().map(|name| utf16_prefix(name, MOST_NAME)),
             first_message: session.first_message().unwrap_or(NO_MESSAGES.into()),
             message_count: session.message_count,

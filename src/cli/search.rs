@@ -74,11 +74,13 @@ impl SearchCommand {
         let here = chosen.here_and_now();
         let now_ms = here.now_ms;
         let (sessions, mut unreadable) = self.sessions(chosen)?;
+        let worktrees = self.json.then(|| chosen.worktrees(sessions.iter().map(|one| one.digest.facts().cwd)));
         let search = HitSearch::new(query, sessions, here, chosen)?;
         let page = (self.limit.get(), self.after.as_deref());
         let mut lines = Vec::new();
-        let sum = search.each(page, &mut unreadable, |found| {
-            if self.json {
+        let sum = search.each(page, &mut unreadable, |mut found| {
+            if let Some(worktrees) = &worktrees {
+                found.iter_mut().for_each(|line| line.set_worktree(worktrees));
                 found.iter().try_for_each(|line| output::json(out, line))?;
                 out.flush()?;
             } else {

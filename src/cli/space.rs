@@ -69,7 +69,7 @@ impl SpaceCommand {
             catalog.get(key).is_some_and(|session| is_in_project(session.facts().cwd))
                 && is_found.as_ref().is_none_or(|found| found.contains(&key))
         };
-        let sessions = StatsSessions::new(catalog, is_wanted);
+        let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(chosen.worktrees(catalog.cwds()));
         let report = measure(&sessions, |done, all| {
             output::progress(&format!("{} of {}", thousands(done), count(all, "session", "sessions")));
             true
@@ -213,7 +213,7 @@ impl Printer<'_> {
         let mut projects: HashMap<&str, Vec<&SessionSpace>> = HashMap::new();
         for (key, space) in &self.report.sessions {
             let session = self.sessions.get(*key);
-            projects.entry(session.map_or("", |session| session.facts().cwd)).or_default().push(space);
+            projects.entry(session.map_or("", |session| self.sessions.project(session))).or_default().push(space);
         }
         for row in self.report.rows(SpaceGrouping::Project, limit, self.sessions).0 {
             let SpaceKey::Text(cwd) = &row.key else { continue };

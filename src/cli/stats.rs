@@ -137,6 +137,10 @@ impl StatsCommand {
             true => sessions.with_marks(chosen.marks()?),
             false => sessions,
         };
+        let sessions = match groupings.contains(&Grouping::Project) {
+            true => sessions.with_worktrees(chosen.worktrees(catalog.cwds())),
+            false => sessions,
+        };
         let rules = settings.rules(zone, settings.all_prices());
         let is_time = groupings.first().is_some_and(|grouping| grouping.is_time());
         let request = if self.check {

@@ -188,6 +188,8 @@ pub struct Config {
     pub filter_of_pi: bool,
     /// `true` to collapse runs of tool calls at startup.
     pub tool_runs: bool,
+    /// `true` if the worktrees of a git repository are one project.
+    pub group_worktrees: bool,
     /// `true` if forks that pitree creates get the tags of their parents.
     pub forks_inherit_tags: bool,
     /// The command of pi: a program and its arguments.
@@ -237,6 +239,7 @@ impl Default for Config {
             trash_seconds: 60,
             index_megabytes: 4000,
             archive_dir: String::new(),
+            group_worktrees: true,
             forks_inherit_tags: false,
             stats: StatsConfig::default(),
             redact: RedactConfig::default(),
@@ -268,6 +271,7 @@ const SETTINGS: &[(&str, SettingReader)] = &[
         Ok(())
     }),
     ("tool-runs", |config, value| boolean(value).map(|tool_runs| config.tool_runs = tool_runs)),
+    ("group-worktrees", |config, value| boolean(value).map(|groups| config.group_worktrees = groups)),
     ("forks-inherit-tags", |config, value| boolean(value).map(|inherits| config.forks_inherit_tags = inherits)),
     ("pi", |config, value| {
         config.pi = strings(value)?;

@@ -1,7 +1,7 @@
 //! The only user of the file system. [`locate`] finds session directories, and [`scan`] and [`load`] read sessions.
 //! [`append`] safely adds one line, and `create` writes new files. [`watch`] and [`incremental`] detect changes. Other
-//! modules handle the trash, lasting marks (`marks`), locks (`lock`), missing directories ([`relocations`]), other programs (`program`) and files of
-//! interrupted operations ([`leftovers`]).
+//! modules handle the trash, lasting marks (`marks`), locks (`lock`), missing directories ([`relocations`]), git worktrees
+//! (`worktrees`), other programs (`program`) and files of interrupted operations ([`leftovers`]).
 //! [`prompt`] reads the model context. `archive` reads archived sessions, and
 //! `archive_files` writes and restores them. `session` interprets lines.
 
@@ -38,3 +38,4 @@ pub(crate) mod startup_files;
 pub(crate) mod state;
 pub mod trash;
 pub mod watch;
+pub mod worktrees;

@@ -26,11 +26,13 @@ use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
 use crate::disk::locate::missing_home;
 use crate::disk::scan::{IndexPlace, ScanBatch, ScanSources, milliseconds};
 use crate::disk::watch::{self, Watch, WatchEvents};
+use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{locate, prompt, relocations, scan};
 use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::newest_sessions::newest_sessions;
 use crate::runtime::secret_finder::SecretFinder;
+use crate::runtime::worktrees_job::cwds;
 use crate::runtime::{cleanup_job, clipboard, export_job, slim_job, space_job};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
@@ -79,6 +81,8 @@ pub struct JobContext {
     pub states: Arc<StatesCache>,
     /// The search for secrets.
     pub secrets: Arc<Mutex<SecretFinder>>,
+    /// The search for git worktrees.
+    pub worktrees: Arc<Mutex<WorktreeFinder>>,
     /// The directory with the replacements of missing directories, if there is a home directory.
     pub state_dir: Option<PathBuf>,
 }
@@ -407,6 +411,8 @@ impl JobContext {
                 }
                 let dirs: HashSet<&String> = news.read.iter().map(|digest| &digest.header.cwd).collect();
                 let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
+                self.find_worktrees(dirs.iter().map(|dir| dir.as_str()), &mut reply);
+                self.keep_worktrees();
                 let gone = dirs.into_iter().filter(is_gone).cloned().collect();
                 let (hold, taken) = mpsc::channel();
                 is_heard = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
@@ -434,7 +440,7 @@ impl JobContext {
                 changes.explain(&mut batch.unreadable);
             }
             cost_sharing::prepare(&batch.sessions);
-            let cwds: HashSet<&str> = batch.sessions.iter().map(|session| session.facts().cwd).collect();
+            let cwds = cwds(&batch.sessions);
             let fresh: Vec<String> = cwds.into_iter().filter(|cwd| !known.contains(*cwd)).map(String::from).collect();
             let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
             let gone = fresh.iter().filter(is_gone).cloned().collect();
@@ -442,10 +448,12 @@ impl JobContext {
             Reply::Scanned { batch, gone, held }
         };
         let mut remembered = sources.remembered();
+        self.restart_worktrees();
         if is_first {
             let sessions = remembered.sessions();
             let newest = if sessions.len() < MANY { Vec::new() } else { newest_sessions(&sessions, SHOWN_FIRST) };
             for sessions in [newest, sessions].into_iter().filter(|sessions| !sessions.is_empty()) {
+                self.recall_worktrees(&sessions, &mut reply);
                 let (held, released) = mpsc::channel();
                 if !reply(scanned(ScanBatch { sessions, ..ScanBatch::default() }, Some(held))) {
                     return;
@@ -471,8 +479,15 @@ impl JobContext {
         if !reply(Reply::FilesFound { total, unreadable, outdated, pis: running::running(self.state_dir.as_deref()) }) {
             return;
         }
-        scan.read(|batch| is_wanted() && reply(scanned(batch, None)));
+        scan.read(|batch| {
+            is_wanted()
+                && self.find_worktrees(cwds(&batch.sessions).into_iter(), &mut reply)
+                && reply(scanned(batch, None))
+        });
+        let here = [&*self.setting.here];
+        self.find_worktrees(known.iter().map(String::as_str).chain(here), &mut reply);
         reply(Reply::ScanDone);
+        self.keep_worktrees();
         if let Err(error) = scan.keep_in_background() {
             reply(Reply::Warning(format!("cannot write the index: {error}; the next start takes longer")));
         }

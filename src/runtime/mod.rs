@@ -17,6 +17,7 @@ pub(crate) mod slim_job;
 mod space_job;
 pub(crate) mod terminal;
 mod workers;
+mod worktrees_job;
 
 use std::convert::Infallible;
 use std::io::{self, IsTerminal, Write};

@@ -28,4 +28,5 @@ pub mod stats;
 pub(crate) mod text_spans;
 pub mod tree;
 pub(crate) mod trigrams;
+pub mod worktrees;
 pub mod write;

@@ -43,3 +43,4 @@ mod stats;
 mod trashing;
 #[cfg(unix)]
 mod waiting;
+mod worktrees;

@@ -7,4 +7,5 @@ pub(crate) mod broken;
 pub(crate) mod by_hand;
 pub(crate) mod effort;
 pub(crate) mod home;
+pub(crate) mod repository;
 pub(crate) mod session;

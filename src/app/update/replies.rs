@@ -49,6 +49,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
                 model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
             }
         }
+        Reply::Worktrees(worktrees) => {
+            if model.catalog.set_worktrees(worktrees) {
+                rebuild_list(model);
+            }
+        }
         Reply::Scanned { mut batch, gone, held: _held } => {
             if !model.scan.changed.is_empty() {
                 batch.sessions.retain(|session| !model.scan.changed.contains(&session.path));

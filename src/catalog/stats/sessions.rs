@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::catalog::key::SessionKey;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::marks::Marks;
+use crate::session::worktrees::Worktrees;
 
 /// The sessions of a statistic, as they were in the catalog; another thread can count them.
 #[derive(Clone, Debug, Default)]
@@ -24,12 +25,15 @@ pub struct StatsSessions {
     pub(super) groups: Vec<Range<usize>>,
     /// The lasting marks of sessions.
     marks: Arc<Marks>,
+    /// The worktrees of working directories.
+    worktrees: Arc<Worktrees>,
 }
 
 impl StatsSessions {
     /// Takes the sessions of a catalog; those for which `is_wanted` returns `true` are counted.
     pub fn new(catalog: &Catalog, is_wanted: impl Fn(SessionKey) -> bool) -> Self {
-        let mut all = Self { marks: catalog.marks().clone(), ..Self::default() };
+        let (marks, worktrees) = (catalog.marks().clone(), catalog.worktrees().clone());
+        let mut all = Self { marks, worktrees, ..Self::default() };
         for key in catalog.keys() {
             let place = key.place();
             all.sessions.resize(place, None);
@@ -58,9 +62,20 @@ impl StatsSessions {
         Self { marks: Arc::new(marks), ..self }
     }
 
+    /// Sets the worktrees of working directories.
+    #[must_use]
+    pub(crate) fn with_worktrees(self, worktrees: Worktrees) -> Self {
+        Self { worktrees: Arc::new(worktrees), ..self }
+    }
+
     /// Returns the tags of a session in one text; empty without tags.
     pub(super) fn tags(&self, id: &str) -> String {
         self.marks.tags(id).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns the directory of the project of a session.
+    pub(crate) fn project<'a>(&'a self, session: &'a ListedSession) -> &'a str {
+        self.worktrees.project(session.facts().cwd)
     }
 
     /// Returns a session.

@@ -311,7 +311,7 @@ impl<'a> GroupSums<'a> {
             (_, EntryKey::Program(program)) => of_names(programs, program),
             (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
             (_, EntryKey::Commit((session, at))) => GroupKey::Entry(session, at),
-            (Grouping::Project, EntryKey::Session) => named(listed.facts().cwd),
+            (Grouping::Project, EntryKey::Session) => named(self.sessions.project(listed)),
             (Grouping::Tag, EntryKey::Session) => named(&self.sessions.tags(listed.facts().id)),
             (Grouping::Family, EntryKey::Session) => GroupKey::Session(self.sessions.oldest(session)),
             (_, EntryKey::Session) => GroupKey::Session(session),

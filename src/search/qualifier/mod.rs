@@ -62,8 +62,14 @@ pub(crate) static TABLE: &[QualifierRow] = &[
     row(
         "in",
         "in:~/code/app",
-        "in this directory or below; in:app matches by name, in:../x is relative",
+        "in this directory or below, or in its worktrees; in:app matches by name, in:../x is relative",
         ValueType::Text(Qualified::In, |values| values.dirs),
+    ),
+    row(
+        "worktree",
+        "worktree:fix-42",
+        "in a git worktree with a matching name or branch",
+        ValueType::Text(Qualified::Worktree, |values| values.worktrees),
     ),
     row(
         "file",
@@ -184,6 +190,8 @@ impl QualifierRow {
 pub(crate) enum Qualified {
     /// The working directory of a session.
     In(Text),
+    /// The git worktree of the working directory.
+    Worktree(Text),
     /// Files read, written or edited by tools.
     File(Text),
     /// Files written or edited by tools.
@@ -228,6 +236,7 @@ impl fmt::Display for Qualified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::In(dir) => write!(f, "in:{dir}"),
+            Self::Worktree(name) => write!(f, "worktree:{name}"),
             Self::File(path) => write!(f, "file:{path}"),
             Self::Edited(path) => write!(f, "edited:{path}"),
             Self::Label(label) => write!(f, "label:{label}"),
@@ -255,9 +264,14 @@ impl Qualified {
     /// Compiles the qualifier into a test of sessions.
     pub(crate) fn test(&self, here: &QueryScope) -> Test {
         match self {
-            Self::In(dir) => {
-                let is_in = path::directory(dir, here);
-                Box::new(move |session| is_in(session.titles.cwd).into())
+            Self::In(dir) => path::in_directory(dir, here),
+            Self::Worktree(name) => {
+                let (is_such, worktrees) = (contains(name), here.worktrees.clone());
+                Box::new(move |session| {
+                    let worktree = worktrees.of(&session.digest.header.cwd);
+                    let mut names = worktree.into_iter().flat_map(|tree| tree.branch.iter().chain([&tree.name]));
+                    names.any(|name| is_such(name)).into()
+                })
             }
             Self::File(path) => path::file(path, here, |_| true),
             Self::Edited(path) => path::file(path, here, |touch| touch != Touch::Read),
@@ -385,6 +399,11 @@ impl Qualified {
         }
     }
 
+    /// Returns `true` if the scope must have the worktrees.
+    pub(crate) fn needs_worktrees(&self) -> bool {
+        matches!(self, Self::In(_) | Self::Worktree(_))
+    }
+
     /// Returns `true` if every session that matches this qualifier also matches `wide`.
     pub(crate) fn implies(&self, wide: &Self) -> bool {
         match (self, wide) {
@@ -394,6 +413,7 @@ impl Qualified {
             | (Self::Tool(narrow), Self::Tool(wide))
             | (Self::Secret(narrow), Self::Secret(wide))
             | (Self::Tag(narrow), Self::Tag(wide))
+            | (Self::Worktree(narrow), Self::Worktree(wide))
             | (Self::Note(narrow), Self::Note(wide))
             | (Self::Program(narrow), Self::Program(wide)) => narrow.has_piece(wide),
             (Self::Commit(narrow), Self::Commit(wide)) => narrow.extends(wide),
@@ -461,11 +481,14 @@ pub fn reference() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::search::candidate::TestResult;
     use crate::search::qualifier::test_sample::{Sample, here};
     use crate::search::qualifier::value::ValueLists;
     use crate::search::query::Query;
+    use crate::session::worktrees::{Worktree, Worktrees};
 
     #[test]
     fn examples_and_forms_of_each_row_are_valid() {
@@ -479,6 +502,7 @@ mod tests {
             for value in row.forms().into_iter().chain(row.choices(ValueList {
                 dirs: &[],
                 tags: &[],
+                worktrees: &[],
                 lists: &ValueLists::default(),
             })) {
                 assert_eq!(read(value), read(read(value).split_once(':').unwrap().1), "{}:{value}", row.name);
@@ -493,6 +517,25 @@ mod tests {
         session.digest.modified = Some(here().now_ms - 14 * 86_400_000);
         assert!(session.is("after:2w") && session.is("after:1970") && !session.is("after:13d"));
         assert!(session.is("before:13d") && session.is("before:2026-05") && !session.is("before:2w"));
+    }
+
+    #[test]
+    fn worktrees_match_by_name_branch_and_project() {
+        let session = Sample::of(&[]);
+        let (dir, main, name) = ("/home/Dev/app".into(), "/srv/Main".into(), "app".into());
+        let tree = Arc::new(Worktree { dir, main, name, branch: Some("Fix-42".into()) });
+        let mut worktrees = Worktrees::default();
+        worktrees.insert("/home/Dev/app", &tree);
+        let scope = QueryScope { worktrees: Arc::new(worktrees), ..here() };
+        let holds = |query: &str| {
+            let (name, value) = query.split_once(':').unwrap();
+            let test = named(name).unwrap().read(value).unwrap().unwrap().test(&scope);
+            test(&session.candidate()) != TestResult::No
+        };
+        let queries =
+            ["worktree:app", "worktree:fix", "worktree:x", "in:/srv/main", "in:~/app", "in:main", "in:/srv/x"];
+        assert_eq!(queries.map(holds), [true, true, false, true, true, true, false]);
+        assert!(!session.is("worktree:app") && !session.is("in:main"));
     }
 
     #[test]

@@ -38,13 +38,23 @@ fn components(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// Returns a test for sessions whose folded working directory is `dir` or below it.
-pub(super) fn directory(dir: &Text, here: &QueryScope) -> impl Fn(&str) -> bool + Send + Sync + use<> {
+/// Returns a test for sessions whose working directory, or its project, is `dir` or below it.
+pub(super) fn in_directory(dir: &Text, here: &QueryScope) -> Test {
+    let (is_in, worktrees) = (directory(dir, here), here.worktrees.clone());
+    Box::new(move |session| {
+        let cwd = &*session.digest.header.cwd;
+        let is_project_in = || worktrees.grouped(cwd).is_some() && is_in(&fold(worktrees.project(cwd)));
+        (is_in(session.titles.cwd) || is_project_in()).into()
+    })
+}
+
+/// Returns a test for folded directories that are `dir` or below it.
+fn directory(dir: &Text, here: &QueryScope) -> impl Fn(&str) -> bool + Send + Sync + use<> {
     let dir = Path::new(&from_here(dir, here), here);
     move |cwd| is_in(&dir, cwd)
 }
 
-/// Returns a test for sessions whose working directory is `dir` or below it.
+/// Returns a test for directories that are `dir` or below it.
 pub(crate) fn is_in_dir(dir: &str, here: &QueryScope) -> impl Fn(&str) -> bool + use<> {
     let is_in = directory(&Text(dir.into()), here);
     move |cwd| is_in(&fold(cwd))

@@ -148,6 +148,9 @@ const WIDE: usize = 64;
 /// Columns of a project name after a session in a flat list: reserved maximum, and minimum.
 const PROJECT: (usize, usize) = (16, 6);
 
+/// The minimum columns of the name of a worktree.
+const LEAST_WORKTREE: usize = 8;
+
 /// The widths from which a list shows costs, and also the number of entries.
 const WITH_COST: usize = 34;
 const WITH_ENTRIES: usize = 50;
@@ -191,6 +194,7 @@ impl SessionRowView<'_> {
         let mut signs = self.signs();
         let folded = self.folded();
         let project = self.project();
+        let worktree = self.worktree(columns / 5);
         let reserved = project.as_ref().map_or(0, |(project, _)| 2 + width(project).min(PROJECT.0));
         let reserved = if columns < WIDE { 0 } else { reserved };
         let wanted = match model.sessions.show_paths {
@@ -200,7 +204,7 @@ impl SessionRowView<'_> {
         if let Some(label) = self.project_alone(columns.saturating_sub(spans_width(&signs) + wanted)) {
             signs.splice(1..1, label);
         }
-        let used = spans_width(&signs) + spans_width(&folded) + 1;
+        let used = spans_width(&signs) + spans_width(&folded) + spans_width(worktree.as_slice()) + 1;
         let right = self.right(columns.saturating_sub(used + wanted));
         let room = columns.saturating_sub(used + spans_width(&right));
         let mut left = signs;
@@ -209,6 +213,7 @@ impl SessionRowView<'_> {
         left.extend(hits::marked(model, &title, self.tone(), model.sessions.found(key).is_some()));
         left.extend(words);
         left.extend(folded);
+        left.extend(worktree);
         let used = spans_width(&left) + spans_width(&right) + reserved + 2;
         left.extend(self.tags(columns.saturating_sub(used)));
         let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 3);
@@ -233,6 +238,7 @@ impl SessionRowView<'_> {
         }
         left.extend(hits::marked(model, &plain(&model.catalog[key]), self.tone(), true));
         left.extend(self.folded());
+        left.extend(self.worktree(columns / 5));
         let room = columns.saturating_sub(spans_width(&left).min(columns * 3 / 5) + 1);
         let facts = self.hit_facts(found, room);
         let room = |left: &[Span]| columns.saturating_sub(spans_width(left) + spans_width(&facts) + 3);
@@ -299,6 +305,16 @@ impl SessionRowView<'_> {
         gap.into_iter().chain(tags).collect()
     }
 
+    /// Returns the name of the worktree in at most `room` columns, if the project has others.
+    fn worktree(self, room: usize) -> Option<Span> {
+        let worktree = self.model.catalog.worktrees().grouped(&self.model.catalog[self.key].header.cwd)?;
+        let glyphs = self.pen.glyphs();
+        let sign = format!("  {}", glyphs.worktree);
+        let name = clean(&worktree.name);
+        let name = glyphs.cut(&name, room.saturating_sub(width(&sign)).max(LEAST_WORKTREE));
+        Some(Span::new(Tone::Meta, sign + &name))
+    }
+
     /// Returns the number of folded forks.
     fn folded(self) -> Vec<Span> {
         let is_folded = self.below > 0 && self.model.sessions.is_folded(self.at);
@@ -322,7 +338,7 @@ impl SessionRowView<'_> {
 
     /// Returns the name of the project and its parent directory in a flat list.
     fn project(self) -> Option<(String, String)> {
-        let cwd = shorten(&self.model.catalog[self.key].header.cwd, &self.model.setting.home);
+        let cwd = shorten(self.model.catalog.project_dir(self.key), &self.model.setting.home);
         let (dir, name) = split_name(&cwd);
         self.model.sessions.is_flat.then(|| (clean(name).into_owned(), clean(dir).into_owned()))
     }

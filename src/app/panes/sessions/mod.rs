@@ -283,7 +283,7 @@ impl SessionsPane {
         self.shows.subagents |= session.owner.is_some();
         self.shows.unarchived_only &= !session.facts().is_archived();
         self.shows.named_only &= session.name.is_some();
-        self.shows.here_only &= self.here.has(&session.header.cwd);
+        self.shows.here_only &= self.here.has(catalog.project_dir(key));
         self.shows.marked_only &= self.marks.contains(&key);
         for above in catalog.families().line(key).skip(1) {
             self.folds.open(RowKey::Session(above));

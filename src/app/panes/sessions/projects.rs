@@ -1,4 +1,4 @@
-//! Projects: sessions grouped by working directory.
+//! Projects: sessions grouped by working directory; those in linked worktrees belong to the main working tree.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -27,12 +27,12 @@ impl HiddenSubagents {
     }
 }
 
-/// Sessions with the same working directory, and the families that started there.
+/// Sessions with the same directory in any worktree, and the families that started there.
 #[derive(Clone, Debug)]
 pub struct Project {
     /// The key of the project.
     pub key: ProjectKey,
-    /// The working directory; empty if the session headers contain none.
+    /// The directory; empty if the session headers contain none.
     pub cwd: Arc<str>,
     /// `true` if pi's list omits the files of the project; `cwd` is then the session directory.
     pub is_unlisted: bool,

@@ -57,6 +57,7 @@ impl SessionsPane {
 
     /// Updates sessions, families, projects and totals from the catalog, filters applied.
     pub(super) fn take_sessions(&mut self, catalog: &Catalog) {
+        self.here.set_worktrees(catalog.worktrees());
         self.here.find(catalog.dirs.iter());
         // A change to the selected session does not hide it until the user changes the filters.
         let is_same = self.as_of.is_some_and(|(_, shows)| shows == self.shows);
@@ -89,7 +90,7 @@ impl SessionsPane {
         let facts = catalog[key].facts();
         (!facts.is_archived() || !self.shows.unarchived_only)
             && (facts.is_named || !self.shows.named_only)
-            && (!self.shows.here_only || self.here.has(facts.cwd))
+            && (!self.shows.here_only || self.here.has(catalog.project_dir(key)))
             && (!self.shows.marked_only || self.marks.is_empty() || self.marks.contains(&key))
     }
 

@@ -15,6 +15,7 @@ use crate::base::normalize::fold;
 use crate::search::known_secrets::KnownSecrets;
 use crate::session::digest::Digest;
 use crate::session::marks::Marks;
+use crate::session::worktrees::Worktrees;
 
 /// The context of a query: the meaning of `~`, `today` and `2w`.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct QueryScope {
     pub secrets: Option<Arc<KnownSecrets>>,
     /// The lasting marks; can be empty if the query does not need them.
     pub marks: Arc<Marks>,
+    /// The worktrees of working directories; can be empty if the query does not need them.
+    pub worktrees: Arc<Worktrees>,
 }
 
 impl Default for QueryScope {
@@ -43,6 +46,7 @@ impl Default for QueryScope {
             zone: TimeZone::UTC,
             secrets: None,
             marks: Arc::default(),
+            worktrees: Arc::default(),
         }
     }
 }
@@ -82,6 +86,8 @@ pub struct ValueList<'a> {
     pub dirs: &'a [String],
     /// The tags of sessions.
     pub tags: &'a [String],
+    /// The names and branches of worktrees.
+    pub worktrees: &'a [String],
     /// The other values.
     pub lists: &'a ValueLists,
 }
