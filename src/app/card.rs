@@ -10,6 +10,7 @@ use crate::app::note;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::row_text;
+use crate::app::session_symbols::symbols;
 use crate::app::title::{title, words as words_after};
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bar, bytes, count, dollars, nonzero_dollars, thousands, tokens};
@@ -125,49 +126,6 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     lines.extend(space(model, key, columns));
     lines.extend(legend(model, key));
     lines
-}
-
-/// A symbol in the row of a session: its tone, its text and its meaning.
-pub type SessionSymbol = (Tone, String, String);
-
-/// Returns the symbols before the name of a session, and the numbers of labels, branches and forks.
-pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
-    let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
-    let digest = &catalog[key];
-    let (mut kinds, marks, id) = (Vec::new(), catalog.marks(), &*digest.header.id);
-    if marks.is_pinned(id) {
-        kinds.push((Tone::Accent, glyphs.pin.to_string(), "pinned".into()));
-    }
-    if marks.note(id).is_some() || marks.entry_notes(id).next().is_some() {
-        kinds.push((Tone::Label, glyphs.note.to_string(), "note".into()));
-    }
-    if digest.owner.is_some() {
-        kinds.push((Tone::Meta, glyphs.subagent.to_string(), "subagent session".into()));
-    } else if digest.header.is_fork() {
-        kinds.push(match catalog.is_parent_missing(key) {
-            true => (Tone::Fork, format!("{}?", glyphs.fork), "fork whose parent is missing".into()),
-            false => (Tone::Fork, glyphs.fork.to_string(), "fork".into()),
-        });
-    }
-    if digest.facts().is_archived() {
-        kinds.push((Tone::Dim, glyphs.archived.to_string(), "archived".into()));
-    }
-    if digest.header.imported.is_some() {
-        kinds.push((Tone::Meta, glyphs.imported.to_string(), "imported".into()));
-    }
-    if !digest.problems.is_empty() {
-        kinds.push((Tone::Warning, glyphs.warning.to_string(), "problems, listed above".into()));
-    }
-    let branches = if digest.leaves > 1 { digest.leaves } else { 0 };
-    let counts = [
-        (Tone::Label, &glyphs.label, digest.labels.len(), ["label", "labels"]),
-        (Tone::Active, &glyphs.tee, branches, ["branch", "branches"]),
-        (Tone::Fork, &glyphs.fork, catalog.forks(key).count(), ["fork", "forks"]),
-    ];
-    let counts = counts.into_iter().filter(|(_, _, number, _)| *number > 0);
-    let counts =
-        counts.map(|(tone, sign, number, [one, many])| (tone, format!("{sign}{number}"), count(number, one, many)));
-    [kinds, counts.collect()]
 }
 
 /// Explains the symbols in the row of a session; `None` if there are none.

@@ -1,6 +1,7 @@
 //! Messages to the browser ([`Msg`]) and its effects ([`Effect`]). Each piece of [`Work`] has a [`Ticket`], which its
 //! [`Reply`] carries.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ use crate::search::query::Query;
 use crate::search::text_match::Words;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
+use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::prompt::listing::Listing;
 use crate::session::space::SessionSpace;
@@ -111,6 +113,8 @@ pub enum Reply {
     Pis(RunningPis),
     /// The lasting marks of sessions.
     Marks(Arc<Marks>),
+    /// The newest shown messages of sessions; `None` if they could not be written.
+    LastSeen(Option<LastSeen>),
     /// The worktrees of the working directories found so far.
     Worktrees(Arc<Worktrees>),
     /// `Ok` if pi can go to an entry by itself, else the reason.
@@ -309,6 +313,10 @@ pub enum Work {
     ReadMarks,
     /// Report changes of lasting marks from now on.
     FollowMarks,
+    /// Read the newest shown messages of sessions. At the first use, messages until the given time are read.
+    ReadLastSeen(i64),
+    /// Write the times of the newest shown messages, by session ID.
+    WriteLastSeen(BTreeMap<String, i64>),
     /// Ask pi whether it can go to an entry by itself.
     CheckPi,
     /// Send a request to a running pi.

@@ -18,6 +18,7 @@ pub mod panes;
 pub mod query_history;
 pub mod saved_state;
 pub mod search;
+pub mod session_symbols;
 pub mod startup;
 pub mod ticket;
 pub mod title;

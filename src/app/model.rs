@@ -1,6 +1,6 @@
 //! State of the browser.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -160,6 +160,29 @@ pub struct PreviewedSecrets {
     pub found: Option<(SessionKey, usize)>,
 }
 
+/// State of unread sessions.
+#[derive(Debug, Default)]
+pub struct UnreadState {
+    /// The session in the tree or the preview, and the time since when, in milliseconds since 1970.
+    pub(crate) shown: Option<(SessionKey, i64)>,
+    /// The newest shown messages that are not written yet: times by session ID.
+    pub(crate) pending: BTreeMap<String, i64>,
+    /// The time at which they are written, in milliseconds since 1970.
+    pub(crate) due: Option<i64>,
+    /// Claim on the file.
+    pub(crate) reading: Option<Claim>,
+    /// The messages that are being written, and the claim on that.
+    pub(crate) writing: Option<(Claim, BTreeMap<String, i64>)>,
+}
+
+impl UnreadState {
+    /// Returns the newest shown messages that may not be written yet: times by session ID.
+    pub(crate) fn unwritten(&self) -> BTreeMap<String, i64> {
+        let writing = self.writing.iter().flat_map(|(_, shown)| shown.clone());
+        writing.chain(self.pending.clone()).collect()
+    }
+}
+
 /// State of the screen of the space that sessions take.
 #[derive(Debug, Default)]
 pub struct SpaceState {
@@ -263,6 +286,8 @@ pub struct Model {
     pub files: FilesState,
     /// The form of the preview of entries.
     pub entry_form: preview::EntryForm,
+    /// State of unread sessions.
+    pub unread: UnreadState,
     /// Claim on the change history.
     pub looking_back: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.
@@ -316,6 +341,7 @@ impl Model {
             zone: zone.clone(),
             marks: self.catalog.marks().clone(),
             worktrees: self.catalog.worktrees().clone(),
+            last_seen: self.catalog.last_seen().clone(),
             ..QueryScope::default()
         }
     }
@@ -352,10 +378,11 @@ impl Model {
         self.area(place).map_or(1, |area| area.body.height.max(1).into())
     }
 
-    /// Returns the time of the next change of the screen without a message, in milliseconds since 1970.
+    /// Returns the time of the next change without a message, in milliseconds since 1970.
     pub(crate) fn changes_at(&self) -> Option<i64> {
         let searched = self.search.as_ref().and_then(Search::due);
-        self.preview.changes_at(self.now).into_iter().chain(searched).min()
+        let written = self.unread.due.filter(|_| self.unread.writing.is_none());
+        self.preview.changes_at(self.now).into_iter().chain(searched).chain(written).min()
     }
 
     /// Starts background work, which is canceled when the claim is dropped.

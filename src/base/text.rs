@@ -353,6 +353,7 @@ glyphs! {
     subagent: "A subagent session.", "↳", ">";
     imported: "An imported session.", "↧", "i";
     archived: "An archived session.", "▤", "z";
+    unread: "A session with messages that pitree has not shown yet.", "•", "*";
     pin: "A pinned session.", "★", "P";
     note: "A session or an entry with a note.", "✎", "N";
     worktree: "Before a name: the git worktree of the session.", "⎇", "w";

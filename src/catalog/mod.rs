@@ -33,6 +33,7 @@ pub mod space;
 pub mod stats;
 pub mod suggestions;
 mod text_arena;
+mod user_data;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -45,6 +46,7 @@ use crate::pi::running::{self, RunningPis};
 use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{JoinedPath, SharedSession};
+use crate::session::last_seen::LastSeen;
 use crate::session::links::{ById, IdHash};
 use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
@@ -110,6 +112,7 @@ pub struct Catalog {
     version: u64,
     marks: Arc<Marks>,
     worktrees: Arc<Worktrees>,
+    last_seen: Arc<LastSeen>,
 }
 
 impl Catalog {
@@ -160,46 +163,6 @@ impl Catalog {
     /// Returns a number that changes with every change of the sessions.
     pub fn version(&self) -> u64 {
         self.version
-    }
-
-    /// Returns the lasting marks of sessions.
-    pub fn marks(&self) -> &Arc<Marks> {
-        &self.marks
-    }
-
-    /// Sets the lasting marks. Returns `true` if they changed.
-    pub(crate) fn set_marks(&mut self, marks: Arc<Marks>) -> bool {
-        let is_new = *self.marks != *marks;
-        if is_new {
-            self.marks = marks;
-            self.version += 1;
-        }
-        is_new
-    }
-
-    /// Iterates over the working directories of sessions.
-    pub(crate) fn cwds(&self) -> impl Iterator<Item = &str> {
-        self.keys().map(|key| self[key].facts().cwd)
-    }
-
-    /// Returns the worktrees of working directories.
-    pub fn worktrees(&self) -> &Arc<Worktrees> {
-        &self.worktrees
-    }
-
-    /// Sets the worktrees of working directories, and moves sessions to the projects that follow. Returns `true` if
-    /// they changed.
-    pub(crate) fn set_worktrees(&mut self, worktrees: Arc<Worktrees>) -> bool {
-        if *self.worktrees == *worktrees {
-            return false;
-        }
-        self.worktrees = worktrees;
-        for place in 0..self.slots.len() {
-            let session = self.slots[place].session.clone();
-            self.slots[place].project = self.project_in(session.facts().cwd);
-        }
-        self.version += 1;
-        true
     }
 
     /// Starts a new scan. Known sessions stay until their files are found to be missing.
@@ -297,18 +260,6 @@ impl Catalog {
         }
     }
 
-    /// Returns the project of a working directory.
-    fn project_in(&mut self, cwd: &str) -> ProjectKey {
-        let dir = self.worktrees.project(cwd);
-        if let Some(known) = self.by_dir.get(dir) {
-            return *known;
-        }
-        let (key, dir) = (ProjectKey::new(self.dirs.len()), Arc::<str>::from(dir));
-        self.dirs.push(dir.clone());
-        self.by_dir.insert(dir, key);
-        key
-    }
-
     /// Recomputes families and shared entries.
     fn relink(&mut self) {
         self.version += 1;
@@ -401,11 +352,6 @@ impl Catalog {
     /// Returns the project of a session.
     pub fn project(&self, key: SessionKey) -> ProjectKey {
         self.slots[key.place()].project
-    }
-
-    /// Returns the project of a session by its directory: the working directory, or that in the main working tree.
-    pub(crate) fn project_dir(&self, key: SessionKey) -> &Arc<str> {
-        self.dir(self.project(key))
     }
 
     /// Returns the directory of a project.

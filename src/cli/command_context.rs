@@ -9,12 +9,14 @@ use crate::catalog::Catalog;
 use crate::cli::output;
 use crate::config::{Config, Filter};
 use crate::disk::demo::DemoDir;
+use crate::disk::last_seen;
 use crate::disk::locate::{self, Environment, Located};
 use crate::disk::marks as marks_file;
 use crate::disk::scan::{IndexPlace, Scan, ScanSources};
 use crate::disk::worktrees::WorktreeFinder;
 use crate::runtime::jobs::now;
 use crate::search::qualifier::value::QueryScope;
+use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
 
@@ -94,6 +96,11 @@ impl CommandContext {
     /// Their file cannot be read.
     pub(super) fn marks(&self) -> Result<Marks> {
         locate::data_dir().map_or(Ok(Marks::default()), |data| marks_file::read(&marks_file::file(&data)))
+    }
+
+    /// Returns the newest shown messages of sessions.
+    pub(super) fn last_seen(&self) -> LastSeen {
+        locate::state_dir().map_or_else(LastSeen::default, |state| last_seen::read(&state))
     }
 
     /// Creates a search for the worktrees of working directories.

@@ -126,6 +126,9 @@ impl HitSearch {
         if query.needs_marks() {
             here.marks = Arc::new(chosen.marks()?);
         }
+        if query.needs_last_seen() {
+            here.last_seen = Arc::new(chosen.last_seen());
+        }
         if query.needs_worktrees() {
             here.worktrees = Arc::new(chosen.worktrees(sessions.iter().map(|session| session.digest.facts().cwd)));
         }

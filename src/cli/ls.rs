@@ -33,6 +33,7 @@ use crate::session::digest::commits::DigestCommit;
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::digest::{Digest, NO_MESSAGES};
+use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::problem::Problem;
 use crate::session::worktrees::Worktrees;
@@ -125,7 +126,8 @@ impl LsCommand {
             let marks = chosen.marks().inspect_err(|error| output::note(&format!("{error:#}"))).unwrap_or_default();
             let worktrees = chosen.worktrees(sessions.iter().map(|session| session.facts().cwd));
             let here = std::path::absolute(".").unwrap_or_default(); // the directory can be missing
-            let about = SessionsContext { here: &here, marks: &marks, worktrees: &worktrees };
+            let about =
+                SessionsContext { here: &here, marks: &marks, last_seen: &chosen.last_seen(), worktrees: &worktrees };
             let parent = |at: usize, session: &Digest| {
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
@@ -229,6 +231,7 @@ struct SessionLine<'a> {
     pinned: bool,
     tags: Vec<&'a str>,
     note: Option<&'a str>,
+    unread: bool,
     cost: f64,
     tokens: f64,
     own_cost: f64,
@@ -246,6 +249,7 @@ struct SessionsContext<'a> {
     /// The current directory.
     here: &'a Path,
     marks: &'a Marks,
+    last_seen: &'a LastSeen,
     worktrees: &'a Worktrees,
 }
 
@@ -256,7 +260,7 @@ impl<'a> SessionLine<'a> {
     fn new(
         session: &'a Digest,
         own: EntryTotals,
-        SessionsContext { here, marks, worktrees }: SessionsContext<'a>,
+        SessionsContext { here, marks, last_seen, worktrees }: SessionsContext<'a>,
         reported: &'a HashMap<&Path, Vec<&PiStatus>>,
         parent: Option<ParentFields>,
     ) -> Self {
@@ -288,6 +292,7 @@ impl<'a> SessionLine<'a> {
             pinned: marks.is_pinned(&header.id),
             tags: marks.tags(&header.id).collect(),
             note: marks.note(&header.id),
+            unread: last_seen.is_unread(&header.id, session.modified),
             cost: session.cost,
             tokens: session.tokens,
             own_cost: own.cost,

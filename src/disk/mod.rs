@@ -1,6 +1,6 @@
 //! The only user of the file system. [`locate`] finds session directories, and [`scan`] and [`load`] read sessions.
 //! [`append`] safely adds one line, and `create` writes new files. [`watch`] and [`incremental`] detect changes. Other
-//! modules handle the trash, lasting marks (`marks`), locks (`lock`), missing directories ([`relocations`]), git worktrees
+//! modules handle the trash, lasting marks (`marks`), shown messages (`last_seen`), locks (`lock`), missing directories ([`relocations`]), git worktrees
 //! (`worktrees`), other programs (`program`) and files of interrupted operations ([`leftovers`]).
 //! [`prompt`] reads the model context. `archive` reads archived sessions, and
 //! `archive_files` writes and restores them. `session` interprets lines.
@@ -18,6 +18,7 @@ pub(crate) mod git;
 pub mod incremental;
 pub(crate) mod index;
 mod known_files;
+pub(crate) mod last_seen;
 pub mod leftovers;
 pub mod lines;
 pub mod load;

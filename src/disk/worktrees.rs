@@ -2,7 +2,7 @@
 //! files. Worktrees that are gone are known from earlier lookups, stored in `worktrees.json` in the state directory, and
 //! from git's own records of worktrees that were not pruned.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -99,8 +99,8 @@ pub struct WorktreeFinder {
     /// Worktrees in records, by directory.
     known: HashMap<String, Arc<Worktree>>,
     looked_at: HashMap<PathBuf, Nearest>,
-    /// Repositories whose records were read.
-    repositories: HashSet<PathBuf>,
+    /// Repositories, and `true` if their records were read.
+    repositories: HashMap<PathBuf, bool>,
     found: Worktrees,
 }
 
@@ -136,8 +136,10 @@ impl WorktreeFinder {
     /// Finds the worktrees of working directories. Returns `true` if that changed the result.
     pub(crate) fn find<'a>(&mut self, cwds: impl Iterator<Item = &'a str>) -> bool {
         let nearest: Vec<(&str, Nearest)> = cwds.map(|cwd| (cwd, self.nearest(cwd))).collect();
+        if nearest.iter().any(|(cwd, nearest)| self.is_lost(cwd, nearest)) {
+            self.read_records();
+        }
         let mut is_changed = false;
-        // The records of all repositories are known now.
         for (cwd, nearest) in nearest {
             let tree = match nearest {
                 Nearest::Linked(tree) => Some(tree),
@@ -171,6 +173,14 @@ impl WorktreeFinder {
         dirs.filter_map(|dir| self.known.get(dir.to_str()?)).next().cloned()
     }
 
+    /// Returns `true` if a directory is missing, and not recorded as a worktree.
+    fn is_lost(&self, cwd: &str, nearest: &Nearest) -> bool {
+        match nearest {
+            Nearest::Other(than) if *than < cwd.len() => self.known(cwd, *than).is_none() && !Path::new(cwd).is_dir(),
+            _ => false,
+        }
+    }
+
     fn nearest(&mut self, cwd: &str) -> Nearest {
         let mut passed = Vec::new();
         let mut nearest = Nearest::Other(0);
@@ -192,13 +202,13 @@ impl WorktreeFinder {
         let own = dir.as_os_str().len();
         let metadata = fs::metadata(&git).ok()?;
         let nearest = if metadata.is_dir() {
-            self.read_records(&git);
+            self.repositories.entry(git).or_default();
             Nearest::Other(own)
         } else {
             let admin = pointer(&git, dir);
             match admin.as_deref().and_then(|admin| linked(dir, admin)) {
                 Some((common, tree)) => {
-                    self.read_records(&common);
+                    self.repositories.entry(common).or_default();
                     Nearest::Linked(Arc::new(tree))
                 }
                 None if admin.is_some_and(|admin| admin.is_dir()) => Nearest::Other(own), // a submodule
@@ -209,17 +219,19 @@ impl WorktreeFinder {
         Some(nearest)
     }
 
-    /// Reads the records that a repository has of its worktrees.
-    fn read_records(&mut self, common: &Path) {
-        if !self.repositories.insert(common.to_path_buf()) {
-            return;
-        }
-        let folders = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten().take(MOST_OF_REPOSITORY);
-        for folder in folders.map(|folder| folder.path()) {
-            let dir = pointer(&folder.join("gitdir"), &folder);
-            let tree = dir.as_deref().and_then(Path::parent).and_then(|dir| worktree(dir, &folder, common));
-            if let Some(tree) = tree {
-                self.known.entry(tree.dir.clone()).or_insert(Arc::new(tree));
+    /// Reads the records that repositories have of their worktrees.
+    fn read_records(&mut self) {
+        for (common, is_read) in &mut self.repositories {
+            if std::mem::replace(is_read, true) {
+                continue;
+            }
+            let folders = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+            for folder in folders.take(MOST_OF_REPOSITORY).map(|folder| folder.path()) {
+                let dir = pointer(&folder.join("gitdir"), &folder);
+                let tree = dir.as_deref().and_then(Path::parent).and_then(|dir| worktree(dir, &folder, common));
+                if let Some(tree) = tree {
+                    self.known.entry(tree.dir.clone()).or_insert(Arc::new(tree));
+                }
             }
         }
     }

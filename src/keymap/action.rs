@@ -308,6 +308,7 @@ actions! {
     Pin, "pin", ["!"], PANES, Changing, "pin", "Pin or unpin", "Pin the marked sessions or the selected session above the others of the project; press again to unpin.";
     Tags, "tags", ["#"], PANES, Changing, "tags", "Edit tags", "Edit the tags of the marked sessions or the selected session.";
     Annotate, "annotate", ["a"], PANES, Changing, "note", "Edit note", "Edit the note on the selected session or entry; an empty note removes it.";
+    MarkRead, "mark-read", ["V"], PANES, Changing, "read", "Mark as read", "Mark the marked sessions, the selected session or a project's sessions as read.";
     Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Fork the session: copy the path to this entry into a new session.";
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "trash", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
     Archive, "archive", ["A"], PANES, Changing, "archive", "Move to archive", "Move the marked sessions, the selected session or a project's sessions to the compressed archive, or bring archived ones back.";

@@ -27,7 +27,7 @@ use crate::disk::locate::missing_home;
 use crate::disk::scan::{IndexPlace, ScanBatch, ScanSources, milliseconds};
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::worktrees::WorktreeFinder;
-use crate::disk::{locate, prompt, relocations, scan};
+use crate::disk::{last_seen, locate, prompt, relocations, scan};
 use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::newest_sessions::newest_sessions;
@@ -138,6 +138,13 @@ impl JobContext {
             }
             Work::ReadMarks => {
                 Reply::Marks(self.changes.as_ref().map_or(Ok(Arc::default()), |changes| changes.marks().map(Arc::new))?)
+            }
+            Work::ReadLastSeen(now) => {
+                Reply::LastSeen(self.state_dir.as_deref().map(|state| last_seen::begin(state, now)))
+            }
+            Work::WriteLastSeen(shown) => {
+                let state = self.state_dir.as_deref();
+                Reply::LastSeen(state.and_then(|state| last_seen::write(state, &shown).ok()))
             }
             Work::FollowMarks => {
                 if let Some(changes) = &self.changes {
@@ -497,6 +504,11 @@ impl JobContext {
 /// Returns the current time in milliseconds since the Unix epoch.
 pub(crate) fn now() -> i64 {
     milliseconds(SystemTime::now())
+}
+
+/// Returns the working directories of sessions.
+pub(super) fn cwds(sessions: &[SharedSession]) -> HashSet<&str> {
+    sessions.iter().map(|session| session.facts().cwd).collect()
 }
 
 /// Converts an error to text with its causes.

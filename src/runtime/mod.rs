@@ -37,8 +37,7 @@ use crate::app::update::{self, WHEEL, update};
 use crate::base::text::{self, Tone};
 use crate::changes::Changes;
 use crate::config::{AfterPi, Palette};
-use crate::disk::locate;
-use crate::disk::state;
+use crate::disk::{last_seen, locate, state};
 use crate::keymap::Key;
 use crate::pi::launch::{self, Start};
 use crate::system::{Signal, signals, terminal as direct};
@@ -125,7 +124,7 @@ pub fn run(mut setting: Startup, cache: Option<PathBuf>, changes: Option<Changes
     let Err(end) = browser.run(&mut screen, &events, palette);
     drop(screen);
     browser.finish(&events, matches!(end, LoopEnd::Killed(_) | LoopEnd::Failed(_)));
-    browser.memory.keep(&browser.model);
+    browser.keep_state();
     match end {
         LoopEnd::Answer(answer) => raw_output::print_choice(&setting, &answer).map(|()| 0),
         LoopEnd::Quit => Ok(u8::from(setting.picker.is_some())),
@@ -283,6 +282,15 @@ impl Browser {
         Ok(())
     }
 
+    /// Saves the state of the browser before it ends. A failure must not keep it from ending.
+    fn keep_state(&mut self) {
+        self.memory.keep(&self.model);
+        let shown = self.model.unread.unwritten();
+        if let (Some(state), false) = (&self.lanes.desk.state_dir, shown.is_empty()) {
+            let _ = last_seen::write(state, &shown); // the sessions stay unread
+        }
+    }
+
     fn translate(&mut self, input: &Input) -> Option<Msg> {
         match input {
             Input::Paste(text) => Some(Msg::Paste(text.clone())),
@@ -338,7 +346,7 @@ impl Browser {
                     self.send(Msg::DemoResumed(line), screen)?;
                 }
                 Effect::Resume(start) => {
-                    self.memory.keep(&self.model);
+                    self.keep_state();
                     let setting = self.model.setting.clone();
                     let returns = (setting.config.after_pi == AfterPi::Return).then_some(&self.gate);
                     let msg = external::resume(

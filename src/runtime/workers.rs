@@ -30,6 +30,7 @@ impl WorkerKind {
         match work {
             Work::ReadTexts(_) | Work::ForgetTexts => Self::Shared("texts"),
             Work::Find { .. } | Work::MatchEntries { .. } => Self::Shared("find"),
+            Work::ReadLastSeen(_) | Work::WriteLastSeen(_) => Self::Shared("seen"),
             Work::CheckPi | Work::SendToPi(..) => Self::Shared("pi"),
             Work::Text(_) | Work::ReadSource(_) | Work::Copy(_) | Work::CopyToDesktop { .. } => Self::Shared("copy"),
             Work::CopyFile(_) | Work::WriteFile(_) => Self::Shared("file"),

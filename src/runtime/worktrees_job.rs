@@ -1,11 +1,10 @@
 //! Finds the git worktrees of working directories while sessions are scanned and watched.
 
-use std::collections::HashSet;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use crate::app::message::Reply;
 use crate::disk::worktrees::WorktreeFinder;
-use crate::runtime::jobs::{JobContext, now};
+use crate::runtime::jobs::{JobContext, cwds, now};
 use crate::session::digest::listed::SharedSession;
 
 impl JobContext {
@@ -45,9 +44,4 @@ impl JobContext {
     pub(super) fn keep_worktrees(&self) {
         let _ = self.worktrees().keep(now());
     }
-}
-
-/// Returns the working directories of sessions.
-pub(super) fn cwds(sessions: &[SharedSession]) -> HashSet<&str> {
-    sessions.iter().map(|session| session.facts().cwd).collect()
 }

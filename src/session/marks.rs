@@ -28,9 +28,6 @@ const NOTE: &str = "note";
 /// The start of the keys of notes of entries.
 const ENTRY_NOTE: &str = "note@";
 
-/// The key under which the time of the last look at a session is stored, in milliseconds since 1970.
-const SEEN: &str = "seen";
-
 /// A kind of mark, with its target within a session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mark {
@@ -148,11 +145,6 @@ impl Marks {
     /// Returns the note of an entry.
     pub fn entry_note(&self, session: &str, entry: &str) -> Option<&str> {
         self.get(session, &format!("{ENTRY_NOTE}{entry}"))?.as_str()
-    }
-
-    /// Returns the time of the last look at a session, in milliseconds since 1970.
-    pub fn seen(&self, session: &str) -> Option<i64> {
-        self.get(session, SEEN)?.as_i64()
     }
 
     /// Returns `true` if a session is pinned.

@@ -15,6 +15,7 @@ pub mod entry;
 pub mod family;
 pub mod health;
 pub mod json;
+pub mod last_seen;
 pub mod lines;
 pub mod links;
 pub mod marks;

@@ -33,6 +33,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
             dollars(totals.cost) + hidden,
         ];
         let mut facts = vec![Span::new(Tone::Text, format!("  {}", facts.join(&dot)))];
+        if totals.unread > 0 {
+            facts.extend([
+                Span::new(Tone::Text, &*dot),
+                Span::new(Tone::Accent, format!("{} unread", thousands(totals.unread))),
+            ]);
+        }
         if let Some(month) = month(model) {
             facts.extend([Span::new(Tone::Text, &*dot), month]);
         }

@@ -51,6 +51,7 @@ mod statistics;
 mod subagents;
 mod tickets;
 mod tour;
+mod unread;
 mod worktrees;
 
 use common::session::Session;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::common::session::Session;
+use crate::common::session::{START, Session};
 use crate::pitree::Pitree;
 
 fn pitree() -> Pitree {
@@ -40,6 +40,27 @@ fn pins_can_be_undone_and_redone() {
     );
     let listed = pitree.print(&["undo", "--list"]);
     assert!(listed.contains("pin") && listed.contains("2 sessions, such as Begin"), "{listed}");
+}
+
+#[test]
+fn sessions_with_messages_that_the_browser_did_not_show_are_unread() {
+    let pitree = pitree();
+    assert_eq!(pitree.run(&["ls", "is:unread"]).code, 1);
+    let file = pitree.home().join(".local/state/pitree/seen.json");
+    assert!(!file.exists(), "the browser defines the first use");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let seen = |since: i64| json!({"version": 1, "since": since, "sessions": {"aaaaaa": (START + 60) * 1000}});
+    fs::write(&file, seen(1000).to_string()).unwrap();
+    let unread = |query: &[&str]| -> Vec<_> {
+        let lines = pitree.objects(&[&["ls", "--json"], query].concat());
+        lines.into_iter().filter(|line| line["unread"] == true).map(|line| line["id"].clone()).collect()
+    };
+    assert_eq!((unread(&["is:unread"]), unread(&[])), (vec![json!("bbbbbb")], vec![json!("bbbbbb")]));
+    assert_eq!(pitree.objects(&["ls", "--json", "Begin -is:unread"])[0]["id"], "aaaaaa");
+    fs::write(&file, seen((START + 60) * 1000).to_string()).unwrap();
+    assert!(unread(&[]).is_empty());
+    fs::write(&file, "{").unwrap();
+    assert_eq!((unread(&[]).len(), fs::read_to_string(&file).unwrap().as_str()), (0, "{"));
 }
 
 #[test]

@@ -73,7 +73,8 @@ fn rejects_queries_that_are_too_long() {
 #[test]
 fn hits_have_an_entry_and_an_excerpt() {
     let hits = search(&["jwt"]);
-    let names = "active cwd entryId field hit id modified name path project ranges schema snippet time title type";
+    let names =
+        "active cwd entryId field hit id modified name path project ranges schema snippet time title type worktree";
     let names = names.split(' ');
     for hit in &hits {
         assert!(hit.as_object().unwrap().keys().map(String::as_str).eq(names.clone()), "{hit}");

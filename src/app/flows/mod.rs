@@ -29,7 +29,7 @@ use crate::catalog::SessionKey;
 use crate::keymap::Place;
 
 /// Message for an empty list.
-const NO_SESSION: &str = "no session is selected";
+pub(crate) const NO_SESSION: &str = "no session is selected";
 
 /// Returns the marked sessions if the list has the focus.
 fn marked(model: &Model) -> Option<Vec<SessionKey>> {

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, family, files, find_in_session, search, space, stats, tour};
+use super::{comparison, family, files, find_in_session, search, space, stats, tour, unread};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{
@@ -90,6 +90,7 @@ fn perform(model: &mut Model, action: Action) {
         Action::Confirm => model.execute(resume::confirm(model)),
         Action::Rename => model.execute(name::rename(model).unwrap_or_else(Command::warn)),
         Action::Label => model.execute(name::label(model).unwrap_or_else(Command::warn)),
+        Action::MarkRead => unread::mark_read(model),
         Action::Pin => model.execute(marks::pin(model).unwrap_or_else(Command::warn)),
         Action::Tags => model.execute(marks::tags(model).unwrap_or_else(Command::warn)),
         Action::Annotate => model.execute(marks::note(model).unwrap_or_else(Command::warn)),

@@ -19,6 +19,7 @@ mod space;
 mod stats;
 mod sync;
 mod tour;
+mod unread;
 
 use crate::app::command::{NextStep, ResumePlan};
 use crate::app::flows::missing_directory;
@@ -33,6 +34,7 @@ pub use keys::message;
 /// Starts reading the sessions.
 pub fn start(model: &mut Model) -> Vec<Effect> {
     model.reading_marks = Some(model.ask(Work::ReadMarks));
+    model.unread.reading = Some(model.ask(Work::ReadLastSeen(model.now)));
     actions::scan(model);
     let query = model.setting.query.clone();
     if !query.is_empty() {
@@ -44,12 +46,17 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
 
 /// Handles a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    let is_input = matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Click { .. } | Msg::Wheel { .. });
+    if is_input {
+        unread::note_before_input(model);
+    }
     match msg {
         Msg::Now(now) => {
             // It precedes each other message, after which the dependent state is updated.
             model.now = now;
+            unread::write_if_due(model);
             if !search::is_due(model) {
-                return Vec::new();
+                return std::mem::take(&mut model.effects);
             }
         }
         // The work was canceled.
@@ -76,5 +83,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::NotResumed(text) => model.layers.0.push(Layer::Note(Note::new("Cannot start pi", text))),
     }
     sync::sync(model);
+    if is_input {
+        unread::note_after_input(model);
+    }
     std::mem::take(&mut model.effects)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{export, family, files, search, slim, space, stats, tour};
+use super::{export, family, files, search, slim, space, stats, tour, unread};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
@@ -49,6 +49,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
                 model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
             }
         }
+        Reply::LastSeen(seen) => unread::take(model, seen),
         Reply::Worktrees(worktrees) => {
             if model.catalog.set_worktrees(worktrees) {
                 rebuild_list(model);

@@ -1,7 +1,7 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{comparison, family, files, find_in_session, search, slim, space, stats, tour};
+use super::{comparison, family, files, find_in_session, search, slim, space, stats, tour, unread};
 use crate::app::card;
 use crate::app::message::Work;
 use crate::app::model::Model;
@@ -54,6 +54,7 @@ pub(super) fn sync(model: &mut Model) {
     files::sync(model);
     slim::forget_closed(model);
     tour::sync(model);
+    unread::sync(model);
     if let Some(area) = model.area(Place::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
     }

@@ -21,6 +21,9 @@ const COMMITTED: &str = "committed";
 /// The category of pinned sessions.
 const PINNED: &str = "pinned";
 
+/// The category of unread sessions.
+const UNREAD: &str = "unread";
+
 /// The categories in display order.
 const CATEGORIES: &[CategoryRow] = &[
     ("named", "sessions with a name", None, |session| session.digest.name.is_some()),
@@ -29,6 +32,8 @@ const CATEGORIES: &[CategoryRow] = &[
     (COMMITTED, "sessions whose commands printed a commit", None, |session| !session.digest.commits.is_empty()),
     // `Category::is_pinned` tells that this test needs more than the session.
     (PINNED, "pinned sessions", None, |_| false),
+    // `Category::is_unread` tells that this test needs more than the session.
+    (UNREAD, "sessions with messages that pitree has not shown yet", None, |_| false),
     ("forked", "sessions with forks", None, |session| session.has_forks),
     ("fork", "sessions forked from another session", None, |session| session.digest.header.is_fork()),
     ("branched", "sessions with branches", Some(EntryFeature::BranchPoint), |session| session.digest.branch_points > 0),
@@ -82,6 +87,11 @@ impl Category {
     /// Returns `true` if the category depends on lasting marks, which the scope of a query has.
     pub(super) fn is_pinned(self) -> bool {
         CATEGORIES[self.0].0 == PINNED
+    }
+
+    /// Returns `true` if the category depends on the shown messages, which the scope of a query has.
+    pub(super) fn is_unread(self) -> bool {
+        CATEGORIES[self.0].0 == UNREAD
     }
 
     /// Returns the test for sessions.

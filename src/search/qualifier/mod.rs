@@ -299,6 +299,10 @@ impl Qualified {
             Self::Secret(rule) => secret::test(Some(rule), here),
             Self::Is(category) if category.is_secret() => secret::test(None, here),
             Self::Is(category) if category.is_pinned() => marks::pinned(here),
+            Self::Is(category) if category.is_unread() => {
+                let seen = here.last_seen.clone();
+                Box::new(move |session| seen.is_unread(&session.digest.header.id, session.digest.modified).into())
+            }
             Self::Is(category) => {
                 let holds = category.holds();
                 Box::new(move |session| holds(session).into())
@@ -399,6 +403,11 @@ impl Qualified {
         }
     }
 
+    /// Returns `true` if the scope must have the shown messages.
+    pub(crate) fn needs_last_seen(&self) -> bool {
+        matches!(self, Self::Is(category) if category.is_unread())
+    }
+
     /// Returns `true` if the scope must have the worktrees.
     pub(crate) fn needs_worktrees(&self) -> bool {
         matches!(self, Self::In(_) | Self::Worktree(_))
@@ -488,6 +497,7 @@ mod tests {
     use crate::search::qualifier::test_sample::{Sample, here};
     use crate::search::qualifier::value::ValueLists;
     use crate::search::query::Query;
+    use crate::session::last_seen::LastSeen;
     use crate::session::worktrees::{Worktree, Worktrees};
 
     #[test]
@@ -517,6 +527,22 @@ mod tests {
         session.digest.modified = Some(here().now_ms - 14 * 86_400_000);
         assert!(session.is("after:2w") && session.is("after:1970") && !session.is("after:13d"));
         assert!(session.is("before:13d") && session.is("before:2026-05") && !session.is("before:2w"));
+    }
+
+    #[test]
+    fn sessions_with_messages_that_were_not_shown_are_unread() {
+        let mut session = Sample::default();
+        session.digest.modified = Some(9);
+        let mut seen = LastSeen::default();
+        seen.begin(5);
+        let holds = |seen: &LastSeen| {
+            let scope = QueryScope { last_seen: Arc::new(seen.clone()), ..here() };
+            let test = named("is").unwrap().read("unread").unwrap().unwrap().test(&scope);
+            test(&session.candidate()) != TestResult::No
+        };
+        assert!(!session.is("is:unread") && holds(&seen));
+        seen.note("", 9);
+        assert!(!holds(&seen));
     }
 
     #[test]

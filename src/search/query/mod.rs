@@ -140,6 +140,12 @@ impl Query {
         self.terms.iter().any(needs)
     }
 
+    /// Returns `true` if the scope must have the shown messages.
+    pub(crate) fn needs_last_seen(&self) -> bool {
+        let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_last_seen());
+        self.terms.iter().any(needs)
+    }
+
     /// Returns `true` if the scope must have the worktrees.
     pub(crate) fn needs_worktrees(&self) -> bool {
         let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_worktrees());

@@ -3,11 +3,11 @@
 
 use ratatui::Frame;
 
-use crate::app::card;
 use crate::app::flows::missing_parent;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
+use crate::app::session_symbols::symbols;
 use crate::app::title::plain;
 use crate::base::numbers::{bytes, count, nonzero_dollars, thousands};
 use crate::base::paths::{shorten, split_name};
@@ -284,7 +284,7 @@ impl SessionRowView<'_> {
             let sign = if model.sessions.is_folded(self.at) { &glyphs.closed } else { &glyphs.open };
             signs.push(Span::new(Tone::Dim, format!("{sign} ")));
         }
-        let [kinds, _] = card::symbols(model, self.key);
+        let [kinds, _] = symbols(model, self.key);
         signs.extend(kinds.into_iter().map(|(tone, symbol, _)| Span::new(tone, symbol + " ")));
         signs
     }
@@ -403,7 +403,7 @@ impl SessionRowView<'_> {
             let (tone, sign) = status_sign(live.reported().map(|pi| pi.state), self.pen.glyphs());
             counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
         }
-        let [_, numbers] = card::symbols(self.model, self.key);
+        let [_, numbers] = symbols(self.model, self.key);
         counts.extend(numbers.into_iter().map(|(tone, symbol, _)| Span::new(tone, symbol + " ")));
         counts
     }

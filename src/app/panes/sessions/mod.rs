@@ -76,6 +76,8 @@ pub struct Totals {
     pub sessions: usize,
     /// Number of projects.
     pub projects: usize,
+    /// Number of unread sessions.
+    pub unread: usize,
     /// Cost in US dollars, hidden subagents included; shared entries count once.
     pub cost: f64,
     /// The hidden sessions of subagents.
@@ -234,6 +236,11 @@ impl SessionsPane {
             self.cursor = Cursor { at: first.unwrap_or_default(), top: 0 };
             self.note_preselection();
         }
+    }
+
+    /// Counts the visible unread sessions.
+    pub(crate) fn count_unread(&mut self, catalog: &Catalog) {
+        self.totals.unread = self.shown.iter().filter(|&&key| catalog.has(key) && catalog.is_unread(key)).count();
     }
 
     /// Returns the project that the row of its only session also shows.

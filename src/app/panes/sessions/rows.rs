@@ -72,8 +72,10 @@ impl SessionsPane {
         let of_shown = catalog.sum(&*shown).cost;
         let cost = if hidden.is_empty() { of_shown } else { catalog.sum(shown.iter().chain(&hidden)).cost };
         let of_hidden = HiddenSubagents { sessions: hidden.len(), cost: cost - of_shown };
-        self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost, hidden: of_hidden };
+        self.totals =
+            Totals { sessions: shown.len(), projects: self.projects.len(), unread: 0, cost, hidden: of_hidden };
         self.shown = shown;
+        self.count_unread(catalog);
     }
 
     fn is_shown(&self, catalog: &Catalog, key: SessionKey) -> bool {

@@ -14,6 +14,7 @@ use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
 use crate::search::known_secrets::KnownSecrets;
 use crate::session::digest::Digest;
+use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
 
@@ -32,6 +33,8 @@ pub struct QueryScope {
     pub secrets: Option<Arc<KnownSecrets>>,
     /// The lasting marks; can be empty if the query does not need them.
     pub marks: Arc<Marks>,
+    /// The newest shown messages; can be empty if the query does not need them.
+    pub last_seen: Arc<LastSeen>,
     /// The worktrees of working directories; can be empty if the query does not need them.
     pub worktrees: Arc<Worktrees>,
 }
@@ -46,6 +49,7 @@ impl Default for QueryScope {
             zone: TimeZone::UTC,
             secrets: None,
             marks: Arc::default(),
+            last_seen: Arc::default(),
             worktrees: Arc::default(),
         }
     }

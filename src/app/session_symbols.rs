@@ -1,0 +1,52 @@
+//! The symbols in the row of a session.
+
+use crate::app::model::Model;
+use crate::base::numbers::count;
+use crate::base::text::Tone;
+use crate::catalog::SessionKey;
+
+/// A symbol in the row of a session: its tone, its text and its meaning.
+pub type SessionSymbol = (Tone, String, String);
+
+/// Returns the symbols before the name of a session, and the numbers of labels, branches and forks.
+pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
+    let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
+    let digest = &catalog[key];
+    let (mut kinds, marks, id) = (Vec::new(), catalog.marks(), &*digest.header.id);
+    if catalog.is_unread(key) {
+        kinds.push((Tone::Accent, glyphs.unread.to_string(), "unread messages".into()));
+    }
+    if marks.is_pinned(id) {
+        kinds.push((Tone::Accent, glyphs.pin.to_string(), "pinned".into()));
+    }
+    if marks.note(id).is_some() || marks.entry_notes(id).next().is_some() {
+        kinds.push((Tone::Label, glyphs.note.to_string(), "note".into()));
+    }
+    if digest.owner.is_some() {
+        kinds.push((Tone::Meta, glyphs.subagent.to_string(), "subagent session".into()));
+    } else if digest.header.is_fork() {
+        kinds.push(match catalog.is_parent_missing(key) {
+            true => (Tone::Fork, format!("{}?", glyphs.fork), "fork whose parent is missing".into()),
+            false => (Tone::Fork, glyphs.fork.to_string(), "fork".into()),
+        });
+    }
+    if digest.facts().is_archived() {
+        kinds.push((Tone::Dim, glyphs.archived.to_string(), "archived".into()));
+    }
+    if digest.header.imported.is_some() {
+        kinds.push((Tone::Meta, glyphs.imported.to_string(), "imported".into()));
+    }
+    if !digest.problems.is_empty() {
+        kinds.push((Tone::Warning, glyphs.warning.to_string(), "problems, listed above".into()));
+    }
+    let branches = if digest.leaves > 1 { digest.leaves } else { 0 };
+    let counts = [
+        (Tone::Label, &glyphs.label, digest.labels.len(), ["label", "labels"]),
+        (Tone::Active, &glyphs.tee, branches, ["branch", "branches"]),
+        (Tone::Fork, &glyphs.fork, catalog.forks(key).count(), ["fork", "forks"]),
+    ];
+    let counts = counts.into_iter().filter(|(_, _, number, _)| *number > 0);
+    let counts =
+        counts.map(|(tone, sign, number, [one, many])| (tone, format!("{sign}{number}"), count(number, one, many)));
+    [kinds, counts.collect()]
+}

@@ -1,0 +1,88 @@
+//! Data about sessions that is not in their files: lasting marks, shown messages, and the worktrees of their directories.
+
+use std::sync::Arc;
+
+use crate::catalog::{Catalog, ProjectKey, SessionKey};
+use crate::session::last_seen::LastSeen;
+use crate::session::marks::Marks;
+use crate::session::worktrees::Worktrees;
+
+impl Catalog {
+    /// Returns the lasting marks of sessions.
+    pub fn marks(&self) -> &Arc<Marks> {
+        &self.marks
+    }
+
+    /// Sets the lasting marks. Returns `true` if they changed.
+    pub(crate) fn set_marks(&mut self, marks: Arc<Marks>) -> bool {
+        let is_new = *self.marks != *marks;
+        if is_new {
+            self.marks = marks;
+            self.version += 1;
+        }
+        is_new
+    }
+
+    /// Returns the newest shown messages of sessions.
+    pub(crate) fn last_seen(&self) -> &Arc<LastSeen> {
+        &self.last_seen
+    }
+
+    /// Sets the newest shown messages of sessions.
+    pub(crate) fn set_last_seen(&mut self, seen: LastSeen) {
+        self.last_seen = Arc::new(seen);
+    }
+
+    /// Notes the newest shown message of a session.
+    pub(crate) fn note_seen(&mut self, id: &str, modified: i64) {
+        Arc::make_mut(&mut self.last_seen).note(id, modified);
+    }
+
+    /// Returns `true` if a session has messages that were not shown.
+    pub fn is_unread(&self, key: SessionKey) -> bool {
+        let facts = self[key].facts();
+        self.last_seen.is_unread(facts.id, facts.modified)
+    }
+
+    /// Iterates over the working directories of sessions.
+    pub(crate) fn cwds(&self) -> impl Iterator<Item = &str> {
+        self.keys().map(|key| self[key].facts().cwd)
+    }
+
+    /// Returns the worktrees of working directories.
+    pub fn worktrees(&self) -> &Arc<Worktrees> {
+        &self.worktrees
+    }
+
+    /// Sets the worktrees of working directories, and moves sessions to the projects that follow. Returns `true` if
+    /// they changed.
+    pub(crate) fn set_worktrees(&mut self, worktrees: Arc<Worktrees>) -> bool {
+        if *self.worktrees == *worktrees {
+            return false;
+        }
+        self.worktrees = worktrees;
+        for place in 0..self.slots.len() {
+            let session = self.slots[place].session.clone();
+            self.slots[place].project = self.project_in(session.facts().cwd);
+        }
+        self.version += 1;
+        true
+    }
+
+    /// Returns the project of a session by its directory: the working directory, or that in the main working tree.
+    pub(crate) fn project_dir(&self, key: SessionKey) -> &Arc<str> {
+        self.dir(self.project(key))
+    }
+
+    /// Returns the project of a working directory.
+    pub(super) fn project_in(&mut self, cwd: &str) -> ProjectKey {
+        let dir = self.worktrees.project(cwd);
+        if let Some(known) = self.by_dir.get(dir) {
+            return *known;
+        }
+        let (key, dir) = (ProjectKey::new(self.dirs.len()), Arc::<str>::from(dir));
+        self.dirs.push(dir.clone());
+        self.by_dir.insert(dir, key);
+        key
+    }
+}
