@@ -559,7 +559,7 @@ mod tests {
             test(&session.candidate()) != TestResult::No
         };
         let queries =
-            ["worktree:app", "worktree:fix", "worktree:x", "in:/srv/main", "in:~/app", "in:main", "in:/srv/x"];
+            ["worktree:app", "worktree:fix", "worktree:fixed", "in:/srv/main", "in:~/app", "in:main", "in:/srv/x"];
         assert_eq!(queries.map(holds), [true, true, false, true, true, true, false]);
         assert!(!session.is("worktree:app") && !session.is("in:main"));
     }

@@ -146,6 +146,7 @@ mod tests {
             ("all:|", "all:in:", 21),
             ("tag:r|", "tag:release", 1),
             ("commit:8|", "commit:89abcde", 1),
+            ("worktree:F|", "worktree:fix-42", 1),
             ("after:y|", "after:yesterday", 3),
         ] {
             assert_eq!(completed(query), Some((done.to_string(), options)), "{query}");
