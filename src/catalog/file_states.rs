@@ -116,6 +116,8 @@ pub struct ReplayedSession {
     pub session: SharedSession,
     /// Its tree, if it is loaded.
     pub tree: Option<Arc<Tree>>,
+    /// The path of the file there; another one in each worktree.
+    pub file: String,
 }
 
 /// All states of a file in a session.
@@ -282,17 +284,17 @@ fn touch(node: &Node) -> String {
 /// A session cannot be read, and the others were passed; or the result is no longer wanted.
 pub fn list(
     cache: &StatesCache,
-    (file, mut sessions): (&str, Vec<ReplayedSession>),
+    mut sessions: Vec<ReplayedSession>,
     control: ReplayControl<'_>,
     mut reply: impl FnMut(SessionKey, Vec<StateRow>, Arc<Tree>) -> bool,
 ) -> Result<()> {
     sessions.sort_by(|a, b| a.session.age().cmp(&b.session.age()));
     let mut known = HashSet::new();
     let mut problem = None;
-    for ReplayedSession { key, session, tree } in sessions {
+    for ReplayedSession { key, session, tree, file } in sessions {
         let states = || {
             let tree = tree.map_or_else(|| load::tree(&session.path, control.home).map(Arc::new), Ok)?;
-            cache.states(&session.path, &tree, file, control)
+            cache.states(&session.path, &tree, &file, control)
         };
         let states = match states() {
             Ok(states) => states,

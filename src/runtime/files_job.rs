@@ -84,7 +84,7 @@ impl FilesJob<'_> {
         let each = |key, states, tree| {
             (self.control.is_wanted)() && reply(Reply::States { file: file.into(), states, session: (key, tree) })
         };
-        file_states::list(self.cache, (file, sessions), self.control, each)?;
+        file_states::list(self.cache, sessions, self.control, each)?;
         Ok(Reply::StatesListed)
     }
 

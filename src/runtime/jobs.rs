@@ -32,7 +32,6 @@ use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::newest_sessions::newest_sessions;
 use crate::runtime::secret_finder::SecretFinder;
-use crate::runtime::worktrees_job::cwds;
 use crate::runtime::{cleanup_job, clipboard, export_job, slim_job, space_job};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;

@@ -17,12 +17,13 @@ use crate::catalog::SessionKey;
 use crate::catalog::file_states::{
     FileAt, FileForm, FileTextRequest, FileWrite, ReplayedSession, StateRow, StateSource, Written,
 };
-use crate::catalog::files::{TouchedFile, outline};
+use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::keymap::Place;
 use crate::render::DocLine;
 use crate::session::replay::places::safe_name;
 use crate::session::replay::session_path;
 use crate::session::replay::state::Exactness;
+use crate::session::worktrees::Worktrees;
 
 /// Returns the sessions of the selected row; in the tree and the preview, the open session.
 pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
@@ -66,7 +67,8 @@ pub(crate) fn fill(model: &Model, view: &mut FilesView) {
     view.title = title;
     view.as_of = model.catalog.version();
     let digests = sessions(model, view.scope).into_iter().map(|key| &**model.catalog[key]);
-    let mut files = outline(digests, home);
+    let separate = Worktrees::default();
+    let mut files = outline(digests, places(model, view.scope, &separate));
     files.sort_by(|a, b| {
         let often = |file: &TouchedFile| (file.uses.changes(), file.uses.reads);
         often(b).cmp(&often(a)).then_with(|| a.path.cmp(&b.path))
@@ -78,19 +80,30 @@ pub(crate) fn fill(model: &Model, view: &mut FilesView) {
     view.list(files.into_iter().map(file).collect());
 }
 
+/// Returns the places of files. Those of one session are where it touched them; otherwise, files in worktrees of a repository
+/// are the same.
+fn places<'a>(model: &'a Model, scope: SessionScope, separate: &'a Worktrees) -> FilePlaces<'a> {
+    let worktrees = if matches!(scope, SessionScope::Session(_)) { separate } else { model.catalog.worktrees() };
+    FilePlaces { home: &model.setting.home, worktrees }
+}
+
+/// Returns the path of a listed file in a session that touched it.
+fn own_path(model: &Model, scope: SessionScope, (key, file): (SessionKey, &str)) -> Option<String> {
+    let (session, separate) = (model.catalog.get(key)?, Worktrees::default());
+    let (places, cwd) = (places(model, scope, &separate), &session.header.cwd);
+    let details = session.details();
+    let path = details.touches.paths.iter().find(|path| places.path(path, cwd) == file)?;
+    Some(session_path(path, cwd, places.home))
+}
+
 /// Returns the work that reads the states of a file.
 pub(crate) fn states(model: &Model, view: &FilesView, file: &str) -> Work {
-    let home = &model.setting.home;
-    let has = |key: &SessionKey| {
-        let session = &model.catalog[*key];
-        session.details().touches.paths.iter().any(|path| session_path(path, &session.header.cwd, home) == file)
+    let replayed = |key: SessionKey| {
+        let session = model.catalog[key].clone();
+        let tree = model.tree.file(key).filter(|tree| !tree.is_partial).cloned();
+        Some(ReplayedSession { key, session, tree, file: own_path(model, view.scope, (key, file))? })
     };
-    let replayed = |key: SessionKey| ReplayedSession {
-        key,
-        session: model.catalog[key].clone(),
-        tree: model.tree.file(key).filter(|tree| !tree.is_partial).cloned(),
-    };
-    let sessions = sessions(model, view.scope).into_iter().filter(has).map(replayed).collect();
+    let sessions = sessions(model, view.scope).into_iter().filter_map(replayed).collect();
     Work::ListStates(file.into(), sessions)
 }
 
@@ -103,7 +116,8 @@ fn selected<'a>(model: &Model, view: &'a FilesView) -> Option<(&'a StateRow, Fil
 fn at(model: &Model, view: &FilesView, file: &str, entry: crate::catalog::EntryRef) -> Option<FileAt> {
     let session = model.catalog.get(entry.session)?.path.clone();
     let tree = view.trees.get(&entry.session)?.clone();
-    Some(FileAt { session, tree, entry: entry.at, file: file.into() })
+    let file = own_path(model, view.scope, (entry.session, file))?;
+    Some(FileAt { session, tree, entry: entry.at, file })
 }
 
 /// A form in which the selected state is shown.
