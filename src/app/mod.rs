@@ -15,6 +15,7 @@ pub mod model;
 mod note;
 pub mod palettes;
 pub mod panes;
+pub mod picker_output;
 pub mod query_history;
 pub mod saved_state;
 pub mod search;

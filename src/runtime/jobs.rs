@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Error, Result, bail};
@@ -14,28 +14,24 @@ use crate::app::panes::preview::{self, EntryForm, HiddenHits};
 use crate::app::startup::Startup;
 use crate::app::ticket::Ticket;
 use crate::catalog::compare::{self, ComparedBranches};
-use crate::catalog::cost_sharing::{self, SharedEntries};
+use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::file_states::StatesCache;
 use crate::catalog::final_files::final_files;
 use crate::catalog::search::Searcher;
 use crate::catalog::stats::table::StatsTable;
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, has_marks, touched};
 use crate::config::GoBy;
-use crate::disk::incremental::{IncrementalReader, OwnChanges, is_fresh};
+use crate::disk::incremental::{OwnChanges, is_fresh};
 use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
-use crate::disk::locate::missing_home;
-use crate::disk::scan::{IndexPlace, ScanBatch, ScanSources, milliseconds};
-use crate::disk::watch::{self, Watch, WatchEvents};
+use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{last_seen, locate, prompt, relocations, scan};
 use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
-use crate::runtime::newest_sessions::newest_sessions;
 use crate::runtime::secret_finder::SecretFinder;
 use crate::runtime::{cleanup_job, clipboard, export_job, slim_job, space_job};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
-use crate::session::digest::listed::SharedSession;
 use crate::session::entry::parse;
 use crate::session::entry::text_fields::{self, TextField};
 use crate::session::prompt::listing::Listing;
@@ -48,13 +44,6 @@ pub(super) const BETWEEN_WORDS: Duration = Duration::from_millis(40);
 
 /// The maximum pause between two batches of hits.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-
-/// The maximum time that a scan waits until the first sessions are shown.
-const MOST_HELD: Duration = Duration::from_millis(50);
-
-/// The number of sessions from which on the newest ones are shown first, and the number of these.
-const MANY: usize = 20_000;
-const SHOWN_FIRST: usize = 1000;
 
 /// The error of changes without a home directory.
 const NO_JOURNAL: &str = "cannot locate the journal: no home directory; set HOME";
@@ -101,7 +90,7 @@ impl JobContext {
     }
 
     /// Returns `true` if the working directory of a session is missing. Those of demo sessions never exist.
-    fn is_missing_dir(&self, cwd: &str) -> bool {
+    pub(super) fn is_missing_dir(&self, cwd: &str) -> bool {
         !cwd.is_empty() && !self.setting.demo && !Path::new(cwd).is_dir()
     }
 
@@ -392,122 +381,19 @@ impl JobContext {
     }
 
     /// Returns the directory of archived sessions.
-    fn archive(&self) -> Option<&Path> {
+    pub(super) fn archive(&self) -> Option<&Path> {
         self.changes.as_ref().and_then(Changes::archive)
     }
 
     /// Returns the session directories and their archives, which may be missing.
-    fn all_dirs(&self) -> Vec<PathBuf> {
+    pub(super) fn all_dirs(&self) -> Vec<PathBuf> {
         self.setting.located.with_archives(self.archive())
-    }
-
-    /// Reports changes of the files from now on. `known` holds the sessions as last read.
-    fn watch(&self, known: &[SharedSession], is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
-        let dirs = self.all_dirs();
-        let mut reader = IncrementalReader::new(&self.setting.home, &dirs, known);
-        let mut watch = Watch::new(&dirs, watch::of_system);
-        let mut is_reported = false;
-        // Finds changes that happened before the watch started.
-        let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
-        let mut is_heard = true;
-        while is_heard && is_wanted() {
-            reader.look(&seen, &self.noted, now(), &mut |mut news| {
-                if let Some(changes) = &self.changes {
-                    changes.explain(&mut news.unreadable);
-                }
-                let dirs: HashSet<&String> = news.read.iter().map(|digest| &digest.header.cwd).collect();
-                let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
-                self.find_worktrees(dirs.iter().map(|dir| dir.as_str()), &mut reply);
-                self.keep_worktrees();
-                let gone = dirs.into_iter().filter(is_gone).cloned().collect();
-                let (hold, taken) = mpsc::channel();
-                is_heard = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
-                let _ = taken.recv(); // blocks until the other end is dropped
-                is_heard
-            });
-            if let Some(problem) = watch.problem().filter(|_| !is_reported) {
-                (is_reported, is_heard) = (true, reply(Reply::Warning(problem.into())));
-            }
-            let left = reader.due().map(|due| Duration::from_millis((due - now()).max(1).unsigned_abs()));
-            seen = watch.wait(left);
-        }
-    }
-
-    /// Scans all sessions. The first scan shows the content of the index before it checks the files.
-    fn scan(&self, is_first: bool, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
-        let located = &self.setting.located;
-        let limit = self.setting.config.index_bytes();
-        let cache = self.cache.as_deref().map(|dir| IndexPlace { dir, limit });
-        let dirs = located.with_existing_archives(self.archive());
-        let sources = ScanSources { dirs: &dirs, home: &self.setting.home, cache };
-        let mut known = HashSet::new();
-        let mut scanned = |mut batch: ScanBatch, held| {
-            if let Some(changes) = &self.changes {
-                changes.explain(&mut batch.unreadable);
-            }
-            cost_sharing::prepare(&batch.sessions);
-            let cwds = cwds(&batch.sessions);
-            let fresh: Vec<String> = cwds.into_iter().filter(|cwd| !known.contains(*cwd)).map(String::from).collect();
-            let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
-            let gone = fresh.iter().filter(is_gone).cloned().collect();
-            known.extend(fresh);
-            Reply::Scanned { batch, gone, held }
-        };
-        let mut remembered = sources.remembered();
-        self.restart_worktrees();
-        if is_first {
-            let sessions = remembered.sessions();
-            let newest = if sessions.len() < MANY { Vec::new() } else { newest_sessions(&sessions, SHOWN_FIRST) };
-            for sessions in [newest, sessions].into_iter().filter(|sessions| !sessions.is_empty()) {
-                self.recall_worktrees(&sessions, &mut reply);
-                let (held, released) = mpsc::channel();
-                if !reply(scanned(ScanBatch { sessions, ..ScanBatch::default() }, Some(held))) {
-                    return;
-                }
-                // Sessions are shown sooner while this job does not use all processors.
-                let _ = released.recv_timeout(MOST_HELD);
-            }
-        }
-        let mut scan = remembered.scan();
-        let found = &mut scan.found;
-        // pi creates its default directory with the first session, if there is a home directory.
-        let missing_home = missing_home(&self.setting.home);
-        found.unreadable.retain_mut(|one| {
-            if !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)) {
-                return true;
-            }
-            one.reason = missing_home.clone().unwrap_or_default();
-            missing_home.is_some()
-        });
-        let total = found.len();
-        let unreadable = std::mem::take(&mut found.unreadable);
-        let outdated = std::mem::take(&mut scan.outdated);
-        if !reply(Reply::FilesFound { total, unreadable, outdated, pis: running::running(self.state_dir.as_deref()) }) {
-            return;
-        }
-        scan.read(|batch| {
-            is_wanted()
-                && self.find_worktrees(cwds(&batch.sessions).into_iter(), &mut reply)
-                && reply(scanned(batch, None))
-        });
-        let here = [&*self.setting.here];
-        self.find_worktrees(known.iter().map(String::as_str).chain(here), &mut reply);
-        reply(Reply::ScanDone);
-        self.keep_worktrees();
-        if let Err(error) = scan.keep_in_background() {
-            reply(Reply::Warning(format!("cannot write the index: {error}; the next start takes longer")));
-        }
     }
 }
 
 /// Returns the current time in milliseconds since the Unix epoch.
 pub(crate) fn now() -> i64 {
     milliseconds(SystemTime::now())
-}
-
-/// Returns the working directories of sessions.
-pub(super) fn cwds(sessions: &[SharedSession]) -> HashSet<&str> {
-    sessions.iter().map(|session| session.facts().cwd).collect()
 }
 
 /// Converts an error to text with its causes.

@@ -11,6 +11,7 @@ mod input;
 pub mod jobs;
 mod newest_sessions;
 pub(crate) mod raw_output;
+mod scan_job;
 mod search_jobs;
 pub(crate) mod secret_finder;
 pub(crate) mod slim_job;
@@ -29,8 +30,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
 
-use crate::app::message::{Clip, Effect, Msg, PickerOutput, Work};
+use crate::app::message::{Clip, Effect, Msg, Work};
 use crate::app::model::Model;
+use crate::app::picker_output::PickerOutput;
 use crate::app::saved_state::SavedState;
 use crate::app::startup::Startup;
 use crate::app::update::{self, WHEEL, update};

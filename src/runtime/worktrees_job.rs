@@ -4,7 +4,8 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use crate::app::message::Reply;
 use crate::disk::worktrees::WorktreeFinder;
-use crate::runtime::jobs::{JobContext, cwds, now};
+use crate::runtime::jobs::{JobContext, now};
+use crate::runtime::scan_job::cwds;
 use crate::session::digest::listed::SharedSession;
 
 impl JobContext {

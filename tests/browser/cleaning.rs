@@ -19,7 +19,7 @@ fn open(dir: &std::path::Path, columns: u16, rows: u16) -> Browser {
     };
     let used = Session::new("used").user("u1", "the used session").assistant("u2", "done");
     let path = write("used", &used);
-    write("fork", &used.clone().forked("fork", &path, 100));
+    write("fork", &used.forked("fork", &path, 100));
     write("silent", &Session::new("silent"));
     write("open", &Session::new("open").user("o1", "the open question"));
     Browser::on(&[dir], columns, rows)

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use pitree::app::layers::Layer;
-use pitree::app::message::{Effect, Msg, PickerOutput, Work};
+use pitree::app::message::{Effect, Msg, Work};
 use pitree::app::panes::tree::rows::RowItem;
+use pitree::app::picker_output::PickerOutput;
 use pitree::app::startup::PickerFormat;
 use pitree::keymap::Place;
 use pitree::pi::launch::Start;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::app::command::{Command, ResumePlan};
-use crate::app::message::{PickedEntry, PickerOutput};
 use crate::app::model::Model;
+use crate::app::picker_output::{PickedEntry, PickerOutput};
 use crate::app::startup::PickerFormat;
 use crate::changes::Request;
 use crate::keymap::Place;
