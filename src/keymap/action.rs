@@ -315,7 +315,7 @@ actions! {
     Move, "move", ["alt+m"], PANES, Changing, "move", "Move to directory", "Move the marked sessions, the selected session or a project's sessions to another working directory.";
     Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare; in the files view, mark a state to compare with.";
     MarkAll, "mark-all", ["*", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
-    CleanUp, "clean-up", ["C"], PANES, Changing, "clean up", "Suggest sessions to clean up", "List suggestions of sessions that are probably not needed: empty ones, duplicates, unused forks and others.";
+    CleanUp, "clean-up", ["C"], PANES, Changing, "clean up", "Clean up sessions", "List suggestions of sessions that are probably not needed: empty ones, duplicates, unused forks and others.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Undo the last change; asks first if another run of pitree made it.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Redo change", "Redo the change that was last undone.";
     Trash, "show-trash", ["X"], PANES, Changing, "trash", "Show trash", "List sessions in pitree's trash and restore one.";

@@ -125,7 +125,7 @@ fn tab_cycles_through_candidates_with_descriptions() {
     assert_eq!(line(&browser), "is:", "round and back");
     browser.press("a");
     assert!(!browser.screen().contains("in this directory or below"), "typing continues\n{}", browser.screen());
-    browser.press("backspace tab tab tab tab tab tab tab tab");
+    browser.press("backspace tab tab tab tab tab tab tab tab tab");
     assert_eq!(line(&browser), "is:abandoned");
     assert!(browser.screen().contains("sessions with abandoned branches"), "{}", browser.screen());
     assert!(hits(&browser) > 3, "the hits are visible");

@@ -102,7 +102,7 @@ fn a_script_walks_the_tour_by_what_it_reads() {
 fn the_box_names_rebound_keys() {
     let world = World::new();
     let config = "ascii = true\n[keys]\ntour = 'f9'\nfold = 'x'\nunfold = ['Q', 'right']\nsearch = 'ctrl+e'\nfind = 'ctrl+e'\n\
-                  next-filter = 'f6'\nfamily = 'f7'\ncontext = 'C'\nundo = 'Y'\nlabel = 'f8'\nconfirm = 'O'\naccept = 'ctrl+y'\n\
+                  next-filter = 'f6'\nfamily = 'f7'\ncontext = 'f10'\nundo = 'Y'\nlabel = 'f8'\nconfirm = 'O'\naccept = 'ctrl+y'\n\
                   previous-pane = 'f3'\nup = 'w'\nwrap = []\n";
     let mut browser = configured(&world, config, (100, 30));
     browser.press("f9");

@@ -125,13 +125,13 @@ mod tests {
     #[test]
     fn completes_names_and_values() {
         for (query, done, options) in [
-            ("|", "in:", 21),
-            ("foo |", "foo in:", 21),
+            ("|", "in:", 22),
+            ("foo |", "foo in:", 22),
             ("foo fi|", "foo file:", 1),
             ("-la|", "-label:", 1),
             ("e|", "edited:", 2),
             ("all:f|", "all:file:", 1),
-            ("is:|", "is:named", 15),
+            ("is:|", "is:named", 16),
             ("is:fo|", "is:forked", 2),
             ("is:for|ked x", "is:forked x", 2),
             ("in:app|", "in:\"~/code/my app\"", 2),
