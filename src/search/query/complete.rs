@@ -143,7 +143,7 @@ mod tests {
             ("label:|", "label:works", 1),
             ("-model:son| x", "-model:claude-sonnet x", 1),
             ("tool:b|", "tool:bash", 1),
-            ("all:|", "all:in:", 21),
+            ("all:|", "all:in:", 22),
             ("tag:r|", "tag:release", 1),
             ("commit:8|", "commit:89abcde", 1),
             ("worktree:F|", "worktree:fix-42", 1),
