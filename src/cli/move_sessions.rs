@@ -18,7 +18,7 @@ use crate::cli::chosen_sessions::chosen_sessions;
 use crate::cli::exit::{self, Exit};
 use crate::cli::resolve::{SessionResolver, absolute};
 use crate::cli::{CommandContext, completions, output};
-use crate::disk::relocations;
+use crate::disk::{locate, relocations};
 use crate::pi::launch::is_there;
 
 /// Move sessions to another working directory
@@ -150,7 +150,7 @@ fn old_directory(catalog: &Catalog, old: &Path) -> String {
 fn suggestion(catalog: &Catalog, old: &str, home: &str) -> String {
     let (sessions, _) = catalog.sessions_of_dir(old, |_| false);
     let (touched, known) = missing_directory::hints(catalog, sessions.first().copied());
-    let candidates = relocations::candidates(Path::new(old), &touched, &known);
+    let candidates = relocations::candidates(Path::new(old), &touched, &known, locate::state_dir().as_deref());
     let candidates: Vec<String> =
         candidates.iter().map(|one| shorten(&one.dir.to_string_lossy(), home).into_owned()).collect();
     match candidates.is_empty() {

@@ -11,6 +11,7 @@ pub(crate) mod archive_files;
 pub(crate) mod create;
 pub mod demo;
 pub(crate) mod digest;
+pub(crate) mod dir_identities;
 pub mod files;
 pub(crate) mod find;
 pub(crate) mod fingerprint;

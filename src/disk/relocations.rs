@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use crate::base::paths::normalize;
+use crate::disk::dir_identities::{self, DirIdentity};
 use crate::disk::state;
 
 /// The maximum number of directories searched for a moved one.
@@ -31,26 +32,37 @@ pub struct RelocationCandidate {
     pub of: usize,
 }
 
-/// Returns possible new locations of `gone`, best first: directories of the same name nearby, working directories of
-/// other sessions (`known`), and their git worktrees of that name. A candidate must contain a `touched` file, or be a
-/// git repository if there are no such files.
-pub fn candidates(gone: &Path, touched: &[String], known: &[PathBuf]) -> Vec<RelocationCandidate> {
+/// Returns possible new locations of `gone`, best first: directories nearby and working directories of other sessions
+/// (`known`) with the same name, or with the identity recorded in the state directory, and git worktrees of that name. A
+/// candidate with another identity must contain a `touched` file, or be a git repository if there are no such files.
+pub fn candidates(
+    gone: &Path,
+    touched: &[String],
+    known: &[PathBuf],
+    state: Option<&Path>,
+) -> Vec<RelocationCandidate> {
     let Some(name) = gone.file_name() else { return Vec::new() };
+    let identity = state.and_then(|state| dir_identities::of(state, gone));
+    let is_same = |dir: &Path| {
+        identity.as_ref().is_some_and(|gone| DirIdentity::read(dir).is_some_and(|found| gone.is_same(&found)))
+    };
     let is_of_name = |dir: &PathBuf| dir.file_name() == Some(name);
     let known: Vec<PathBuf> = known.iter().filter(|dir| dir.is_dir()).cloned().collect();
-    let mut dirs: BTreeSet<PathBuf> = known.iter().filter(|dir| is_of_name(dir)).cloned().collect();
+    let mut dirs: BTreeSet<PathBuf> = known.iter().filter(|dir| is_of_name(dir) || is_same(dir)).cloned().collect();
     dirs.extend(known.iter().filter_map(|dir| worktree(dir, name)));
     let near = gone.ancestors().skip(1).find(|dir| dir.is_dir());
-    dirs.extend(near.into_iter().flat_map(below).filter(is_of_name));
+    dirs.extend(near.into_iter().flat_map(below).filter(|dir| is_of_name(dir) || is_same(dir)));
     let inside = |file: &String| normalize(&gone.join(file)).strip_prefix(gone).map(Path::to_path_buf).ok();
     let files: BTreeSet<PathBuf> = touched.iter().filter_map(inside).take(MOST_FILES).collect();
     let candidate = |dir: PathBuf| {
         let there = files.iter().filter(|file| dir.join(file).exists()).count();
         RelocationCandidate { files: there, of: files.len(), dir }
     };
-    let is_likely = |one: &RelocationCandidate| one.files > 0 || (one.of == 0 && one.dir.join(".git").exists());
+    let is_likely = |one: &RelocationCandidate| {
+        one.files > 0 || is_same(&one.dir) || (one.of == 0 && one.dir.join(".git").exists())
+    };
     let mut all: Vec<RelocationCandidate> = dirs.into_iter().map(candidate).filter(is_likely).collect();
-    all.sort_by_key(|one| std::cmp::Reverse(one.files));
+    all.sort_by_key(|one| std::cmp::Reverse((one.files, is_same(&one.dir))));
     all.truncate(MOST);
     all
 }
@@ -168,14 +180,29 @@ mod tests {
         dir(&moved, "src");
         fs::write(moved.join("src/main.rs"), "").unwrap();
         fs::write(elsewhere.join("README.md"), "").unwrap();
-        let found = candidates(&gone, &touched, &[elsewhere.clone(), root.join("gone/app"), empty.clone()]);
+        let found = candidates(&gone, &touched, &[elsewhere.clone(), root.join("gone/app"), empty.clone()], None);
         let dirs: Vec<_> = found.iter().map(|one| (one.dir.clone(), one.files, one.of)).collect();
         assert_eq!(dirs, [(moved, 2, 2), (elsewhere, 1, 2)]);
         // Without touched files, a repository is a candidate.
-        assert_eq!(candidates(&gone, &[], &[]), []);
+        assert_eq!(candidates(&gone, &[], &[], None), []);
         dir(&empty, ".git");
-        assert_eq!(candidates(&gone, &[], &[])[0].dir, empty);
-        assert_eq!(candidates(Path::new("/"), &[], &[]), []);
+        assert_eq!(candidates(&gone, &[], &[], None)[0].dir, empty);
+        assert_eq!(candidates(Path::new("/"), &[], &[], None), []);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_renamed_directory_is_offered() {
+        let root = tempfile::tempdir().unwrap();
+        let state = root.path().join("state");
+        let old = dir(root.path(), "code/app");
+        dir(root.path(), "code/other");
+        dir_identities::record(&state, [old.to_str().unwrap()].into_iter()).unwrap();
+        let new = root.path().join("code/shop");
+        fs::rename(&old, &new).unwrap();
+        let touched = ["removed.rs".to_string()];
+        assert_eq!(candidates(&old, &touched, &[], None), []);
+        assert_eq!(candidates(&old, &touched, &[], Some(&state))[0].dir, new);
     }
 
     #[test]
@@ -186,7 +213,7 @@ mod tests {
         dir(&main, ".git/worktrees/feature");
         fs::write(main.join(".git/worktrees/feature/gitdir"), format!("{}/.git\n", tree.display())).unwrap();
         fs::write(tree.join(".git"), "gitdir: ...").unwrap();
-        let found = candidates(&root.join("feature"), &[], &[main]);
+        let found = candidates(&root.join("feature"), &[], &[main], None);
         assert_eq!(found.into_iter().map(|one| one.dir).collect::<Vec<_>>(), [tree]);
     }
 

@@ -251,7 +251,8 @@ impl JobContext {
             }
             Work::Change { request, now } => Reply::Changed(Box::new(self.change(ticket, (request, now), reply))),
             Work::FindRelocations { gone, touched, known } => {
-                Reply::RelocationsFound(relocations::candidates(&gone, &touched, &known))
+                let state = self.state_dir.as_deref();
+                Reply::RelocationsFound(relocations::candidates(&gone, &touched, &known, state))
             }
             Work::Remember { gone, dir } => {
                 let dir = locate::expand(&dir, Path::new(&self.setting.home));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::app::message::Reply;
 use crate::catalog::cost_sharing;
+use crate::disk::dir_identities;
 use crate::disk::incremental::IncrementalReader;
 use crate::disk::locate::missing_home;
 use crate::disk::scan::{IndexPlace, ScanBatch, ScanSources};
@@ -121,6 +122,10 @@ impl JobContext {
         self.find_worktrees(known.iter().map(String::as_str).chain(here), &mut reply);
         reply(Reply::ScanDone);
         self.keep_worktrees();
+        if let Some(state) = self.state_dir.as_deref().filter(|_| !self.setting.demo) {
+            // Without the record, a renamed directory is not suggested.
+            let _ = dir_identities::record(state, known.iter().map(String::as_str));
+        }
         if let Err(error) = scan.keep_in_background() {
             reply(Reply::Warning(format!("cannot write the index: {error}; the next start takes longer")));
         }

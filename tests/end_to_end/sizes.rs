@@ -116,7 +116,8 @@ fn too_long_lines_are_identified_by_their_start() {
     pitree.send("/too long\r");
     pitree.wait_selected("[message: too long to read]");
     pitree.wait_for("too long to read: 315 MB at byte");
-    assert!(peak(pitree.pid()).unwrap_or_default() < 500 * MB);
+    // The scan and the tree can each hold the longest line that is read, 256 MB.
+    assert!(peak(pitree.pid()).unwrap_or_default() < 600 * MB);
     pitree.send("q");
 }
 
