@@ -98,6 +98,9 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     let tags: Vec<String> = model.catalog.marks().tags(&digest.header.id).map(|tag| format!("+{tag}")).collect();
     lines.extend((!tags.is_empty()).then(|| fact("tags", &tags.join(" "))));
     facts(&mut lines, model, key);
+    if let Some((_, lost)) = model.checked.lost.as_ref().filter(|(session, _)| *session == key) {
+        lines.push(fact("lost work", &lost.in_words()));
+    }
     abandoned(&mut lines, model, key, room);
     family(&mut lines, model, key);
     inside(&mut lines, model, digest);
@@ -112,7 +115,7 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
         let first = clean(utf16_prefix(first.trim(), columns));
         lines.push(fact("started", &model.setting.glyphs.cut(&first, columns)));
     }
-    if let Some((_, found @ 1..)) = model.secrets.found.filter(|(session, _)| *session == key) {
+    if let Some((_, found @ 1..)) = model.checked.secrets.filter(|(session, _)| *session == key) {
         lines.push(fact("secrets", &count(found, "likely secret", "likely secrets")));
     }
     lines.push(fact("id", &digest.header.id));

@@ -37,6 +37,7 @@ use crate::pi::requests::PiRequest;
 use crate::pi::running::RunningPis;
 use crate::pi::status::PiStatus;
 use crate::render::DocLine;
+use crate::search::lost_work::LostWork;
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::search::query::Query;
 use crate::search::text_match::Words;
@@ -232,6 +233,8 @@ pub enum Reply {
     SlimmingProgress(usize),
     /// The number of likely secrets in a session.
     SecretsCounted(SessionKey, usize),
+    /// The lost work of a session, if a search found it.
+    LostWorkKnown(SessionKey, Option<LostWork>),
     /// The result of an export, or the error.
     Exported(Result<Box<ExportResult>, String>),
     /// Number of files changed, and their total.
@@ -402,8 +405,8 @@ pub enum Work {
     PlanSlimming(Vec<(SharedSession, Vec<SharedSession>)>, SlimRules),
     /// Find sessions and files that are probably not needed.
     SuggestCleanup(Box<CleanRequest>),
-    /// Count the likely secrets of a session.
-    CountSecrets(SessionKey, PathBuf),
+    /// Count the likely secrets of a session, and look up its lost work.
+    CheckSession(SessionKey, PathBuf),
     /// Count for the screen of statistics.
     Count(Box<OverviewRequest>),
     /// Sum entries of sessions.

@@ -31,6 +31,7 @@ use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 use crate::changes::slim::SlimOverview;
 use crate::keymap::{Action, Place};
+use crate::search::lost_work::LostWork;
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::session::digest::listed::SharedSession;
 use crate::session::tree::{Index, Tree};
@@ -149,15 +150,17 @@ pub struct FilesState {
     pub reading: Option<Claim>,
 }
 
-/// The likely secrets of the session in the preview.
+/// The likely secrets and the lost work of the session in the preview.
 #[derive(Debug, Default)]
-pub struct PreviewedSecrets {
+pub struct CheckedSession {
     /// The session for which they were requested, and its size in bytes.
     pub asked: Option<(SessionKey, u64)>,
     /// Claim on their number.
     pub counting: Option<Claim>,
     /// The session and their number.
-    pub found: Option<(SessionKey, usize)>,
+    pub secrets: Option<(SessionKey, usize)>,
+    /// The session and its lost work, if it is known.
+    pub lost: Option<(SessionKey, LostWork)>,
 }
 
 /// State of unread sessions.
@@ -244,8 +247,8 @@ pub struct Model {
     pub errands: Vec<Errand>,
     /// State of reading all sessions.
     pub scan: ScanState,
-    /// The likely secrets of the session in the preview.
-    pub secrets: PreviewedSecrets,
+    /// The likely secrets and the lost work of the session in the preview.
+    pub checked: CheckedSession,
     /// Claim on changes of session files.
     pub watching: Option<Claim>,
     /// The session file to open once it is read, and the ID of the entry to select.

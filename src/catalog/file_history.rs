@@ -1,6 +1,6 @@
 //! The states of files in sessions: at an entry, and over all entries of a session.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::iter::successors;
 use std::path::Path;
 use std::sync::Arc;
@@ -165,6 +165,14 @@ impl FileVersion {
             }
         }
         brought
+    }
+
+    /// Returns those of some lines that the entry brought to any place in the file. Spaces around lines are ignored.
+    pub(crate) fn brought_anywhere<'l>(&self, lines: &HashSet<&'l str>) -> Vec<&'l str> {
+        let Some(text) = self.state.exact().filter(|_| self.is_own()) else { return Vec::new() };
+        let before: HashSet<&str> = self.text_before().unwrap_or_default().lines().map(str::trim).collect();
+        let new = text.lines().map(str::trim).filter(|line| !before.contains(line));
+        new.filter_map(|line| lines.get(line).copied()).collect()
     }
 
     /// Returns `true` if a call or a command of the session wrote the state, not another program.

@@ -1,16 +1,14 @@
 //! The likely secrets of sessions, searched for once in each version of a file. They are kept next to the index, without
 //! their values, as long as the rules are the same.
 
-use std::collections::{HashMap, HashSet};
-use std::io;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::secrets::{self, FoundSecret};
-use crate::disk::fingerprint::{FileVersion, hash};
+use crate::catalog::session_results::{forget_others, key, read, version, write};
 use crate::disk::parallel::{self, StopSignal};
-use crate::disk::{create, files};
 use crate::search::known_secrets::{KnownSecret, KnownSecrets};
 use crate::secrets::Rules;
 
@@ -19,9 +17,6 @@ const FORM: u32 = 1;
 
 /// The name of the file in the directory of the index.
 const NAME: &str = "known.secrets";
-
-/// The number of sessions that are kept in addition to twice the searched ones, such as those of other directories.
-const MOST_OTHERS: usize = 1000;
 
 /// The secrets of a version of a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,7 +56,10 @@ impl SecretCache {
         let place = cache.filter(|_| rules.fingerprint().is_some()).map(|cache| cache.join(NAME));
         let fingerprint = rules.fingerprint().unwrap_or_default();
         let content = self.0.entry(fingerprint).or_insert_with(|| {
-            let read = place.as_deref().and_then(read).filter(|kept| (kept.form, kept.rules) == (FORM, fingerprint));
+            let read = place
+                .as_deref()
+                .and_then(read::<Content>)
+                .filter(|kept| (kept.form, kept.rules) == (FORM, fingerprint));
             read.unwrap_or_else(|| Content { form: FORM, rules: fingerprint, ..Content::default() })
         });
         content.search(paths, rules, report).then(|| content.known(paths))
@@ -71,9 +69,9 @@ impl SecretCache {
     pub fn save(&mut self, paths: &[PathBuf], (rules, cache): (&Rules, Option<&Path>)) {
         let (Some(fingerprint), Some(cache)) = (rules.fingerprint(), cache) else { return };
         if let Some(content) = self.0.get_mut(&fingerprint).filter(|content| content.is_changed) {
-            content.forget_others(paths);
+            forget_others(&mut content.files, paths.iter());
             // If it cannot be written, the files are searched again.
-            content.is_changed = content.write(&cache.join(NAME)).is_err();
+            content.is_changed = write(&cache.join(NAME), content).is_err();
         }
     }
 }
@@ -113,35 +111,6 @@ impl Content {
         });
         KnownSecrets(known.collect())
     }
-
-    /// Forgets files other than these if there are many, because they may be gone.
-    fn forget_others(&mut self, paths: &[PathBuf]) {
-        if self.files.len() > 2 * paths.len() + MOST_OTHERS {
-            let known: HashSet<u64> = paths.iter().map(|path| key(path)).collect();
-            self.files.retain(|path, _| known.contains(path));
-        }
-    }
-
-    fn write(&self, place: &Path) -> io::Result<()> {
-        place.parent().map_or(Ok(()), create::private_folder)?;
-        let bytes = postcard::to_allocvec(self).map_err(io::Error::other)?;
-        create::replace(place, &bytes)
-    }
-}
-
-fn read(place: &Path) -> Option<Content> {
-    postcard::from_bytes(&files::read_regular(place).ok()?).ok()
-}
-
-fn key(path: &Path) -> u64 {
-    hash(path.as_os_str().as_encoded_bytes())
-}
-
-/// Returns a hash of the version of a file, or `None` if it is inaccessible.
-fn version(path: &Path) -> Option<u64> {
-    let FileVersion { file, bytes, written, changed } = FileVersion::of(path).ok()?;
-    let numbers = [file.0, file.1, bytes, written as u64, changed as u64];
-    Some(hash(&numbers.map(u64::to_le_bytes).concat()))
 }
 
 #[cfg(test)]
@@ -174,11 +143,11 @@ mod tests {
         let github = secret("github-token", "1");
         assert_eq!(find(&mut SecretCache::default(), Rules::built_in()), [("a".into(), vec![github.clone()])]);
         // From the file, without reading the session.
-        let kept = read(&cache.join(NAME)).unwrap();
+        let kept: Content = read(&cache.join(NAME)).unwrap();
         assert!(!format!("{kept:?}").contains(&token));
         let mut marked = kept;
         marked.files.get_mut(&key(&path("b"))).unwrap().secrets.push(("kept".into(), None));
-        marked.write(&cache.join(NAME)).unwrap();
+        write(&cache.join(NAME), &marked).unwrap();
         let found = find(&mut SecretCache::default(), Rules::built_in());
         assert_eq!(found[1], ("b".into(), vec![KnownSecret { rule: "kept".into(), entry: None }]));
         // A new version, and other rules.

@@ -12,6 +12,7 @@ use crate::base::paths::{file_name, shorten};
 use crate::base::time;
 use crate::catalog::SessionKey;
 use crate::catalog::grep::{self, HitOrder};
+use crate::catalog::lost_work::{LossCache, compared_paths};
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::cli::output::PathFields;
 use crate::cli::{CommandContext, output, resolve};
@@ -104,7 +105,8 @@ fn unknown(after: &str) -> anyhow::Error {
 }
 
 impl HitSearch {
-    /// Starts a search over sessions, and loads texts as needed. If the query needs it, searches them for secrets.
+    /// Starts a search over sessions, and loads texts as needed. If the query needs it, searches them for secrets and lost
+    /// work.
     ///
     /// # Errors
     /// A command for a value to redact failed, or the lasting marks cannot be read.
@@ -122,6 +124,15 @@ impl HitSearch {
             })?;
             output::progress("");
             here.secrets = known.map(Arc::new);
+        }
+        if query.needs_lost_work() {
+            let place = (&*chosen.home, chosen.cache.as_deref());
+            let known = LossCache::default().find(&compared_paths(&sessions), place, |done, all| {
+                output::progress(&format!("{done} of {all} sessions compared"));
+                true
+            });
+            output::progress("");
+            here.lost = known.map(Arc::new);
         }
         if query.needs_marks() {
             here.marks = Arc::new(chosen.marks()?);

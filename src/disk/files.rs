@@ -110,6 +110,20 @@ pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Reads a regular file of at most `most` bytes. Returns `None` if it is larger.
+///
+/// # Errors
+/// The file cannot be opened or read, or is not a regular file.
+pub(crate) fn read_small(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let (file, len) = regular(path, File::options().read(true))?;
+    if len == 0 || len > most {
+        return Ok((len == 0).then(Vec::new)); // generated system files report length 0 and can be endless
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= most).then_some(bytes))
+}
+
 /// Opens a regular file without blocking, even if a pipe or a device takes its place.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{PathBuf, absolute, is_separator};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// The maximum wait for the output of a program that ended; a background child can keep the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
-/// The maximum number of captured output bytes.
+/// The maximum number of captured output bytes of commands in the configuration.
 const KEPT: u64 = 4096;
 
 /// Returns the absolute path of a command, because it can run in another directory. A name with a slash is used
@@ -80,13 +80,32 @@ pub(crate) fn read(program: &str, arguments: &[String], limit: Duration) -> Resu
 ///
 /// # Errors
 /// The command cannot be run.
-pub(super) fn read_command(mut command: Command, limit: Duration) -> io::Result<Option<(ExitStatus, String)>> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = programs::start_apart(&mut command)?;
-    let words = output(child.stdout.take());
-    let Some(status) = ended(&mut child, |elapsed| elapsed >= limit)? else { return Ok(None) };
-    let text = if status.success() { words.recv_timeout(LAST_OUTPUT).unwrap_or_default() } else { String::new() };
+pub(super) fn read_command(command: Command, limit: Duration) -> io::Result<Option<(ExitStatus, String)>> {
+    let Some((status, output)) = read_bytes(command, Vec::new(), (limit, KEPT))? else { return Ok(None) };
+    let text = String::from_utf8_lossy(&output);
     Ok(Some((status, text.trim_end_matches(['\n', '\r']).to_owned())))
+}
+
+/// Runs a command with an input. Returns its status, and at most `most` bytes of its output if it succeeded. Returns
+/// `None` if it exceeded its time limit.
+///
+/// # Errors
+/// The command cannot be run.
+pub(super) fn read_bytes(
+    mut command: Command,
+    input: Vec<u8>,
+    (limit, most): (Duration, u64),
+) -> io::Result<Option<(ExitStatus, Vec<u8>)>> {
+    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = programs::start_apart(&mut command)?;
+    if let Some(mut to) = child.stdin.take() {
+        thread::spawn(move || to.write_all(&input)); // the program can end before it has read all
+    }
+    let bytes = capture(child.stdout.take(), most, |output| output);
+    let Some(status) = ended(&mut child, |elapsed| elapsed >= limit)? else { return Ok(None) };
+    let output = if status.success() { bytes.recv_timeout(LAST_OUTPUT).unwrap_or_default() } else { Vec::new() };
+    Ok(Some((status, output)))
 }
 
 /// Returns the value of an environment variable.
@@ -96,13 +115,22 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 
 /// Captures the output of a subprocess to its end.
 pub(crate) fn output(from: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    capture(from, KEPT, |output| String::from_utf8_lossy(&output).into_owned())
+}
+
+/// Captures the first bytes of an output, and reads it to its end.
+fn capture<T: Send + 'static>(
+    from: Option<impl Read + Send + 'static>,
+    most: u64,
+    convert: impl FnOnce(Vec<u8>) -> T + Send + 'static,
+) -> Receiver<T> {
     let (sender, words) = mpsc::channel();
     if let Some(from) = from {
         thread::spawn(move || {
             let mut output = Vec::new();
-            let mut from = from.take(KEPT);
+            let mut from = from.take(most);
             let _ = from.read_to_end(&mut output); // a partial output is returned
-            let _ = sender.send(String::from_utf8_lossy(&output).into_owned());
+            let _ = sender.send(convert(output));
             let _ = io::copy(from.get_mut(), &mut io::sink()); // otherwise the subprocess would block on a full pipe
         });
     }

@@ -17,6 +17,7 @@ use crate::catalog::compare::{self, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::file_states::StatesCache;
 use crate::catalog::final_files::final_files;
+use crate::catalog::lost_work::LossCache;
 use crate::catalog::search::Searcher;
 use crate::catalog::stats::table::StatsTable;
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, has_marks, touched};
@@ -69,6 +70,8 @@ pub struct JobContext {
     pub states: Arc<StatesCache>,
     /// The search for secrets.
     pub secrets: Arc<Mutex<SecretFinder>>,
+    /// The search for lost work.
+    pub lost: Arc<Mutex<LossCache>>,
     /// The search for git worktrees.
     pub worktrees: Arc<Mutex<WorktreeFinder>>,
     /// The directory with the replacements of missing directories, if there is a home directory.
@@ -223,7 +226,12 @@ impl JobContext {
                 let suggested = cleanup_job::suggest(&request, (&dirs, self.state_dir.as_deref()), &is_wanted);
                 return Ok(suggested.map(|(suggestions, _)| Reply::Suggested(suggestions)));
             }
-            Work::CountSecrets(session, path) => {
+            Work::CheckSession(session, path) => {
+                // A search for lost work does not wait for a card, and a card not for the search.
+                let lost = self.lost.try_lock().ok().and_then(|mut lost| lost.known(&path, self.cache.as_deref()));
+                if !reply(Reply::LostWorkKnown(session, lost)) {
+                    return Ok(None);
+                }
                 let mut finder = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
                 let config = &self.setting.config.redact;
                 let count = finder.count(path, (config, self.cache.as_deref()), is_wanted)?;

@@ -9,6 +9,7 @@ use anyhow::Result;
 use crate::app::message::{Reply, Work};
 use crate::app::panes::tree::hits::seen;
 use crate::catalog;
+use crate::catalog::lost_work::compared_paths;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::runtime::jobs::{BETWEEN_WORDS, JobContext, LONGEST_PAUSE};
 use crate::search::text_match::Words;
@@ -59,7 +60,8 @@ impl JobContext {
         }
     }
 
-    /// Adds what is known of secrets to the scope of a query that needs it. Returns `false` if it is no longer wanted.
+    /// Adds what is known of secrets and lost work to the scope of a query that needs it. Returns `false` if it is no longer
+    /// wanted.
     fn complete(
         &self,
         work: &mut Work,
@@ -73,21 +75,30 @@ impl JobContext {
             Work::MatchEntries { query, session, around, .. } => (query, std::slice::from_ref(&**session), around),
             _ => return Ok(true),
         };
-        if !query.needs_secrets() {
-            return Ok(true); // does not wait for another search for secrets
-        }
-        let mut finder = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reported = Instant::now();
-        let told = |done, all| {
+        let mut told = |done, all| {
             if sessions.len() > 1 && done < all && reported.elapsed() >= LONGEST_PAUSE {
                 reported = Instant::now();
                 reply(Reply::SessionsFound { hits: Vec::new(), more: true, progress: Some((done, all)) });
             }
             is_wanted()
         };
-        let place = (&self.setting.config.redact, self.cache.as_deref());
-        scope.secrets = finder.find(sessions, place, told)?.map(Arc::new);
-        Ok(scope.secrets.is_some())
+        // A query that does not need them does not wait for another search.
+        if query.needs_secrets() {
+            let mut finder = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = (&self.setting.config.redact, self.cache.as_deref());
+            scope.secrets = finder.find(sessions, place, &mut told)?.map(Arc::new);
+            if scope.secrets.is_none() {
+                return Ok(false);
+            }
+        }
+        if query.needs_lost_work() {
+            let mut cache = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = (&*self.setting.home, self.cache.as_deref());
+            scope.lost = cache.find(&compared_paths(sessions), place, told).map(Arc::new);
+            return Ok(scope.lost.is_some());
+        }
+        Ok(true)
     }
 
     /// Finds the entries of sessions with some words. Batches grow in duration, because the browser rebuilds all rows

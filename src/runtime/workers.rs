@@ -66,7 +66,7 @@ impl Workers {
 
 /// Runs a piece of work. Returns `true` while replies are received.
 fn run(desk: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Event>) -> bool {
-    if matches!(work, Work::Suggest { .. } | Work::CountSecrets(..)) {
+    if matches!(work, Work::Suggest { .. } | Work::CheckSession(..)) {
         // Alternative searches read all files, and a search for secrets a whole one, so they do not run for each key.
         let end = Instant::now() + PAUSE;
         while ticket.is_wanted() && Instant::now() < end {

@@ -7,6 +7,7 @@ pub mod candidate;
 pub mod entry_match;
 pub mod fuzzy;
 pub mod known_secrets;
+pub mod lost_work;
 pub mod matching;
 mod needle;
 mod pattern;

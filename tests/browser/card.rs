@@ -50,6 +50,30 @@ fn a_card_counts_likely_secrets() {
     assert_eq!(crate::search::hits(&browser), 1);
 }
 
+/// Sessions outside of git are compared with the working tree only.
+#[test]
+fn lost_work_is_found_at_the_end_of_its_branch() {
+    let (dir, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let text: String = (0..4).map(|line| format!("let lost = work({line});\n")).collect();
+    let write = serde_json::json!({"path": "a.rs", "content": text});
+    let session = Session::new("one").cwd(work.path()).user("u1", "Begin").tool("t", "write", &write, "ok");
+    let session = session.assistant("end", "Written").under("u1").user("u2", "Another way").assistant("a2", "Sure");
+    fs::write(dir.path().join("one.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 48);
+    let lost = |browser: &Browser| card(browser).into_iter().find(|line| line.starts_with("lost work"));
+    assert_eq!(lost(&browser), None);
+    crate::search::search(&mut browser, "is:lost");
+    assert_eq!(crate::search::hits(&browser), 1);
+    browser.press("enter");
+    assert_eq!(browser.model.tree.find.as_ref().unwrap().hits.len(), 1);
+    assert!(card(&browser).contains(&"Written".to_string()), "{}", browser.screen());
+    browser.press("esc esc esc");
+    assert_eq!(lost(&browser).as_deref(), Some("lost work   4 lines in a.rs"), "{}", browser.screen());
+    fs::write(work.path().join("a.rs"), text).unwrap();
+    crate::search::search(&mut browser, "is:lost");
+    assert_eq!(crate::search::hits(&browser), 0);
+}
+
 #[test]
 fn long_texts_leave_room_for_the_rest() {
     let dir = tempfile::tempdir().unwrap();

@@ -20,6 +20,8 @@ mod in_pi;
 mod index;
 mod json;
 mod live;
+#[cfg(unix)]
+mod lost_work;
 mod marks;
 mod moving;
 mod names;

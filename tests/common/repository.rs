@@ -1,4 +1,4 @@
-//! A git repository with linked worktrees, as git 2.47 writes them.
+//! Git repositories: with linked worktrees, as git 2.47 writes them, and a real one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,4 +34,13 @@ impl Repository {
         fs::remove_dir_all(&self.linked).unwrap();
         fs::remove_dir_all(self.main.join(".git/worktrees")).unwrap();
     }
+}
+
+/// Runs a shell script in a repository, which is created first. Returns `false` if git is missing or the script fails.
+#[cfg(unix)]
+pub(crate) fn with_real_git(dir: &Path, script: &str) -> bool {
+    let mut command = std::process::Command::new("sh");
+    let names = ["AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"];
+    command.arg("-ec").arg(format!("test -e .git || git init -q -b main\n{script}")).current_dir(dir).env("HOME", dir);
+    command.envs(names.map(|name| (format!("GIT_{name}"), "x"))).status().unwrap().success()
 }

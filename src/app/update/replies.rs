@@ -96,7 +96,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             lines.extend(doc);
             model.preview.take(lines);
         }
-        Reply::SecretsCounted(session, count) => model.secrets.found = Some((session, count)),
+        Reply::LostWorkKnown(session, lost) => model.checked.lost = lost.map(|lost| (session, lost)),
+        Reply::SecretsCounted(session, count) => model.checked.secrets = Some((session, count)),
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
@@ -293,9 +294,9 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         || files::take_failure(model, ticket, &error)
         || slim::take_failure(model, ticket, &error)
     {
-    } else if is_it(&model.secrets.counting) {
+    } else if is_it(&model.checked.counting) {
         // The card does without; a search and an export report the reason.
-        model.secrets.counting = None;
+        model.checked.counting = None;
     } else if is_it(&model.comparing) {
         model.comparing = None;
         model.layers.close(Place::Compare);

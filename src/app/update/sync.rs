@@ -166,16 +166,16 @@ fn follow_selection(model: &mut Model) {
     }
 }
 
-/// Requests the number of likely secrets for the card of a session: once, and again if a small file has grown.
+/// Requests the number of likely secrets and the known lost work for the card of a session: once, and again if a small file has grown.
 fn count_secrets(model: &mut Model, key: SessionKey, is_other: bool) {
     /// The maximum size in bytes of a file that is searched again while a pi writes to it.
     const MOST_AGAIN: u64 = 4_000_000;
     let digest = &model.catalog[key];
     let (path, bytes) = (digest.path.clone(), digest.bytes);
-    let has_grown = model.secrets.asked != Some((key, bytes)) && bytes <= MOST_AGAIN;
+    let has_grown = model.checked.asked != Some((key, bytes)) && bytes <= MOST_AGAIN;
     if is_other || has_grown {
-        model.secrets.asked = Some((key, bytes));
-        model.secrets.counting = Some(model.ask(Work::CountSecrets(key, path)));
+        model.checked.asked = Some((key, bytes));
+        model.checked.counting = Some(model.ask(Work::CheckSession(key, path)));
     }
 }
 

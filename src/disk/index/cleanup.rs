@@ -17,6 +17,9 @@ const UNUSED: Duration = Duration::from_secs(90 * 24 * 3600);
 /// The extension of the list of sessions with likely secrets: see `catalog::known_secrets`.
 const SECRETS: &str = "secrets";
 
+/// The extension of the list of sessions with lost work: see `catalog::lost_work`.
+const LOST: &str = "work";
+
 /// The maximum wait for the cleanup, which blocks on an unresponsive network file system.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -70,7 +73,7 @@ pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
 /// A file cannot be removed.
 pub(crate) fn clear(cache: &Path) -> io::Result<(usize, u64)> {
     let all = files(cache);
-    remove(all.iter().filter(|path| [LIST, SEGMENT, LOCK, MERGE_LOCK, SECRETS].contains(&extension(path))))
+    remove(all.iter().filter(|path| [LIST, SEGMENT, LOCK, MERGE_LOCK, SECRETS, LOST].contains(&extension(path))))
 }
 
 fn extension(path: &Path) -> &str {

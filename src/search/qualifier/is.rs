@@ -15,6 +15,9 @@ type CategoryRow = (&'static str, &'static str, Option<EntryFeature>, fn(&Candid
 /// The category of sessions with likely secrets.
 const SECRET: &str = "secret";
 
+/// The category of sessions with lost work.
+const LOST: &str = "lost";
+
 /// The category of sessions with commits.
 const COMMITTED: &str = "committed";
 
@@ -41,6 +44,8 @@ const CATEGORIES: &[CategoryRow] = &[
     ("abandoned", "sessions with abandoned branches", Some(EntryFeature::AbandonedEnd), |session| {
         session.digest.leaves > 1
     }),
+    // `Category::is_lost` tells that this test needs more than the session.
+    (LOST, "sessions whose lines are in no file on the disk and no git ref", None, |_| false),
     ("live", "sessions that a running pi is probably using", None, |session| session.is_live),
     ("damaged", "sessions with damaged files", Some(EntryFeature::Problem), |session| {
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
@@ -77,6 +82,11 @@ impl Category {
     /// Returns `true` if the category depends on what is known of secrets, which the scope of a query has.
     pub(super) fn is_secret(self) -> bool {
         CATEGORIES[self.0].0 == SECRET
+    }
+
+    /// Returns `true` if the category depends on what is known of lost work, which the scope of a query has.
+    pub(super) fn is_lost(self) -> bool {
+        CATEGORIES[self.0].0 == LOST
     }
 
     /// Returns `true` for sessions with commits, whose entries the digest has.

@@ -3,6 +3,7 @@
 mod commit;
 mod counted;
 mod is;
+mod lost;
 mod marks;
 mod path;
 mod secret;
@@ -298,6 +299,7 @@ impl Qualified {
             Self::Has(kind) => marks::has(*kind, here),
             Self::Secret(rule) => secret::test(Some(rule), here),
             Self::Is(category) if category.is_secret() => secret::test(None, here),
+            Self::Is(category) if category.is_lost() => lost::test(here),
             Self::Is(category) if category.is_pinned() => marks::pinned(here),
             Self::Is(category) if category.is_unread() => {
                 let seen = here.last_seen.clone();
@@ -357,6 +359,7 @@ impl Qualified {
             Self::Secret(rule) => secret::scope(Some(rule), here),
             Self::Commit(commit) => commit::scope(Some(commit)),
             Self::Is(category) if category.is_secret() => secret::scope(None, here),
+            Self::Is(category) if category.is_lost() => lost::scope(here),
             Self::Is(category) if category.is_committed() => commit::scope(None),
             Self::Is(category) => category.feature().map_or(EntryScope::Session, EntryScope::Tree),
             _ => EntryScope::Session,
@@ -392,6 +395,11 @@ impl Qualified {
             Self::Is(category) => category.is_secret(),
             _ => false,
         }
+    }
+
+    /// Returns `true` if the scope must have what is known of lost work.
+    pub(crate) fn needs_lost_work(&self) -> bool {
+        matches!(self, Self::Is(category) if category.is_lost())
     }
 
     /// Returns `true` if the scope must have the lasting marks.

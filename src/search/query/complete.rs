@@ -131,7 +131,7 @@ mod tests {
             ("-la|", "-label:", 1),
             ("e|", "edited:", 2),
             ("all:f|", "all:file:", 1),
-            ("is:|", "is:named", 16),
+            ("is:|", "is:named", 17),
             ("is:fo|", "is:forked", 2),
             ("is:for|ked x", "is:forked x", 2),
             ("in:app|", "in:\"~/code/my app\"", 2),

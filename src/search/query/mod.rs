@@ -134,6 +134,12 @@ impl Query {
         self.terms.iter().any(needs)
     }
 
+    /// Returns `true` if the scope must have what is known of lost work.
+    pub(crate) fn needs_lost_work(&self) -> bool {
+        let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_lost_work());
+        self.terms.iter().any(needs)
+    }
+
     /// Returns `true` if the scope must have the lasting marks.
     pub(crate) fn needs_marks(&self) -> bool {
         let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_marks());

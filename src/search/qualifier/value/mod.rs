@@ -13,6 +13,7 @@ use jiff::tz::TimeZone;
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
 use crate::search::known_secrets::KnownSecrets;
+use crate::search::lost_work::LostSessions;
 use crate::session::digest::Digest;
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
@@ -31,6 +32,8 @@ pub struct QueryScope {
     pub zone: TimeZone,
     /// The known secrets, if the query needs them.
     pub secrets: Option<Arc<KnownSecrets>>,
+    /// The lost work, if the query needs it.
+    pub lost: Option<Arc<LostSessions>>,
     /// The lasting marks; can be empty if the query does not need them.
     pub marks: Arc<Marks>,
     /// The newest shown messages; can be empty if the query does not need them.
@@ -48,6 +51,7 @@ impl Default for QueryScope {
             dir: String::new(),
             zone: TimeZone::UTC,
             secrets: None,
+            lost: None,
             marks: Arc::default(),
             last_seen: Arc::default(),
             worktrees: Arc::default(),
