@@ -1,6 +1,7 @@
 // Exports the fixtures as session files with pitree (the program in PITREE), and opens them with the real pi: the leaf, the
-// messages, the model, the thinking level and the labels must be those of the original at the same entry. Then the real pi
-// resumes an export over RPC, and adds an answer after the exported entry.
+// messages, the model, the thinking level and the labels must be those of the original at the same entry. Exports with less
+// content have the same messages without it, and a family has one file for each member. Then the real pi resumes exports
+// over RPC, and adds an answer after the exported entry.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,9 +20,38 @@ const complain = (what) => {
 	console.error(what);
 };
 
-/** Exports to a new file, or returns the error. */
+/** Options of exports with less content. */
+const LESS = ["--tools", "short", "--no-thinking", "--no-images"];
+const SIGNATURES = ["thinkingSignature", "textSignature", "thoughtSignature"];
+const NO_RESULT = "[result left out of this export]";
+
+/** Returns a message as in an export with less content. Notes of images have no size here. */
+const reduced = ({ ...message }) => {
+	if (message.role === "toolResult") {
+		message.content = [{ type: "text", text: NO_RESULT }];
+		delete message.details;
+		delete message.nestedCalls;
+		message.toolCallId = message.toolCallId?.split("|")[0];
+	}
+	if (message.role === "bashExecution") {
+		message.output = NO_RESULT;
+		delete message.fullOutputPath;
+	}
+	if (!Array.isArray(message.content)) return message;
+	const blocks = message.content.filter((block) => block?.type !== "thinking");
+	message.content = blocks.map((block) => {
+		if (block?.type === "image") return { type: "text", text: "[image]" };
+		const copy = { ...block };
+		for (const key of SIGNATURES) delete copy[key];
+		if (copy.type === "toolCall") copy.id = copy.id?.split("|")[0];
+		return copy;
+	});
+	return message;
+};
+
+/** Exports to a new file or directory, or returns the error. */
 const exported = (session, ...options) => {
-	const path = join(place, "export.jsonl");
+	const path = join(place, options.includes("--family") ? "family" : "export.jsonl");
 	const args = ["export", session, "--force", "-o", path, "--no-index", "--no-redact", ...options];
 	const { status, stderr } = spawnSync(process.env.PITREE, args, { env, encoding: "utf8" });
 	return status === 0 ? { path } : { error: stderr };
@@ -63,19 +93,30 @@ for (const session of sessions) {
 	if (version > 3) continue;
 	const isOld = version < 3;
 	for (const at of [null, ...(isOld ? [] : new Set([...ends.slice(0, 4), ...others]))]) {
-		for (const scope of ["--branch", "--tree"]) {
-			const what = `${session.slice(repository.length)} ${scope} ${at ?? "leaf"}`;
-			const { path, error } = exported(at ? `${session}@${at}` : session, "--format", "jsonl", scope);
+		for (const [scope, ...less] of [["--branch"], ["--tree"], ["--context"], ["--tree", ...LESS], ["--context", ...LESS]]) {
+			const what = `${session.slice(repository.length)} ${scope} ${less.length > 0 ? "with less content " : ""}${at ?? "leaf"}`;
+			const { path, error } = exported(at ? `${session}@${at}` : session, "--format", "jsonl", scope, ...less);
 			if (error) {
-				complain(`${what}: ${error}`);
+				if (!(version < 2 && scope === "--context" && error.includes("have no IDs"))) complain(`${what}: ${error}`);
 				continue;
 			}
 			files++;
 			original.branch(at ?? leaf);
 			const header = JSON.parse(readFileSync(path, "utf8").split("\n")[0]);
 			if (header.parentSession || header.id === original.getSessionId()) complain(`${what}: the header has a parent or the old id`);
-			const found = state(SessionManager.open(path));
+			const opened = SessionManager.open(path);
+			const found = state(opened);
 			const wanted = state(original);
+			if (scope === "--context") {
+				// It has only the entries on which the context depends.
+				found.at = wanted.at = found.labels = wanted.labels = null;
+				const others = opened.getEntries().filter(({ id, type }) => !isOld && (!original.getEntry(id) || type === "label"));
+				if (others.length > 0) complain(`${what}: entries ${JSON.stringify(others).slice(0, 300)}`);
+			}
+			if (less.length > 0) {
+				wanted.messages = wanted.messages.map(reduced);
+				found.messages = JSON.parse(JSON.stringify(found.messages).replace(/\[image left out of this export: [^\]]*\]/g, "[image]"));
+			}
 			if (isOld) found.at = wanted.at = null; // pi assigns ids
 			for (const key of Object.keys(wanted)) {
 				if (JSON.stringify(found[key]) === JSON.stringify(wanted[key])) continue;
@@ -85,11 +126,33 @@ for (const session of sessions) {
 	}
 }
 
+// Families.
+let members = 0;
+const families = join(repository, "fixtures/families");
+for (const folder of readdirSync(families)) {
+	for (const file of readdirSync(join(families, folder), { recursive: true }).filter((file) => file.endsWith(".jsonl"))) {
+		const { path, error } = exported(join(families, folder, file), "--format", "jsonl", "--family", "--dir", join(families, folder));
+		if (error) {
+			complain(`family of ${folder}/${file}: ${error}`);
+			continue;
+		}
+		const made = readdirSync(path).filter((name) => name.endsWith(".jsonl"));
+		members += made.length;
+		for (const name of made) {
+			const manager = SessionManager.open(join(path, name));
+			if (!manager.getLeafId() || manager.getHeader().parentSession) complain(`family of ${folder}/${file}: ${name}`);
+		}
+		if (made.length === 0) complain(`family of ${folder}/${file}: no files`);
+		rmSync(path, { recursive: true });
+	}
+}
+if (members === 0) complain("no families");
+
 // Resume.
 const source = join(repository, "fixtures/sessions/--home-dev-talk--/talk-branches.jsonl");
 const real = await home(join(place, "home"));
-for (const scope of ["--branch", "--tree"]) {
-	const { path } = exported(source, "--format", "jsonl", scope);
+for (const [scope, ...less] of [["--branch"], ["--tree"], ["--context"], ["--context", ...LESS]]) {
+	const { path } = exported(source, "--format", "jsonl", scope, ...less);
 	const wanted = placeOf(SessionManager.open(path));
 	// pi asks if the directory is missing.
 	const cwd = join(place, "project");
@@ -105,5 +168,5 @@ for (const scope of ["--branch", "--tree"]) {
 }
 real.model.stop?.();
 rmSync(place, { recursive: true, force: true });
-console.log(`${files} exports of ${sessions.length} sessions opened by pi, ${bad} differences`);
+console.log(`${files} exports of ${sessions.length} sessions and ${members} of families opened by pi, ${bad} differences`);
 process.exit(bad > 0 ? 1 : 0);

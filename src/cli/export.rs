@@ -53,18 +53,24 @@ pub(super) struct ExportCommand {
     /// Start at this entry: id, unique id prefix, or label
     #[arg(long, value_name = "ENTRY")]
     since: Option<String>,
-    /// Export the whole family of the session as one document
+    /// Export the whole family of the session as one document, or as one session file for each member
     #[arg(long, conflicts_with = "context")]
     family: bool,
-    /// Amount of tool calls: with results, one line each, or none
+    /// Amount of tool calls: with results, one line each, or none; session files for pi: `short` keeps the calls without results
     #[arg(long, value_name = "AMOUNT", default_value = "full")]
     tools: ToolDetail,
-    /// Include thinking
+    /// Include thinking (default for session files)
     #[arg(long)]
     thinking: bool,
-    /// Include images; without it, only their type and size
+    /// Leave out thinking and its signatures (default for documents)
+    #[arg(long, conflicts_with = "thinking")]
+    no_thinking: bool,
+    /// Include images (default for session files); without them, only their type and size
     #[arg(long)]
     images: bool,
+    /// Leave out images (default for documents)
+    #[arg(long, conflicts_with = "images")]
+    no_images: bool,
     /// Replace likely secrets (default); also paths (home and project directories) and people (user and host names, e-mail and IP addresses)
     #[arg(long, value_name = "ALSO", num_args = 0..=1, require_equals = true, value_delimiter = ',')]
     redact: Option<Vec<PersonalData>>,
@@ -102,8 +108,7 @@ impl ExportCommand {
         let is_stdout = self.output.as_deref() == Some(Path::new("-"));
         let format = self.format(is_stdout)?;
         self.check(format, is_stdout)?;
-        let source = |word: &OsString| self.source(word, scope, chosen);
-        let mut sources = self.sessions.iter().map(source).collect::<Result<Vec<_>>>()?;
+        let mut sources = self.sources((scope, format), chosen)?;
         let rules = ChosenRules::new(&chosen.config.redact)?;
         if self.list {
             return list(&mut sources, &rules, (chosen, out));
@@ -117,9 +122,9 @@ impl ExportCommand {
         let groups = (!self.no_redact).then(|| self.redact.as_deref().unwrap_or_default());
         let redact = export::collected(&mut sources, groups, &rules)?.finish();
         let mut run = ExportRun { now: now(), random: &mut crate::changes::random };
-        let written = (format, self.detail());
+        let written = (format, self.detail(format));
         let made = match &mut sources[..] {
-            [source] => {
+            [source] if !self.is_directory(format) => {
                 let path = self.path(&redact.text(&source.tree.header.id), format);
                 let target = if is_stdout { Target::stream(out) } else { Target::file(&path, self.force)? };
                 export::write(source, written, &redact, target, &mut run)?
@@ -140,25 +145,58 @@ impl ExportCommand {
         Ok(Exit::Done.into())
     }
 
-    /// Loads a session or its family, and chooses the entries.
-    fn source(&self, word: &OsString, scope: Scope, chosen: &CommandContext) -> Result<Source> {
-        let place = SessionPlace::new(word, None, chosen)?;
-        let mut source = if self.family {
+    /// Loads the sessions or their families, and chooses the entries.
+    fn sources(&self, content: (Scope, Format), chosen: &CommandContext) -> Result<Vec<Source>> {
+        let mut sources: Vec<Source> = Vec::new();
+        for word in &self.sessions {
+            let place = SessionPlace::new(word, None, chosen)?;
+            if !self.family {
+                let source = Source::session(&place.path, &chosen.home)?;
+                sources.push(self.choose(source, place.entry.as_deref(), content)?);
+                continue;
+            }
             let mut catalog = resolve::catalog(chosen);
             let key = resolve::key_of(&mut catalog, &place.path)?;
-            Source::family(&catalog, key, &chosen.home)?
-        } else {
-            Source::session(&place.path, &chosen.home)?
-        };
+            if !self.is_directory(content.1) {
+                let source = Source::family(&catalog, key, &chosen.home)?;
+                sources.push(self.choose(source, place.entry.as_deref(), content)?);
+                continue;
+            }
+            for (member, source) in Source::members(&catalog, key, &chosen.home)? {
+                let end = place.entry.as_deref().filter(|_| member == key);
+                let source = self.choose(source, end, content)?;
+                // Two of the named sessions can be of one family.
+                match sources.iter_mut().find(|known| known.path == source.path) {
+                    Some(known) if end.is_some() => *known = source,
+                    Some(_) => {}
+                    None => sources.push(source),
+                }
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Chooses the entries of a session or a family.
+    fn choose(&self, mut source: Source, end: Option<&str>, content: (Scope, Format)) -> Result<Source> {
         let entry = |word: &str| resolve::entry(word, &source.tree);
-        let end = place.entry.as_deref().map(entry).transpose()?;
+        let end = end.map(entry).transpose()?;
         let since = self.since.as_deref().map(entry).transpose()?;
-        source.choose(scope, end, since)?;
+        source.choose(content, end, since)?;
         Ok(source)
     }
 
-    fn detail(&self) -> Detail {
-        Detail { tools: self.tools, thinking: self.thinking, images: self.images }
+    /// Returns `true` if the export is a directory: several sessions, or the session files of a family.
+    fn is_directory(&self, format: Format) -> bool {
+        self.sessions.len() > 1 || self.family && format == Format::Jsonl
+    }
+
+    fn detail(&self, format: Format) -> Detail {
+        let default = format.default_detail();
+        Detail {
+            tools: self.tools,
+            thinking: self.thinking || default.thinking && !self.no_thinking,
+            images: self.images || default.images && !self.no_images,
+        }
     }
 
     /// Returns the format: as asked, of the extension of the output, or Markdown.
@@ -176,11 +214,17 @@ impl ExportCommand {
 
     /// Refuses combinations of options without meaning.
     fn check(&self, format: Format, is_stdout: bool) -> Result<()> {
-        let is_whole = self.tools == ToolDetail::Full && !self.thinking && !self.images;
-        if format == Format::Jsonl && !(is_whole && !self.context && !self.family) {
-            bail!("--context, --family, --tools, --thinking and --images cannot be used with --format jsonl");
+        let is_file = format == Format::Jsonl;
+        if is_file && self.tools == ToolDetail::None {
+            bail!("a session file needs its tool calls, because later answers refer to them; use --tools short");
         }
-        if is_stdout && (self.open || self.sessions.len() > 1) {
+        if is_file && self.family && self.since.is_some() {
+            bail!("--since names an entry of one session, and --family writes a file for each; omit one of them");
+        }
+        if is_file && self.family && self.format.is_none() {
+            bail!("a family has a session file for each member; name a directory with --output and add --format jsonl");
+        }
+        if is_stdout && (self.open || self.is_directory(format)) {
             bail!("standard output takes one session and cannot be opened; name a file or a directory with --output");
         }
         Ok(())

@@ -23,8 +23,8 @@ named! {
     }
 }
 
-/// The content of a document.
-#[derive(Clone, Copy, Debug, Default)]
+/// The content of an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
     /// The amount of tool calls.
     pub tools: ToolDetail,
@@ -32,6 +32,11 @@ pub struct Detail {
     pub thinking: bool,
     /// `true` to include images.
     pub images: bool,
+}
+
+impl Detail {
+    /// All content.
+    pub const WHOLE: Self = Self { tools: ToolDetail::Full, thinking: true, images: true };
 }
 
 /// The beginning of a document.

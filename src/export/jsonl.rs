@@ -1,5 +1,6 @@
 //! The writer of session files that pi opens and resumes at the exported entry. Entries keep their IDs and bytes; the
-//! session gets a new ID and no parent. Labels of a path are written at its end, as in a fork.
+//! session gets a new ID and no parent. Labels of a path are written at its end, as in a fork. [`super::reduced`] leaves
+//! content out.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -60,6 +61,13 @@ impl PathLines {
         Ok(())
     }
 
+    /// Omits the line of an entry.
+    pub fn omit(&mut self, line: &[u8]) {
+        if self.has_ids {
+            self.lines.omit(line);
+        }
+    }
+
     /// Appends the labels of the entries. `labels` are the lines of all labels of the source.
     pub fn labels(self, labels: &[Vec<u8>], random: &mut dyn FnMut() -> u128, out: &mut Vec<u8>) {
         if self.has_ids {
@@ -84,7 +92,7 @@ pub fn relinked(line: &[u8], parent: Option<&str>, version: f64, out: &mut Vec<u
 const STRUCTURE: [&str; 7] = ["type", "id", "parentId", "timestamp", "targetId", "firstKeptEntryId", "fromId"];
 
 /// Keys of signatures, which are valid only for unchanged text.
-const SIGNATURES: [&str; 3] = ["thinkingSignature", "textSignature", "thoughtSignature"];
+pub(crate) const SIGNATURES: [&str; 3] = ["thinkingSignature", "textSignature", "thoughtSignature"];
 
 /// Returns `true` for a signature or the data of an image.
 fn is_data(key: &str, raw: &[u8]) -> bool {

@@ -7,11 +7,12 @@ pub mod jsonl;
 pub mod markdown;
 mod parts;
 pub mod personal;
+pub mod reduced;
 pub mod selection;
 pub mod text;
 
 use crate::base::named::named;
-use crate::export::document::{EntryBlock, Head};
+use crate::export::document::{Detail, EntryBlock, Head};
 
 named! {
     /// The format of an export.
@@ -75,6 +76,11 @@ impl Format {
     /// Returns the default extension.
     pub fn extension(self) -> &'static str {
         self.facts().extensions[0]
+    }
+
+    /// Returns the content of exports by default: session files contain everything, documents no thinking and images.
+    pub fn default_detail(self) -> Detail {
+        if self.facts().writer.is_none() { Detail::WHOLE } else { Detail::default() }
     }
 
     /// Returns a writer of documents, or `None` for session files.

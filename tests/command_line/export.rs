@@ -105,7 +105,9 @@ fn selections_have_options() {
     assert!(out.contains("model context at a6") && out.contains("Another way"), "{out}");
     let refuse = |options: &[&str]| made.pitree.refuse(&[&["export", &made.path, "-o", "-"], options].concat());
     assert!(refuse(&["--since", "a4"]).contains("not on the exported branch"));
-    assert!(refuse(&["-f", "jsonl", "--thinking"]).contains("cannot be used with --format jsonl"));
+    assert!(refuse(&["-f", "jsonl", "--tools", "none"]).contains("needs its tool calls"));
+    assert!(refuse(&["-f", "jsonl", "--family", "--since", "u1"]).contains("omit one of them"));
+    assert!(refuse(&["-f", "jsonl", "--family"]).contains("standard output takes one session"));
     assert!(refuse(&["--open"]).contains("standard output takes one session"));
     assert!(
         made.pitree.refuse(&["export", &made.path, "-o", "a.docx"]).contains("no format for the extension \"docx\"")
@@ -137,6 +139,13 @@ fn thinking_and_images_are_left_out_by_default() {
     assert!(!out.contains("Hmm.") && !out.contains("iVBOR") && out.contains("image/png"), "{out}");
     let out = print(&["--thinking", "--images"]);
     assert!(out.contains("Hmm.") && out.contains("data:image/png;base64,iVBORw0KGgo="), "{out}");
+    let out = print(&["-f", "jsonl"]);
+    assert!(out.contains("Hmm.") && out.contains("iVBOR"), "{out}");
+    let out = print(&["-f", "jsonl", "--no-thinking", "--no-images"]);
+    assert!(
+        !out.contains("Hmm.") && !out.contains("iVBOR") && out.contains("image/png") && out.contains("So."),
+        "{out}"
+    );
 }
 
 #[test]
@@ -208,6 +217,10 @@ fn a_session_file_has_its_entries_and_a_new_id() {
     let out = made.pitree.run(&["export", &entry, "--tree", "-o", "-", "-f", "jsonl"]).out;
     let last: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
     assert_eq!((&last["type"], &last["parentId"]), (&json!("label"), &json!("a4")), "pi resumes at the last line");
+    let short = lines(&["--tools", "short"]);
+    assert_eq!(ids(&short), ids(&branch));
+    let note = json!([{"type": "text", "text": "[result left out of this export]"}]);
+    assert_eq!((&short[3]["message"]["content"], &short[2]), (&note, &branch[2]));
     let file = made.file("again.jsonl");
     assert_eq!(made.pitree.run(&["export", &made.path, "-o", file.to_str().unwrap()]).code, 0);
     let shown = made.pitree.objects(&["tree", file.to_str().unwrap(), "--json"]);
@@ -280,13 +293,74 @@ fn a_family_is_one_document() {
 }
 
 #[test]
+fn a_family_is_one_session_file_for_each_member() {
+    let pitree = Pitree::new();
+    let parent = Session::new("first").user("u1", "Start").assistant("a2", "Begun");
+    let parent_path = pitree.write_session(&parent);
+    pitree.write_session(&parent.forked("second", &parent_path, 60).user("u3", "Only in the fork"));
+    let path = parent_path.to_str().unwrap();
+    let dir = pitree.home().join("family");
+    let entry = format!("{path}@u1");
+    let args = ["export", &entry, path, "--family", "-f", "jsonl", "-o", dir.to_str().unwrap()];
+    let run = pitree.run(&args);
+    assert_eq!((run.code, run.out.trim()), (0, dir.to_str().unwrap()), "{}", run.err);
+    let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap();
+    assert!(read("index.md").contains("<pitree-first.jsonl>") && read("index.md").contains("<pitree-second.jsonl>"));
+    assert!(!read("pitree-first.jsonl").contains("fork"), "{}", read("pitree-first.jsonl"));
+    assert!(read("pitree-first.jsonl").lines().last().unwrap().contains(r#""targetId":"u1""#), "the leaf");
+    assert!(read("pitree-second.jsonl").lines().last().unwrap().contains("Only in the fork"));
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 3);
+    let file = pitree.home().join("family.jsonl");
+    let error = pitree.refuse(&["export", path, "--family", "-o", file.to_str().unwrap()]);
+    assert!(error.contains("name a directory"), "{error}");
+}
+
+#[test]
+fn the_model_context_is_a_session_file_with_the_entries_it_needs() {
+    let pitree = Pitree::new();
+    let message = |id: &str, parent: &str, role: &str| {
+        json!({"type": "message", "id": id, "parentId": parent, "message": {"role": role, "content": id}}).to_string()
+    };
+    let text = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/x"}"#.into(),
+        message("a", "", "user"),
+        message("b", "a", "assistant"),
+        r#"{"type":"session_info","id":"n","parentId":"b","name":"A name"}"#.into(),
+        message("c", "n", "user"),
+        r#"{"type":"compaction","id":"k","parentId":"c","summary":"So far","firstKeptEntryId":"n","tokensBefore":9}"#
+            .into(),
+        message("d", "k", "user"),
+        message("other", "a", "user"),
+    ];
+    let path = pitree.write("s.jsonl", &text.join("\n"));
+    let entry = format!("{}@d", path.display());
+    let made = pitree.write("made.jsonl", "");
+    let made = made.to_str().unwrap();
+    let run = pitree.run(&["export", &entry, "--context", "--force", "-o", made]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    let lines: Vec<Value> =
+        fs::read_to_string(made).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let links: Vec<_> =
+        lines[1..].iter().map(|line| (line["id"].as_str().unwrap(), line["parentId"].as_str())).collect();
+    assert_eq!(links, [("b", None), ("c", Some("b")), ("k", Some("c")), ("d", Some("k"))]);
+    assert_eq!(lines[3]["firstKeptEntryId"], "c");
+    let context = |session: &str| pitree.objects(&["context", session, "--json"]);
+    assert_eq!(context(made)[1..].len(), context(&entry)[1..].len());
+    let old = pitree.write("old.jsonl", "{\"type\":\"session\",\"id\":\"o\",\"cwd\":\"/x\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}");
+    let error = pitree.refuse(&["export", old.to_str().unwrap(), "--context", "-o", "-", "-f", "jsonl"]);
+    assert!(error.contains("its entries have no IDs"), "{error}");
+}
+
+#[test]
 fn all_fixtures_can_be_exported() {
     let pitree = Pitree::new();
     let folders = ["--home-dev-app--", "--home-dev-odd--", "--home-dev-old--", "--home-dev-talk--"];
     for folder in folders.map(|folder| repository("fixtures/sessions").join(folder)) {
         for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
             let known = pitree.run(&["tree", file.to_str().unwrap()]);
-            for options in [&["-f", "md"][..], &["-f", "text"], &["-f", "jsonl"], &["-f", "md", "--context"]] {
+            let reduced = ["-f", "jsonl", "--context", "--tools", "short", "--no-thinking", "--no-images"];
+            let all = [&["-f", "md"][..], &["-f", "text"], &["-f", "jsonl"], &["-f", "md", "--context"], &reduced];
+            for options in all {
                 let made = pitree.home().join("made");
                 let args = ["export", file.to_str().unwrap(), "--force", "-o", made.to_str().unwrap()];
                 let run = pitree.run(&[&args, options].concat());

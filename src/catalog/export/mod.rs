@@ -19,9 +19,12 @@ use crate::disk::new_file;
 use crate::export::document::{Detail, Head};
 use crate::export::jsonl::{self, NewHeader, PathLines};
 use crate::export::personal::PersonalData;
+use crate::export::reduced::reduced;
 use crate::export::selection::Selection;
 use crate::export::{Format, IndexRow};
 use crate::secrets::Rules;
+use crate::session::entry::kind::EntryKind;
+use crate::session::tree::{Index, Tree};
 use crate::session::write::line::{NewEntry, leaf_move, new_id, uuid_v7};
 
 /// The default name of the directory for several sessions.
@@ -102,7 +105,9 @@ pub(crate) fn write(
     mut target: Target<'_>,
     run: &mut ExportRun<'_>,
 ) -> Result<Option<PathBuf>> {
-    let Some(mut writer) = format.writer() else { return session_file(source, redact, target, run) };
+    let Some(mut writer) = format.writer() else {
+        return session_file(source, detail, redact, target, run);
+    };
     let head = source.head(redact)?;
     target.begin(&mut *writer, head)?;
     let tree = source.tree.clone();
@@ -117,6 +122,7 @@ pub(crate) fn write(
 /// Writes a session file with the chosen entries.
 fn session_file(
     source: &mut Source,
+    detail: Detail,
     redact: &Redact<'_>,
     mut target: Target<'_>,
     run: &mut ExportRun<'_>,
@@ -132,25 +138,34 @@ fn session_file(
     let mut entries: Vec<u32> = source.entries.iter().map(|&(at, _)| at).collect();
     let mut buffer = Vec::new();
     let can_not = || format!("cannot export {} as a session file", source_name(&tree.header.id));
-    if source.scope == Scope::Branch {
+    let is_in: HashSet<u32> = entries.iter().copied().collect();
+    if source.scope != Scope::Tree {
         let mut lines = PathLines::new(tree.header.version);
-        for at in entries {
+        for at in source.end.map(|end| tree.path(end)).unwrap_or_default() {
             let line = source.line(at)?;
+            if !is_in.contains(&at) {
+                lines.omit(&line);
+                continue;
+            }
+            let line = reduced(&line, content_kind(&tree, at), detail);
             lines.entry(&line, &mut buffer).with_context(can_not)?;
             target.write_redacted(&mut buffer, redact)?;
         }
-        let labels: Vec<u32> = tree.label_entries().collect();
-        let labels = labels.into_iter().map(|at| source.line(at)).collect::<Result<Vec<_>>>()?;
-        lines.labels(&labels, random, &mut buffer);
-        target.write_redacted(&mut buffer, redact)?;
+        if source.scope == Scope::Branch {
+            let labels: Vec<u32> = tree.label_entries().collect();
+            let labels = labels.into_iter().map(|at| source.line(at)).collect::<Result<Vec<_>>>()?;
+            lines.labels(&labels, random, &mut buffer);
+            target.write_redacted(&mut buffer, redact)?;
+        }
     } else {
         entries.sort_unstable();
-        let is_in: HashSet<u32> = entries.iter().copied().collect();
         let last = entries.last().copied();
         for at in entries {
             let parent = tree.parent(at).filter(|parent| is_in.contains(parent));
             let parent = parent.and_then(|parent| tree.nodes[parent as usize].id.as_deref());
-            jsonl::relinked(&source.line(at)?, parent, tree.header.version, &mut buffer);
+            let line = source.line(at)?;
+            let line = reduced(&line, content_kind(&tree, at), detail);
+            jsonl::relinked(&line, parent, tree.header.version, &mut buffer);
             target.write_redacted(&mut buffer, redact)?;
         }
         // The last line is the leaf of pi.
@@ -162,6 +177,12 @@ fn session_file(
         }
     }
     target.finish()
+}
+
+/// Returns the kind of the entry to which the content of an entry belongs: for a context edit, that of its target.
+fn content_kind(tree: &Tree, at: Index) -> EntryKind {
+    let target = tree.edits.get(&at).map_or(at, |(target, _)| *target);
+    tree.nodes[target as usize].kind
 }
 
 fn source_name(id: &str) -> String {

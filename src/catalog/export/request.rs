@@ -12,7 +12,6 @@ use crate::catalog::export::source::Source;
 use crate::catalog::export::target::Target;
 use crate::catalog::export::{self, ExportRun};
 use crate::export::Format;
-use crate::export::document::Detail;
 use crate::export::personal::PersonalData;
 use crate::secrets::Rules;
 use crate::session::entry::EntryId;
@@ -76,7 +75,7 @@ impl ExportRequest {
             let mut source = Source::session(path, home)?;
             let lost = || format!("entry not found in {}; it may have changed", path.display());
             let end = self.end.as_ref().map(|end| end.find(&source.tree).with_context(lost)).transpose()?;
-            source.choose(self.scope, end, None)?;
+            source.choose((self.scope, self.format), end, None)?;
             Ok(source)
         };
         let mut sources = self.files.iter().map(source).collect::<Result<Vec<_>>>()?;
@@ -107,7 +106,7 @@ impl ExportRequest {
         redact: &Redact<'_>,
         run: &mut ExportRun<'_>,
     ) -> Result<Option<PathBuf>> {
-        let format = (self.format, Detail::default());
+        let format = (self.format, self.format.default_detail());
         match sources {
             [source] => export::write(source, format, redact, Target::file(path, false)?, run),
             sources => export::directory(sources, format, redact, (path, false), run).map(Some),
@@ -123,7 +122,8 @@ impl ExportRequest {
     ) -> Result<(Vec<u8>, bool)> {
         let Some(source) = sources.first_mut() else { return Ok((Vec::new(), true)) };
         let mut to = Beginning { bytes: Vec::new(), most, is_full: false };
-        let written = export::write(source, (self.format, Detail::default()), redact, Target::stream(&mut to), run);
+        let written = (self.format, self.format.default_detail());
+        let written = export::write(source, written, redact, Target::stream(&mut to), run);
         // A full buffer ends the export with an error.
         if !to.is_full {
             written?;

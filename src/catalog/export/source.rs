@@ -11,13 +11,14 @@ use crate::base::numbers;
 use crate::catalog::export::redact::Redact;
 use crate::catalog::{Catalog, SessionKey};
 use crate::disk::load::{self, Bodies, LoadRequest};
+use crate::export::Format;
 use crate::export::document::{Head, minute, one_line};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{parse, typed_prompt};
 use crate::session::family::{self, MergedFamily};
 use crate::session::lines::Header;
 use crate::session::prompt::plan::{EntryOutcome, Plan};
-use crate::session::tree::context::context;
+use crate::session::tree::context::{context, dependencies};
 use crate::session::tree::{Index, Tree};
 
 named! {
@@ -56,6 +57,15 @@ impl Source {
         Ok(Self::new(path, Arc::new(load::tree(path, home)?), None, vec![Bodies::open(path)?]))
     }
 
+    /// Loads the sessions of a family one by one, with their keys.
+    ///
+    /// # Errors
+    /// A file of the family cannot be read.
+    pub(crate) fn members(catalog: &Catalog, key: SessionKey, home: &str) -> Result<Vec<(SessionKey, Self)>> {
+        let members = catalog.family(key).into_iter();
+        members.map(|member| Ok((member, Self::session(&catalog[member].path, home)?))).collect()
+    }
+
     /// Loads the family of a session as one tree.
     ///
     /// # Errors
@@ -71,14 +81,44 @@ impl Source {
         Self { path: path.into(), tree, entries, end, scope: Scope::Tree, is_part: false, bodies, joined }
     }
 
-    /// Chooses the entries: up to `end` or the leaf, and from `since` on.
+    /// Chooses the entries for a format: up to `end` or the leaf, and from `since` on.
     ///
     /// # Errors
-    /// No entry is left.
-    pub(crate) fn choose(&mut self, scope: Scope, end: Option<Index>, since: Option<Index>) -> Result<()> {
+    /// No entry is left, or the format cannot contain them.
+    pub(crate) fn choose(
+        &mut self,
+        (scope, format): (Scope, Format),
+        end: Option<Index>,
+        since: Option<Index>,
+    ) -> Result<()> {
         let end = end.or(self.tree.leaf);
-        self.entries = entries(&self.tree, scope, end, since)?;
+        self.entries = match (scope, format) {
+            (Scope::Context, Format::Jsonl) if self.tree.header.version < 2.0 => bail!(
+                "cannot export the model context of {}: its entries have no IDs; open the session in pi once to convert it",
+                self.path.display()
+            ),
+            (Scope::Context, Format::Jsonl) => plain(dependencies(&self.tree, end)),
+            _ => entries(&self.tree, scope, end),
+        };
+        if let Some(since) = since {
+            self.start_at(since)?;
+        }
         (self.scope, self.end, self.is_part) = (scope, end, since.is_some());
+        Ok(())
+    }
+
+    /// Leaves out entries that are not below an entry.
+    fn start_at(&mut self, since: Index) -> Result<()> {
+        let mut below = HashSet::new();
+        for &at in &self.tree.order {
+            if at == since || self.tree.parent(at).is_some_and(|parent| below.contains(&parent)) {
+                below.insert(at);
+            }
+        }
+        self.entries.retain(|(at, _)| below.contains(at));
+        if self.entries.is_empty() {
+            bail!("the entry of --since is not on the exported branch; use --tree, or name an entry after it");
+        }
         Ok(())
     }
 
@@ -153,10 +193,14 @@ impl Source {
     }
 }
 
+/// Returns entries without context edits.
+fn plain(entries: Vec<Index>) -> Vec<(Index, Option<Index>)> {
+    entries.into_iter().map(|at| (at, None)).collect()
+}
+
 /// Chooses the entries in the order of the document.
-fn entries(tree: &Tree, scope: Scope, end: Option<Index>, since: Option<Index>) -> Result<Vec<(Index, Option<Index>)>> {
-    let plain = |entries: Vec<Index>| entries.into_iter().map(|at| (at, None)).collect::<Vec<_>>();
-    let mut entries = match scope {
+fn entries(tree: &Tree, scope: Scope, end: Option<Index>) -> Vec<(Index, Option<Index>)> {
+    match scope {
         Scope::Branch => plain(end.map(|end| tree.path(end)).unwrap_or_default()),
         Scope::Tree => plain(tree.order.clone()),
         Scope::Context => {
@@ -164,20 +208,7 @@ fn entries(tree: &Tree, scope: Scope, end: Option<Index>, since: Option<Index>) 
             let sent = plan.parts.iter().filter(|part| matches!(part.outcome, EntryOutcome::Sent));
             sent.map(|part| (part.at, part.words)).collect()
         }
-    };
-    if let Some(since) = since {
-        let mut below = HashSet::new();
-        for &at in &tree.order {
-            if at == since || tree.parent(at).is_some_and(|parent| below.contains(&parent)) {
-                below.insert(at);
-            }
-        }
-        entries.retain(|(at, _)| below.contains(at));
-        if entries.is_empty() {
-            bail!("the entry of --since is not on the exported branch; use --tree, or name an entry after it");
-        }
     }
-    Ok(entries)
 }
 
 /// Merges the family of a session. Returns the files of its members in order.

@@ -44,6 +44,20 @@ pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
     ModelContext { entries, messages, sent, model, thinking_level, compaction, edits }
 }
 
+/// Returns the entries on which the context at an entry depends, in the order of their path: those with messages, the
+/// edits of these, and the last model change, answer and thinking level, from which pi takes the settings (1.5.2).
+pub(crate) fn dependencies(tree: &Tree, at: Option<Index>) -> Vec<Index> {
+    let path = at.map(|at| tree.path(at)).unwrap_or_default();
+    let ContextEntries { entries, edits, .. } = context_entries(tree, &path);
+    let mut needed: HashSet<Index> = entries.into_iter().collect();
+    for kind in [EntryKind::ModelChange, EntryKind::Assistant, EntryKind::ThinkingLevel] {
+        needed.extend(path.iter().rfind(|&&at| tree.nodes[at as usize].kind == kind));
+    }
+    let edits: Vec<Index> = edits.iter().filter(|(target, _)| needed.contains(target)).map(|(_, &edit)| edit).collect();
+    needed.extend(edits);
+    path.into_iter().filter(|at| needed.contains(at)).collect()
+}
+
 /// The data of entries on which contexts depend.
 pub(crate) trait ContextSource {
     /// Returns the role of an entry.
@@ -206,6 +220,41 @@ mod tests {
         for cut in 0..lines.len() {
             assert_eq!(context(cut), context(lines.len()), "cut before {cut}");
         }
+    }
+
+    #[test]
+    fn dependencies_are_messages_with_their_edits_and_the_last_settings() {
+        let mut lines = vec![r#"{"type":"session","version":3,"id":"s"}"#.to_owned()];
+        let message = |role: &str| format!(r#""type":"message","message":{{"role":"{role}","content":"x"}}"#);
+        let edit =
+            |target: &str, to: &str| format!(r#""type":"context_edit","targetId":"{target}","replacement":{to}"#);
+        let (words, setting) = (r#"{"content":"y"}"#, |kind: &str| format!(r#""type":"{kind}""#));
+        let fields = [
+            setting("thinking_level_change"), // 0: not the last one
+            setting("thinking_level_change"),
+            message("assistant"), // 2: summarized, but it has the last model of an answer
+            message("user"),
+            edit("2", "null"), // 4: before the kept entries, without effect
+            setting("model_change"),
+            message("system"), // 6: not kept
+            message("user"),
+            edit("3", words), // 8: the target is not in the context
+            setting("compaction") + r#","firstKeptEntryId":"6""#,
+            setting("label"),
+            edit("7", "null"), // 11: superseded
+            edit("7", words),
+            message("user"),
+            edit("13", "null"), // 14: omits the message, and neither is needed
+            setting("session_info"),
+        ];
+        for (at, fields) in fields.iter().enumerate() {
+            let parent = at.checked_sub(1).map_or("null".into(), |parent| format!("\"{parent}\""));
+            lines.push(format!(r#"{{"id":"{at}","parentId":{parent},{fields}}}"#));
+        }
+        let lines: Vec<&str> = lines.iter().map(|line| &**line).collect();
+        let tree = tree(&lines, lines.len());
+        assert_eq!(dependencies(&tree, tree.leaf), [1, 2, 5, 7, 9, 12]);
+        assert!(dependencies(&tree, None).is_empty());
     }
 
     #[test]

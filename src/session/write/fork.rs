@@ -69,9 +69,9 @@ pub(crate) struct ForkedLines {
     /// The raw ID of the last entry.
     parent: Option<Vec<u8>>,
     ids: HashSet<Vec<u8>>,
-    /// The raw ID of the entry that follows each omitted label.
+    /// The raw ID of the entry that follows each omitted one.
     kept_for: HashMap<Vec<u8>, Vec<u8>>,
-    /// The omitted labels since the last entry.
+    /// The omitted entries since the last written one.
     pending: Vec<Vec<u8>>,
 }
 
@@ -88,7 +88,7 @@ impl ForkedLines {
             self.pending.push(js_key(id));
             return Ok(());
         }
-        self.kept_for.extend(self.pending.drain(..).map(|label| (label, id.to_vec())));
+        self.kept_for.extend(self.pending.drain(..).map(|omitted| (omitted, id.to_vec())));
         let parent = self.parent.as_deref().unwrap_or(b"null");
         let mut changes = Vec::new();
         if !object.get("parentId").is_some_and(|old| same(old, parent)) {
@@ -105,6 +105,12 @@ impl ForkedLines {
         self.ids.insert(js_key(id));
         self.parent = Some(id.to_vec());
         Ok(())
+    }
+
+    /// Omits a line of the path. A compaction that keeps the entries from there on keeps those from the next one on.
+    pub(crate) fn omit(&mut self, line: &[u8]) {
+        let id = RawObject::new(line).and_then(|object| object.get("id"));
+        self.pending.extend(id.map(js_key));
     }
 
     /// Appends the current labels of the lines. `labels` contains all `label` entries of the source.
@@ -230,6 +236,24 @@ mod tests {
             r#"{"type":"label","id":"00000003","parentId":"00000002","targetId":"a","label":"last"}"#,
         ];
         assert_eq!(forked(&path, &labels), wanted);
+    }
+
+    #[test]
+    fn a_compaction_keeps_the_entries_after_an_omitted_one() {
+        let (mut lines, mut out) = (ForkedLines::default(), Vec::new());
+        let mut write = |line: &str| lines.line(line.as_bytes(), &mut out).unwrap();
+        write(r#"{"id":"a","parentId":null}"#);
+        lines.omit(br#"{"id":"b","parentId":"a"}"#);
+        lines.omit(b"not JSON");
+        let mut write = |line: &str| lines.line(line.as_bytes(), &mut out).unwrap();
+        write(r#"{"id":"c","parentId":"b"}"#);
+        write(r#"{"type":"compaction","id":"k","parentId":"c","firstKeptEntryId":"b"}"#);
+        let wanted = [
+            r#"{"id":"a","parentId":null}"#,
+            r#"{"id":"c","parentId":"a"}"#,
+            r#"{"type":"compaction","id":"k","parentId":"c","firstKeptEntryId":"c"}"#,
+        ];
+        assert_eq!(String::from_utf8(out).unwrap().lines().collect::<Vec<_>>(), wanted);
     }
 
     #[test]

@@ -8,5 +8,5 @@ pub mod import;
 pub mod line;
 pub mod migrate;
 pub mod repair;
-mod shorten;
+pub(crate) mod shorten;
 pub mod slim;

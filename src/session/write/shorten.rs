@@ -140,7 +140,8 @@ impl LargeBlock<'_> {
     }
 }
 
-fn text_block(text: &str) -> String {
+/// Returns a text block as JSON.
+pub(crate) fn text_block(text: &str) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, quote(text))
 }
 
