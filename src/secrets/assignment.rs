@@ -19,6 +19,8 @@ const WRAPPERS: [&str; 7] =
 /// The names of secrets.
 pub(super) struct Assignments {
     names: AssignmentNames,
+    /// The last two letters of all names: most other names do not end with them.
+    ends: Vec<[u8; 2]>,
 }
 
 /// The kind of a name.
@@ -43,7 +45,11 @@ struct Assigned {
 
 impl Assignments {
     pub(super) fn new(names: AssignmentNames) -> Self {
-        Self { names }
+        let ends = [&names.passwords, &names.secrets, &names.weak].into_iter().flatten();
+        let mut ends: Vec<[u8; 2]> = ends.filter_map(|name| name.as_bytes().last_chunk().copied()).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        Self { names, ends }
     }
 
     /// Returns the value that is assigned to the name at a keyword, if it is a secret.
@@ -73,6 +79,11 @@ impl Assignments {
 
     /// Returns the kind of a name; its last words decide.
     fn kind(&self, name: &str) -> Option<NameKind> {
+        let letters = name.trim_end_matches(|c: char| c.is_ascii_digit() || "_- ".contains(c)).as_bytes();
+        let end: [u8; 2] = letters.last_chunk().copied()?;
+        if !self.ends.contains(&end.map(|byte| byte.to_ascii_lowercase())) {
+            return None;
+        }
         let snake = snake_case(name);
         let snake = snake.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
         let first = snake.split('_').next().unwrap_or_default();
@@ -356,6 +367,41 @@ fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool)
                 && !value::is_plain_data(value)
                 && value::is_random(value, None)
                 && !value::is_words(value)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_of_a_name_decide() {
+        let names = |text: &str| text.split(' ').map(str::to_owned).collect();
+        let (passwords, secrets, weak) = (names("password pw"), names("api_key token"), names("key"));
+        let harmless_starts = names("max");
+        let assignments = Assignments::new(AssignmentNames {
+            passwords,
+            secrets,
+            weak,
+            harmless_starts,
+            ..AssignmentNames::default()
+        });
+        for (name, kind) in [
+            ("dbPassword", Some(NameKind::Password)),
+            ("PW_2", Some(NameKind::Password)),
+            ("api key", Some(NameKind::Secret)),
+            ("X-API-KEY-", Some(NameKind::Secret)),
+            ("accessToken1", Some(NameKind::Secret)),
+            ("sortKey", Some(NameKind::Weak)),
+            ("monkey", None),
+            ("max_token", None),
+            ("toolName", None),
+            ("öw", None),
+            ("w", None),
+            ("", None),
+        ] {
+            assert_eq!(assignments.kind(name), kind, "{name}");
         }
     }
 }

@@ -66,15 +66,16 @@ impl<'a> Str<'a> {
 
     /// Decodes the text like [`Str::chars`], but faster: copies runs between escapes.
     fn unescaped(self) -> String {
-        let (mut raw, mut text) = (self.raw, String::with_capacity(self.raw.len()));
+        let (mut raw, mut text) = (self.raw, Vec::with_capacity(self.raw.len()));
         while let Some(at) = memchr::memchr(b'\\', raw) {
-            text.push_str(&String::from_utf8_lossy(&raw[..at]));
+            text.extend_from_slice(&raw[..at]);
             let (c, used) = unescape(&raw[at..]);
-            text.push(c);
+            text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             raw = &raw[at + used..];
         }
-        text.push_str(&String::from_utf8_lossy(raw));
-        text
+        text.extend_from_slice(raw);
+        // Validates once, not each run: decoded characters separate the runs, so that invalid bytes stay in their run.
+        String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
     /// Returns the decoded characters one by one.
