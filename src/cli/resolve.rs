@@ -18,6 +18,7 @@ use crate::disk::load;
 use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
+use crate::search::qualifier;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
 use crate::session::tree::{Index, Tree};
@@ -124,10 +125,15 @@ impl<'a> SessionResolver<'a> {
         newest.map(|session| session.path.clone()).with_context(none)
     }
 
-    /// Returns `true` if a word names sessions by a path or by the start of an id, and not by words of a title.
+    /// Returns `true` if a word names sessions by a path or by the start of an id, and not by words of a title or a
+    /// qualifier, such as `in:~/app`.
     pub(super) fn is_session(&self, word: &OsStr) -> bool {
         let is_id = |word: &str| word.len() >= ID_START && !self.starting(word).is_empty();
-        is_path(word) || word == "." || word.to_str().is_some_and(is_id)
+        let name = word.to_str().and_then(|word| word.trim_start_matches('-').split_once(':'));
+        let is_qualifier = name.is_some_and(|(name, _)| qualifier::named(name).is_some());
+        (is_path(word) && (!is_qualifier || Path::new(word).exists()))
+            || word == "."
+            || word.to_str().is_some_and(is_id)
     }
 
     /// Resolves `word` to a session file.

@@ -236,6 +236,16 @@ fn what_cannot_be_archived_stays() {
 }
 
 #[test]
+fn a_qualifier_with_a_path_is_a_query() {
+    let pitree = Pitree::new();
+    let path = pitree.write_session(&Session::new("one").cwd("/home/dev/app").user("u1", "begin"));
+    pitree.write_session(&Session::new("two").cwd("/home/dev/other").user("u1", "begin"));
+    pitree.print(&["archive", "in:/home/dev/app", "--yes"]);
+    assert!(!path.exists());
+    assert_eq!(pitree.objects(&["ls", "is:archived", "--json"]).len(), 1);
+}
+
+#[test]
 fn sessions_of_a_relative_directory_can_be_archived() {
     let pitree = Pitree::new();
     let session = Session::new("one").user("u1", "begin").text();
