@@ -1,5 +1,5 @@
 //! Moves of sessions to another working directory. pi lists a session in the directory of its header, and in the folder
-//! with the name of that directory, so that a move writes a file with another header to another path. The new file is
+//! with the name of that directory. Therefore, a move writes a file with another header to another path. The new file is
 //! written, synced and verified before the original goes to the trash. In a session directory without such folders, the
 //! new file replaces the original.
 //!
@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -228,20 +228,25 @@ impl MoveChange {
             bail!("cannot read {}, or it is another session", path.display());
         }
         let failed = || format!("cannot add the new entries to {}", path.display());
-        self.add_new_lines().with_context(failed)?;
+        let mut new = open_regular(to, File::options().read(true)).with_context(failed)?;
+        let end = self.add_new_lines(&mut new).with_context(failed)?;
         fs::remove_file(to).with_context(|| format!("cannot remove {}", to.display()))?;
+        if new.metadata().is_ok_and(|now| now.len() > end) {
+            merge::take_rest(path, &mut new, end).with_context(failed)?;
+        }
         create::sync_folder(to);
         Ok(())
     }
 
-    /// Appends the lines that the new file got after the move to the original, except those that it has already.
-    fn add_new_lines(&self) -> std::io::Result<()> {
-        let mut new = open_regular(&self.to, File::options().read(true))?;
+    /// Appends the lines that the new file got after the move to the original, except those that it has already. Returns
+    /// the end of these lines in the new file.
+    fn add_new_lines(&self, new: &mut File) -> std::io::Result<u64> {
         let mut original = open_regular(&self.path, File::options().read(true).append(true))?;
-        let (there, here) = (rest(&mut new, self.bytes)?, rest(&mut original, self.old_bytes)?);
+        let (there, here) = (merge::rest(new, self.bytes)?, merge::rest(&mut original, self.old_bytes)?);
+        let end = self.bytes + there.len() as u64;
         let known = (0..=there.len().min(here.len())).rev().find(|&len| here.ends_with(&there[..len])).unwrap_or(0);
         if known == there.len() {
-            return Ok(());
+            return Ok(end);
         }
         if known == 0 {
             let end = merge::end_of_line(&mut original)?;
@@ -249,14 +254,7 @@ impl MoveChange {
         }
         original.write_all(&there[known..])?;
         original.set_modified(new.metadata()?.modified()?)?;
-        original.sync_all()
+        original.sync_all()?;
+        Ok(end)
     }
-}
-
-/// Reads a file from an offset.
-fn rest(file: &mut File, from: u64) -> std::io::Result<Vec<u8>> {
-    let mut rest = Vec::new();
-    file.seek(SeekFrom::Start(from))?;
-    file.read_to_end(&mut rest)?;
-    Ok(rest)
 }

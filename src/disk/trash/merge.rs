@@ -151,7 +151,7 @@ pub(crate) fn take_rest(path: &Path, late: &mut File, mut taken: u64) -> io::Res
 }
 
 /// Reads a file from an offset. Waits a limited time for the end of the last line.
-fn rest(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn rest(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
     let mut rest = Vec::new();
     for _ in 0..LOOKS {
         rest.clear();
