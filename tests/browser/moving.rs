@@ -1,7 +1,7 @@
 //! Moves to another working directory in the browser: the line for the directory and the question.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pitree::app::message::{Effect, Msg};
 use pitree::pi::launch::Start;
@@ -60,6 +60,13 @@ fn select(browser: &mut Browser, text: &str) {
     }
 }
 
+/// Checks that the subagent session in a file belongs to the session in another one.
+fn belongs(browser: &Browser, agent: &Path, to: &Path) {
+    let catalog = &browser.model.catalog;
+    let owner = catalog[catalog.key_of(agent).unwrap()].owner.clone().unwrap();
+    assert_eq!(owner.path.as_deref(), Some(to), "a subagent session stays with its session");
+}
+
 #[test]
 fn a_project_moves_to_a_typed_directory() {
     let world = World::new();
@@ -85,10 +92,11 @@ fn a_project_moves_to_a_typed_directory() {
     let cwd = browser.session().unwrap().header.cwd.clone();
     assert_eq!(cwd, world.path("code/app").to_str().unwrap(), "a moved session is selected");
     let agent = world.moved("root").with_file_name("2026_root/abc/run-0/session.jsonl");
-    let catalog = &browser.model.catalog;
-    let owner = catalog[catalog.key_of(&agent).unwrap()].owner.clone().unwrap();
-    assert_eq!(owner.path, Some(world.moved("root")), "a subagent session stays with its session");
+    belongs(&browser, &agent, &world.moved("root"));
     assert!(browser.footer().ends_with("u: undo"), "{}", browser.footer());
+    browser.press("u");
+    let root = world.path("sessions/--app--/2026_root.jsonl");
+    belongs(&browser, &world.path("sessions/--app--/2026_root/abc/run-0/session.jsonl"), &root);
 }
 
 #[test]
@@ -124,4 +132,22 @@ fn a_missing_directory_offers_to_move_the_project_or_to_fork() {
     shows(&browser, "Move to another directory?");
     browser.press("m");
     assert!(world.moved("root").exists() && world.moved("fork").exists());
+}
+
+#[test]
+fn an_archived_subagent_session_stays_with_its_session() {
+    let world = World::new();
+    let mut browser = world.open();
+    browser.press("ctrl+g");
+    select(&mut browser, "app");
+    browser.press("j j j j");
+    assert_eq!(browser.selected(), "a subagent");
+    browser.press("A a");
+    let path = world.path("sessions/--app--/2026_root/abc/run-0/session.jsonl");
+    assert!(!path.exists(), "{}", browser.screen());
+    let archived = browser.session().unwrap().path.clone();
+    let root = world.path("sessions/--app--/2026_root.jsonl");
+    belongs(&browser, &archived, &root);
+    browser.press("u");
+    belongs(&browser, &path, &root);
 }

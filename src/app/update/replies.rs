@@ -15,7 +15,7 @@ use crate::app::panes::tree::family::FamilyTree;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
-use crate::changes::change::MoveChange;
+use crate::changes::change::{ArchiveChange, MoveChange};
 use crate::changes::history::HistoryEntry;
 use crate::changes::{Change, changes_of};
 use crate::config::Sort;
@@ -256,19 +256,19 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
     model.hold_notice();
 }
 
-/// Sets the owners of subagent sessions that moved, because only a scan of their directories finds them.
+/// Sets the owners of subagent sessions with another path, because only a scan of their directories finds them.
 fn keep_owners(model: &Model, changes: &[Change], read: &mut [Digest]) {
-    let moves = changes.iter().filter_map(|change| match change {
-        Change::Move(MoveChange { path, to, .. }) => Some((path, to)),
-        _ => None,
+    let paths = changes.iter().filter_map(|change| match change {
+        Change::Move(MoveChange { path, to, .. }) => Some([path, to]),
+        _ => change.archive().map(|ArchiveChange { path, archived, .. }| [path, archived]),
     });
-    let (new_paths, old_paths): (HashMap<_, _>, HashMap<_, _>) =
-        moves.map(|(path, to)| ((path, to), (to, path))).unzip();
+    // Undo takes the other direction.
+    let other: HashMap<&PathBuf, &PathBuf> = paths.flat_map(|[one, other]| [(one, other), (other, one)]).collect();
     for digest in read {
-        let before = old_paths.get(&digest.path).and_then(|path| model.catalog.key_of(path));
-        let owner = before.and_then(|before| model.catalog[before].owner.as_ref());
+        let before = other.get(&digest.path).and_then(|path| model.catalog.key_of(path));
+        let owner = before.and_then(|before| model.catalog.get(before)?.owner.as_ref());
         digest.owner = digest.owner.take().or_else(|| {
-            let path = owner?.path.as_ref().map(|path| new_paths.get(path).map_or(path, |to| *to).clone());
+            let path = owner?.path.as_ref().map(|path| other.get(path).map_or(path, |other| *other).clone());
             Some(SubagentOwner { path })
         });
     }
