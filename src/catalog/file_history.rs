@@ -80,8 +80,8 @@ pub(crate) fn versions(
     Ok(versions)
 }
 
-/// Returns the states of a file after each entry that touched it, also if its content is unchanged, on all branches of a
-/// session and in file order, without commits. `effects` has those of commands that were read before; others
+/// Returns the states of a file after each entry that touched it, also if its content is unchanged. They are of all branches
+/// of a session, in file order, without commits. `effects` has those of commands that were read before; others
 /// are added.
 ///
 /// # Errors

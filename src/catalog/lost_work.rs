@@ -1,5 +1,5 @@
-//! The lost work of sessions, searched for once in each version of a file. The results are kept next to the index, without
-//! the lines, and used as long as the files of the working tree and the tips of git's refs are the same.
+//! The lost work of sessions, searched for once in each version of a file. The results are stored next to the index, without
+//! the lines. They are used while the files of the working tree and the tips of git's refs are unchanged.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -141,7 +141,7 @@ mod tests {
 
     const LINES: &str = "the first line\nthe second line\nthe third line\n";
 
-    /// Returns the lines of a session that writes a file on two branches, of which the second one is a fork's own.
+    /// Returns the lines of a session that writes a file on two branches. In a fork, only the second branch is new.
     fn session(cwd: &Path, header: &str) -> String {
         let message = |id: &str, parent: &str, minute: u8, message: String| {
             let time = format!("2026-01-01T00:0{minute}:00Z");

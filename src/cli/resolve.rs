@@ -125,8 +125,8 @@ impl<'a> SessionResolver<'a> {
         newest.map(|session| session.path.clone()).with_context(none)
     }
 
-    /// Returns `true` if a word names sessions by a path or by the start of an id, and not by words of a title or a
-    /// qualifier, such as `in:~/app`.
+    /// Returns `true` if a word names sessions by a path or by the start of an id. Words of a title and qualifiers, such as
+    /// `in:~/app`, do not.
     pub(super) fn is_session(&self, word: &OsStr) -> bool {
         let is_id = |word: &str| word.len() >= ID_START && !self.starting(word).is_empty();
         let name = word.to_str().and_then(|word| word.trim_start_matches('-').split_once(':'));

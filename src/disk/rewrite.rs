@@ -112,8 +112,8 @@ pub(crate) struct Draft {
     pub(crate) rest: Vec<u8>,
 }
 
-/// Writes the new version of a file that will be at `place`, next to it, with the mode and time of the file, or only
-/// measures it. Returns `None` if it would be the same.
+/// Writes the new version of a file, with its mode and time, next to `place`, where it will be. If `is_dry`, only measures it.
+/// Returns `None` if it would be the same.
 ///
 /// # Errors
 /// The file cannot be read or is being written, the new version cannot be written, or it fails its check; nothing is left.
