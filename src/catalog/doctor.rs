@@ -131,10 +131,11 @@ impl Catalog {
         let dirs: HashSet<&Path> = paths.iter().filter_map(|path| path.parent()).collect();
         let mut newest: HashMap<PathBuf, (i64, &str)> = HashMap::new();
         for session in self.keys().filter_map(|key| self.get(key)) {
-            let (facts, path) = (session.facts(), session.facts().path.join());
+            let facts = session.facts();
+            let path = facts.path.join();
             if let Some(dir) = path.parent().filter(|dir| dirs.contains(dir)) {
                 let newest = newest.entry(dir.into()).or_default();
-                *newest = (*newest).max((session.mtime, facts.cwd));
+                *newest = (*newest).max((facts.mtime, facts.cwd));
             }
         }
         let cwd = |path: &Path| newest.get(path.parent()?).map(|(_, cwd)| *cwd);

@@ -17,7 +17,7 @@ use crate::session::digest::listed::SharedSession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::Line;
 use crate::session::links::Index;
-use crate::session::replay::state::{Content, Exactness, FileState, Source};
+use crate::session::replay::state::{Content, Exactness, FileState};
 use crate::session::replay::{CommandEffects, Replay};
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
@@ -248,8 +248,8 @@ impl FileStates {
             .map(|found| &self.touches[found])
     }
 
-    /// Returns a row for each entry that touched the file, in file order.
-    pub fn rows(&self, session: SessionKey) -> Vec<StateRow> {
+    /// Returns a row for each entry that touched the file and `is_listed`, in file order.
+    pub fn rows(&self, session: SessionKey, mut is_listed: impl FnMut(Index) -> bool) -> Vec<StateRow> {
         let row = |version: &FileVersion| {
             let node = &self.tree.nodes[version.entry as usize];
             let prompt = prompt(&self.tree, version.entry).map(|at| &self.tree.nodes[at as usize]);
@@ -263,7 +263,7 @@ impl FileStates {
                 is_abandoned: !self.tree.is_active(version.entry),
             }
         };
-        self.touches.iter().map(row).collect()
+        self.touches.iter().filter(|version| is_listed(version.entry)).map(row).collect()
     }
 }
 
@@ -304,9 +304,8 @@ pub fn list(
                 continue;
             }
         };
-        let mut rows = states.rows(key);
-        rows.retain(|row| session.entry_key(row.entry.at).is_none_or(|key| known.insert(key)));
-        if !reply(key, rows, states.tree.clone()) {
+        let rows = states.rows(key, |at| session.entry_key(at).is_none_or(|key| known.insert(key)));
+        if !rows.is_empty() && !reply(key, rows, states.tree.clone()) {
             break;
         }
     }
@@ -329,8 +328,7 @@ pub fn changed_files(
         // Without the files before, only those appear that the entry itself changes.
         let mut files = Rc::default();
         replay.step(&mut files, at)?;
-        let is_read = |source| matches!(source, Source::Read | Source::Parts | Source::Binary);
-        for (path, _) in files.iter().filter(|(_, state)| !is_read(state.source)) {
+        for (path, _) in files.iter().filter(|(_, state)| !state.source.is_read()) {
             match changed.iter_mut().find(|(known, ..)| known == path) {
                 Some((.., last)) => *last = at,
                 None => changed.push((path.clone(), at, at)),
@@ -365,6 +363,7 @@ pub enum Written {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::replay::state::Source;
 
     fn states(tree: &Arc<Tree>, file: &str, bytes: usize) -> Arc<FileStates> {
         let state = FileState {

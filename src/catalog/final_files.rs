@@ -11,7 +11,7 @@ use crate::catalog::compare::{BranchEnd, CompareControl, ComparedBranches};
 use crate::catalog::file_history::FileVersion;
 use crate::disk::load::Bodies;
 use crate::session::links::Index;
-use crate::session::replay::state::{Content, FileState, Source};
+use crate::session::replay::state::{Content, FileState};
 use crate::session::replay::{Files, Replay};
 use crate::session::tree::node::Node;
 
@@ -77,16 +77,14 @@ fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[Index], control: Compare
 /// Returns `true` if a branch touched a file after the last common entry so that it may differ from the other one.
 fn differs(states: &[Option<Arc<FileState>>; 2], own: &[HashSet<Index>; 2]) -> bool {
     let is_own = |side: usize| states[side].as_ref().is_some_and(|state| own[side].contains(&state.latest));
-    let is_read =
-        |state: &FileState| matches!(state.source, Source::Read | Source::Parts | Source::Attached | Source::Binary);
     match states {
         _ if !is_own(0) && !is_own(1) => false,
         [Some(a), Some(b)] => {
-            let is_unknown = a.content == Content::Unknown && !(is_read(a) && is_read(b));
+            let is_unknown = a.content == Content::Unknown && !(a.source.is_read() && b.source.is_read());
             a.content != b.content || is_unknown || a.doubt.is_some() || b.doubt.is_some()
         }
         // The other branch may have the file too.
-        [Some(one), None] | [None, Some(one)] => !is_read(one),
+        [Some(one), None] | [None, Some(one)] => !one.source.is_read(),
         [None, None] => false,
     }
 }

@@ -1,23 +1,24 @@
-//! Finds the lost work of a session: lines that it brought to files, that are in the exact state of a file at the end of a
-//! branch, and neither in this file in the working tree nor at a tip of git's refs.
+//! Finds the lost work of a session: lines that it brought to a file, and that are in the exact state of the file at the end
+//! of a branch. They are lost if the file has them neither in the working tree nor at the tip of a git ref.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::iter::successors;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::{Result, ensure};
 
 use crate::base::paths::relative_to;
 use crate::catalog::file_history::{FileVersion, touches};
 use crate::disk::fingerprint::{self, hash};
+use crate::disk::git::TipContents;
 use crate::disk::load::{self, Bodies};
 use crate::disk::{files, git};
 use crate::search::lost_work::{LostFile, LostWork};
 use crate::session::links::Index;
-use crate::session::replay::state::{FileState, Files, Source};
+use crate::session::replay::state::{FileState, Files};
 use crate::session::replay::{CommandEffects, Replay};
 use crate::session::tree::node::Node;
 use crate::session::tree::{EntryFeature, Tree};
@@ -33,7 +34,7 @@ const MIN_LINES: usize = 3;
 
 /// The tips of the refs of repositories by root, read once each; `None` if git does not answer.
 #[derive(Debug, Default)]
-pub(super) struct KnownTips(Mutex<HashMap<PathBuf, Tips>>);
+pub(super) struct KnownTips(Mutex<HashMap<PathBuf, Arc<OnceLock<Tips>>>>);
 
 type Tips = Option<Arc<BTreeSet<String>>>;
 
@@ -62,8 +63,9 @@ pub(super) struct LossControl<'a> {
 
 impl KnownTips {
     fn of(&self, root: &Path) -> Tips {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(root.into()).or_insert_with(|| git::tips(root).map(Arc::new)).clone()
+        // Other repositories are not blocked while git runs.
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(root.into()).or_default().clone();
+        known.get_or_init(|| git::tips(root).map(Arc::new)).clone()
     }
 
     /// Returns a hash of the tips of the refs of some repositories.
@@ -182,7 +184,7 @@ impl<'a> Comparison<'a> {
         };
         let mut compared: Vec<_> = files.iter().filter(|(path, state)| is_compared(path, state)).collect();
         // If there are many files, those that were only read are left out.
-        compared.sort_by_key(|(_, state)| matches!(state.source, Source::Read | Source::Attached));
+        compared.sort_by_key(|(_, state)| state.source.is_read());
         let (mut branch, mut lost) = (None, Vec::new());
         for (path, state) in compared {
             ensure!((self.control.is_wanted)(), "canceled");
@@ -255,9 +257,16 @@ impl<'a> Comparison<'a> {
     fn texts(&mut self, root: &Path, path: &str) -> Option<Vec<String>> {
         let name = Path::new(path).strip_prefix(root).ok()?.to_str()?;
         let tips = self.control.tips.of(root)?;
-        let contents = git::contents(root, &tips, name);
-        self.is_uncertain |= contents.is_none();
-        Some(contents?.iter().map(|content| String::from_utf8_lossy(content).into_owned()).collect())
+        match git::contents(root, &tips, name) {
+            TipContents::All(contents) => {
+                Some(contents.iter().map(|content| String::from_utf8_lossy(content).into_owned()).collect())
+            }
+            TipContents::Unsuitable => None,
+            TipContents::Unanswered => {
+                self.is_uncertain = true;
+                None
+            }
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use crate::changes::request::SharedRewriter;
+use crate::changes::change::RewritePurpose;
+use crate::changes::request::{Request, SharedRewriter};
 use crate::changes::target::ExpectedSession;
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::disk::{files, lines};
@@ -42,6 +43,17 @@ impl SlimOverview {
     /// Returns the bytes that the rules save in all sessions.
     pub fn total(&self) -> u64 {
         self.planned.iter().map(|planned| planned.savings.total).sum()
+    }
+
+    /// Iterates over the sessions with something to save.
+    pub fn saving(&self) -> impl Iterator<Item = &PlannedSession> {
+        self.planned.iter().filter(|planned| planned.savings.total > 0)
+    }
+
+    /// Returns the request to slim these sessions.
+    pub fn request(&self) -> Request {
+        let sessions = self.saving().map(|planned| planned.session.clone()).collect();
+        Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by: self.writer.clone() }
     }
 
     /// Returns the types of snapshots in all sessions, the largest saving first, with `true` if they are removed.

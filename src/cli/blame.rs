@@ -8,7 +8,6 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::paths::full_path;
 use crate::base::time;
-use crate::cli::exit::Exit;
 use crate::cli::log::{LoggedVersion, logged};
 use crate::cli::output::{Output, object};
 use crate::cli::table::{self, Column, LAST, words};
@@ -21,8 +20,8 @@ const PROMPT: usize = 30;
 
 /// Show which session and prompt wrote each line of a file
 ///
-/// Compares the file on disk with its exact states in all sessions, most recent first. Lines without an
-/// exact state that added them are blank.
+/// Compares the file on disk with its exact states in all sessions, most recent first. Lines that no exact state added are
+/// blank.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree blame src/auth.rs      all lines
@@ -88,6 +87,6 @@ impl BlameCommand {
         out.flush()?;
         let end = output::end(out, unreadable)?;
         let is_found = origins.iter().enumerate().any(|(at, origin)| is_wanted(at) && origin.is_some());
-        Ok(if end == Exit::Done { end.found(is_found) } else { end }.into())
+        Ok(end.found(is_found).into())
     }
 }

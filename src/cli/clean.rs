@@ -11,8 +11,6 @@ use serde::Serialize;
 use crate::base::numbers::{bytes, count, thousands};
 use crate::catalog::cleanup::{CleanRequest, CleanRule, CleanSuggestion, LeftoverFile, WEEKS};
 use crate::catalog::{Catalog, SessionKey};
-use crate::changes::change::RewritePurpose;
-use crate::changes::slim::SlimOverview;
 use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
@@ -27,9 +25,9 @@ const COLUMNS: [Column; 4] = [Column::Whole, Column::Number, Column::Number, Col
 
 /// Suggest sessions that are probably not needed, and clean them up
 ///
-/// Lists the suggestions of each rule with their number and size, and asks for each whether to move the sessions to the
-/// trash, or to slim them. Sessions with pins, tags, notes or labels are never suggested, and neither are those used within a
-/// day, live ones, and archived ones. `pitree undo` reverts each step.
+/// Lists the suggestions of each rule with their number and size. For each rule, asks whether to move the sessions to the
+/// trash, or to slim them. Sessions with pins, tags, notes or labels are never suggested. Neither are archived and live
+/// sessions, and those used within a day. `pitree undo` reverts each step.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   pitree clean                            list suggestions, and ask for each
@@ -117,7 +115,7 @@ impl CleanCommand {
         for suggestion in &suggestions {
             if self.yes || is_wanted(suggestion)? {
                 let request = match (suggestion.rule, &slimming) {
-                    (CleanRule::Slim, Some(overview)) => slim(overview),
+                    (CleanRule::Slim, Some(overview)) => overview.request(),
                     (CleanRule::Slim, None) => continue, // it has no sessions then
                     _ => trash(suggestion, &catalog)?,
                 };
@@ -135,12 +133,6 @@ fn is_wanted(suggestion: &CleanSuggestion) -> Result<bool> {
     let what = format!("{} ({}): {}", count(suggestion.count(), one, many), bytes(*size), rule.reason());
     let verb = if *rule == CleanRule::Slim { "Slim" } else { "Move to the trash" };
     output::is_yes(&format!("{verb} {what}?"))
-}
-
-/// Returns the request to slim the planned sessions.
-fn slim(overview: &SlimOverview) -> Request {
-    let sessions = overview.planned.iter().map(|planned| planned.session.clone()).collect();
-    Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by: overview.writer.clone() }
 }
 
 /// Returns the request to move the suggested sessions or files to the trash.

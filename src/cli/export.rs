@@ -10,6 +10,7 @@ use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::base::text::clean;
+use crate::catalog::Catalog;
 use crate::catalog::export::source::{Scope, Source};
 use crate::catalog::export::target::{FileTaken, Target};
 use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
@@ -148,6 +149,7 @@ impl ExportCommand {
     /// Loads the sessions or their families, and chooses the entries.
     fn sources(&self, content: (Scope, Format), chosen: &CommandContext) -> Result<Vec<Source>> {
         let mut sources: Vec<Source> = Vec::new();
+        let mut catalog = if self.family { resolve::catalog(chosen) } else { Catalog::default() };
         for word in &self.sessions {
             let place = SessionPlace::new(word, None, chosen)?;
             if !self.family {
@@ -155,7 +157,6 @@ impl ExportCommand {
                 sources.push(self.choose(source, place.entry.as_deref(), content)?);
                 continue;
             }
-            let mut catalog = resolve::catalog(chosen);
             let key = resolve::key_of(&mut catalog, &place.path)?;
             if !self.is_directory(content.1) {
                 let source = Source::family(&catalog, key, &chosen.home)?;

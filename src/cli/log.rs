@@ -28,8 +28,8 @@ use crate::session::tree::{Index, Tree};
 
 /// List the states of a file in all sessions, most recent first
 ///
-/// Lists each entry that changed the content of the file or read it for the first time, on all branches. An entry that
-/// forks inherited is listed once. Sessions in which only shell commands touched the file are not found. With --commit
+/// Lists each entry, on any branch, that changed the content of the file or read it for the first time. An entry that forks
+/// inherited is listed once. Sessions in which only shell commands touched the file are not found. With --commit
 /// and without a file, lists the entries whose commands made the commit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
@@ -113,7 +113,7 @@ impl LogCommand {
             output::note(&format!("no listed state of {file}; see `pitree files` for the files that tools touched"));
         }
         let end = output::end(out, unreadable)?;
-        Ok(if end == Exit::Done { end.found(!all.is_empty()) } else { end }.into())
+        Ok(end.found(!all.is_empty()).into())
     }
 }
 
@@ -231,7 +231,7 @@ fn print_commits(
         output::note(&format!("no command printed the commit {wanted}; try a shorter prefix"));
     }
     let end = output::end(out, unreadable)?;
-    Ok(if end == Exit::Done { end.found(!made.is_empty()) } else { end }.into())
+    Ok(end.found(!made.is_empty()).into())
 }
 
 impl MadeCommit<'_> {

@@ -255,10 +255,15 @@ pub fn run() -> ExitCode {
 
 /// Parses the arguments. Those of `pitree tag` can have tags to remove, which clap takes for options.
 fn parse() -> Result<Cli, clap::Error> {
-    match Cli::try_parse_from(marks::with_removed_tags(program::arguments())) {
-        Ok(cli) if matches!(cli.command, Some(Command::Sessions(OnSessions::Tag(_)))) => Ok(cli),
-        _ => Cli::try_parse(),
+    let given: Vec<OsString> = program::arguments().collect();
+    let replaced = marks::with_removed_tags(given.iter().cloned());
+    if replaced != given
+        && let Ok(cli) = Cli::try_parse_from(replaced)
+        && matches!(cli.command, Some(Command::Sessions(OnSessions::Tag(_))))
+    {
+        return Ok(cli);
     }
+    Cli::try_parse_from(given)
 }
 
 fn dispatch(mut cli: Cli) -> Result<ExitCode> {

@@ -23,8 +23,8 @@ use crate::pi::launch::is_there;
 
 /// Move sessions to another working directory
 ///
-/// With OLD and NEW, the sessions follow a project directory that was renamed or moved, also those of missing directories
-/// below OLD. pi lists them in NEW: each file moves to the folder that pi uses for NEW, and its header gets the new
+/// With OLD and NEW, the sessions follow a project directory that was renamed or moved. Sessions of missing directories below
+/// OLD follow too. pi lists them in NEW: each file moves to the folder that pi uses for NEW, and its header gets the new
 /// directory. The original moves to the trash. Subagent sessions move with their sessions. `pitree undo` moves all back.
 ///
 /// Asks for confirmation unless --yes is given. Warns if pi may be using a session. Forks elsewhere name the old path of
@@ -88,11 +88,8 @@ impl MoveCommand {
             return Ok(Exit::Nothing.into());
         }
         let catalog = resolver.into_catalog();
-        let mut plan = catalog.plan_move(&moved.sessions, moved.from.as_deref(), &moved.to);
-        plan.forks.retain(|&(_, parent)| {
-            let path = catalog[parent].facts().path.join();
-            chosen.located.moved(&path, &moved.to) != path
-        });
+        let to_move = (&*moved.sessions, moved.from.as_deref(), &*moved.to);
+        let mut plan = move_sessions::plan(&catalog, &chosen.located, to_move);
         if !self.relink && !plan.forks.is_empty() {
             let forks = count(plan.forks.len(), "fork elsewhere names", "forks elsewhere name");
             output::note(&format!("{forks} the old path; --relink sets the new path"));

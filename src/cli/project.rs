@@ -1,6 +1,7 @@
 //! The option `--project`.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 
 use clap_complete::ArgValueCompleter;
@@ -27,14 +28,24 @@ impl ProjectArg {
             let real = is_path.then(|| Path::new(dir).canonicalize().ok()).flatten();
             [Some(dir.clone()), real.map(|real| real.to_string_lossy().into_owned())]
         });
-        let tests: Vec<_> = dirs.flatten().map(|dir| is_in_dir(&dir, &here)).collect();
-        let finder = chosen.demo.is_none().then(|| RefCell::new(chosen.worktree_finder()));
+        let dirs: Vec<String> = dirs.flatten().collect();
+        let tests: Vec<_> = dirs.iter().map(|dir| is_in_dir(dir, &here)).collect();
+        let is_wanted = !tests.is_empty() && chosen.demo.is_none();
+        let mut finder = is_wanted.then(|| chosen.worktree_finder());
+        // Removed worktrees are found by the repository of the named directory.
+        finder.iter_mut().for_each(|finder| _ = finder.find(dirs.iter().map(String::as_str)));
         let is_in = move |dir: &str| tests.is_empty() || tests.iter().any(|is_in| is_in(dir));
+        let (finder, known) = (finder.map(RefCell::new), RefCell::<HashMap<String, bool>>::default());
         move |cwd| {
             let is_project_in = |finder: &RefCell<WorktreeFinder>| {
+                if let Some(&is_in) = known.borrow().get(cwd) {
+                    return is_in;
+                }
                 let mut finder = finder.borrow_mut();
                 finder.find([cwd].into_iter());
-                finder.found().grouped(cwd).is_some() && is_in(finder.found().project(cwd))
+                let is_in = finder.found().grouped(cwd).is_some() && is_in(finder.found().project(cwd));
+                known.borrow_mut().insert(cwd.into(), is_in);
+                is_in
             };
             is_in(cwd) || finder.as_ref().is_some_and(is_project_in)
         }

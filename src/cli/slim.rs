@@ -9,9 +9,7 @@ use clap_complete::ArgValueCompleter;
 use crate::base::numbers::{bytes, count};
 use crate::base::text::clean;
 use crate::catalog::SessionKey;
-use crate::changes::change::RewritePurpose;
 use crate::changes::slim::{PlannedSession, SlimOverview};
-use crate::changes::{ExpectedSession, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::chosen_sessions::chosen_sessions;
 use crate::cli::exit::Exit;
@@ -98,19 +96,18 @@ impl SlimCommand {
         if is_plan {
             return Ok(if failed { Exit::Failed } else { Exit::Done }.into());
         }
-        let sessions: Vec<ExpectedSession> = saving(&overview).map(|planned| planned.session.clone()).collect();
         if !self.yes && !self.switches.dry_run {
             output::check_can_ask()?;
             let catalog = resolver.into_catalog();
-            let keys: Vec<SessionKey> = sessions.iter().filter_map(|session| catalog.key_of(&session.path)).collect();
-            let what = format!("{} by {}", count(sessions.len(), "session", "sessions"), bytes(total));
+            let keys = overview.saving().filter_map(|planned| catalog.key_of(&planned.session.path));
+            let keys: Vec<SessionKey> = keys.collect();
+            let what = format!("{} by {}", count(overview.saving().count(), "session", "sessions"), bytes(total));
             if !changer.is_replacement_wanted(("Shrink", &what), &keys, catalog)? {
                 output::note("canceled; no session changed");
                 return Ok(Exit::Nothing.into());
             }
         }
-        let purpose = RewritePurpose::Slim;
-        let done = changer.make(&Request::Rewrite { purpose, sessions, by: overview.writer })?;
+        let done = changer.make(&overview.request())?;
         let code = changer.say(&done, CliStep::Make)?;
         if failed {
             bail!("some sessions were not slimmed; see above");
@@ -149,21 +146,16 @@ impl SlimCommand {
         tell("results and images that a model receives", inside, off);
         tell("in entries that other sessions contain too", shared, Some("so that families stay as they are"));
         if overview.planned.len() > 1 {
-            for PlannedSession { session, bytes: size, savings } in saving(overview).take(LISTED) {
+            for PlannedSession { session, bytes: size, savings } in overview.saving().take(LISTED) {
                 let path = changer.short(&session.path);
                 output::note(&format!("{path}: {} of {}", bytes(savings.total), bytes(*size)));
             }
-            let more = saving(overview).count().saturating_sub(LISTED);
+            let more = overview.saving().count().saturating_sub(LISTED);
             if more > 0 {
                 output::note(&format!("and {more} more"));
             }
         }
     }
-}
-
-/// Returns the sessions with something to save.
-fn saving(overview: &SlimOverview) -> impl Iterator<Item = &PlannedSession> {
-    overview.planned.iter().filter(|planned| planned.savings.total > 0)
 }
 
 fn print_json(planned: &PlannedSession, out: &mut Output) -> Result<()> {

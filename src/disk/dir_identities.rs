@@ -1,13 +1,14 @@
 //! The identities of working directories while they exist: inode and git remote. They find a directory again that was
 //! renamed. Stored in `directories.json` in the state directory.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use crate::disk::files::read_small;
 use crate::disk::fingerprint::{FileVersion, hash};
 use crate::disk::state;
 
@@ -42,30 +43,52 @@ impl DirIdentity {
     }
 }
 
-type Identities = BTreeMap<String, DirIdentity>;
+/// The content of the file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Record {
+    /// The identities by directory.
+    #[serde(default)]
+    directories: BTreeMap<String, DirIdentity>,
+    /// Fields of a newer pitree, preserved.
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+impl Record {
+    /// Adds identities, and limits their number. Those of directories that exist are removed first, because they can be read
+    /// again.
+    fn add(&mut self, found: &BTreeMap<String, DirIdentity>) {
+        self.directories.extend(found.clone());
+        let excess = self.directories.len().saturating_sub(MOST);
+        for dir in found.keys().take(excess) {
+            self.directories.remove(dir);
+        }
+        while self.directories.len() > MOST {
+            self.directories.pop_first();
+        }
+    }
+}
 
 /// Records the identities of those of the directories that exist. Identities of other directories stay, up to a limit.
 ///
 /// # Errors
 /// The file cannot be read or written.
 pub(crate) fn record<'a>(state: &Path, dirs: impl Iterator<Item = &'a str>) -> io::Result<()> {
-    let found = dirs.filter_map(|dir| Some((dir.to_owned(), DirIdentity::read(Path::new(dir))?)));
-    let found: Identities = found.take(MOST).collect();
-    let known: Identities = state::read(&file(state))?;
-    if found.iter().all(|(dir, identity)| known.get(dir) == Some(identity)) {
+    let dirs: BTreeSet<&str> = dirs.collect();
+    let found =
+        dirs.into_iter().take(MOST).filter_map(|dir| Some((dir.to_owned(), DirIdentity::read(Path::new(dir))?)));
+    let found: BTreeMap<String, DirIdentity> = found.collect();
+    let known: Record = state::read(&file(state))?;
+    let is_known = |(dir, identity): (&String, &DirIdentity)| known.directories.get(dir) == Some(identity);
+    if found.iter().all(is_known) {
         return Ok(());
     }
-    state::update(&file(state), |all: &mut Identities| {
-        all.extend(found);
-        while all.len() > MOST {
-            all.pop_first();
-        }
-    })
+    state::update(&file(state), |record: &mut Record| record.add(&found))
 }
 
 /// Returns the recorded identity of a directory.
 pub(crate) fn of(state: &Path, dir: &Path) -> Option<DirIdentity> {
-    state::read::<Identities>(&file(state)).ok()?.remove(dir.to_str()?)
+    state::read::<Record>(&file(state)).ok()?.directories.remove(dir.to_str()?)
 }
 
 fn file(state: &Path) -> PathBuf {
@@ -74,9 +97,8 @@ fn file(state: &Path) -> PathBuf {
 
 /// Returns the hash of the URL of the remote `origin` in the configuration of a repository.
 fn remote(dir: &Path) -> Option<u64> {
-    let mut text = String::new();
-    let config = dir.join(".git/config");
-    File::open(config.is_file().then_some(config)?).ok()?.take(MOST_CONFIG).read_to_string(&mut text).ok()?;
+    let config = read_small(&dir.join(".git/config"), MOST_CONFIG).ok()??;
+    let text = String::from_utf8(config).ok()?;
     let mut lines = text.lines().map(str::trim).skip_while(|line| *line != "[remote \"origin\"]").skip(1);
     let url = lines.by_ref().take_while(|line| !line.starts_with('['));
     let url = url.filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "url");

@@ -1,5 +1,6 @@
-//! Asks the installed `git` about commits, and about files at the tips of refs. It runs only in directories of this user, and starts no other program: hooks,
-//! the file system monitor and downloads of missing objects are disabled, and settings of the system are ignored.
+//! Asks the installed `git` about commits, and about files at the tips of refs. It runs only in directories of this user, and
+//! starts no other program: hooks, the file system monitor and downloads of missing objects are disabled. Settings of the
+//! system are ignored.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,9 +17,13 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// The maximum number of refs, the newest ones.
 const MAX_REFS: usize = 200;
 
-/// The maximum size in bytes of a file at the tip of a ref, of all versions of a file, and of an answer without contents.
+/// The maximum size in bytes of a file at the tip of a ref.
 const MAX_FILE: u64 = 2 << 20;
+
+/// The maximum size in bytes of all versions of a file.
 const MAX_VERSIONS: u64 = 64 << 20;
+
+/// The maximum size in bytes of an answer without contents.
 const MAX_ANSWER: u64 = 4 << 20;
 
 /// Settings that override those of the repository and of the user. An empty `safe.directory` removes exceptions, so that
@@ -81,13 +86,35 @@ pub(crate) fn tips(root: &Path) -> Option<BTreeSet<String>> {
     Some(listed.lines().map(String::from).collect())
 }
 
+/// The different contents of a file at the tips of refs.
+#[derive(Debug)]
+pub(crate) enum TipContents {
+    /// All contents.
+    All(Vec<Vec<u8>>),
+    /// The contents cannot be compared: the name has a line break, or one is larger than 2 MB.
+    Unsuitable,
+    /// git did not answer completely, and may do so the next time.
+    Unanswered,
+}
+
 /// Returns the different contents of a file at the tips of refs. `name` is its path from the root of the working tree.
-/// Returns `None` if git does not answer completely, or if a content is larger than 2 MB.
-pub(crate) fn contents(root: &Path, tips: &BTreeSet<String>, name: &str) -> Option<Vec<Vec<u8>>> {
-    let git = git_for(root).filter(|_| !name.contains(['\n', '\0']))?;
-    if tips.is_empty() {
-        return Some(Vec::new());
+pub(crate) fn contents(root: &Path, tips: &BTreeSet<String>, name: &str) -> TipContents {
+    if name.contains(['\n', '\0']) {
+        return TipContents::Unsuitable;
     }
+    if tips.is_empty() {
+        return TipContents::All(Vec::new());
+    }
+    let Some(contents) = read_contents(root, tips, name) else { return TipContents::Unanswered };
+    match contents.iter().all(|content| content.len() as u64 <= MAX_FILE) {
+        true => TipContents::All(contents),
+        false => TipContents::Unsuitable,
+    }
+}
+
+/// Reads contents of any size, up to the limit of all. Returns `None` if git does not answer completely.
+fn read_contents(root: &Path, tips: &BTreeSet<String>, name: &str) -> Option<Vec<Vec<u8>>> {
+    let git = git_for(root)?;
     let run = |option: &str, names: String, most: u64| {
         answer(command(&git, root, &["cat-file", option]), names.into_bytes(), most)?
     };
@@ -109,7 +136,7 @@ pub(crate) fn contents(root: &Path, tips: &BTreeSet<String>, name: &str) -> Opti
     for _ in blobs {
         let (size, after) = rest.split_at(rest.iter().position(|&byte| byte == b'\n')?);
         let size: usize = std::str::from_utf8(size).ok()?.parse().ok()?;
-        let content = after.get(1..)?.get(..size).filter(|content| content.len() as u64 <= MAX_FILE)?;
+        let content = after.get(1..)?.get(..size)?;
         contents.push(content.to_vec());
         rest = after.get(size + 2..)?;
     }

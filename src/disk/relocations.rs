@@ -32,9 +32,10 @@ pub struct RelocationCandidate {
     pub of: usize,
 }
 
-/// Returns possible new locations of `gone`, best first: directories nearby and working directories of other sessions
-/// (`known`) with the same name, or with the identity recorded in the state directory, and git worktrees of that name. A
-/// candidate with another identity must contain a `touched` file, or be a git repository if there are no such files.
+/// Returns possible new locations of `gone`, best first. These are git worktrees of that name, and directories with that name
+/// or with the identity recorded in the state directory. The directories are nearby, or in `known`: the working directories of
+/// other sessions. A candidate with another identity must contain a `touched` file, or be a git repository if there are no
+/// such files.
 pub fn candidates(
     gone: &Path,
     touched: &[String],
@@ -62,7 +63,7 @@ pub fn candidates(
         one.files > 0 || is_same(&one.dir) || (one.of == 0 && one.dir.join(".git").exists())
     };
     let mut all: Vec<RelocationCandidate> = dirs.into_iter().map(candidate).filter(is_likely).collect();
-    all.sort_by_key(|one| std::cmp::Reverse((one.files, is_same(&one.dir))));
+    all.sort_by_cached_key(|one| std::cmp::Reverse((one.files, is_same(&one.dir))));
     all.truncate(MOST);
     all
 }

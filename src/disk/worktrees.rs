@@ -1,10 +1,10 @@
 //! Finds the linked worktrees of git repositories without starting git: reads `.git`, `commondir`, `gitdir` and `HEAD`
-//! files. Worktrees that are gone are known from earlier lookups, stored in `worktrees.json` in the state directory, and
-//! from git's own records of worktrees that were not pruned.
+//! files. Worktrees that are gone are known from two places: earlier lookups, stored in `worktrees.json` in the state
+//! directory, and git's own records of worktrees that were not pruned.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::paths::normalize;
-use crate::disk::files::open_regular;
+use crate::disk::files::read_small;
 use crate::disk::state;
 use crate::session::worktrees::{Worktree, Worktrees};
 
@@ -99,6 +99,8 @@ pub struct WorktreeFinder {
     /// Worktrees in records, by directory.
     known: HashMap<String, Arc<Worktree>>,
     looked_at: HashMap<PathBuf, Nearest>,
+    /// Working directories that exist.
+    existing: HashSet<String>,
     /// Repositories, and `true` if their records were read.
     repositories: HashMap<PathBuf, bool>,
     found: Worktrees,
@@ -115,6 +117,13 @@ impl WorktreeFinder {
         };
         let known = record.trees.iter().map(tree).collect();
         Self { path, record, known, found: Worktrees::new(are_separate), ..Self::default() }
+    }
+
+    /// Looks at all directories again from now on. The worktrees found so far stay until then.
+    pub(crate) fn restart(&mut self, state: Option<&Path>, are_separate: bool) {
+        let before = std::mem::take(&mut self.found);
+        *self = Self::new(state, are_separate);
+        self.found.keep(before);
     }
 
     /// Returns the worktrees found so far.
@@ -174,9 +183,15 @@ impl WorktreeFinder {
     }
 
     /// Returns `true` if a directory is missing, and not recorded as a worktree.
-    fn is_lost(&self, cwd: &str, nearest: &Nearest) -> bool {
+    fn is_lost(&mut self, cwd: &str, nearest: &Nearest) -> bool {
         match nearest {
-            Nearest::Other(than) if *than < cwd.len() => self.known(cwd, *than).is_none() && !Path::new(cwd).is_dir(),
+            Nearest::Other(than) if *than < cwd.len() && !self.existing.contains(cwd) => {
+                let exists = Path::new(cwd).is_dir();
+                if exists {
+                    self.existing.insert(cwd.into());
+                }
+                !exists && self.known(cwd, *than).is_none()
+            }
             _ => false,
         }
     }
@@ -276,10 +291,7 @@ fn pointer(file: &Path, base: &Path) -> Option<PathBuf> {
 
 /// Reads a small file with one line; `None` for other files.
 fn text(file: &Path) -> Option<String> {
-    let mut bytes = Vec::new();
-    let file = open_regular(file, fs::File::options().read(true)).ok()?;
-    file.take(MOST_PATH as u64 + 1).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_PATH)?;
+    let text = String::from_utf8(read_small(file, MOST_PATH as u64).ok()??).ok()?;
     let line = text.trim_end_matches(['\n', '\r']);
     (!line.contains(['\n', '\0'])).then(|| line.to_owned())
 }

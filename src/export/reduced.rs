@@ -43,7 +43,10 @@ fn message(object: &RawObject<'_>, kind: EntryKind, detail: Detail) -> Option<Ve
             changes.extend([("details", None), ("nestedCalls", None)]);
         }
         EntryKind::Bash if detail.tools != ToolDetail::Full => {
-            changes.push(("output", Some(quote(NO_RESULT).into())));
+            // A context edit of a command has content instead, which pi ignores (1.5.2).
+            let note = |key: &'static str, note: String| object.get(key).map(|_| (key, Some(note.into())));
+            changes.extend(note("output", quote(NO_RESULT)));
+            changes.extend(note("content", format!("[{}]", text_block(NO_RESULT))));
             changes.push(("fullOutputPath", None));
         }
         _ => changes.extend(object.get("content").and_then(|raw| Some(("content", Some(content(raw, detail)?))))),
@@ -125,6 +128,7 @@ mod tests {
         let edit = r#"{"type":"context_edit","targetId":"r","replacement":{"content":"secret"}}"#;
         let wanted = edit.replace("\"secret\"", note);
         assert_eq!(reduced_text(edit, EntryKind::ToolResult, NONE), wanted);
+        assert_eq!(reduced_text(edit, EntryKind::Bash, NONE), wanted);
         let omission = r#"{"type":"context_edit","targetId":"r","replacement":null}"#;
         assert_eq!(reduced_text(omission, EntryKind::ToolResult, NONE), omission);
     }

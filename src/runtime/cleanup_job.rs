@@ -29,6 +29,7 @@ pub(crate) fn suggest(
     is_wanted: &dyn Fn() -> bool,
 ) -> Option<(Vec<CleanSuggestion>, Option<SlimOverview>)> {
     let (mut taken, mut all, mut slimming) = (HashSet::new(), Vec::new(), None);
+    let last = request.rules.iter().filter(|rule| **rule != CleanRule::Leftovers).max();
     for &rule in CleanRule::ALL {
         let is_chosen = request.rules.contains(&rule);
         let suggestion = match rule {
@@ -39,7 +40,8 @@ pub(crate) fn suggest(
             }
             CleanRule::Leftovers if is_chosen => of_files(dirs),
             CleanRule::Slim | CleanRule::Leftovers => continue,
-            // Other rules take sessions even if they are not chosen, so that a session always has the same rule.
+            _ if last.is_none_or(|last| rule > *last) => continue,
+            // Earlier rules take sessions even if they are not chosen, so that a session always has the same rule.
             _ => sessions(request, rule, &mut taken, is_wanted)?,
         };
         if is_chosen && suggestion.count() > 0 {

@@ -103,7 +103,8 @@ impl FilesJob<'_> {
     fn text(self, request: &FileTextRequest) -> Result<Reply> {
         let (facts, lines) = match &request.form {
             FileForm::Content(at) => {
-                let (before, after) = (self.before(at)?, self.after(at)?);
+                let states = self.cache.states(&at.session, &at.tree, &at.file, self.control)?;
+                let (before, after) = (states.before(at.entry).cloned(), states.at(at.entry).cloned());
                 let lines = after.as_deref().map(|after| self.content(&request.file, after, before.as_deref()));
                 (facts(after.as_deref()), lines.unwrap_or_default())
             }

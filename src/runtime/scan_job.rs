@@ -122,12 +122,12 @@ impl JobContext {
         self.find_worktrees(known.iter().map(String::as_str).chain(here), &mut reply);
         reply(Reply::ScanDone);
         self.keep_worktrees();
+        if let Err(error) = scan.keep_in_background() {
+            reply(Reply::Warning(format!("cannot write the index: {error}; the next start takes longer")));
+        }
         if let Some(state) = self.state_dir.as_deref().filter(|_| !self.setting.demo) {
             // Without the record, a renamed directory is not suggested.
             let _ = dir_identities::record(state, known.iter().map(String::as_str));
-        }
-        if let Err(error) = scan.keep_in_background() {
-            reply(Reply::Warning(format!("cannot write the index: {error}; the next start takes longer")));
         }
     }
 }

@@ -16,7 +16,7 @@ impl JobContext {
     /// Looks at all directories again from now on.
     pub(super) fn restart_worktrees(&self) {
         let is_separate = !self.setting.config.group_worktrees;
-        *self.worktrees() = WorktreeFinder::new(self.state_dir.as_deref(), is_separate);
+        self.worktrees().restart(self.state_dir.as_deref(), is_separate);
     }
 
     /// Reports the recorded worktrees of sessions without looking at their directories.

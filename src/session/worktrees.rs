@@ -52,12 +52,19 @@ impl Worktrees {
         Self { are_separate, ..Self::default() }
     }
 
+    /// Takes over the working directories of an earlier result.
+    pub fn keep(&mut self, before: Self) {
+        self.places = before.places;
+    }
+
     /// Records the worktree of a working directory. Returns `true` if that is new.
     pub fn insert(&mut self, cwd: &str, worktree: &Arc<Worktree>) -> bool {
+        if self.of(cwd) == Some(&**worktree) {
+            return false;
+        }
         let Some(project) = worktree.in_main(cwd) else { return false };
-        let place = (worktree.clone(), Arc::from(project));
-        let before = self.places.insert(cwd.into(), place);
-        before.is_none_or(|(before, _)| before != *worktree)
+        self.places.insert(cwd.into(), (worktree.clone(), Arc::from(project)));
+        true
     }
 
     /// Records that a working directory is in no linked worktree. Returns `true` if that is new.

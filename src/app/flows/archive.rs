@@ -24,7 +24,7 @@ const UNLISTED: &str = "pi's /resume will not list them. pitree still lists, sea
 pub fn ask(model: &Model) -> Result<Command, &'static str> {
     let (pane, catalog) = (&model.sessions, &model.catalog);
     let marked = marked(model);
-    let hidden = marked.as_ref().and_then(|_| hidden_note(model));
+    let hidden = hidden_note(model);
     let (chosen, family) = match (marked, pane.selected_row()) {
         (Some(marked), _) => (marked, Vec::new()),
         (_, Some(SessionRow::Project(at))) if model.focus == Place::Sessions => {

@@ -32,13 +32,14 @@ use crate::keymap::Place;
 pub(crate) const NO_SESSION: &str = "no session is selected";
 
 /// Returns the marked sessions if the list has the focus.
-fn marked(model: &Model) -> Option<Vec<SessionKey>> {
+pub(crate) fn marked(model: &Model) -> Option<Vec<SessionKey>> {
     let (marked, _) = model.sessions.marked(&model.catalog);
     (model.focus == Place::Sessions && !marked.is_empty()).then_some(marked)
 }
 
-/// Returns a note on marked sessions that are hidden from the list.
+/// Returns a note on marked sessions that are hidden from the list, if it has the focus.
 fn hidden_note(model: &Model) -> Option<String> {
+    marked(model)?;
     let (_, hidden) = model.sessions.marked(&model.catalog);
     let hidden = (hidden > 0).then(|| count(hidden, "marked session is", "marked sessions are"))?;
     Some(format!("{hidden} hidden from the list."))

@@ -1,9 +1,10 @@
 //! Moves of sessions to another working directory: the line for the directory, the question, and the request.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{NO_SESSION, cancel, delete};
+use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::layers::{Layer, Layers};
@@ -13,7 +14,7 @@ use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::Tone;
-use crate::catalog::moves::{MovePlan, MoveSelection};
+use crate::catalog::moves::{MovePlan, MoveSelection, PlannedMove};
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{ExpectedSession, MoveRequest, Request, SessionMove};
 use crate::disk::locate::Located;
@@ -32,17 +33,16 @@ fn of_project(model: &Model, dir: &str) -> MoveSelection {
 /// No session is selected, or only archived ones.
 pub(crate) fn ask(model: &Model) -> Result<Command, &'static str> {
     let (pane, catalog) = (&model.sessions, &model.catalog);
-    let (marked, _) = pane.marked(catalog);
     let is_list = model.focus == Place::Sessions;
-    let selection = match pane.selected_row() {
-        _ if is_list && !marked.is_empty() => MoveSelection { sessions: marked, from: None },
-        Some(SessionRow::Project(at)) if is_list && !catalog.is_unlisted(pane.projects[*at].key) => {
+    let selection = match (marked(model), pane.selected_row()) {
+        (Some(sessions), _) => MoveSelection { sessions, from: None },
+        (_, Some(SessionRow::Project(at))) if is_list && !catalog.is_unlisted(pane.projects[*at].key) => {
             of_project(model, &pane.projects[*at].cwd)
         }
-        Some(SessionRow::Session { key, .. }) => MoveSelection { sessions: vec![*key], from: None },
-        Some(SessionRow::MissingParent(..)) => return Err("this session is missing; select one of its forks"),
-        Some(SessionRow::Project(_)) => return Err("select a session"),
-        None => return Err(NO_SESSION),
+        (_, Some(SessionRow::Session { key, .. })) => MoveSelection { sessions: vec![*key], from: None },
+        (_, Some(SessionRow::MissingParent(..))) => return Err("this session is missing; select one of its forks"),
+        (_, Some(SessionRow::Project(_))) => return Err("select a session"),
+        (_, None) => return Err(NO_SESSION),
     };
     let first = *selection.sessions.first().ok_or("all sessions are archived; bring them back first")?;
     let cwd = catalog[first].facts().cwd.to_owned();
@@ -106,10 +106,12 @@ pub(crate) fn confirm(
 
 fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to: &str) -> Command {
     let catalog = &model.catalog;
-    let plan = catalog.plan_move(sessions, from.as_deref(), to);
+    let plan = plan(catalog, &model.setting.located, (sessions, from.as_deref(), to));
     let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
     let to_text = format!("to {}", shorten(to, &model.setting.home));
     let mut lines = delete::titles(model, sessions);
+    let hidden = if from.is_none() { hidden_note(model) } else { None };
+    lines.extend(hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)));
     lines.push(DocLine::new(Tone::Text, &to_text));
     lines.push(DocLine::new(Tone::Dim, "pi lists them there. The originals go to the trash; undo moves all back."));
     lines.extend(delete::running_pi_signs(model, &keys, None));
@@ -125,6 +127,23 @@ fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to:
     choices.push(cancel());
     // A pi may have started since the sessions were read.
     Command::All(vec![Command::ListPis, Command::ask("Move to another directory?", lines, choices)])
+}
+
+/// Plans a move of sessions from a directory, if a project moves, to another one. Forks of sessions whose path stays the
+/// same need no other path of their parent.
+pub(crate) fn plan(
+    catalog: &Catalog,
+    located: &Located,
+    (sessions, from, to): (&[SessionKey], Option<&str>, &str),
+) -> MovePlan {
+    let mut plan = catalog.plan_move(sessions, from, to);
+    let moves = |one: &PlannedMove| {
+        let path = catalog[one.key].facts().path.join();
+        (located.moved(&path, &one.cwd) != path).then_some(one.key)
+    };
+    let moving: HashSet<SessionKey> = plan.sessions.iter().filter_map(moves).collect();
+    plan.forks.retain(|(_, parent)| moving.contains(parent));
+    plan
 }
 
 /// Returns the request of a plan.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::app::command::Command;
 use crate::app::flows::slim::marked_or_selected;
-use crate::app::flows::{cancel, delete, hidden_note, marked};
+use crate::app::flows::{cancel, delete, hidden_note};
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 use crate::base::numbers::count;
@@ -35,8 +35,8 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     if sessions.is_empty() {
         return Err("no problem known; `pitree doctor` checks each line");
     }
-    let hidden = marked(model).and_then(|_| hidden_note(model));
-    let mut lines: Vec<DocLine> = hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)).into_iter().collect();
+    let mut lines: Vec<DocLine> =
+        hidden_note(model).map(|hidden| DocLine::new(Tone::Warning, &hidden)).into_iter().collect();
     let before = lines.len();
     for (&key, problem) in sessions.iter().flat_map(|key| catalog[*key].problems.iter().map(move |one| (key, one))) {
         let title = if sessions.len() > 1 { format!("{}: ", catalog[key].title()) } else { String::new() };

@@ -7,9 +7,6 @@ use crate::app::model::{Model, PreparedSlimming};
 use crate::base::numbers::{bytes, count};
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
-use crate::changes::Request;
-use crate::changes::change::RewritePurpose;
-use crate::changes::slim::SlimOverview;
 use crate::render::DocLine;
 use crate::session::write::slim::{SlimRules, SlimSaving};
 
@@ -53,7 +50,7 @@ pub(crate) fn question(model: &Model, prepared: &PreparedSlimming, selected: cha
         let total = overview.total();
         if total > 0 {
             let sentence = format!("save {}; the originals go to the trash", bytes(total));
-            choices.push(QuestionChoice::new('s', "Slim   ", sentence, slim(overview)));
+            choices.push(QuestionChoice::new('s', "Slim   ", sentence, Command::ChangeFiles(overview.request())));
         }
         for (number, (name, saving, is_removed)) in ('1'..).zip(overview.types().into_iter().take(TYPES)) {
             let word = if is_removed { "Remove " } else { "Keep   " };
@@ -84,13 +81,6 @@ pub(crate) fn question(model: &Model, prepared: &PreparedSlimming, selected: cha
     Question::new(TITLE, lines(model, prepared), choices).select_key(selected)
 }
 
-/// Returns the command that slims the sessions with something to save.
-fn slim(overview: &SlimOverview) -> Command {
-    let sessions = overview.planned.iter().filter(|planned| planned.savings.total > 0);
-    let sessions = sessions.map(|planned| planned.session.clone()).collect();
-    Command::ChangeFiles(Request::Rewrite { purpose: RewritePurpose::Slim, sessions, by: overview.writer.clone() })
-}
-
 fn in_words(saving: SlimSaving) -> String {
     match saving.count {
         0 => "none".into(),
@@ -106,7 +96,7 @@ fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
     };
     let size: u64 = sessions.iter().filter_map(|&key| Some(model.catalog.get(key)?.facts().bytes)).sum();
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{}, {}", model.short(&what), bytes(size)))];
-    let hidden = if sessions.len() > 1 { hidden_note(model) } else { None };
+    let hidden = hidden_note(model);
     lines.extend(hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)));
     match &prepared.overview {
         None => {

@@ -180,6 +180,12 @@ impl FilesView {
         self.make_rows(selected);
     }
 
+    /// Returns the unfolded files whose states were not all read.
+    pub(crate) fn unfinished(&self) -> Vec<String> {
+        let is_reading = |(path, unfolded): (&String, &UnfoldedFile)| unfolded.is_reading.then(|| path.clone());
+        self.unfolded.iter().filter_map(is_reading).collect()
+    }
+
     /// Folds the file of the selected row and selects it.
     pub(crate) fn fold(&mut self) {
         let Some(path) = self.selected_file().map(|file| file.path.clone()) else { return };

@@ -120,11 +120,15 @@ fn unfold(model: &mut Model) {
     let Some(view) = list(model).filter(|view| !view.is_unfolded()) else { return };
     let Some(path) = view.selected_file().map(|file| file.path.clone()) else { return };
     let work = files::states(model, view, &path);
-    let claim = model.ask(work);
-    model.files.listing.push((path.clone(), claim));
+    list_states(model, path.clone(), work);
     if let Some(view) = model.layers.files_mut() {
         view.unfold(&path);
     }
+}
+
+fn list_states(model: &mut Model, path: String, work: Work) {
+    let claim = model.ask(work);
+    model.files.listing.push((path, claim));
 }
 
 /// Lists the files of all sessions, or those of the first scope again.
@@ -162,7 +166,13 @@ fn go_to_entry(model: &mut Model) {
 
 /// Returns to the list, if the user left it for an entry. Returns `true` if so.
 pub(super) fn go_back(model: &mut Model) -> bool {
-    let Some(view) = model.files.left.take() else { return false };
+    let Some(mut view) = model.files.left.take() else { return false };
+    // The work was canceled when the list was left.
+    for path in view.unfinished() {
+        let work = files::states(model, &view, &path);
+        list_states(model, path.clone(), work);
+        view.unfold(&path);
+    }
     model.layers.0.push(Layer::Files(view));
     true
 }

@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use crate::app::flows::NO_SESSION;
+use crate::app::flows::{self, NO_SESSION};
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::base::numbers::count;
@@ -55,12 +55,11 @@ pub(super) fn sync(model: &mut Model) {
 
 /// Marks the marked sessions, the selected one or those of the selected project as read.
 pub(super) fn mark_read(model: &mut Model) {
-    let (marked, _) = model.sessions.marked(&model.catalog);
     let selected = || match model.sessions.selected_project().filter(|_| model.focus == Place::Sessions) {
         Some(project) => project.sessions.clone(),
         None => model.meant_session().map(|(key, _)| key).into_iter().collect(),
     };
-    let keys = if model.focus == Place::Sessions && !marked.is_empty() { marked } else { selected() };
+    let keys = flows::marked(model).unwrap_or_else(selected);
     let text = match (keys.is_empty(), note(model, &keys)) {
         (true, _) => NO_SESSION.into(),
         (_, 0) => "already read".into(),

@@ -128,34 +128,34 @@ impl Query {
         self.terms.iter().all(|term| matches!(term.kind, TermKind::Unfinished(_)))
     }
 
+    /// Returns `true` if a qualifier fulfills a condition.
+    fn has(&self, is_it: impl Fn(&Qualified) -> bool) -> bool {
+        self.terms.iter().any(|term| matches!(&term.kind, TermKind::Qualified(qualified) if is_it(qualified)))
+    }
+
     /// Returns `true` if the scope must have what is known of secrets.
     pub(crate) fn needs_secrets(&self) -> bool {
-        let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_secrets());
-        self.terms.iter().any(needs)
+        self.has(Qualified::needs_secrets)
     }
 
     /// Returns `true` if the scope must have what is known of lost work.
     pub(crate) fn needs_lost_work(&self) -> bool {
-        let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_lost_work());
-        self.terms.iter().any(needs)
+        self.has(Qualified::needs_lost_work)
     }
 
     /// Returns `true` if the scope must have the lasting marks.
     pub(crate) fn needs_marks(&self) -> bool {
-        let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_marks());
-        self.terms.iter().any(needs)
+        self.has(Qualified::needs_marks)
     }
 
     /// Returns `true` if the scope must have the shown messages.
     pub(crate) fn needs_last_seen(&self) -> bool {
-        let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_last_seen());
-        self.terms.iter().any(needs)
+        self.has(Qualified::needs_last_seen)
     }
 
     /// Returns `true` if the scope must have the worktrees.
     pub(crate) fn needs_worktrees(&self) -> bool {
-        let needs = |term: &Term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs_worktrees());
-        self.terms.iter().any(needs)
+        self.has(Qualified::needs_worktrees)
     }
 
     /// Returns the words and phrases that must match.

@@ -86,14 +86,14 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
                 continue;
             }
             let effects = self.with_call(at, |call, cwd, home| {
-                let command = Fields::new(call.arguments).get("command").map(|command| command.text().into_owned());
-                shell::effects(Run { script: &command.unwrap_or_default(), has_failed: false, cwd, home })
+                shell::effects(Run { script: &script(&Fields::new(call.arguments)), has_failed: false, cwd, home })
             })?;
             moves.extend(effects.into_iter().flatten().filter_map(|effect| match effect {
                 Effect::Move(from, to) => Some((from, to)),
                 _ => None,
             }));
         }
+        let mut called = None;
         for (from, to) in moves.iter().rev() {
             // The target can be a directory.
             let inside = format!("{to}/{}", file_name(from));
@@ -107,9 +107,11 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             }
             wanted.extend(moved);
             // Known files show whether it is one.
-            let called = self.tree.nodes.iter().filter_map(|node| node.called.as_ref());
-            let paths = called.map(|called| self.full_path(&called.path));
-            wanted.extend(paths.filter(|path| below(path, to).is_some()));
+            let paths: &BTreeSet<String> = called.get_or_insert_with(|| {
+                let called = self.tree.nodes.iter().filter_map(|node| node.called.as_ref());
+                called.map(|called| self.full_path(&called.path)).collect()
+            });
+            wanted.extend(paths.iter().filter(|path| below(path, to).is_some()).cloned());
         }
         self.wanted = Some(wanted);
         Ok(self)
@@ -223,8 +225,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         let calls = entry.message.iter().flat_map(|message| message.content.tool_calls());
         for call in calls.filter(|call| !answered.contains(&&IdHash::of(call.id))) {
             if call.name.is("bash") {
-                let script = Fields::new(call.arguments).get("command").map(|script| script.text().into_owned());
-                self.command(files, at, (&script.unwrap_or_default(), true), "");
+                self.command(files, at, (&script(&Fields::new(call.arguments)), true), "");
             } else if let Some((path, _)) = touched(call).filter(|(_, touch)| *touch != Touch::Read) {
                 self.file(files, &path, at, |touched, path| touched.doubt(path, Doubt::Stopped));
             }
@@ -246,7 +247,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             _ => {}
         }
         let command = |call: &ToolCall<'_>, cwd: &str, home: &str| {
-            let script = Fields::new(call.arguments).get("command").map_or(String::new(), |it| it.text().into_owned());
+            let script = script(&Fields::new(call.arguments));
             let effects = shell::effects(Run { script: &script, has_failed: false, cwd, home });
             (script, effects)
         };
@@ -326,8 +327,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             let name = call.name.text();
             let fields = Fields::new(call.arguments);
             if name == "bash" {
-                let script = fields.get("command").map_or(String::new(), |command| command.text().into_owned());
-                self.command(files, at, (&script, is_unfinished || error.is_some()), "");
+                self.command(files, at, (&script(&fields), is_unfinished || error.is_some()), "");
                 continue;
             }
             let Some((path, touch)) = touched(&call) else { continue };
@@ -476,6 +476,11 @@ fn below<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Returns the script of a call of `bash`.
+fn script(arguments: &Fields<'_>) -> String {
+    arguments.get("command").map_or(String::new(), |command| command.text().into_owned())
 }
 
 #[cfg(test)]

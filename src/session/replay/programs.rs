@@ -322,7 +322,7 @@ pub(super) fn of_command(command: &SimpleCommand, is_sure: bool, place: &mut Pla
             "exec" | "x" | "dlx" if given.get(1).is_none_or(|word| !BUILDS.contains(&&*word.text)) => {
                 effects.push(Effect::All);
             }
-            "run" | "test" | "exec" | "start" | "t" | "x" | "dlx" => effects.extend(of_task(&given)),
+            "run" | "test" | "exec" | "start" | "t" | "x" | "dlx" => effects.push(of_task(&given)),
             _ => effects.extend(PACKAGE_FILES.map(Effect::Name).into_iter().chain([Effect::Mentioned])),
         },
         "go" => match &*first {
@@ -351,7 +351,7 @@ pub(super) fn of_command(command: &SimpleCommand, is_sure: bool, place: &mut Pla
                 () => effects.push(Effect::All),
             }
         }
-        "make" | "just" | "task" | "mise" => effects.extend(of_task(&given)),
+        "make" | "just" | "task" | "mise" => effects.push(of_task(&given)),
         _ => {
             effects.push(Effect::Mentioned);
             let is_dir = |word: &&&Word| word.text.ends_with('/') || matches!(&*word.text, "." | "..");
@@ -361,10 +361,10 @@ pub(super) fn of_command(command: &SimpleCommand, is_sure: bool, place: &mut Pla
 }
 
 /// Returns the changes of a task that a project defines.
-fn of_task(given: &[&Word]) -> Option<Effect> {
+fn of_task(given: &[&Word]) -> Effect {
     const REWRITES: [&str; 6] = ["fmt", "format", "fix", "write", "gen", "update"];
     let rewrites = given.iter().any(|word| REWRITES.iter().any(|rewrites| word.text.contains(rewrites)));
-    Some(if rewrites { Effect::All } else { Effect::Mentioned })
+    if rewrites { Effect::All } else { Effect::Mentioned }
 }
 
 /// Returns `true` if a tool that can rewrite files only checks or lists them.

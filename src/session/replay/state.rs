@@ -52,6 +52,16 @@ named! {
     }
 }
 
+impl Source {
+    /// Returns `true` if the file was only read, and not changed.
+    pub fn is_read(self) -> bool {
+        match self {
+            Self::Read | Self::Attached | Self::Parts | Self::Binary => true,
+            Self::Write | Self::Command | Self::Edit | Self::NoText | Self::Touched | Self::Removed => false,
+        }
+    }
+}
+
 named! {
     /// A reason why the file may have changed since its last known content.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
