@@ -155,7 +155,7 @@ fn find_in_100000_entries(bencher: Bencher, words: &str) {
 
 /// Returns the browser on a directory, with everything read.
 fn browser(dir: PathBuf) -> (Model, JobContext) {
-    let located = Located { dirs: vec![dir], origin: "--dir".into() };
+    let located = Located { dirs: vec![dir], origin: "--dir".into(), ..Default::default() };
     let config = Config::default();
     let setting = Arc::new(Startup::new(&config, located, "/home/dev".into(), false));
     let mut model = Model::new(setting.clone(), (200, 60), 1_795_248_000_000);

@@ -72,7 +72,7 @@ impl Browser {
     fn new(sessions: usize, entries: usize) -> Self {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), sessions, entries);
-        let located = Located { dirs: vec![dir.path().into()], origin: "--dir".into() };
+        let located = Located { dirs: vec![dir.path().into()], origin: "--dir".into(), ..Default::default() };
         let config = Config::default();
         let setting = Arc::new(Startup::new(&config, located, "/home/me".into(), false));
         let model = Model::new(setting.clone(), (160, 48), common::session::START * 1000);

@@ -1,12 +1,13 @@
 //! Utilities without knowledge of sessions. [`text`] is terminal-safe text, [`normalize`] prepares it for comparison.
 //! [`numbers`], [`paths`] and [`time`] format values. [`shell`] quotes words, and [`javascript`] mirrors JavaScript
 //! semantics, and `named` defines enums with names. The rest are paths of archived sessions
-//! (`archive_paths`), line diffs (`diff`), typo suggestions (`typo`) and panic handling ([`catch_panic`]).
+//! (`archive_paths`) and of those of other machines (`machine_paths`), line diffs (`diff`), typo suggestions (`typo`) and panic handling ([`catch_panic`]).
 
 pub(crate) mod archive_paths;
 pub mod catch_panic;
 pub(crate) mod diff;
 pub mod javascript;
+pub(crate) mod machine_paths;
 pub(crate) mod named;
 pub mod normalize;
 pub mod numbers;

@@ -77,8 +77,8 @@ impl ParentIndex {
             if !facts.is_fork() && !session.is_loaded() {
                 continue;
             }
-            // The usual case needs no digest: a parent that is not reached through a link.
-            let direct = facts.parent_session.map(Path::new).and_then(&known);
+            // The usual case needs no digest: a parent on this machine that is not reached through a link.
+            let direct = facts.parent_session.filter(|_| facts.machine().is_none()).map(Path::new).and_then(&known);
             let is_direct = |&parent: &SessionKey| {
                 let parent = listed(parent).facts();
                 !parent.is_link && parent.real_path.is_none()

@@ -35,7 +35,7 @@ pub(crate) struct CommandContext {
     pub cache: Option<PathBuf>,
     /// The directory of archived sessions, if there is a home directory.
     pub archive: Option<PathBuf>,
-    /// The session directories and their existing archives.
+    /// All existing directories with sessions: see [`Located::all_existing`].
     pub(super) scanned: Vec<PathBuf>,
     /// The directory of a demo, which is removed at the end.
     pub(super) demo: Option<DemoDir>,

@@ -371,9 +371,12 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     }
     let environment = Environment::current();
     let mut located = match &demo {
-        Some(demo) => Located { dirs: vec![demo.sessions()], origin: "--demo".into() },
+        Some(demo) => Located { dirs: vec![demo.sessions()], origin: "--demo".into(), mirrors: None },
         None => locate::sessions(&options.dir, &config.dirs, &environment),
     };
+    if demo.is_none() && !located.is_named() {
+        located.mirrors = locate::mirrors_dir();
+    }
     for dir in located.dirs.iter_mut().filter(|dir| dir.is_absolute()) {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone()); // normalized
     }
@@ -389,7 +392,7 @@ fn chosen(options: &Options) -> Result<CommandContext> {
         index_files::clean_up(cache);
     }
     let archive = locate::archive_dir(&config.archive_dir, &environment.home);
-    let scanned = located.with_existing_archives(archive.as_deref());
+    let scanned = located.all_existing(archive.as_deref());
     Ok(CommandContext { config, located, corrected, home, cache, archive, scanned, demo })
 }
 

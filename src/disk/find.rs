@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::base::archive_paths;
+use crate::base::{archive_paths, machine_paths};
 use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::{DirRecords, Index};
 use crate::disk::parallel;
@@ -28,12 +28,18 @@ impl FoundFiles {
         result.map_err(|error| self.unreadable.push(unreadable(error))).ok()
     }
 
-    /// Returns a session directory to search, if it exists. An archive is created with the first session in it.
+    /// Returns a session directory to search, if it exists. An archive is created with the first session in it, and the
+    /// mirrors with the first machine.
     fn root(&mut self, root: &Path) -> Option<PendingDir> {
         let (level, owner) = (DirLevel::Root, None);
         if let Some(real) = archive_paths::original(root) {
             return root.is_dir().then(|| PendingDir { path: root.into(), real, level, owner, is_archive: true });
         }
+        let is_mirrors = machine_paths::is_mirrors(root);
+        if is_mirrors && !root.is_dir() {
+            return None;
+        }
+        let level = if is_mirrors { DirLevel::Mirrors } else { level };
         let real = self.note(root, fs::canonicalize(root))?;
         Some(PendingDir { path: root.into(), real, level, owner, is_archive: false })
     }
@@ -341,7 +347,11 @@ struct PendingDir {
 /// The level of a directory.
 #[derive(Clone, Copy)]
 enum DirLevel {
-    /// A session directory from the command line or the settings: sessions and project directories.
+    /// The directory with the mirrors of all machines.
+    Mirrors,
+    /// The directory of a machine, with a session directory for each one there.
+    Machine,
+    /// A session directory from the command line, the settings or a machine: sessions and project directories.
     Root,
     /// The directory of a project.
     Project,
@@ -364,6 +374,8 @@ impl PendingDir {
                 },
                 // Links at this level are not followed, because they could form a cycle.
                 _ if *is_link => return None,
+                DirLevel::Mirrors => (DirLevel::Machine, None),
+                DirLevel::Machine => (DirLevel::Root, None),
                 DirLevel::Project => (DirLevel::Session(1), Some(SubagentOwner { path: owner() })),
                 // A subagent session has a directory for its own subagents.
                 DirLevel::Session(depth) => match owner() {

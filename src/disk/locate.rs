@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::archive_paths;
 use crate::base::paths::normalize;
+use crate::base::{archive_paths, machine_paths};
 use crate::disk::demo;
 use crate::disk::find::name;
 use crate::session::json::JsonReader;
@@ -20,6 +20,8 @@ pub struct Located {
     pub dirs: Vec<PathBuf>,
     /// The origin, such as `--dir` or `sessionDir in ~/.pi/agent/settings.json`.
     pub origin: String,
+    /// The directory with the mirrors of other machines, if their sessions are included. It can be missing.
+    pub mirrors: Option<PathBuf>,
 }
 
 /// The origin of directories from the command line.
@@ -67,18 +69,19 @@ impl Located {
         above.join(project_folder(cwd)).join(rest)
     }
 
-    /// Returns the session directories and their archives in a directory, which may be missing.
-    pub(crate) fn with_archives(&self, archive: Option<&Path>) -> Vec<PathBuf> {
+    /// Returns all directories with sessions: the session directories, their archives in a directory, and the mirrors of
+    /// other machines. Archives and mirrors may be missing.
+    pub(crate) fn all(&self, archive: Option<&Path>) -> Vec<PathBuf> {
         let archived = |dir: &PathBuf| archive_paths::dir_in(archive?, &std::path::absolute(dir).ok()?);
-        self.dirs.iter().cloned().chain(self.dirs.iter().filter_map(archived)).collect()
+        let own = self.dirs.iter();
+        own.clone().cloned().chain(own.filter_map(archived)).chain(self.mirrors.clone()).collect()
     }
 
-    /// Like [`with_archives`](Self::with_archives), but only with archives that exist.
-    pub(crate) fn with_existing_archives(&self, archive: Option<&Path>) -> Vec<PathBuf> {
-        let mut dirs = self.with_archives(archive);
-        let count = self.dirs.len();
-        let archives = dirs.split_off(count);
-        dirs.extend(archives.into_iter().filter(|dir| dir.is_dir()));
+    /// Like [`all`](Self::all), but only with archives and mirrors that exist.
+    pub(crate) fn all_existing(&self, archive: Option<&Path>) -> Vec<PathBuf> {
+        let mut dirs = self.all(archive);
+        let others = dirs.split_off(self.dirs.len());
+        dirs.extend(others.into_iter().filter(|dir| dir.is_dir()));
         dirs
     }
 
@@ -236,6 +239,11 @@ pub(crate) fn data_dir() -> Option<PathBuf> {
     }
 }
 
+/// Returns the directory with the mirrors of other machines, if there is a home directory.
+pub(crate) fn mirrors_dir() -> Option<PathBuf> {
+    data_dir().map(|data| machine_paths::mirrors_in(&data))
+}
+
 /// Returns the directory of the index if there is a home directory: `~/.cache/pitree` on Linux.
 pub(crate) fn index_dir() -> Option<PathBuf> {
     cache_dir().map(|dir| dir.join("index"))
@@ -279,7 +287,7 @@ pub(crate) fn expand(path: impl AsRef<Path>, home: &Path) -> PathBuf {
 pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environment) -> Located {
     if !asked.is_empty() {
         let dirs = asked.iter().map(|dir| expand(dir, &environment.home)).collect();
-        return Located { dirs, origin: NAMED.into() };
+        return Located { dirs, origin: NAMED.into(), mirrors: None };
     }
     if !configured.is_empty() {
         let of_setting = |dir: &String| match dir.as_str() {
@@ -289,6 +297,7 @@ pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environm
         return Located {
             dirs: configured.iter().flat_map(of_setting).collect(),
             origin: "dirs in config.toml".into(),
+            mirrors: None,
         };
     }
     of_pi(environment)
@@ -301,7 +310,11 @@ const OF_PI: &str = "pi";
 fn of_pi(environment: &Environment) -> Located {
     let resolve = |dir: &Path| environment.resolve(dir);
     if let Some(dir) = &environment.session_dir {
-        return Located { dirs: vec![resolve(dir.as_ref())], origin: "$PI_CODING_AGENT_SESSION_DIR".into() };
+        return Located {
+            dirs: vec![resolve(dir.as_ref())],
+            origin: "$PI_CODING_AGENT_SESSION_DIR".into(),
+            mirrors: None,
+        };
     }
     let origin = if environment.agent_dir.is_some() { AGENT_DIR } else { DEFAULT };
     let settings = environment.settings();
@@ -309,9 +322,10 @@ fn of_pi(environment: &Environment) -> Located {
     match dir {
         // An empty value in the project's settings overrides the agent's.
         Some((settings, dir)) if !dir.is_empty() => {
-            Located { dirs: vec![resolve(dir.as_ref())], origin: format!("sessionDir in {}", settings.display()) }
+            let origin = format!("sessionDir in {}", settings.display());
+            Located { dirs: vec![resolve(dir.as_ref())], origin, mirrors: None }
         }
-        _ => Located { dirs: vec![environment.agent().join("sessions")], origin: origin.into() },
+        _ => Located { dirs: vec![environment.agent().join("sessions")], origin: origin.into(), mirrors: None },
     }
 }
 
@@ -362,8 +376,11 @@ mod tests {
         let project = home.path().join("p/.pi/settings.json");
         fs::create_dir_all(project.parent().unwrap()).unwrap();
         fs::write(&project, r#"{"sessionDir":"own"}"#).unwrap();
-        let own =
-            Located { dirs: vec![home.path().join("p/own")], origin: format!("sessionDir in {}", project.display()) };
+        let own = Located {
+            dirs: vec![home.path().join("p/own")],
+            origin: format!("sessionDir in {}", project.display()),
+            ..Located::default()
+        };
         assert_eq!(sessions(&[], &[], &environment), own);
 
         environment.agent_dir = Some("~/other".into());
@@ -385,7 +402,8 @@ mod tests {
     fn uses_the_session_directory_inside_an_agent_directory() {
         let home = tempfile::tempdir().unwrap();
         let corrected = |name: &str| {
-            let mut located = Located { dirs: vec![home.path().join(name)], origin: "--dir".into() };
+            let mut located =
+                Located { dirs: vec![home.path().join(name)], origin: "--dir".into(), ..Located::default() };
             let replaced = located.correct();
             assert_eq!(replaced.is_empty(), located.dirs[0] == home.path().join(name));
             located.dirs[0].strip_prefix(home.path()).unwrap().to_str().unwrap().to_owned()

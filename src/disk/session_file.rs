@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 use std::time::SystemTime;
 
-use crate::base::archive_paths;
 use crate::base::text::without_os_error_codes;
+use crate::base::{archive_paths, machine_paths};
 use crate::disk::fingerprint::FileVersion;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::lines::NotASession;
@@ -135,7 +135,8 @@ pub fn one(path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
 /// Adds the metadata of a file to its digest.
 pub(super) fn complete(found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
     let parent = digest.header.parent_session.as_ref().map(Path::new);
-    let parent_path = parent.map(|parent| real.of(parent).unwrap_or_else(|| parent.into()));
+    let parent = parent.map(|parent| machine_paths::named_by(&found.path, parent).unwrap_or_else(|| parent.into()));
+    let parent_path = parent.map(|parent| real.of(&parent).unwrap_or(parent));
     let (bytes, mtime) = found.version();
     let SessionFile { path, real_path, is_link, owner, .. } = found;
     Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }

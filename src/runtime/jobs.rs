@@ -394,9 +394,9 @@ impl JobContext {
         self.changes.as_ref().and_then(Changes::archive)
     }
 
-    /// Returns the session directories and their archives, which may be missing.
+    /// Returns all directories with sessions: see [`Located::all`](locate::Located::all).
     pub(super) fn all_dirs(&self) -> Vec<PathBuf> {
-        self.setting.located.with_archives(self.archive())
+        self.setting.located.all(self.archive())
     }
 }
 

@@ -66,7 +66,7 @@ impl JobContext {
         let located = &self.setting.located;
         let limit = self.setting.config.index_bytes();
         let cache = self.cache.as_deref().map(|dir| IndexPlace { dir, limit });
-        let dirs = located.with_existing_archives(self.archive());
+        let dirs = located.all_existing(self.archive());
         let sources = ScanSources { dirs: &dirs, home: &self.setting.home, cache };
         let mut known = HashSet::new();
         let mut scanned = |mut batch: ScanBatch, held| {

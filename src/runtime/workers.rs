@@ -100,7 +100,7 @@ mod tests {
     use crate::disk::locate::Located;
 
     fn desk() -> JobContext {
-        let located = Located { dirs: Vec::new(), origin: String::new() };
+        let located = Located { dirs: Vec::new(), origin: String::new(), ..Default::default() };
         let setting = Startup::new(&Config::default(), located, String::new(), true);
         JobContext::new(Arc::new(setting))
     }

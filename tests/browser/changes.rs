@@ -295,7 +295,7 @@ fn a_redundant_change_is_reported() {
 fn small_ascii_and_colorless_screens() {
     let world = World::new();
     let config = Config { ascii: true, ..Config::default() };
-    let located = || Located { dirs: vec![world.dir.path().into()], origin: "--dir".into() };
+    let located = || Located { dirs: vec![world.dir.path().into()], origin: "--dir".into(), ..Default::default() };
     let mut browser = Browser::new(&config, located(), (40, 10));
     browser.press("space");
     shows(&browser, "x v the main");

@@ -33,7 +33,7 @@ fn files_directly_in_the_default_directory_have_their_own_group() {
 #[test]
 fn a_corrected_directory_is_reported_at_startup() {
     let dir = tempfile::tempdir().unwrap();
-    let mut located = Located { dirs: vec![dir.path().join("agent")], origin: "--dir".into() };
+    let mut located = Located { dirs: vec![dir.path().join("agent")], origin: "--dir".into(), ..Default::default() };
     fs::create_dir_all(dir.path().join("agent/sessions/--app--")).unwrap();
     let session = Session::new("one").user("u1", "found inside");
     fs::write(dir.path().join("agent/sessions/--app--/one.jsonl"), session.text()).unwrap();

@@ -68,7 +68,7 @@ fn hidden_hits_name_the_filter_that_hides_them() {
 fn empty_lists_say_how_to_fill_them() {
     let world = World::new();
     let config = Config::parse("[keys]\nlabel = 'f8'\ndelete = 'f9'\n", "config.toml").unwrap();
-    let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into() };
+    let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into(), ..Default::default() };
     let mut browser = Browser::new(&config, located, (80, 24));
     for (key, state, how) in [
         ("'", "no labels yet", "F8 in the tree labels the selected entry."),

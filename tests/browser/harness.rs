@@ -51,7 +51,7 @@ pub(crate) const NOW: i64 = 1_795_248_000_000;
 pub(crate) fn demo_setting(config: &Config, dir: &Path) -> Startup {
     let sessions = dir.join("sessions");
     demo::write(&sessions, &sessions, None).unwrap();
-    let located = Located { dirs: vec![sessions], origin: "--demo".into() };
+    let located = Located { dirs: vec![sessions], origin: "--demo".into(), ..Default::default() };
     Startup::new(config, located, demo::HOME.into(), true)
 }
 
@@ -83,13 +83,21 @@ impl Browser {
 
     /// Opens session directories.
     pub(crate) fn on(dirs: &[&std::path::Path], columns: u16, rows: u16) -> Self {
-        let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
+        let located = Located {
+            dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(),
+            origin: "--dir".into(),
+            ..Default::default()
+        };
         Self::new(&Config::default(), located, (columns, rows))
     }
 
     /// Opens session directories at a session or one of its entries.
     pub(crate) fn at(dirs: &[&std::path::Path], at: Option<(PathBuf, Option<String>)>, size: (u16, u16)) -> Self {
-        let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
+        let located = Located {
+            dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(),
+            origin: "--dir".into(),
+            ..Default::default()
+        };
         let config = Config::default();
         let setting = Startup { at, ..Startup::new(&config, located, demo::HOME.into(), false) };
         Self::with(setting, size)
@@ -97,7 +105,7 @@ impl Browser {
 
     /// Opens a session directory from a working directory.
     pub(crate) fn started_in(here: &str, sessions: &std::path::Path, size: (u16, u16)) -> Self {
-        let located = Located { dirs: vec![sessions.into()], origin: "--dir".into() };
+        let located = Located { dirs: vec![sessions.into()], origin: "--dir".into(), ..Default::default() };
         let config = Config::default();
         let setting = Startup { here: here.into(), ..Startup::new(&config, located, demo::HOME.into(), false) };
         Self::with(setting, size)
@@ -105,7 +113,11 @@ impl Browser {
 
     /// Opens pi's session directory in a home directory.
     pub(crate) fn at_home(home: &std::path::Path, size: (u16, u16)) -> Self {
-        let located = Located { dirs: vec![home.join(".pi/agent/sessions")], origin: "pi's default".into() };
+        let located = Located {
+            dirs: vec![home.join(".pi/agent/sessions")],
+            origin: "pi's default".into(),
+            ..Default::default()
+        };
         let config = Config::default();
         let setting = Startup::new(&config, located, home.to_str().unwrap().into(), false);
         Self::with(setting, size)

@@ -18,7 +18,7 @@ const FIRST: &str = "Tour 1 of 8: fold";
 
 fn configured(world: &World, config: &str, size: (u16, u16)) -> Browser {
     let config = Config::parse(config, "config.toml").unwrap();
-    let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into() };
+    let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into(), ..Default::default() };
     let setting = Startup::new(&config, located, world.dir.path().to_str().unwrap().into(), false);
     Browser::with(setting, size)
 }
@@ -221,7 +221,7 @@ fn there_is_no_tour_without_sessions_or_in_a_picker() {
 }
 
 fn offering(world: &World, size: (u16, u16), set: impl FnOnce(&mut Startup)) -> Browser {
-    let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into() };
+    let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into(), ..Default::default() };
     let mut setting = Startup::new(&Config::default(), located, String::new(), false);
     setting.offers_tour = true;
     set(&mut setting);

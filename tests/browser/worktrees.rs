@@ -28,7 +28,11 @@ fn sample() -> (TempDir, Repository) {
 }
 
 fn browser(dir: &TempDir, here: &Path, config: &Config) -> Browser {
-    let located = Located { dirs: vec![dir.path().canonicalize().unwrap().join("sessions")], origin: "--dir".into() };
+    let located = Located {
+        dirs: vec![dir.path().canonicalize().unwrap().join("sessions")],
+        origin: "--dir".into(),
+        ..Default::default()
+    };
     let here = here.to_str().unwrap().to_owned();
     Browser::with(Startup { here, ..Startup::new(config, located, String::new(), false) }, (80, 24))
 }

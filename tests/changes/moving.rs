@@ -40,7 +40,7 @@ fn expected(path: &Path, id: &str) -> ExpectedSession {
 }
 
 fn request(world: &World, sessions: &[(&Path, &str, Option<&Path>)], relinked: &[(&Path, &str, &Path)]) -> Request {
-    let located = Located { dirs: vec![world.dir.clone()], origin: "--dir".into() };
+    let located = Located { dirs: vec![world.dir.clone()], origin: "--dir".into(), ..Default::default() };
     let moved = |&(path, id, parent): &(&Path, &str, Option<&Path>)| SessionMove {
         session: expected(path, id),
         cwd: NEW.0.into(),

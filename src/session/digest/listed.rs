@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::base::archive_paths;
+use crate::base::{archive_paths, machine_paths};
 use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
 use crate::session::links::IdHash;
@@ -94,7 +94,12 @@ pub struct SessionFacts<'a> {
     pub roots: RootKeys<'a>,
 }
 
-impl SessionFacts<'_> {
+impl<'a> SessionFacts<'a> {
+    /// Returns the name of the machine of a mirrored session; `None` for a session of this machine.
+    pub fn machine(&self) -> Option<&'a str> {
+        machine_paths::machine_of_parts(self.path.bytes())
+    }
+
     /// Returns `true` if the session is archived.
     pub fn is_archived(&self) -> bool {
         archive_paths::is_archived(self.path.rest)
