@@ -20,6 +20,7 @@
 //! | [`pi`] | the pi program: processes, status, requests, extension, launch | terminal, decisions |
 //! | [`catalog`] | all sessions: relations, costs, search, touched files | drawing |
 //! | [`changes`] | all changes of session files, the journal, undo | questions to the user |
+//! | [`machines`] | other machines: mirrors, connections, changes there | drawing |
 //! | [`app`] | the state of the browser and its changes | I/O, the clock, drawing |
 //! | [`ui`] | drawing, one file per pane; `ui::theme` alone defines colors | changes of the model |
 //! | [`runtime`] | event loop, terminal, worker threads, clipboard | decisions |
@@ -36,6 +37,7 @@ pub mod config;
 pub mod disk;
 pub mod export;
 pub mod keymap;
+pub mod machines;
 pub mod pi;
 pub mod render;
 pub mod runtime;

@@ -28,20 +28,24 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("changes", &["session", "disk", "pi"]),
     ("keymap", &[]),
     ("config", &["session", "search", "keymap", "secrets"]),
-    ("app", &["session", "search", "render", "export", "disk", "pi", "catalog", "changes", "keymap", "config"]),
-    ("ui", &["session", "search", "render", "pi", "catalog", "keymap", "config", "app"]),
+    ("machines", &["session", "disk", "pi", "changes", "config"]),
+    (
+        "app",
+        &["session", "search", "render", "export", "disk", "pi", "catalog", "changes", "keymap", "config", "machines"],
+    ),
+    ("ui", &["session", "search", "render", "pi", "catalog", "keymap", "config", "app", "machines"]),
     (
         "runtime",
         &[
             "session", "search", "render", "export", "disk", "pi", "catalog", "changes", "keymap", "config", "app",
-            "ui", "secrets",
+            "ui", "secrets", "machines",
         ],
     ),
     (
         "cli",
         &[
             "session", "search", "render", "export", "disk", "pi", "catalog", "changes", "keymap", "config", "app",
-            "runtime", "secrets",
+            "runtime", "secrets", "machines",
         ],
     ),
 ];
@@ -52,9 +56,9 @@ const SYSTEM: [&str; 2] = ["system", "disk/trash"];
 /// Restricted APIs and the modules that may use them: file system, clock, threads, environment.
 const ONLY_IN: &[(&str, &[&str])] = &[
     // The terminal module opens the terminal device itself.
-    ("std::fs", &["disk", "pi", "changes", "system", "runtime/terminal.rs"]),
-    ("fs::", &["disk", "pi", "changes", "system", "runtime/terminal.rs"]),
-    ("std::thread", &["disk", "pi", "catalog", "runtime", "system"]),
+    ("std::fs", &["disk", "pi", "changes", "machines", "system", "runtime/terminal.rs"]),
+    ("fs::", &["disk", "pi", "changes", "machines", "system", "runtime/terminal.rs"]),
+    ("std::thread", &["disk", "pi", "catalog", "machines", "runtime", "system"]),
     // Completion reads the shell's request from marked environment variables.
     ("std::env", &["disk", "runtime", "cli/completions.rs", "cli/setup.rs"]),
     ("SystemTime::now", &["runtime", "cli"]),
@@ -64,6 +68,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "std::process",
         &[
             "cli",
+            "machines",
             "pi",
             "runtime",
             "disk/trash/command.rs",

@@ -68,6 +68,14 @@ pub(crate) fn remote_path(path: &Path) -> Option<PathBuf> {
     Split::of(path).map(|split| split.remote())
 }
 
+/// Returns a path in a mirror as `MACHINE:PATH`, and any other path as it is.
+pub(crate) fn shown(path: &Path) -> String {
+    match (machine(path), remote_path(path)) {
+        (Some(machine), Some(remote)) => format!("{machine}:{}", remote.display()),
+        _ => path.display().to_string(),
+    }
+}
+
 /// Returns the directory in the mirrors for a session directory of a machine. Returns `None` if its path is too long, or
 /// not absolute and normalized.
 pub(crate) fn mirror(mirrors: &Path, machine: &str, dir: &str) -> Option<PathBuf> {

@@ -115,6 +115,9 @@ struct JournalLine {
     file: Option<Fingerprint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<Change>,
+    /// The id of the request of another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
 }
 
 /// Data of a step known in advance.
@@ -155,6 +158,8 @@ pub(crate) struct JournalRecords {
     highest: u64,
     /// The highest version in the file.
     version: u64,
+    /// The numbers of the changes that requests of other machines made, undid or redid, by the id of the request.
+    requests: HashMap<String, BTreeSet<u64>>,
 }
 
 impl JournalRecords {
@@ -177,6 +182,13 @@ impl JournalRecords {
     /// Returns the change with a number.
     pub(crate) fn find(&self, number: u64) -> Option<&JournalRecord> {
         self.places.get(&number).map(|&at| &self.list[at])
+    }
+
+    /// Returns the changes that a request of another machine made, undid or redid, unless one was interrupted and not made.
+    pub(crate) fn answered(&self, request: &str) -> Option<Vec<&JournalRecord>> {
+        let records: Vec<_> = self.requests.get(request)?.iter().filter_map(|number| self.find(*number)).collect();
+        let is_made = |record: &&JournalRecord| record.state.step().is_none() && record.state != ChangeState::Dropped;
+        records.iter().all(is_made).then_some(records)
     }
 
     /// Returns `true` if pitree appended the line with this id.
@@ -215,7 +227,10 @@ impl JournalRecords {
 
     fn take(&mut self, line: JournalLine) {
         self.lines += 1;
-        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change } = line;
+        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change, request } = line;
+        if let Some(request) = request {
+            self.requests.entry(request).or_default().insert(number);
+        }
         let place = item_bytes.and_then(|bytes| paths::path_from_base64(&bytes)).or(item.map(PathBuf::from));
         let item = (place.is_some() || file.is_some()).then_some(TrashEntry { place, time, file });
         self.highest = self.highest.max(number);
@@ -283,6 +298,8 @@ pub(crate) struct Journal {
     pub(crate) group: Option<u64>,
     /// The groups of changes that were made or redone.
     pub(crate) groups: BTreeSet<u64>,
+    /// The id of the request, if it is from another machine.
+    pub(crate) request: Option<String>,
     /// The number of bytes already read into the records.
     end: u64,
     /// `true` if the file ends with a partial line.
@@ -312,7 +329,8 @@ fn file_in(dir: &Path) -> PathBuf {
 impl Journal {
     fn new(dir: &Path, now: i64, file: Option<File>, records: JournalRecords) -> Self {
         let (path, groups) = (file_in(dir), BTreeSet::new());
-        Self { file, path, records, now, group: None, groups, end: 0, is_torn: false, is_held: true }
+        let (group, request) = (None, None);
+        Self { file, path, records, now, group, groups, request, end: 0, is_torn: false, is_held: true }
     }
 
     /// Reads the journal of a state directory for a dry run.
@@ -449,7 +467,8 @@ impl Journal {
         let item_bytes = item.as_ref().and_then(paths::non_utf8_base64);
         let item = item.and_then(|item| item.into_os_string().into_string().ok());
         let (entry, change) = (entry.map(String::from), change.cloned());
-        let line = JournalLine { number, time: self.now, state, group, entry, draft, item, item_bytes, file, change };
+        let (time, request) = (self.now, self.request.clone());
+        let line = JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change, request };
         self.write(&line).map_err(JournalError)?;
         self.records.take(line);
         Ok(())

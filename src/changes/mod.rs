@@ -29,7 +29,7 @@ pub use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::kinds::{archive, fork, import, line, marks, migrate, moving, rewrite, trash};
+use crate::changes::kinds::{archive, fork, import, line, marks, migrate, mirrors, moving, rewrite, trash};
 pub(crate) use crate::changes::request::changes_of;
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, NewMark, PartialFailure,
@@ -53,6 +53,10 @@ pub struct Changes {
     marks: PathBuf,
     /// `true` if forks get the tags of their parents.
     forks_inherit_tags: bool,
+    /// The id of a request of another machine.
+    request_id: Option<String>,
+    /// `true` if sessions of other machines can change: for their mirrors, which follow them.
+    changes_mirrors: bool,
     /// `true` to write nothing.
     dry_run: bool,
     /// The groups of changes made through this value or its clones.
@@ -63,7 +67,9 @@ impl Changes {
     /// Creates it with the directory of the journal, which also has the lasting marks, and the trash.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
         let marks = disk::marks::file(&state_dir);
-        Self { state_dir, trash, archive: None, marks, forks_inherit_tags: false, dry_run: false, own: Arc::default() }
+        let (archive, request_id, own) = (None, None, Arc::default());
+        let (forks_inherit_tags, changes_mirrors, dry_run) = (false, false, false);
+        Self { state_dir, trash, archive, marks, forks_inherit_tags, request_id, changes_mirrors, dry_run, own }
     }
 
     /// Returns a copy that archives sessions in a directory, which is created with the first one.
@@ -97,6 +103,19 @@ impl Changes {
         disk::marks::read(&self.marks)
     }
 
+    /// Returns a copy for a request of another machine. A request whose changes are in the journal under this id is not
+    /// carried out again.
+    #[must_use]
+    pub(crate) fn for_request(self, id: &str) -> Self {
+        Self { request_id: Some(id.into()), ..self }
+    }
+
+    /// Returns a copy that can change the mirrors of other machines.
+    #[must_use]
+    pub(crate) fn of_mirrors(self) -> Self {
+        Self { changes_mirrors: true, ..self }
+    }
+
     /// Returns a copy that writes nothing; its [`ChangeResult`] describes the effect.
     #[must_use]
     pub fn dry_run(self) -> Self {
@@ -117,7 +136,16 @@ impl Changes {
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
         let mut work = Engine::begin((&self.state_dir, &self.trash, &self.marks), self.dry_run, now, watch)?;
         work.forks_inherit_tags = self.forks_inherit_tags;
-        let done = self.carry_out(&mut work, request);
+        let done = match self.request_id.as_deref().and_then(|id| work.book.records.answered(id)) {
+            Some(records) => {
+                let changes = records.iter().map(|record| record.change.clone()).collect();
+                Ok(ChangeResult { summary: "already done".into(), changes, ..ChangeResult::default() })
+            }
+            None => {
+                work.book.request.clone_from(&self.request_id);
+                self.carry_out(&mut work, request)
+            }
+        };
         if !work.is_dry {
             self.own().extend(&work.book.groups);
         }
@@ -175,6 +203,9 @@ impl Changes {
 
     fn carry_out(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
         archive::check(request)?;
+        if !self.changes_mirrors {
+            mirrors::check(request)?;
+        }
         match request {
             Request::IfSame { session, then } => {
                 for path in then.paths() {

@@ -10,6 +10,7 @@ use anyhow::{Error, Result};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::base::machine_paths;
 use crate::base::numbers::thousands;
 use crate::changes::change::{Change, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
@@ -280,6 +281,8 @@ pub struct ChangeResult {
     pub left: usize,
     /// Warnings, also included in `said`.
     pub warnings: Vec<String>,
+    /// The machine on which the changes were made; `None` for this one.
+    pub machine: Option<String>,
 }
 
 impl ChangeResult {
@@ -412,6 +415,12 @@ pub enum Refusal {
     #[error("{} is archived; bring it back first with `pitree unarchive`", .paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
     Archived {
         /// The files in the archive.
+        paths: Vec<PathBuf>,
+    },
+    /// Sessions are on another machine, which pitree only mirrors. Nothing was written.
+    #[error("this change cannot be made from here, because the session is on another machine: {}", .paths.iter().map(|path| machine_paths::shown(path)).collect::<Vec<_>>().join(", "))]
+    Mirrored {
+        /// The files in the mirrors.
         paths: Vec<PathBuf>,
     },
     /// Files have changed since they were seen; nothing was removed.

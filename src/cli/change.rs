@@ -20,10 +20,11 @@ use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, ChangeEvent, ChangeProgress, ChangeResult, Changes, Refusal, Request};
 use crate::cli::exit::{Exit, Stopped, by_signal};
 use crate::cli::output::{PathFields, object};
-use crate::cli::{CommandContext, now, output, resolve};
+use crate::cli::{CommandContext, machine, now, output, resolve};
 use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
+use crate::machines;
 use crate::pi::running;
 use crate::pi::warnings::signs;
 use crate::system::signals;
@@ -56,6 +57,7 @@ pub(super) struct Changer<'a> {
     pub(super) changes: Changes,
     switches: &'a ChangeArgs,
     pub(super) home: &'a str,
+    config: &'a Config,
 }
 
 impl<'a> Changer<'a> {
@@ -69,7 +71,7 @@ impl<'a> Changer<'a> {
         let changes = changes(state_dir, &chosen.config).with_archive(chosen.archive.clone());
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
-        Ok(Self { changes, switches, home: &chosen.home })
+        Ok(Self { changes, switches, home: &chosen.home, config: &chosen.config })
     }
 
     /// Returns `true` for output as JSON.
@@ -77,17 +79,44 @@ impl<'a> Changer<'a> {
         self.switches.json
     }
 
-    /// Makes a change, and shows its progress if it takes long. A signal stops it between two of several changes.
+    /// Makes a change, and shows its progress if it takes long. A signal stops it between two of several changes. The
+    /// pitree on another machine makes changes of its sessions.
     ///
     /// # Errors
     /// The errors of [`Changes::make`].
     pub(super) fn make(&self, request: &Request) -> Result<ChangeResult> {
+        if let Some(machine) = machines::changes::machine_of(request)? {
+            return self.make_on(&machine, request);
+        }
         let error = match self.make_as_it_is(request) {
             Err(error) if matches!(error.downcast_ref(), Some(Refusal::Archived { .. })) => error,
             made => return made,
         };
         self.ask_to_bring_back(&error)?;
         self.make_as_it_is(&request.clone().after_unarchive())
+    }
+
+    /// Makes a change on another machine.
+    ///
+    /// # Errors
+    /// The machine is unknown or cannot be reached, or the change cannot be made there.
+    pub(super) fn make_on(&self, name: &str, request: &Request) -> Result<ChangeResult> {
+        if self.switches.dry_run {
+            bail!("--dry-run cannot be used for sessions on other machines");
+        }
+        let change = machines::changes::remote(request)?;
+        let machine = machine::named(&machine::machines(self.config)?, name)?;
+        machine::with_context((self.config, &self.changes), |context| {
+            machines::changes::make(&machine, &change, context)
+        })
+    }
+
+    /// Makes a change of mirrored files.
+    ///
+    /// # Errors
+    /// The errors of [`Changes::make`].
+    pub(super) fn make_in_mirrors(&self, request: &Request) -> Result<ChangeResult> {
+        self.changes.clone().of_mirrors().make(request, now(), &mut crate::changes::to_the_end)
     }
 
     /// Asks whether to bring back an archived session before it is changed.
@@ -215,13 +244,18 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say(&self, done: &ChangeResult, step: CliStep) -> Result<ExitCode> {
+    pub(super) fn say(&self, result: &ChangeResult, step: CliStep) -> Result<ExitCode> {
+        let done = result;
         let print = || {
             let mut out = output::stdout();
             if self.switches.json {
                 for change in done.changes.iter().map(ChangeFields::from) {
                     let done = !self.switches.dry_run;
-                    output::json(&mut out, &object! { step, #[serde(flatten)] change, done })?;
+                    let machine = result.machine.as_ref().map(|machine| object! { machine });
+                    output::json(
+                        &mut out,
+                        &object! { step, #[serde(flatten)] change, done, #[serde(flatten)] machine },
+                    )?;
                 }
             } else {
                 for line in self.lines(done, step) {
@@ -265,7 +299,11 @@ impl<'a> Changer<'a> {
             CliStep::Restore => ("restored: ", "would restore: "),
         };
         let start = if self.switches.dry_run { would } else { did };
-        let line = |change: &Change| match (step, self.short(change.path())) {
+        let short = |path: &Path| match &done.machine {
+            Some(machine) => format!("{machine}:{}", path.display()),
+            None => self.short(path),
+        };
+        let line = |change: &Change| match (step, short(change.path())) {
             (CliStep::Restore, path) => format!("{start}{path}"),
             (_, path) => format!("{start}{}  {path}", change.describe()),
         };

@@ -27,6 +27,7 @@ mod labels;
 mod live;
 mod log;
 mod ls;
+mod machine;
 mod marks;
 mod move_sessions;
 mod output;
@@ -42,6 +43,7 @@ mod rm;
 mod scrub;
 mod search;
 mod secrets;
+mod serve;
 mod setup;
 mod show;
 mod skill;
@@ -184,6 +186,8 @@ enum OnSessions {
     Redo(undo::RedoCommand),
     Index(index::IndexCommand),
     Live(live::LiveCommand),
+    Machine(machine::MachineCommand),
+    Serve(serve::ServeCommand),
     Setup(setup::SetupCommand),
 }
 
@@ -350,6 +354,8 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Redo(command) => command.run(&chosen),
         OnSessions::Index(command) => command.run(&chosen, out),
         OnSessions::Live(command) => command.run(&chosen, out).map(success),
+        OnSessions::Machine(command) => command.run(&chosen, out),
+        OnSessions::Serve(command) => command.run(&chosen),
         OnSessions::Setup(command) => command.run(&chosen, out).map(success),
     }?;
     out.flush()?;

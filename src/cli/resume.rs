@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap_complete::ArgValueCompleter;
 
+use crate::base::machine_paths;
 use crate::base::paths::base64;
 use crate::changes::{ChangeResult, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
@@ -19,6 +20,7 @@ use crate::config::{Config, GoBy};
 use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
+use crate::machines::resume::RemoteStart;
 use crate::pi::launch::{self, Launch, Start, is_there};
 use crate::pi::running;
 use crate::pi::warnings::{is_open, signs};
@@ -73,6 +75,9 @@ impl ResumeCommand {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = Changer::new(chosen, &switches)?;
         let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, self.entry.as_deref(), chosen)?;
+        if machine_paths::machine(&path).is_some() {
+            return self.resume_there(&path, entry.as_deref(), chosen);
+        }
         let path = changer.brought_back(path, self.yes)?;
         if self.summarize && entry.is_none() {
             bail!("--summarize needs an entry: SESSION ENTRY or SESSION@ENTRY");
@@ -130,6 +135,35 @@ impl ResumeCommand {
         let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
         let start = Start { path: session, cwd, first, forks: false };
         self.go_on(&changer, done.as_ref(), Launch { pi: &config.pi, start: &start }, text)
+    }
+
+    /// Resumes a session on its machine.
+    fn resume_there(&self, path: &Path, entry: Option<&str>, chosen: &CommandContext) -> Result<ExitCode> {
+        if self.fork || self.summarize {
+            bail!("--fork and --summarize cannot be used for sessions on other machines; run pitree there");
+        }
+        let entry = match entry {
+            Some(word) => {
+                let tree = load::tree(path, &chosen.home)?;
+                let at = resolve::entry(word, &tree)?;
+                let id = tree.nodes[at as usize].id.as_deref().map(String::from);
+                Some(id.context("the entry has no id")?).filter(|_| tree.leaf != Some(at))
+            }
+            None => None,
+        };
+        let start = RemoteStart::of(path, entry.as_deref(), &chosen.config)?;
+        if self.json {
+            let mut out = output::stdout();
+            let (machine, command) = (&start.machine, &start.words);
+            let remote_path = machine_paths::remote_path(path).map(|path| path.to_string_lossy().into_owned());
+            output::json(&mut out, &object! { machine, remote_path, command })?;
+            out.flush()?;
+        } else if self.print || self.dry_run {
+            raw_output::print(OsStr::new(&start.line()))?;
+        } else {
+            bail!("{}", start.replace_process());
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     /// Returns `true` if the command line or the configuration allows a line in the session file to move the leaf.

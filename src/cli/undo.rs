@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::thousands;
 use crate::base::text::Glyphs;
@@ -16,7 +17,7 @@ use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
 use crate::cli::output::Output;
 use crate::cli::table::{self, Column, LAST};
-use crate::cli::{CommandContext, now, output};
+use crate::cli::{CommandContext, completions, now, output};
 
 /// Undo the last change that pitree made
 #[derive(Debug, clap::Args)]
@@ -26,6 +27,9 @@ pub(super) struct UndoCommand {
     /// List all changes, most recent last
     #[arg(long, conflicts_with_all = ["number", "dry_run"])]
     list: bool,
+    /// Undo a change that was made on this machine; NUMBER is the one there
+    #[arg(long, value_name = "MACHINE", conflicts_with = "list", add = ArgValueCompleter::new(completions::machines))]
+    on: Option<String>,
     #[command(flatten)]
     switches: ChangeArgs,
 }
@@ -69,6 +73,10 @@ impl UndoCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let history = || changer.changes.history();
+        if let Some(machine) = &self.on {
+            let number = self.number.map(|numbers| numbers.first);
+            return changer.say(&changer.make_on(machine, &Request::Undo { number })?, CliStep::Undo);
+        }
         let request = match self.number {
             _ if self.list && self.switches.json => return change::print_records(out, &history()?),
             _ if self.list => return print_changes(&history()?, &changer, chosen.config.signs(), out),
@@ -128,6 +136,9 @@ fn row(action: &[JournalRecord], title: impl FnOnce(&JournalRecord) -> String) -
 /// Redo the change that was undone last
 #[derive(Debug, clap::Args)]
 pub(super) struct RedoCommand {
+    /// Redo a change on this machine
+    #[arg(long, value_name = "MACHINE", add = ArgValueCompleter::new(completions::machines))]
+    on: Option<String>,
     #[command(flatten)]
     switches: ChangeArgs,
 }
@@ -135,7 +146,10 @@ pub(super) struct RedoCommand {
 impl RedoCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let done = changer.make(&Request::Redo)?;
+        let done = match &self.on {
+            Some(machine) => changer.make_on(machine, &Request::Redo)?,
+            None => changer.make(&Request::Redo)?,
+        };
         changer.say(&done, CliStep::Redo)
     }
 }

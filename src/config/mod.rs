@@ -3,6 +3,7 @@
 //! Pure: converts text to settings or errors. Callers locate and read the file; [`keymap`](crate::keymap) defines key
 //! bindings.
 
+pub(crate) mod machines;
 mod redact;
 mod stats;
 mod tables;
@@ -13,6 +14,7 @@ use std::num::NonZeroU64;
 use std::str::FromStr;
 
 use clap::builder::PossibleValue;
+pub use machines::{Address, SyncConfig};
 pub use redact::{RedactConfig, ValueSource};
 pub use stats::StatsConfig;
 pub use tables::{ColorOverride, SavedQuery};
@@ -210,6 +212,10 @@ pub struct Config {
     pub stats: StatsConfig,
     /// The settings of the search for secrets.
     pub redact: RedactConfig,
+    /// The names and addresses of other machines.
+    pub machines: Vec<(String, Address)>,
+    /// The settings of the synchronization with other machines.
+    pub sync: SyncConfig,
     /// Session directories to read instead of pi's; `~` is not expanded yet.
     pub dirs: Vec<String>,
     /// The symbols, unless ASCII is set.
@@ -243,6 +249,8 @@ impl Default for Config {
             forks_inherit_tags: false,
             stats: StatsConfig::default(),
             redact: RedactConfig::default(),
+            machines: Vec::new(),
+            sync: SyncConfig::default(),
             dirs: Vec::new(),
             glyphs: UNICODE.clone(),
             colors: HashMap::new(),
@@ -354,13 +362,15 @@ fn read(problems: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config)
             "queries" => saved = Some(value),
             "stats" => config.stats = stats::stats(problems, value),
             "redact" => config.redact = redact::redact(problems, value),
+            "machines" => config.machines = machines::machines(problems, value),
+            "sync" => config.sync = machines::sync(problems, value),
             _ => match SETTINGS.iter().find(|(known, _)| *known == name) {
                 Some((_, set)) => drop(problems.parsed(name, value, |value| set(config, value))),
                 None => {
                     let names = SETTINGS
                         .iter()
                         .map(|(known, _)| *known)
-                        .chain(["glyphs", "colors", "queries", "stats", "redact", "keys"]);
+                        .chain(["glyphs", "colors", "queries", "stats", "redact", "machines", "sync", "keys"]);
                     let advice = advice(name, "settings", names);
                     problems.add(key.span(), format!("unknown setting {name:?}; {advice}"));
                 }

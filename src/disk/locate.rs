@@ -239,6 +239,12 @@ pub(crate) fn data_dir() -> Option<PathBuf> {
     }
 }
 
+/// Returns pitree's directory for sockets, if the system has a runtime directory: `/run/user/1000/pitree` on Linux.
+pub(crate) fn runtime_dir() -> Option<PathBuf> {
+    let dirs = directories::ProjectDirs::from("", "", "pitree")?;
+    dirs.runtime_dir().filter(|dir| dir.parent().is_some_and(Path::is_dir)).map(Path::to_path_buf)
+}
+
 /// Returns the directory with the mirrors of other machines, if there is a home directory.
 pub(crate) fn mirrors_dir() -> Option<PathBuf> {
     data_dir().map(|data| machine_paths::mirrors_in(&data))

@@ -86,6 +86,15 @@ pub(super) fn read_command(command: Command, limit: Duration) -> io::Result<Opti
     Ok(Some((status, text.trim_end_matches(['\n', '\r']).to_owned())))
 }
 
+/// Runs a command and returns its output up to a limit of 1 MB. Returns `None` if it exceeded its time limit.
+///
+/// # Errors
+/// The command cannot be run.
+pub(crate) fn read_to_end(command: Command, limit: Duration) -> io::Result<Option<(ExitStatus, String)>> {
+    let Some((status, output)) = read_bytes(command, Vec::new(), (limit, 1_000_000))? else { return Ok(None) };
+    Ok(Some((status, String::from_utf8_lossy(&output).into_owned())))
+}
+
 /// Runs a command with an input. Returns its status, and at most `most` bytes of its output if it succeeded. Returns
 /// `None` if it exceeded its time limit.
 ///

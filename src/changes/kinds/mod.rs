@@ -8,6 +8,7 @@ pub(crate) mod import;
 pub(crate) mod line;
 pub(crate) mod marks;
 pub(crate) mod migrate;
+pub(crate) mod mirrors;
 pub(crate) mod moving;
 pub(crate) mod rewrite;
 pub(crate) mod trash;

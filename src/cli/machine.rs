@@ -1,0 +1,439 @@
+//! `pitree machine`: other machines and their mirrored sessions.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Subcommand, ValueHint};
+use clap_complete::ArgValueCompleter;
+
+use crate::base::machine_paths;
+use crate::base::numbers::{bytes, count};
+use crate::base::time;
+use crate::changes::{Changes, FileSnapshot, ImportRequest, Request};
+use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
+use crate::cli::exit::Exit;
+use crate::cli::output::{Output, object};
+use crate::cli::resolve::SessionResolver;
+use crate::cli::table::{self, Column, LAST, PATH};
+use crate::cli::{CommandContext, completions, now, output, resolve};
+use crate::config::{Address, Config};
+use crate::disk::load::Bodies;
+use crate::disk::{locate, parallel, relocations, scan};
+use crate::machines::check::{self, MachineCheck};
+use crate::machines::discover;
+use crate::machines::registry::{self, Machine};
+use crate::machines::state::{self, MachineState};
+use crate::machines::sync::{self, GoneFiles, SyncContext};
+use crate::runtime::raw_output;
+
+/// Mirror the sessions of other machines
+///
+/// Sessions of a machine appear in lists and searches of all sessions, also while it is offline. They are read through
+/// ssh, docker, another program, or from a directory. A mirror is read-only; names, labels and the trash of its sessions
+/// are changed by the pitree on the machine.
+#[derive(Debug, clap::Args)]
+pub(super) struct MachineCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Add a machine and check it
+    Add {
+        /// A name of up to 32 letters, digits, dots, dashes and underscores
+        name: String,
+        /// ssh:HOST[:DIR], docker:CONTAINER[:DIR], command:PROGRAM ARGS…, or dir:PATH
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        address: Vec<String>,
+    },
+    /// List the machines and the state of their mirrors
+    List {
+        /// Print each machine as a line of JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a machine from the list; its mirror stays unless --delete moves it to the trash
+    Remove {
+        /// The machine
+        #[arg(add = ArgValueCompleter::new(completions::machines))]
+        name: String,
+        /// Move the mirrored sessions to the trash
+        #[arg(long)]
+        delete: bool,
+    },
+    /// Check what works on machines, and what is missing
+    Check {
+        /// The machines; all by default
+        #[arg(add = ArgValueCompleter::new(completions::machines))]
+        names: Vec<String>,
+        /// Print each machine as a line of JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Update the mirrors of machines
+    Sync {
+        /// The machines; all by default
+        #[arg(add = ArgValueCompleter::new(completions::machines))]
+        names: Vec<String>,
+        /// Move sessions that are gone there to the trash, even if they are many
+        #[arg(long, conflicts_with = "keep_gone")]
+        delete_gone: bool,
+        /// Keep the sessions that are gone there
+        #[arg(long)]
+        keep_gone: bool,
+        /// Print each machine as a line of JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find machines with sessions: hosts in ~/.ssh/config, and running containers
+    Discover {
+        /// Print each machine as a line of JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Copy a session of a machine to this one, and print the new path
+    Pull {
+        /// Session path, id, unique id prefix, or name
+        #[arg(add = ArgValueCompleter::new(completions::sessions))]
+        session: OsString,
+        /// Working directory of the copy; defaults to the current directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        cwd: Option<PathBuf>,
+        #[command(flatten)]
+        switches: ChangeArgs,
+    },
+}
+
+impl MachineCommand {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        chosen.refuse_samples()?;
+        match &self.what {
+            What::Add { name, address } => add(chosen, name, address),
+            What::List { json } => list(chosen, *json, out),
+            What::Remove { name, delete } => remove(chosen, name, *delete),
+            What::Check { names, json } => check(chosen, names, *json, out),
+            What::Sync { names, delete_gone, keep_gone, json } => {
+                let gone = match (delete_gone, keep_gone) {
+                    (true, _) => GoneFiles::Remove,
+                    (_, true) => GoneFiles::Keep,
+                    _ => GoneFiles::Ask,
+                };
+                sync(chosen, names, (gone, *json), out)
+            }
+            What::Discover { json } => discover(chosen, *json, out),
+            What::Pull { session, cwd, switches } => pull(chosen, session, cwd.as_deref(), switches),
+        }
+    }
+}
+
+/// Returns all machines.
+///
+/// # Errors
+/// The list cannot be read.
+pub(super) fn machines(config: &Config) -> Result<Vec<Machine>> {
+    registry::machines(config, locate::data_dir().as_deref()).context("cannot read the list of machines")
+}
+
+/// Returns the machine with a name.
+///
+/// # Errors
+/// There is none.
+pub(super) fn named(machines: &[Machine], name: &str) -> Result<Machine> {
+    let found = machines.iter().find(|machine| machine.name == name);
+    found.cloned().with_context(|| {
+        let names: Vec<&str> = machines.iter().map(|machine| &*machine.name).collect();
+        let known =
+            if names.is_empty() { "run `pitree machine add`".into() } else { format!("known: {}", names.join(", ")) };
+        format!("no machine {name:?}; {known}")
+    })
+}
+
+/// Returns the machines with some names, or all.
+fn chosen_machines(chosen: &CommandContext, names: &[String]) -> Result<Vec<Machine>> {
+    let all = machines(&chosen.config)?;
+    if names.is_empty() { Ok(all) } else { names.iter().map(|name| named(&all, name)).collect() }
+}
+
+/// The data and state directories.
+fn dirs() -> Result<(PathBuf, PathBuf)> {
+    let none = "cannot locate the mirrors: no home directory; set HOME";
+    Ok((locate::data_dir().context(none)?, locate::state_dir().context(none)?))
+}
+
+/// Calls a function with the context of synchronizations.
+///
+/// # Errors
+/// There is no home directory, or `work` fails.
+pub(super) fn with_context<T>(
+    (config, changes): (&Config, &Changes),
+    work: impl FnOnce(&SyncContext<'_>) -> Result<T>,
+) -> Result<T> {
+    let (data, state) = dirs()?;
+    let context = SyncContext {
+        config: &config.sync,
+        data: &data,
+        state: &state,
+        changes,
+        can_ask: output::can_ask(),
+        now,
+        is_wanted: &|| crate::system::signals::noted().is_none(),
+    };
+    work(&context)
+}
+
+fn add(chosen: &CommandContext, name: &str, address: &[String]) -> Result<ExitCode> {
+    let (data, _) = dirs()?;
+    let mut address = Address::parse(address).map_err(anyhow::Error::msg)?;
+    if let Address::Dir(dir) = &mut address {
+        *dir = resolve::absolute(&locate::expand(&*dir, Path::new(&chosen.home)))?;
+    }
+    let known = machines(&chosen.config)?;
+    registry::check_name(name, &known)?;
+    let machine = Machine { name: name.into(), address, is_configured: false };
+    let checked = check::check(&machine, &chosen.config.sync, output::can_ask());
+    if !checked.is_reachable {
+        let error = checked.error.unwrap_or_default();
+        bail!("cannot reach {name} ({}): {error}; it was not added", machine.address);
+    }
+    registry::add(&machine, &known, &data)?;
+    lines(&machine, &checked).iter().for_each(|line| output::note(line));
+    output::note(&format!("Added. Run `pitree machine sync {name}`, or open the browser, to mirror its sessions."));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Describes what works on a machine.
+fn lines(machine: &Machine, checked: &MachineCheck) -> Vec<String> {
+    let name = &machine.name;
+    if let (Some(error), false) = (&checked.error, checked.is_reachable) {
+        return vec![format!("{name}: {error}")];
+    }
+    let sessions = checked.sessions.map_or("unknown number of sessions".into(), |sessions| {
+        count(usize::try_from(sessions).unwrap_or(usize::MAX), "session", "sessions")
+    });
+    let mut lines = vec![format!("{name}: {} works, {sessions}", machine.address)];
+    if let Address::Dir(_) = machine.address {
+        return lines;
+    }
+    match (&checked.pitree, checked.install) {
+        (Some(version), _) => lines.push(format!("  pitree {version}: fast, can change sessions")),
+        (None, install) => {
+            let by = if checked.rsync {
+                "rsync"
+            } else if checked.tar {
+                "tar"
+            } else {
+                "nothing"
+            };
+            lines.push(format!("  no fitting pitree: files are read by {by}, sessions cannot be changed from here"));
+            lines.extend(install.map(|install| format!("  to install it there: {install}")));
+            if !checked.rsync && !checked.tar {
+                lines.push("  rsync and tar are missing; install one of them".into());
+            }
+        }
+    }
+    if !checked.pi {
+        lines.push("  pi is not on the PATH of its shell; resuming there may fail".into());
+    }
+    lines.extend(checked.error.iter().map(|error| format!("  {error}")));
+    lines
+}
+
+fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCode> {
+    const COLUMNS: [Column; 5] =
+        [Column::Whole, Column::Path(PATH), Column::Number, Column::Number, Column::Words(LAST)];
+    let machines = machines(&chosen.config)?;
+    let state_dir = locate::state_dir();
+    let state_of = |name: &str| state_dir.as_deref().and_then(|dir| state::read(dir, name).ok()).unwrap_or_default();
+    if machines.is_empty() && !json {
+        output::note("no machines; add one with `pitree machine add NAME ssh:HOST`, or run `pitree machine discover`");
+        return Ok(Exit::Nothing.into());
+    }
+    let mut rows = Vec::new();
+    for machine in &machines {
+        let state = state_of(&machine.name);
+        if json {
+            print_json(machine, &state, out)?;
+        } else {
+            let files = count(usize::try_from(state.files).unwrap_or(usize::MAX), "session", "sessions");
+            let words = in_words(&state);
+            rows.push([machine.name.clone(), machine.address.to_string(), files, bytes(state.bytes), words]);
+        }
+    }
+    table::print(out, COLUMNS, &rows, chosen.config.signs())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Describes the state of a machine.
+fn in_words(state: &MachineState) -> String {
+    let synced = state.synced.map_or("never synced".into(), |then| format!("synced {}", time::ago(now(), then)));
+    let by = state.method.map_or(String::new(), |method| format!(" by {}", method.name()));
+    let problem = match &state.error {
+        Some(error) if state.is_offline => format!("; offline: {error}"),
+        Some(error) => format!("; {error}"),
+        None => state.warnings.first().map_or(String::new(), |warning| format!("; {warning}")),
+    };
+    let gone = if state.is_stale() { format!("; {} gone there are kept", state.gone) } else { String::new() };
+    format!("{synced}{by}{gone}{problem}")
+}
+
+fn print_json(machine: &Machine, state: &MachineState, out: &mut Output) -> Result<()> {
+    let Machine { name, address, is_configured } = machine;
+    let (synced, tried) = (state.synced.and_then(time::iso), state.tried.and_then(time::iso));
+    let MachineState { error, is_offline, method, pitree, dir, files, bytes, gone, warnings, transferred, .. } = state;
+    let line = object! {
+        name, address: address.words(), is_configured, synced, tried, error, is_offline, method, pitree, dir,
+        sessions: files, bytes, gone, warnings, transferred,
+    };
+    output::json(out, &line)
+}
+
+fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode> {
+    let (data, state_dir) = dirs()?;
+    let machine = named(&machines(&chosen.config)?, name)?;
+    ensure!(!machine.is_configured, "{name} is in config.toml; remove it there");
+    if deletes {
+        let switches = ChangeArgs::default();
+        let changer = Changer::new(chosen, &switches)?;
+        let found = scan::find(&[machine_paths::mirrors_in(&data)]);
+        let file = |file: &scan::SessionFile| {
+            let (bytes, mtime) = file.version();
+            FileSnapshot { path: file.path.clone(), bytes, mtime }
+        };
+        let is_of = |file: &&scan::SessionFile| machine_paths::machine(&file.path) == Some(name);
+        let files: Vec<FileSnapshot> = found.files.iter().filter(is_of).map(file).collect();
+        if !files.is_empty() {
+            changer.say_aside(&changer.make_in_mirrors(&Request::Trash { files })?);
+        }
+    }
+    registry::remove(name, &data)?;
+    state::forget(&state_dir, name);
+    let stays = if deletes { "" } else { "; its mirrored sessions stay" };
+    output::note(&format!("Removed {name}{stays}."));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(chosen: &CommandContext, names: &[String], json: bool, out: &mut Output) -> Result<ExitCode> {
+    let machines = chosen_machines(chosen, names)?;
+    let config = &chosen.config.sync;
+    let mut exit = Exit::Done.found(!machines.is_empty());
+    let can_ask = output::can_ask() && machines.len() == 1;
+    let checked = parallel::map(&machines, |machine| check::check(machine, config, can_ask));
+    for (machine, checked) in machines.iter().zip(checked) {
+        if !checked.is_reachable {
+            exit = Exit::Failed;
+        }
+        if json {
+            let name = &machine.name;
+            output::json(out, &object! { name, #[serde(flatten)] checked })?;
+        } else {
+            lines(machine, &checked).iter().for_each(|line| output::note(line));
+        }
+    }
+    Ok(exit.into())
+}
+
+fn sync(
+    chosen: &CommandContext,
+    names: &[String],
+    (gone, json): (GoneFiles, bool),
+    out: &mut Output,
+) -> Result<ExitCode> {
+    let machines = chosen_machines(chosen, names)?;
+    if machines.is_empty() {
+        output::note("no machines; add one with `pitree machine add NAME ssh:HOST`");
+        return Ok(Exit::Nothing.into());
+    }
+    let changes = change::changes(dirs()?.1, &chosen.config).with_archive(chosen.archive.clone());
+    crate::system::signals::hold().context("cannot handle signals")?;
+    let states = with_context((&chosen.config, &changes), |context| {
+        let context = SyncContext { can_ask: context.can_ask && machines.len() == 1, ..*context };
+        Ok(sync::several(&machines, &context, gone))
+    })?;
+    let mut exit = Exit::Done;
+    for (machine, state) in machines.iter().zip(states) {
+        let name = &machine.name;
+        let Some(state) = state.with_context(|| format!("cannot synchronize {name}"))? else {
+            output::note(&format!("{name}: another pitree is synchronizing it"));
+            continue;
+        };
+        if json {
+            print_json(machine, &state, out)?;
+        } else if let Some(error) = &state.error {
+            output::error(&format!("{name}: {error}"));
+        } else {
+            output::note(&format!("{name}: {}", sync::summary(&state)));
+        }
+        if state.error.is_some() {
+            exit = Exit::Failed;
+        }
+        if !json {
+            state.warnings.iter().for_each(|warning| output::note(&format!("{name}: {warning}")));
+        }
+        if state.is_stale() && state.error.is_none() {
+            exit = if exit == Exit::Done { Exit::Over } else { exit };
+            output::note(&format!(
+                "{name}: {} mirrored sessions are gone there; nothing was removed. Run `pitree machine sync {name} --delete-gone` to move them to the trash, or --keep-gone to keep them.",
+                state.gone
+            ));
+        }
+    }
+    Ok(exit.into())
+}
+
+fn discover(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCode> {
+    const COLUMNS: [Column; 3] = [Column::Path(PATH), Column::Number, Column::Words(LAST)];
+    let known = machines(&chosen.config)?;
+    let found = discover::discover(Path::new(&chosen.home), &chosen.config.sync, &known);
+    let mut rows = Vec::new();
+    for machine in &found {
+        if json {
+            output::json(out, machine)?;
+            continue;
+        }
+        let words = match (&machine.error, machine.is_known) {
+            (_, true) => "added already".into(),
+            (Some(error), _) => error.clone(),
+            (None, _) if machine.sessions == Some(0) => "no sessions of pi".into(),
+            (None, _) => format!("pitree machine add {} {}", machine.name, crate::base::shell::quote(&machine.address)),
+        };
+        let sessions = machine.sessions.map_or(String::new(), |sessions| sessions.to_string());
+        rows.push([machine.address.clone(), sessions, words]);
+    }
+    table::print(out, COLUMNS, &rows, chosen.config.signs())?;
+    if found.is_empty() {
+        output::note("found no hosts in ~/.ssh/config and no running containers");
+    }
+    Ok(Exit::Done.found(!found.is_empty()).into())
+}
+
+fn pull(
+    chosen: &CommandContext,
+    session: &std::ffi::OsStr,
+    cwd: Option<&Path>,
+    switches: &ChangeArgs,
+) -> Result<ExitCode> {
+    let changer = Changer::new(chosen, switches)?;
+    let path = SessionResolver::new(chosen).file(session)?;
+    ensure!(machine_paths::machine(&path).is_some(), "{} is a session of this machine", path.display());
+    let dir = resolve::absolute(cwd.unwrap_or(Path::new(".")))?;
+    let cwd = relocations::directory(&dir).context("--cwd names the project of the copy")?;
+    let into = chosen.located.project_dir(&cwd).context("there is no session directory")?;
+    let id = resolve::digest(&path)?.header.id;
+    let is_here =
+        |facts: &crate::session::digest::listed::SessionFacts<'_>| facts.id == id && facts.machine().is_none();
+    let catalog = chosen.catalog();
+    let new_id = catalog.keys().any(|key| is_here(&catalog[key].facts()));
+    let bytes = Bodies::open(&path)?.whole()?;
+    let done = changer.make(&Request::Import(ImportRequest { bytes, into, cwd, new_id }))?;
+    match &done.made {
+        Some(made) if !switches.json && !switches.dry_run => {
+            changer.say_aside(&done);
+            raw_output::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => changer.say(&done, CliStep::Make),
+    }
+}

@@ -1,0 +1,160 @@
+//! Changes of sessions of other machines: the pitree there makes them with its own journal. Each request has an ID, so that
+//! a repetition after a lost connection changes nothing twice.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::base::machine_paths;
+use crate::changes::{ChangeResult, Changes, ExpectedSession, FileSnapshot, Request, random, to_the_end};
+use crate::disk::load;
+use crate::machines::client::Client;
+use crate::machines::link::LinkError;
+use crate::machines::registry::Machine;
+use crate::machines::sync::{GoneFiles, SyncContext, sync};
+use crate::machines::transport::Transport;
+use crate::machines::wire::{ChangeOutcome, RemoteChange, RemoteSession};
+use crate::session::entry::EntryId;
+
+/// The number of attempts to make a change.
+const TRIES: usize = 3;
+
+/// Returns the machine whose sessions a request names, or `None` if all are sessions of this machine.
+///
+/// # Errors
+/// The sessions are on several machines.
+pub(crate) fn machine_of(request: &Request) -> Result<Option<String>> {
+    let paths = request.paths();
+    let mut machines = paths.iter().map(|path| machine_paths::machine(path));
+    let first = machines.next().flatten();
+    ensure!(machines.all(|machine| machine == first), "change sessions of one machine at a time");
+    Ok(first.map(String::from))
+}
+
+/// Returns the step of undo or redo for the journal of another machine.
+pub(crate) fn step(request: &Request) -> Option<RemoteChange> {
+    match request {
+        Request::Undo { number } => Some(RemoteChange::Undo(*number)),
+        Request::UndoLast { .. } => Some(RemoteChange::Undo(None)),
+        Request::Redo => Some(RemoteChange::Redo),
+        _ => None,
+    }
+}
+
+/// Converts a request for mirrored sessions to one for the machine.
+///
+/// # Errors
+/// The change cannot be made on another machine.
+pub(crate) fn remote(request: &Request) -> Result<RemoteChange> {
+    let session = |path: &Path, id: &str| RemoteSession { path: there(path), id: id.into() };
+    let sessions = |all: &[ExpectedSession]| all.iter().map(|one| session(&one.path, &one.id)).collect();
+    Ok(match request {
+        Request::IfSame { then, .. } => return remote(then),
+        Request::Rename { path, name } => RemoteChange::Rename(vec![session(path, &id_of(path))], name.clone()),
+        Request::RenameAll { sessions: all, name } => RemoteChange::Rename(sessions(all), name.clone()),
+        Request::LabelAll { sessions: all, label } => RemoteChange::LabelLast(sessions(all), label.clone()),
+        Request::Label { path, target: EntryId::Id(entry), label, .. } => {
+            RemoteChange::Label(session(path, &id_of(path)), entry.to_string(), label.clone())
+        }
+        Request::Trash { files } => {
+            RemoteChange::Trash(files.iter().map(|file| (there(&file.path), file.bytes, file.mtime)).collect())
+        }
+        _ => match step(request) {
+            Some(step) => step,
+            None => bail!(
+                "only names, labels and the trash of sessions on other machines can be changed from here; to work with a copy, run `pitree machine pull`"
+            ),
+        },
+    })
+}
+
+fn there(path: &Path) -> String {
+    machine_paths::remote_path(path).unwrap_or_else(|| path.into()).to_string_lossy().into_owned()
+}
+
+fn id_of(path: &Path) -> String {
+    load::header(path).map(|header| header.id).unwrap_or_default()
+}
+
+/// Makes a change on a machine, and updates its mirror.
+///
+/// # Errors
+/// The machine cannot be reached or has no pitree, or the change failed there.
+pub(crate) fn make(machine: &Machine, change: &RemoteChange, context: &SyncContext<'_>) -> Result<ChangeResult> {
+    let transport = Transport { address: &machine.address, config: context.config, can_ask: context.can_ask };
+    let id = format!("{:032x}", random());
+    let name = &machine.name;
+    let mut last = None;
+    for _ in 0..TRIES {
+        match Client::connect(transport).and_then(|mut client| client.change(&id, change.clone())) {
+            Ok(outcome) => {
+                // Without it, the mirror follows with the next synchronization.
+                let _ = sync(machine, context, GoneFiles::Ask);
+                return result(name, outcome);
+            }
+            Err(error) if error.is_offline => last = Some(error),
+            Err(error) if error.is_missing => {
+                bail!("changes of sessions on {name} need pitree there ({error}); install it, or run the command there")
+            }
+            Err(error) => bail!("{name}: {error}"),
+        }
+    }
+    let error = last.unwrap_or_else(|| LinkError::new("no answer"));
+    bail!("{name} cannot be reached: {error}; repeat the command when it can")
+}
+
+fn result(machine: &str, outcome: ChangeOutcome) -> Result<ChangeResult> {
+    let ChangeOutcome { summary, is_made, changes, warnings, left } = outcome;
+    ensure!(is_made, "{machine}: {summary}");
+    let changes = serde_json::from_str(&changes).context("the answer of the machine is not valid")?;
+    let left = left.try_into().unwrap_or(usize::MAX);
+    let (summary, machine) = (format!("{summary} on {machine}"), Some(machine.to_owned()));
+    Ok(ChangeResult { summary, changes, warnings, left, machine, ..ChangeResult::default() })
+}
+
+/// Makes a change on this machine for another one.
+pub(super) fn carry_out(changes: Option<&Changes>, (id, change): (&str, &RemoteChange), now: i64) -> ChangeOutcome {
+    let made = (|| {
+        let changes = changes.context("no home directory there")?;
+        let request = request(change)?;
+        let done = changes.clone().for_request(id).make(&request, now, &mut to_the_end)?;
+        Ok::<_, anyhow::Error>(ChangeOutcome {
+            is_made: true,
+            changes: serde_json::to_string(&done.changes)?,
+            summary: done.summary,
+            warnings: done.warnings,
+            left: done.left as u64,
+        })
+    })();
+    made.unwrap_or_else(|error| ChangeOutcome { summary: format!("{error:#}"), ..ChangeOutcome::default() })
+}
+
+/// Returns the request for this machine.
+fn request(change: &RemoteChange) -> Result<Request> {
+    let path = |path: &str| {
+        let path = PathBuf::from(path);
+        ensure!(path.is_absolute(), "{} is not an absolute path", path.display());
+        Ok(path)
+    };
+    let session = |one: &RemoteSession| Ok(ExpectedSession { path: path(&one.path)?, id: one.id.clone() });
+    let sessions = |all: &[RemoteSession]| all.iter().map(session).collect::<Result<Vec<_>>>();
+    Ok(match change {
+        RemoteChange::Rename(all, name) => Request::RenameAll { sessions: sessions(all)?, name: name.clone() },
+        RemoteChange::LabelLast(all, label) => Request::LabelAll { sessions: sessions(all)?, label: label.clone() },
+        RemoteChange::Label(one, entry, label) => {
+            let ExpectedSession { path, id } = session(one)?;
+            let header = load::writable_header(&path)?;
+            ensure!(header.id == id, "{} was replaced by another session; nothing was written", path.display());
+            let target = EntryId::Id(entry.as_str().into());
+            Request::Label { path, target, label: label.clone(), migrate: false }
+        }
+        RemoteChange::Trash(files) => {
+            let file = |(name, bytes, mtime): &(String, u64, i64)| {
+                Ok(FileSnapshot { path: path(name)?, bytes: *bytes, mtime: *mtime })
+            };
+            Request::Trash { files: files.iter().map(file).collect::<Result<_>>()? }
+        }
+        RemoteChange::Undo(number) => Request::Undo { number: *number },
+        RemoteChange::Redo => Request::Redo,
+    })
+}

@@ -1,0 +1,178 @@
+//! Lists of session files: of this machine to serve them, and of another one. Names from another machine are untrusted.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::text::is_unsafe;
+use crate::disk::fingerprint;
+use crate::disk::scan;
+
+/// The maximum number of files of a machine.
+pub(super) const MOST_FILES: usize = 2_000_000;
+
+/// The maximum depth of a file below the session directory: projects, sessions with subagents, and these with theirs.
+const DEEPEST: usize = 12;
+
+/// The maximum length of a name in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// The maximum length of a path below the session directory in bytes.
+const LONGEST_PATH: usize = 2000;
+
+/// A session file of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct RemoteFile {
+    /// The path below the session directory, with `/`.
+    pub(super) path: String,
+    /// The length in bytes.
+    pub(super) bytes: u64,
+    /// The modification time in milliseconds since 1970.
+    pub(super) mtime: i64,
+}
+
+impl RemoteFile {
+    /// Returns `true` if the path can be used below a directory of this machine: it names a session file, leads nowhere
+    /// else, and is no option, device or control sequence.
+    pub(super) fn is_safe(&self) -> bool {
+        is_safe(&self.path)
+    }
+
+    /// Returns the directory below the session directory.
+    pub(super) fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// Returns `true` if two files probably have the same content. Some machines report only seconds.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let is_whole = |file: &Self| file.mtime % 1000 == 0;
+        let is_same_time = if is_whole(self) || is_whole(other) {
+            self.mtime.div_euclid(1000) == other.mtime.div_euclid(1000)
+        } else {
+            self.mtime == other.mtime
+        };
+        self.bytes == other.bytes && is_same_time
+    }
+}
+
+fn is_safe(path: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty() && name != "." && name != ".." && name.len() <= LONGEST_NAME && !name.contains('\\')
+    };
+    let last = path.rsplit('/').next().unwrap_or_default();
+    path.len() <= LONGEST_PATH
+        && path.split('/').count() <= DEEPEST
+        && path.split('/').all(is_name)
+        && !path.contains(is_unsafe)
+        && last.ends_with(".jsonl")
+        && !(cfg_windows() && path.contains([':', '<', '>', '"', '|', '?', '*']))
+}
+
+/// Returns `true` where some characters have a meaning in file names.
+fn cfg_windows() -> bool {
+    std::path::MAIN_SEPARATOR == '\\'
+}
+
+/// Lists the session files below a directory of this machine. Files whose names other machines would refuse are left
+/// out; their number is the second value.
+pub(super) fn list(dir: &Path) -> (Vec<RemoteFile>, usize) {
+    let found = scan::find(&[dir.to_path_buf()]);
+    let (mut files, mut refused) = (Vec::with_capacity(found.files.len()), 0);
+    for file in found.files {
+        let below = file.path.strip_prefix(dir).ok().and_then(Path::to_str);
+        let (bytes, mtime) = file.version();
+        let path = below.map(|below| below.replace(std::path::MAIN_SEPARATOR, "/")).unwrap_or_default();
+        let file = RemoteFile { path, bytes, mtime };
+        if file.is_safe() { files.push(file) } else { refused += 1 }
+    }
+    files.sort();
+    (files, refused)
+}
+
+/// Returns the path of a file below a directory of this machine.
+pub(super) fn below(dir: &Path, path: &str) -> PathBuf {
+    path.split('/').fold(dir.to_path_buf(), |path, name| path.join(name))
+}
+
+/// Returns the digests of the files in each directory.
+pub(super) fn digests(files: &[RemoteFile]) -> BTreeMap<String, u64> {
+    let mut folders: BTreeMap<&str, Vec<&RemoteFile>> = BTreeMap::new();
+    for file in files {
+        folders.entry(file.folder()).or_default().push(file);
+    }
+    let digest = |files: &mut Vec<&RemoteFile>| {
+        files.sort();
+        let mut bytes = Vec::new();
+        for file in files {
+            bytes.extend_from_slice(file.path.as_bytes());
+            bytes.push(0);
+            bytes.extend_from_slice(&file.bytes.to_le_bytes());
+            bytes.extend_from_slice(&file.mtime.to_le_bytes());
+        }
+        fingerprint::hash(&bytes)
+    };
+    folders.into_iter().map(|(folder, mut files)| (folder.to_owned(), digest(&mut files))).collect()
+}
+
+/// Returns one digest of all directories.
+pub(super) fn digest(digests: &BTreeMap<String, u64>) -> u64 {
+    let mut bytes = Vec::new();
+    for (folder, digest) in digests {
+        bytes.extend_from_slice(folder.as_bytes());
+        bytes.push(0);
+        bytes.extend_from_slice(&digest.to_le_bytes());
+    }
+    fingerprint::hash(&bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsafe_names_are_refused() {
+        for path in ["a.jsonl", "--a--/2026-01-01_x.jsonl", "--a--/x/y/run-0/z.jsonl", "-rf.jsonl", "é/ b.jsonl"] {
+            assert!(is_safe(path), "{path}");
+        }
+        let (long, deep) = (format!("{}.jsonl", "x".repeat(250)), format!("{}a.jsonl", "a/".repeat(12)));
+        for path in [
+            "",
+            "/etc/a.jsonl",
+            "../a.jsonl",
+            "a/../../b.jsonl",
+            "a//b.jsonl",
+            "./a.jsonl",
+            "a/",
+            "a.txt",
+            "a\n.jsonl",
+            "a\u{1b}[2J.jsonl",
+            "a\u{202e}.jsonl",
+            "a\\b.jsonl",
+            "a\0.jsonl",
+            &long,
+            &deep,
+        ] {
+            assert!(!is_safe(path), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn digests_differ_with_any_file() {
+        let file = |path: &str, bytes, mtime| RemoteFile { path: path.into(), bytes, mtime };
+        let one = vec![file("a/1.jsonl", 1, 2), file("a/2.jsonl", 3, 4), file("b/1.jsonl", 1, 2)];
+        let (all, of) = (|files: &[RemoteFile]| digest(&digests(files)), digests(&one));
+        assert_eq!(of.keys().collect::<Vec<_>>(), ["a", "b"]);
+        for at in 0..one.len() {
+            let mut other = one.clone();
+            other[at].mtime += 1;
+            assert_ne!(all(&one), all(&other));
+            assert_eq!(digests(&other).iter().filter(|(folder, digest)| of[*folder] != **digest).count(), 1);
+            other.remove(at);
+            assert_ne!(all(&one), all(&other));
+        }
+        assert!(
+            file("a", 1, 5_000).is_like(&file("a", 1, 5_999)) && !file("a", 1, 5_001).is_like(&file("a", 1, 5_999))
+        );
+    }
+}

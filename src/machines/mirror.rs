@@ -1,0 +1,385 @@
+//! The mirror of a session directory of a machine: read-only files at the same places. A file appears whole, or grows by
+//! complete lines. Nothing is removed here: the caller moves files to the trash.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::machine_paths;
+use crate::disk::fingerprint::{ContentHash, HashingReader};
+use crate::disk::{create, files, state};
+use crate::machines::listing::{self, RemoteFile};
+use crate::system;
+
+/// The mode of mirrored files: only their owner can read them, and no one writes to them.
+const MODE: u32 = 0o400;
+
+/// The mode while pitree writes.
+const WRITABLE: u32 = 0o600;
+
+/// The share of the files that can be gone at once without a question.
+const MOST_GONE: f64 = 0.2;
+
+/// A mirror.
+#[derive(Debug)]
+pub(super) struct Mirror {
+    /// The directory.
+    pub(super) dir: PathBuf,
+    /// The directory for incomplete files, on the same file system.
+    incoming: PathBuf,
+}
+
+/// What has to be done so that a mirror equals a machine.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct SyncPlan {
+    /// The files to fetch, newest first, with the number of bytes that the mirror has.
+    pub(super) fetched: Vec<(RemoteFile, u64)>,
+    /// The mirrored files that are gone on the machine.
+    pub(super) gone: Vec<String>,
+    /// `true` if so many are gone that the user must decide.
+    pub(super) is_doubtful: bool,
+}
+
+/// A mirrored file that is growing, to undo a write that was interrupted.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Growth {
+    path: String,
+    bytes: u64,
+}
+
+impl Mirror {
+    /// Opens the mirror of a session directory, and repairs a file whose growth was interrupted. Returns `None` if the
+    /// path of the directory is too long or not absolute.
+    ///
+    /// # Errors
+    /// A directory cannot be created.
+    pub(super) fn open(data: &Path, machine: &str, dir: &str) -> io::Result<Option<Self>> {
+        let Some(dir) = machine_paths::mirror(&machine_paths::mirrors_in(data), machine, dir) else { return Ok(None) };
+        create::folders(&dir)?;
+        let mirror = Self { dir, incoming: incoming(data, machine) };
+        create::private_folder(&mirror.incoming)?;
+        mirror.repair()?;
+        Ok(Some(mirror))
+    }
+
+    /// Lists the mirrored files.
+    pub(super) fn files(&self) -> Vec<RemoteFile> {
+        listing::list(&self.dir).0
+    }
+
+    /// Returns the path of a mirrored file.
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        listing::below(&self.dir, path)
+    }
+
+    /// Returns the directory for files of another program, which are then passed to [`take`](Self::take).
+    pub(super) fn staging(&self) -> PathBuf {
+        self.incoming.join("staging")
+    }
+
+    /// Returns the hash of a mirrored file.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn hash(&self, path: &str) -> io::Result<ContentHash> {
+        let mut hashed = HashingReader::new(files::open(&self.path(path))?, true);
+        hashed.read_to(u64::MAX)?;
+        Ok(hashed.content())
+    }
+
+    /// Takes the content of a file from an offset, which is 0 or the length of the mirrored file. Only complete lines
+    /// are kept. Another file at its place first goes to the trash by `remove`. Returns the path if the file changed.
+    ///
+    /// # Errors
+    /// The content cannot be read or written; the mirrored file is unchanged or complete.
+    pub(super) fn take(
+        &self,
+        file: &RemoteFile,
+        (from, content): (u64, &mut dyn Read),
+        remove: &mut dyn FnMut(&Path) -> io::Result<()>,
+    ) -> io::Result<Option<PathBuf>> {
+        let target = self.path(&file.path);
+        let mut draft = Draft::new(self.incoming.join("file"))?;
+        io::copy(content, &mut draft.file)?;
+        let kept = complete(&mut draft.file)?;
+        if kept == 0 {
+            if from > 0 {
+                set_time(&File::open(&target)?, file.mtime)?;
+            }
+            return Ok(None);
+        }
+        draft.file.set_len(kept)?;
+        if from > 0 {
+            self.grow(&target, file, (from, &mut draft.file))?;
+            return Ok(Some(target));
+        }
+        if fs::symlink_metadata(&target).is_ok() {
+            let known = HashingReader::new(File::open(&target)?, true);
+            if is_start(known, &mut draft.file)? {
+                // It only looked replaced.
+            } else {
+                remove(&target)?;
+            }
+        }
+        if let Some(folder) = target.parent() {
+            create::folders(folder)?;
+        }
+        draft.file.flush()?;
+        set_time(&draft.file, file.mtime)?;
+        system::files::set_permissions(&draft.file, MODE)?;
+        fs::rename(&draft.path, &target)?;
+        draft.is_done = true;
+        Ok(Some(target))
+    }
+
+    /// Appends complete lines to a file.
+    fn grow(&self, target: &Path, file: &RemoteFile, (from, lines): (u64, &mut File)) -> io::Result<()> {
+        let growth = Growth { path: file.path.clone(), bytes: from };
+        let known = File::open(target)?;
+        if known.metadata()?.len() != from {
+            return Err(io::Error::other("the mirror was changed by another program"));
+        }
+        create::replace(&self.growth(), &state::bytes(&growth)?)?;
+        system::files::set_permissions(&known, WRITABLE)?;
+        let mut to = files::open_regular(target, File::options().append(true))?;
+        lines.seek(SeekFrom::Start(0))?;
+        io::copy(lines, &mut to)?;
+        set_time(&to, file.mtime)?;
+        system::files::set_permissions(&to, MODE)?;
+        fs::remove_file(self.growth())
+    }
+
+    /// Returns the path of the file that describes a growth.
+    fn growth(&self) -> PathBuf {
+        self.incoming.join("growing.json")
+    }
+
+    /// Removes incomplete lines of an interrupted growth.
+    fn repair(&self) -> io::Result<()> {
+        let growth: Growth = match state::read(&self.growth()) {
+            Ok(growth) => growth,
+            Err(_) => return fs::remove_file(self.growth()), // written before the file grew
+        };
+        let file = RemoteFile { path: growth.path, bytes: growth.bytes, mtime: 0 };
+        if !file.is_safe() {
+            return Ok(());
+        }
+        if let Ok(known) = File::open(self.path(&file.path)) {
+            system::files::set_permissions(&known, WRITABLE)?;
+            let to = files::open_regular(&self.path(&file.path), File::options().write(true))?;
+            if to.metadata()?.len() > file.bytes {
+                to.set_len(file.bytes)?;
+            }
+            system::files::set_permissions(&to, MODE)?;
+        }
+        fs::remove_file(self.growth())
+    }
+}
+
+/// Returns the directory for incomplete files of a machine.
+fn incoming(data: &Path, machine: &str) -> PathBuf {
+    data.join("machine-incoming").join(machine)
+}
+
+/// Removes the directory for incomplete files of a machine.
+pub(super) fn forget_incoming(data: &Path, machine: &str) {
+    let _ = fs::remove_dir_all(incoming(data, machine)); // disposable
+}
+
+/// Compares a mirror with the files of a machine. `kept` are files that stay even if they are gone there. Files beyond
+/// `limit` bytes are left out, oldest first; their number is the second value.
+pub(super) fn plan(
+    held: &[RemoteFile],
+    listed: &[RemoteFile],
+    is_kept: impl Fn(&str) -> bool,
+    limit: u64,
+) -> (SyncPlan, usize) {
+    let known: HashMap<&str, &RemoteFile> = held.iter().map(|file| (&*file.path, file)).collect();
+    let there: HashMap<&str, &RemoteFile> = listed.iter().map(|file| (&*file.path, file)).collect();
+    let mut changed: Vec<(RemoteFile, u64)> = listed
+        .iter()
+        .filter(|file| !known.get(&*file.path).is_some_and(|known| known.is_like(file)))
+        .map(|file| (file.clone(), known.get(&*file.path).map_or(0, |known| known.bytes)))
+        .collect();
+    changed.sort_by(|(one, _), (other, _)| other.mtime.cmp(&one.mtime).then_with(|| one.path.cmp(&other.path)));
+    let mut total: u64 = held.iter().map(|file| file.bytes).sum();
+    let count = changed.len();
+    let fetched: Vec<_> = changed
+        .into_iter()
+        .filter(|(file, known)| {
+            let more = file.bytes.saturating_sub(*known);
+            let fits = total.saturating_add(more) <= limit;
+            total = total.saturating_add(if fits { more } else { 0 });
+            fits
+        })
+        .collect();
+    let left = count - fetched.len();
+    let gone = held.iter().filter(|file| !there.contains_key(&*file.path) && !is_kept(&file.path));
+    let gone: Vec<String> = gone.map(|file| file.path.clone()).collect();
+    let is_doubtful = !gone.is_empty() && (listed.is_empty() || gone.len() as f64 > held.len() as f64 * MOST_GONE);
+    (SyncPlan { fetched, gone, is_doubtful }, left)
+}
+
+/// A file that is removed unless it is complete.
+struct Draft {
+    file: File,
+    path: PathBuf,
+    is_done: bool,
+}
+
+impl Draft {
+    fn new(path: PathBuf) -> io::Result<Self> {
+        let file = create::private().read(true).write(true).create(true).truncate(true).open(&path)?;
+        Ok(Self { file, path, is_done: false })
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.is_done {
+            let _ = fs::remove_file(&self.path); // the next one replaces it
+        }
+    }
+}
+
+/// Returns the length of the complete lines of a file. The last line may lack its line break if it is a whole entry.
+fn complete(file: &mut File) -> io::Result<u64> {
+    const CHUNK: u64 = 64 * 1024;
+    /// The maximum length of a last line without a line break that is checked.
+    const LONGEST: u64 = 1024 * 1024;
+    let len = file.metadata()?.len();
+    let mut end = len;
+    while end > 0 {
+        let start = end.saturating_sub(CHUNK);
+        let mut chunk = vec![0; (end - start) as usize];
+        system::files::read_exact_at(file, &mut chunk, start)?;
+        if let Some(at) = memchr::memrchr(b'\n', &chunk) {
+            end = start + at as u64 + 1;
+            break;
+        }
+        end = start;
+    }
+    if len - end > LONGEST {
+        return Ok(end);
+    }
+    let mut last = vec![0; (len - end) as usize];
+    system::files::read_exact_at(file, &mut last, end)?;
+    let is_whole = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&last).is_ok();
+    Ok(if is_whole { len } else { end })
+}
+
+/// Returns `true` if a file starts with all content of another one.
+fn is_start(mut known: HashingReader<File>, file: &mut File) -> io::Result<bool> {
+    known.read_to(u64::MAX)?;
+    let known = known.content();
+    file.seek(SeekFrom::Start(0))?;
+    let mut hashed = HashingReader::new(&*file, true);
+    hashed.read_to(known.parts().0)?;
+    Ok(hashed.content() == known)
+}
+
+fn set_time(file: &File, mtime: i64) -> io::Result<()> {
+    let since = Duration::from_millis(mtime.unsigned_abs());
+    let time =
+        if mtime < 0 { SystemTime::UNIX_EPOCH.checked_sub(since) } else { SystemTime::UNIX_EPOCH.checked_add(since) };
+    time.map_or(Ok(()), |time| file.set_modified(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, bytes: u64, mtime: i64) -> RemoteFile {
+        RemoteFile { path: path.into(), bytes, mtime }
+    }
+
+    struct World {
+        dir: tempfile::TempDir,
+        mirror: Mirror,
+        removed: Vec<PathBuf>,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let mirror = Mirror::open(dir.path(), "box", "/s").unwrap().unwrap();
+            Self { dir, mirror, removed: Vec::new() }
+        }
+
+        fn take(&mut self, from: u64, content: &str, mtime: i64) -> io::Result<Option<PathBuf>> {
+            let removed = &mut self.removed;
+            let mut remove = |path: &Path| {
+                removed.push(path.into());
+                fs::remove_file(path)
+            };
+            let all = file("--a--/x.jsonl", from + content.len() as u64, mtime);
+            self.mirror.take(&all, (from, &mut content.as_bytes()), &mut remove)
+        }
+
+        fn text(&self) -> String {
+            fs::read_to_string(self.mirror.path("--a--/x.jsonl")).unwrap_or_default()
+        }
+    }
+
+    #[test]
+    fn files_appear_whole_and_grow_by_lines() {
+        let mut world = World::new();
+        world.take(0, "{\"a\":1}\n{\"b\"", 1_500).unwrap();
+        assert_eq!(world.text(), "{\"a\":1}\n");
+        world.take(8, "{\"b\":2}\n{\"c\":3}", 2_500).unwrap();
+        assert_eq!(world.text(), "{\"a\":1}\n{\"b\":2}\n{\"c\":3}");
+        let held = world.mirror.files();
+        assert_eq!(held, [file("--a--/x.jsonl", 23, 2_500)]);
+        assert!(fs::metadata(world.mirror.path("--a--/x.jsonl")).unwrap().permissions().readonly());
+        assert!(world.take(0, "{\"half", 3_000).unwrap().is_none());
+        assert_eq!(world.text().len(), 23);
+        assert!(world.take(4, "{}\n", 3_000).is_err(), "the mirror has another length");
+        assert!(world.removed.is_empty());
+    }
+
+    #[test]
+    fn a_replaced_file_is_removed_first() {
+        let mut world = World::new();
+        world.take(0, "{\"a\":1}\n", 1_000).unwrap();
+        world.take(0, "{\"a\":1}\n{\"b\":2}\n", 2_000).unwrap();
+        assert!(world.removed.is_empty(), "it has grown");
+        world.take(0, "{\"other\":1}\n", 3_000).unwrap();
+        assert_eq!((world.removed.len(), world.text().as_str()), (1, "{\"other\":1}\n"));
+    }
+
+    #[test]
+    fn an_interrupted_growth_is_undone() {
+        let mut world = World::new();
+        world.take(0, "{\"a\":1}\n", 1_000).unwrap();
+        let path = world.mirror.path("--a--/x.jsonl");
+        let growth = Growth { path: "--a--/x.jsonl".into(), bytes: 8 };
+        fs::write(world.mirror.growth(), state::bytes(&growth).unwrap()).unwrap();
+        system::files::set_permissions(&File::open(&path).unwrap(), WRITABLE).unwrap();
+        fs::write(&path, "{\"a\":1}\n{\"b").unwrap();
+        world.mirror = Mirror::open(world.dir.path(), "box", "/s").unwrap().unwrap();
+        assert_eq!(world.text(), "{\"a\":1}\n");
+        assert!(!world.mirror.growth().exists());
+    }
+
+    #[test]
+    fn plans_fetch_changes_and_doubt_many_missing_files() {
+        let name = |at: usize| format!("{at}.jsonl");
+        let held: Vec<_> = (0..10).map(|at| file(&name(at), 10, at as i64 * 1000)).collect();
+        let of = |listed: &[RemoteFile]| plan(&held, listed, |_| false, u64::MAX).0;
+        assert_eq!(of(&held), SyncPlan::default());
+        let mut listed = held.clone();
+        listed[3].bytes = 20;
+        listed.push(file("new.jsonl", 5, 99_000));
+        let fetched: Vec<_> = of(&listed).fetched.into_iter().map(|(file, known)| (file.path, known)).collect();
+        assert_eq!(fetched, [("new.jsonl".into(), 0), ("3.jsonl".into(), 10)]);
+        let (limited, left) = plan(&held, &listed, |_| false, 107);
+        assert_eq!((limited.fetched.len(), limited.fetched[0].0.path.as_str(), left), (1, "new.jsonl", 1));
+        assert_eq!((of(&held[..8]).gone.len(), of(&held[..8]).is_doubtful), (2, false));
+        assert!(of(&held[..7]).is_doubtful && of(&[]).is_doubtful);
+        assert_eq!(plan(&held, &held[..8], |path| path == "9.jsonl", u64::MAX).0.gone, ["8.jsonl"]);
+    }
+}

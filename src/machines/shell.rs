@@ -1,0 +1,324 @@
+//! A source that needs only a shell on the machine: `find` lists the files, and `rsync`, or `tar` and `tail`, send them.
+//! What the machine prints is untrusted.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::config::Address;
+use crate::disk::fingerprint::ContentHash;
+use crate::disk::{create, files, program};
+use crate::machines::cksum::Cksum;
+use crate::machines::link::{Link, LinkError};
+use crate::machines::listing::{self, MOST_FILES, RemoteFile};
+use crate::machines::mirror::Mirror;
+use crate::machines::source::{FetchedFile, Listing, Source, SourceReader, TakeFile};
+use crate::machines::state::Method;
+use crate::machines::transport::{Transport, dir_word};
+
+/// The session directory of pi, unless the address names another one.
+const PI_DIR: &str = "\"${PI_CODING_AGENT_SESSION_DIR:-${PI_CODING_AGENT_DIR:-$HOME/.pi/agent}/sessions}\"";
+
+/// The lines that mark the parts of the output, because the shell of a machine can print other lines before.
+const START: &str = "pitree-list";
+const RSYNC: &str = "pitree-rsync";
+const NO_DIR: &str = "pitree-no-dir";
+const END: &str = "pitree-end";
+
+/// The maximum number of lines before the start.
+const MOST_LINES: usize = 200;
+
+/// The time limit of `rsync`, which has a limit for silence of its own.
+const RSYNC_LIMIT: Duration = Duration::from_secs(3600);
+
+/// A shell on a machine.
+pub(super) struct ShellSource<'a> {
+    transport: Transport<'a>,
+    /// The session directory there.
+    dir: String,
+    /// `true` if the machine has `rsync`.
+    has_rsync: bool,
+    /// The mirror, in which `rsync` finds the known content.
+    mirror: Option<Mirror>,
+    data: &'a Path,
+    machine: &'a str,
+    transferred: u64,
+}
+
+impl<'a> ShellSource<'a> {
+    pub(super) fn new(transport: Transport<'a>, (data, machine): (&'a Path, &'a str)) -> Self {
+        Self { transport, dir: String::new(), has_rsync: false, mirror: None, data, machine, transferred: 0 }
+    }
+
+    fn start(&self, script: &str) -> Result<Link, LinkError> {
+        let command = self.transport.script(script).map_err(|error| LinkError::new(format!("{error:#}")))?;
+        Link::start(command)
+    }
+
+    /// Returns the script that lists the files. GNU `find` prints fractions of seconds; others need `stat`.
+    fn list_script(&self) -> String {
+        let dir = dir_of(self.transport.address);
+        let find = "find . -type f -name '*.jsonl'";
+        format!(
+            "d={dir}; LC_ALL=C; export LC_ALL; echo {START}; date +%s; \
+             if command -v rsync >/dev/null 2>&1; then echo {RSYNC}; else echo; fi; \
+             if cd \"$d\" 2>/dev/null; then pwd -P; \
+             if find . -maxdepth 0 -printf '' >/dev/null 2>&1; then {find} -printf '%s %T@ %p\\n'; \
+             elif stat -c %s . >/dev/null 2>&1; then {find} -exec stat -c '%s %Y %n' {{}} +; \
+             else {find} -exec stat -f '%z %m %N' {{}} +; fi 2>/dev/null; \
+             else printf '%s\\n' \"$d\"; echo {NO_DIR}; fi; echo {END}"
+        )
+    }
+
+    /// Parses the lines after the start.
+    fn parse(&mut self, link: &mut Link) -> io::Result<Listing> {
+        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        for at in 0.. {
+            match link.line()?.trim_end_matches('\r') {
+                START => break,
+                _ if at == MOST_LINES => return Err(invalid("the shell printed too many other lines")),
+                _ => {}
+            }
+        }
+        let now = link.line()?.trim().parse::<i64>().ok().map(|seconds| seconds.saturating_mul(1000));
+        self.has_rsync = link.line()?.trim() == RSYNC;
+        self.dir = link.line()?;
+        let mut listing = Listing { dir: self.dir.clone(), has_dir: true, now, ..Listing::default() };
+        loop {
+            let line = link.line()?;
+            match line.trim_end_matches('\r') {
+                END => return Ok(listing),
+                NO_DIR => listing.has_dir = false,
+                line => match file(line) {
+                    Some(file) if listing.files.len() < MOST_FILES => listing.files.push(file),
+                    Some(_) => return Err(invalid("too many files")),
+                    None => listing.refused += 1,
+                },
+            }
+        }
+    }
+
+    /// Fetches whole files with `tar`.
+    fn tar(&mut self, files: &[(usize, &FetchedFile)], take: TakeFile<'_>) -> Result<usize, LinkError> {
+        let places: HashMap<&str, (usize, &FetchedFile)> =
+            files.iter().map(|&(at, file)| (&*file.file.path, (at, file))).collect();
+        let dir = dir_word(&self.dir);
+        let mut link = self.start(&format!("cd {dir} && tar -cf - -T - 2>/dev/null"))?;
+        let names: String = files.iter().map(|(_, file)| format!("./{}\n", file.file.path)).collect();
+        link.write_all(names.as_bytes()).map_err(|error| link.explain(&error))?;
+        link.end_input();
+        let mut done = 0;
+        let mut from = SourceReader { from: &mut link, error: None };
+        let read = (|| {
+            let mut archive = tar::Archive::new(&mut from);
+            for entry in archive.entries()? {
+                let mut entry = entry?;
+                let path = entry.path_bytes().into_owned();
+                let place = std::str::from_utf8(&path).ok().and_then(|path| places.get(path.strip_prefix("./")?));
+                let (Some((at, wanted)), true) = (place, entry.header().entry_type().is_file()) else { continue };
+                // The file can have grown since it was listed, but not beyond what was planned for the mirror.
+                let mtime = wanted.file.mtime;
+                done += 1;
+                let mut content = (&mut entry).take(wanted.file.bytes);
+                if let Err(error) = take(*at, (0, mtime), &mut content) {
+                    return Ok(Err(error));
+                }
+            }
+            Ok::<_, io::Error>(Ok(()))
+        })();
+        drop(from);
+        self.transferred += link.transferred;
+        read.map_err(|error| link.explain(&error))??;
+        Ok(files.len().saturating_sub(done))
+    }
+
+    /// Fetches what was appended to files, if the known content is unchanged; returns the others.
+    fn tails<'f>(
+        &mut self,
+        files: &[(usize, &'f FetchedFile)],
+        take: TakeFile<'_>,
+    ) -> Result<Vec<(usize, &'f FetchedFile)>, LinkError> {
+        let dir = dir_word(&self.dir);
+        let mut link = self.start(&format!(
+            "cd {dir} && while IFS= read -r k && IFS= read -r l && IFS= read -r f; do \
+             head -c \"$k\" \"./$f\" 2>/dev/null | cksum; \
+             tail -c \"+$((k + 1))\" \"./$f\" 2>/dev/null | head -c \"$l\"; echo; echo {END}; done"
+        ))?;
+        let line = |file: &FetchedFile| {
+            let (known, _) = file.known.parts();
+            format!("{known}\n{}\n{}\n", file.file.bytes - known, file.file.path)
+        };
+        let lines: String = files.iter().map(|(_, file)| line(file)).collect();
+        link.write_all(lines.as_bytes()).map_err(|error| link.explain(&error))?;
+        link.end_input();
+        let mut replaced = Vec::new();
+        for &(at, file) in files {
+            let (known, _) = file.known.parts();
+            let is_same = self.is_known(&file.file.path, &link.line().map_err(|error| link.explain(&error))?);
+            let mut tail = (&mut link).take(file.file.bytes - known);
+            if is_same {
+                take(at, (known, file.file.mtime), &mut tail)?;
+            }
+            let rest = io::copy(&mut tail, &mut io::sink()).and_then(|_| Ok((link.line()?, link.line()?)));
+            match rest.map_err(|error| link.explain(&error))? {
+                (empty, end) if empty.is_empty() && end == END => {}
+                _ => return Err(LinkError::new("a file became shorter while it was read")),
+            }
+            replaced.extend((!is_same).then_some((at, file)));
+        }
+        self.transferred += link.transferred;
+        Ok(replaced)
+    }
+
+    /// Returns `true` if a line of `cksum` is that of the mirrored file.
+    fn is_known(&self, path: &str, line: &str) -> bool {
+        let Some(mirror) = &self.mirror else { return false };
+        let sum = files::open(&mirror.path(path)).and_then(|mut file| {
+            let mut sum = Cksum::default();
+            io::copy(&mut file, &mut sum).map(|_| sum.to_string())
+        });
+        let mut words = line.split_whitespace();
+        sum.is_ok_and(|sum| sum.split(' ').eq(words.by_ref().take(2)))
+    }
+
+    /// Fetches files with `rsync`, which sends only the parts that differ from the mirror.
+    fn rsync(
+        &mut self,
+        files: &[FetchedFile],
+        (rsh, host): (String, String),
+        take: TakeFile<'_>,
+    ) -> Result<usize, LinkError> {
+        let Some(mirror) = &self.mirror else { return Ok(files.len()) };
+        let failed = |error: io::Error| LinkError::new(format!("rsync: {error}"));
+        let staging = mirror.staging();
+        let _ = fs::remove_dir_all(&staging); // of an interrupted run
+        create::private_folder(&staging).map_err(failed)?;
+        let found = program::find("rsync").ok_or_else(|| LinkError::new("cannot find rsync on the PATH"))?;
+        let mut command = std::process::Command::new(found);
+        command.args(["-rtsz", "--from0", "--files-from=-", "--no-links", "--timeout=10", "--stats", "-e"]).arg(rsh);
+        command.arg(format!("--copy-dest={}", mirror.dir.display()));
+        command.arg("--").arg(format!("{host}:{}/", self.dir)).arg(&staging);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut link = Link::start(command)?;
+        link.wait_at_most(RSYNC_LIMIT);
+        let names: String = files.iter().map(|file| format!("{}\0", file.file.path)).collect();
+        link.write_all(names.as_bytes()).map_err(|error| link.explain(&error))?;
+        link.end_input();
+        let mut stats = String::new();
+        link.read_to_string(&mut stats).map_err(|error| link.explain(&error))?;
+        // 23 and 24: some files could not be read, or vanished.
+        if !matches!(link.code(), Some(0 | 23 | 24)) {
+            return Err(link.explain(&io::ErrorKind::UnexpectedEof.into()));
+        }
+        self.transferred += rsync_bytes(&stats);
+        let mut unread = 0;
+        for (at, FetchedFile { file, known }) in files.iter().enumerate() {
+            let path = listing::below(&staging, &file.path);
+            let Ok((mut content, from, _)) = crate::machines::serve::opened_at(&path, *known) else {
+                unread += 1;
+                continue;
+            };
+            take(at, (from, file.mtime), &mut content)?;
+        }
+        let _ = fs::remove_dir_all(&staging); // the next run replaces it
+        Ok(unread)
+    }
+}
+
+impl Source for ShellSource<'_> {
+    fn list(&mut self, held: &mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>) -> Result<Listing, LinkError> {
+        let mut link = self.start(&self.list_script())?;
+        link.end_input();
+        let listing = self.parse(&mut link).map_err(|error| link.explain(&error))?;
+        self.transferred += link.transferred;
+        if listing.has_dir {
+            held(&listing.dir)?;
+            self.mirror = Mirror::open(self.data, self.machine, &listing.dir).ok().flatten();
+        }
+        Ok(listing)
+    }
+
+    fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
+        if let (Method::Rsync, Some(rsh)) = (self.method(), self.transport.rsh()) {
+            return self.rsync(files, rsh, take);
+        }
+        let numbered = files.iter().enumerate();
+        let has_grown = |file: &FetchedFile| (1..=file.file.bytes).contains(&file.known.parts().0);
+        let (grown, mut whole): (Vec<_>, Vec<_>) = numbered.partition(|(_, file)| has_grown(file));
+        if !grown.is_empty() {
+            whole.extend(self.tails(&grown, &mut *take)?);
+        }
+        if whole.is_empty() { Ok(0) } else { self.tar(&whole, take) }
+    }
+
+    fn method(&self) -> Method {
+        let is_possible = self.has_rsync && self.transport.rsh().is_some() && program::find("rsync").is_some();
+        if is_possible { Method::Rsync } else { Method::Tar }
+    }
+
+    fn transferred(&self) -> u64 {
+        self.transferred
+    }
+}
+
+/// Returns a word of a shell script for the session directory on a machine.
+pub(super) fn dir_of(address: &Address) -> String {
+    address.dir().map_or_else(|| PI_DIR.to_owned(), dir_word)
+}
+
+/// Parses a line of the list: bytes, seconds and path.
+fn file(line: &str) -> Option<RemoteFile> {
+    let (bytes, rest) = line.split_once(' ')?;
+    let (time, path) = rest.split_once(' ')?;
+    let (seconds, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let digits = |count: usize| fraction.chars().chain(std::iter::repeat('0')).take(count).collect::<String>();
+    let milliseconds: i64 = digits(3).parse().ok()?;
+    let mtime = seconds.parse::<i64>().ok()?.checked_mul(1000)?.checked_add(milliseconds)?;
+    let file = RemoteFile { path: path.strip_prefix("./")?.into(), bytes: bytes.parse().ok()?, mtime };
+    file.is_safe().then_some(file)
+}
+
+/// Returns the bytes that `rsync --stats` reports as sent and received.
+fn rsync_bytes(stats: &str) -> u64 {
+    let number = |line: &str| {
+        let digits: String = line.split(':').nth(1)?.chars().filter(char::is_ascii_digit).collect();
+        digits.parse::<u64>().ok()
+    };
+    stats.lines().filter(|line| line.starts_with("Total bytes ")).filter_map(number).sum()
+}
+
+/// Returns the known content of mirrored files, for files that may have grown.
+pub(super) fn known(mirror: &Mirror, file: &RemoteFile, bytes: u64) -> ContentHash {
+    if bytes == 0 || bytes > file.bytes { ContentHash::default() } else { mirror.hash(&file.path).unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_lists_are_parsed() {
+        let parsed = |line| file(line).map(|file| (file.bytes, file.mtime, file.path));
+        assert_eq!(
+            parsed("12 1700000000.1234567 ./--a--/x y.jsonl"),
+            Some((12, 1_700_000_000_123, "--a--/x y.jsonl".into()))
+        );
+        assert_eq!(parsed("0 1700000000 ./x.jsonl"), Some((0, 1_700_000_000_000, "x.jsonl".into())));
+        for line in [
+            "",
+            "x",
+            "1 2",
+            "1 2 x.jsonl",
+            "1 2 ./../x.jsonl",
+            "-1 2 ./x.jsonl",
+            "1 99999999999999999999 ./x.jsonl",
+            "1 2 ./x.jsonl\u{1b}",
+        ] {
+            assert_eq!(parsed(line), None, "{line}");
+        }
+        assert_eq!(rsync_bytes("Total bytes sent: 1,234\nTotal bytes received: 5\nx: 9"), 1239);
+    }
+}

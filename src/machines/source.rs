@@ -1,0 +1,121 @@
+//! Sources of session files: a pitree on a machine, a shell there, or a directory of this machine.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::disk::fingerprint::ContentHash;
+use crate::machines::link::LinkError;
+use crate::machines::listing::{self, RemoteFile};
+use crate::machines::serve;
+use crate::machines::state::Method;
+use crate::machines::wire::RemotePi;
+
+/// The session files of a machine.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// The session directory.
+    pub(super) dir: String,
+    /// `true` if it exists.
+    pub(super) has_dir: bool,
+    /// The time there in milliseconds since 1970, if known.
+    pub(super) now: Option<i64>,
+    /// The running pis, if they are known.
+    pub(super) pis: Vec<RemotePi>,
+    /// The version of pitree there.
+    pub(super) pitree: Option<String>,
+    /// The files.
+    pub(super) files: Vec<RemoteFile>,
+    /// The number of files that are left out because of their names.
+    pub(super) refused: usize,
+}
+
+/// A file to fetch.
+#[derive(Clone, Debug)]
+pub(super) struct FetchedFile {
+    /// The file.
+    pub(super) file: RemoteFile,
+    /// The known content at its start.
+    pub(super) known: ContentHash,
+}
+
+/// A function that takes the content of a file: its place in the request, the offset and the modification time.
+pub(super) type TakeFile<'a> = &'a mut dyn FnMut(usize, (u64, i64), &mut dyn Read) -> Result<(), LinkError>;
+
+/// A source of session files.
+pub(super) trait Source {
+    /// Lists the files; `held` returns those of the mirror for a session directory.
+    ///
+    /// # Errors
+    /// The machine cannot be reached, or its answer is not valid.
+    fn list(&mut self, held: &mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>) -> Result<Listing, LinkError>;
+
+    /// Fetches files, or what was appended to them. Files that cannot be read are left out; the result is their number.
+    ///
+    /// # Errors
+    /// The connection failed, or `take` did.
+    fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError>;
+
+    /// Returns the way in which files are read.
+    fn method(&self) -> Method;
+
+    /// Returns the number of bytes received and sent.
+    fn transferred(&self) -> u64;
+}
+
+/// A directory of this machine.
+pub(super) struct DirSource {
+    dir: PathBuf,
+}
+
+impl DirSource {
+    pub(super) fn new(dir: &Path) -> Self {
+        Self { dir: dir.into() }
+    }
+}
+
+impl Source for DirSource {
+    fn list(&mut self, _: &mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>) -> Result<Listing, LinkError> {
+        let dir = self.dir.to_string_lossy().into_owned();
+        if !self.dir.is_dir() {
+            return Ok(Listing { dir, ..Listing::default() });
+        }
+        let (files, refused) = listing::list(&self.dir);
+        Ok(Listing { dir, has_dir: true, files, refused, ..Listing::default() })
+    }
+
+    fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
+        let mut unread = 0;
+        for (at, FetchedFile { file, known }) in files.iter().enumerate() {
+            match serve::opened_at(&listing::below(&self.dir, &file.path), *known) {
+                Ok((mut content, from, mtime)) => take(at, (from, mtime), &mut content)?,
+                Err(_) => unread += 1,
+            }
+        }
+        Ok(unread)
+    }
+
+    fn method(&self) -> Method {
+        Method::Files
+    }
+
+    fn transferred(&self) -> u64 {
+        0
+    }
+}
+
+/// A reader whose errors are those of the connection, in contrast to errors of the mirror.
+pub(super) struct SourceReader<'a, R> {
+    pub(super) from: &'a mut R,
+    /// The error that ended the reading.
+    pub(super) error: Option<io::Error>,
+}
+
+impl<R: Read> Read for SourceReader<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.from.read(buffer).map_err(|error| {
+            let copy = io::Error::new(error.kind(), error.to_string());
+            self.error = Some(error);
+            copy
+        })
+    }
+}

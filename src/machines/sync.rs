@@ -1,0 +1,302 @@
+//! Synchronization: updates the mirror of a machine. One process at a time does so for each machine.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use crate::base::numbers::{count, duration, thousands};
+use crate::changes::{Changes, FileSnapshot, Request, to_the_end};
+use crate::config::{Address, SyncConfig};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::{create, parallel};
+use crate::machines::client::Client;
+use crate::machines::link::LinkError;
+use crate::machines::listing::RemoteFile;
+use crate::machines::mirror::{self, Mirror, SyncPlan};
+use crate::machines::registry::Machine;
+use crate::machines::shell::{self, ShellSource};
+use crate::machines::source::{DirSource, FetchedFile, Listing, Source};
+use crate::machines::state::{self, MachineState};
+use crate::machines::transport::Transport;
+
+/// The difference of clocks in milliseconds from which on it is reported.
+const CLOCK: i64 = 120_000;
+
+/// The time in milliseconds after which a machine without pitree is asked for it again.
+const PROBE: i64 = 3_600_000;
+
+/// What a synchronization needs.
+#[derive(Clone, Copy)]
+pub(crate) struct SyncContext<'a> {
+    pub(crate) config: &'a SyncConfig,
+    /// The data directory, which has the mirrors.
+    pub(crate) data: &'a Path,
+    /// The state directory.
+    pub(crate) state: &'a Path,
+    /// The interface for changes, which moves files to the trash.
+    pub(crate) changes: &'a Changes,
+    /// `true` if ssh can ask for a password or confirmation in the terminal.
+    pub(crate) can_ask: bool,
+    /// Returns the current time in milliseconds since 1970.
+    pub(crate) now: fn() -> i64,
+    /// Returns `false` after the user canceled.
+    pub(crate) is_wanted: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// The treatment of files that are gone on the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GoneFiles {
+    /// Move them to the trash, unless they are many.
+    Ask,
+    /// Move them to the trash.
+    Remove,
+    /// Keep those that are gone now.
+    Keep,
+}
+
+/// Updates the mirror of a machine, and returns its state. Returns `None` if another process is doing so.
+///
+/// # Errors
+/// The state cannot be read or written. If the machine cannot be reached, its state says so.
+pub(crate) fn sync(machine: &Machine, context: &SyncContext<'_>, gone: GoneFiles) -> io::Result<Option<MachineState>> {
+    let path = state::file(context.state, &machine.name);
+    create::private_folder(path.parent().unwrap_or(context.state))?;
+    let lock = create::private().read(true).write(true).create(true).open(path.with_extension("lock"))?;
+    if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Ok(None);
+    }
+    let mut state = state::read(context.state, &machine.name)?;
+    state.tried = Some((context.now)());
+    match (MachineSync { machine, context, state: &mut state }).run(gone) {
+        Ok(()) => {
+            state.synced = Some((context.now)());
+            (state.error, state.is_offline, state.failures) = (None, false, 0);
+        }
+        Err(error) => {
+            state.failures = state.failures.saturating_add(1);
+            (state.error, state.is_offline) = (Some(error.reason), error.is_offline);
+            state.pis.clear();
+        }
+    }
+    state::write(context.state, &machine.name, &state)?;
+    Ok(Some(state))
+}
+
+/// The maximum number of machines that are synchronized at the same time.
+const AT_ONCE: usize = 8;
+
+/// Updates the mirrors of several machines at the same time; see [`sync`]. The results are in the order of the machines.
+pub(crate) fn several(
+    machines: &[Machine],
+    context: &SyncContext<'_>,
+    gone: GoneFiles,
+) -> Vec<io::Result<Option<MachineState>>> {
+    let mut results = Vec::with_capacity(machines.len());
+    for some in machines.chunks(AT_ONCE) {
+        thread::scope(|scope| {
+            let started: Vec<_> = some.iter().map(|machine| scope.spawn(|| sync(machine, context, gone))).collect();
+            let failed = || Err(io::Error::other("internal error in pitree"));
+            results.extend(started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| failed())));
+        });
+    }
+    results
+}
+
+struct MachineSync<'a> {
+    machine: &'a Machine,
+    context: &'a SyncContext<'a>,
+    state: &'a mut MachineState,
+}
+
+impl MachineSync<'_> {
+    fn run(&mut self, gone: GoneFiles) -> Result<(), LinkError> {
+        let (context, machine) = (self.context, self.machine);
+        let mut source = self.source(context, machine)?;
+        let mut held = None;
+        let listing = source.list(&mut |dir| {
+            let opened = opened(context, machine, dir)?;
+            let files = opened.1.clone();
+            held = Some(opened);
+            Ok(files)
+        })?;
+        if !listing.has_dir {
+            return self.without_dir(&listing);
+        }
+        let held = held.map_or_else(|| opened(context, machine, &listing.dir), Ok)?;
+        self.update(&mut *source, listing, held, gone)
+    }
+
+    /// Chooses the way in which files are read: a pitree on the machine, or else its shell.
+    fn source<'s>(
+        &mut self,
+        context: &'s SyncContext<'_>,
+        machine: &'s Machine,
+    ) -> Result<Box<dyn Source + 's>, LinkError> {
+        if let Address::Dir(dir) = &machine.address {
+            return Ok(Box::new(DirSource::new(dir)));
+        }
+        let transport = Transport { address: &machine.address, config: context.config, can_ask: context.can_ask };
+        let now = (context.now)();
+        if self.state.without_pitree.is_none_or(|then| now - then > PROBE || now < then) {
+            match Client::connect(transport) {
+                Ok(client) => {
+                    self.state.without_pitree = None;
+                    return Ok(Box::new(client));
+                }
+                Err(error) if error.is_missing => {
+                    (self.state.without_pitree, self.state.pitree) = (Some(now), None);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Box::new(ShellSource::new(transport, (context.data, &machine.name))))
+    }
+
+    /// Keeps the mirror of a session directory that is missing.
+    fn without_dir(&mut self, listing: &Listing) -> Result<(), LinkError> {
+        if self.state.files == 0 {
+            return Err(LinkError::new(format!("no session directory {} there", listing.dir)));
+        }
+        self.state.gone = self.state.files;
+        self.state.warnings =
+            vec![format!("the session directory {} is missing there; the mirror is kept", listing.dir)];
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        source: &mut dyn Source,
+        listing: Listing,
+        (mirror, held): (Mirror, Vec<RemoteFile>),
+        gone: GoneFiles,
+    ) -> Result<(), LinkError> {
+        self.state.trashed.retain(|path| listing.files.binary_search_by(|file| file.path.cmp(path)).is_err());
+        let trashed = &self.state.trashed;
+        let (plan, left) =
+            mirror::plan(&held, &listing.files, |path| trashed.contains(path), self.context.config.bytes());
+        let wanted = |(file, bytes): &(RemoteFile, u64)| FetchedFile {
+            file: file.clone(),
+            known: shell::known(&mirror, file, *bytes),
+        };
+        let wanted: Vec<FetchedFile> = plan.fetched.iter().map(wanted).collect();
+        let mut written = Vec::new();
+        let (mut fetched, mut refused) = (Ok(0), listing.refused);
+        if !wanted.is_empty() {
+            fetched = source.fetch(&wanted, &mut |at, (from, mtime), content| {
+                if !(self.context.is_wanted)() {
+                    return Err(LinkError::new("canceled"));
+                }
+                let file = RemoteFile { mtime, ..wanted[at].file.clone() };
+                let mut remove = |path: &Path| self.trash(&[path.to_path_buf()]);
+                match mirror.take(&file, (from, content), &mut remove) {
+                    Ok(path) => written.extend(path),
+                    // Another file has the name in the directory of the mirror, such as a directory.
+                    Err(error) if is_name_conflict(&error) => refused += 1,
+                    Err(error) => match error.downcast::<LinkError>() {
+                        Ok(error) => return Err(error),
+                        Err(error) => return Err(local(&error)),
+                    },
+                }
+                Ok(())
+            });
+        }
+        parallel::map(written, |path| File::open(path).and_then(|file| file.sync_data()));
+        let unread = fetched?;
+        self.remove(&mirror, &plan, gone)?;
+        let files = mirror.files();
+        let state = &mut *self.state;
+        (state.files, state.bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
+        (state.dir, state.pis) = (Some(listing.dir), listing.pis);
+        (state.method, state.transferred) = (Some(source.method()), source.transferred());
+        state.pitree = listing.pitree.or(state.pitree.take().filter(|_| state.without_pitree.is_none()));
+        state.warnings = warnings(refused, unread, left, listing.now.map(|now| now - (self.context.now)()));
+        Ok(())
+    }
+
+    /// Moves files that are gone on the machine to the trash, unless they are many.
+    fn remove(&mut self, mirror: &Mirror, plan: &SyncPlan, gone: GoneFiles) -> Result<(), LinkError> {
+        let asks = plan.is_doubtful && gone == GoneFiles::Ask;
+        self.state.gone = if asks { plan.gone.len() as u64 } else { 0 };
+        if asks || plan.gone.is_empty() {
+            return Ok(());
+        }
+        if gone != GoneFiles::Keep {
+            let paths: Vec<PathBuf> = plan.gone.iter().map(|path| mirror.path(path)).collect();
+            self.trash(&paths)
+                .map_err(|error| LinkError::new(format!("cannot move mirrored sessions to the trash: {error}")))?;
+        }
+        self.state.trashed.extend(plan.gone.iter().cloned());
+        Ok(())
+    }
+
+    fn trash(&self, paths: &[PathBuf]) -> io::Result<()> {
+        let file = |path: &PathBuf| {
+            let version = FileVersion::of(path)?;
+            Ok(FileSnapshot { path: path.clone(), bytes: version.bytes, mtime: version.mtime() })
+        };
+        let files = paths.iter().map(file).collect::<io::Result<Vec<_>>>()?;
+        let changes = self.context.changes.clone().of_mirrors();
+        let done = changes.make(&Request::Trash { files }, (self.context.now)(), &mut to_the_end);
+        done.map(drop).map_err(|error| io::Error::other(format!("{error:#}")))
+    }
+}
+
+/// Opens the mirror of a session directory, and lists its files.
+fn opened(context: &SyncContext<'_>, machine: &Machine, dir: &str) -> Result<(Mirror, Vec<RemoteFile>), LinkError> {
+    let mirror = Mirror::open(context.data, &machine.name, dir).map_err(|error| local(&error))?;
+    let reason = || format!("cannot mirror the session directory {dir:?}: its path is too long or not absolute");
+    let mirror = mirror.ok_or_else(|| LinkError::new(reason()))?;
+    let files = mirror.files();
+    Ok((mirror, files))
+}
+
+/// Returns `true` if a name is taken by something else, such as a directory, or is not allowed by the file system.
+fn is_name_conflict(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::IsADirectory
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::AlreadyExists
+            | io::ErrorKind::InvalidFilename
+            | io::ErrorKind::DirectoryNotEmpty
+    )
+}
+
+/// The error for a mirror that cannot be written.
+fn local(error: &io::Error) -> LinkError {
+    let advice = match error.kind() {
+        io::ErrorKind::StorageFull => "; free space on this machine",
+        io::ErrorKind::QuotaExceeded => "; the disk quota on this machine is used up",
+        _ => "",
+    };
+    LinkError::new(format!("cannot write the mirror: {error}{advice}"))
+}
+
+/// Describes what a synchronization left out, and a clock that is wrong.
+fn warnings(refused: usize, unread: usize, left: usize, clock: Option<i64>) -> Vec<String> {
+    let files = |number: usize| count(number, "file", "files");
+    let mut warnings = Vec::new();
+    warnings.extend((refused > 0).then(|| format!("{} left out because of their names", files(refused))));
+    warnings.extend((unread > 0).then(|| format!("{} could not be read", files(unread))));
+    warnings.extend((left > 0).then(|| {
+        format!("{} left out: the mirror would exceed its limit; see gigabytes in [sync] of config.toml", files(left))
+    }));
+    if let Some(ahead) = clock.filter(|ahead| ahead.abs() > CLOCK) {
+        let side = if ahead > 0 { "ahead" } else { "behind" };
+        let time = duration(ahead.unsigned_abs() as f64);
+        warnings.push(format!("its clock is {time} {side}; times of its sessions are wrong"));
+    }
+    warnings
+}
+
+/// Describes the result of a synchronization in one line.
+pub(crate) fn summary(state: &MachineState) -> String {
+    let files = count(usize::try_from(state.files).unwrap_or(usize::MAX), "session", "sessions");
+    let by = state.method.map_or(String::new(), |method| format!(" by {}", method.name()));
+    let gone = match state.gone {
+        0 => String::new(),
+        gone => format!("; {} gone there are kept here", thousands(usize::try_from(gone).unwrap_or(usize::MAX))),
+    };
+    format!("{files}{by}{gone}")
+}
