@@ -169,7 +169,8 @@ pub struct ResumePlan {
 impl ResumePlan {
     /// Plans to resume at a session's leaf.
     pub(crate) fn at(session: &Digest) -> Self {
-        Self::of(Start { path: session.path.clone(), cwd: session.header.cwd.clone(), first: None, forks: false })
+        let (path, cwd) = (session.path.clone(), session.header.cwd.clone());
+        Self::of(Start { path, cwd, first: None, forks: false, entry: None })
     }
 
     /// Plans to start pi without further steps.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use crate::app::layers::context::ContextTarget;
+use crate::app::machines::ShownMachine;
 use crate::app::panes::preview::{EntryForm, HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::picker_output::PickerOutput;
@@ -111,6 +112,8 @@ pub enum Reply {
         /// Running pi processes.
         pis: RunningPis,
     },
+    /// The name and state of another machine.
+    Machine(String, Box<ShownMachine>),
     /// Running pi processes.
     Pis(RunningPis),
     /// The lasting marks of sessions.
@@ -309,6 +312,10 @@ pub enum Work {
     },
     /// Report changes of session files from now on. The sessions are those already known.
     Watch(Vec<SharedSession>),
+    /// Synchronize with other machines from now on, and report their states.
+    FollowMachines,
+    /// Synchronize with all other machines now, and report their states.
+    SyncMachines,
     /// List the running pi processes.
     ListPis,
     /// Report running pi processes and their state from now on.

@@ -10,6 +10,7 @@ pub mod flows;
 pub mod hints;
 pub mod jump_history;
 pub mod layers;
+pub mod machines;
 pub mod message;
 pub mod model;
 mod note;

@@ -10,6 +10,7 @@ use crate::app::layers::Layers;
 use crate::app::layers::files::FilesView;
 use crate::app::layers::space::SpaceView;
 use crate::app::layers::stats::StatsView;
+use crate::app::machines::Machines;
 use crate::app::message::{Effect, EntryBody, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::preview::PreviewSubject;
@@ -259,6 +260,8 @@ pub struct Model {
     pub reading_marks: Option<Claim>,
     /// Claim on changes of lasting marks.
     pub following_marks: Option<Claim>,
+    /// The other machines.
+    pub machines: Machines,
     /// `Ok` if pi can go to an entry by itself, else the reason; `None` until pi was asked.
     pub pi_goes: Option<Result<(), String>>,
     /// Claim on that answer, and the command to run after it.

@@ -6,6 +6,7 @@ use crate::base::text::Glyphs;
 use crate::config::{Config, Palette};
 use crate::disk::locate::Located;
 use crate::keymap::Action;
+use crate::machines::registry::Machine;
 
 /// Settings that stay constant while the browser runs.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct Startup {
     pub opens_statistics: bool,
     /// Time zone of displayed times.
     pub zone: jiff::tz::TimeZone,
+    /// The other machines.
+    pub machines: Vec<Machine>,
 }
 
 impl Default for Startup {
@@ -72,6 +75,7 @@ impl Startup {
             query: String::new(),
             opens_statistics: false,
             zone: jiff::tz::TimeZone::UTC,
+            machines: Vec::new(),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::pi::running::RunningPis;
 use crate::pi::status::{PiState, PiStatus};
 use crate::pi::warnings::{self, is_fresh, is_moment};
 use crate::session::digest::Digest;
+use crate::session::digest::listed::SessionFacts;
 
 /// The activity of pi in a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,13 +44,23 @@ impl Catalog {
         self.note_live(now);
     }
 
+    /// Sets the running pis of other machines. Returns `true` if they differ.
+    pub(crate) fn set_remote_pis(&mut self, pis: Vec<PiStatus>, now: i64) -> bool {
+        let is_new = self.remote_pis != pis;
+        if is_new {
+            self.remote_pis = pis;
+            self.note_live(now);
+        }
+        is_new
+    }
+
     /// Finds the sessions in which a pi is active.
     pub(crate) fn note_live(&mut self, now: i64) {
         let mut live: HashMap<SessionKey, SessionActivity> = HashMap::new();
         // Sessions known by another path are found by id.
         let mut by_id: HashMap<&str, Vec<&PiStatus>> = HashMap::new();
         let mut reported_in: HashMap<SessionKey, Vec<PiStatus>> = HashMap::new();
-        for pi in &self.pis.reported {
+        for pi in self.pis.reported.iter().chain(&self.remote_pis) {
             match self.key_of(&pi.session).filter(|&key| self.has(key)) {
                 Some(key) => reported_in.entry(key).or_default().push(pi.clone()),
                 None => by_id.entry(&pi.id).or_default().push(pi),
@@ -71,8 +82,8 @@ impl Catalog {
         let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
         let runs: Vec<usize> = self.dirs.iter().map(runs_in).collect();
         let running = |key: SessionKey| runs[self.project(key).place()];
-        for key in
-            self.keys().filter(|&key| running(key) > 0 && !self[key].facts().is_subagent && !live.contains_key(&key))
+        let can_run = |facts: SessionFacts<'_>| !facts.is_subagent && facts.machine().is_none();
+        for key in self.keys().filter(|&key| running(key) > 0 && can_run(self[key].facts()) && !live.contains_key(&key))
         {
             in_dirs.entry(self.project(key)).or_default().push(key);
         }

@@ -46,6 +46,7 @@ use std::sync::Arc;
 use crate::disk::locate;
 use crate::disk::scan::{ScanSources, Unreadable};
 use crate::pi::running::{self, RunningPis};
+use crate::pi::status::PiStatus;
 use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::listed::{JoinedPath, SharedSession};
@@ -103,6 +104,8 @@ pub struct Catalog {
     by_real_path: HashMap<OsString, SessionKey>,
     /// The running pis.
     pis: RunningPis,
+    /// The running pis of other machines.
+    remote_pis: Vec<PiStatus>,
     live: HashMap<SessionKey, live::SessionActivity>,
     /// Missing working directories.
     pub gone_dirs: HashSet<String>,

@@ -309,7 +309,7 @@ fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode
         }
     }
     registry::remove(name, &data)?;
-    state::forget(&state_dir, name);
+    sync::forget(name, &data, &state_dir);
     let stays = if deletes { "" } else { "; its mirrored sessions stay" };
     output::note(&format!("Removed {name}{stays}."));
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 use serde_json::Number;
 
+use crate::base::machine_paths;
 pub(super) use crate::base::safe_json::{PathFields, object, push_json_line};
 use crate::changes::Changes;
 use crate::cli::exit::Exit;
@@ -62,7 +63,7 @@ pub(super) fn end(out: &mut Output, mut unreadable: Vec<Unreadable>) -> Result<E
     }
     for Unreadable { path, reason, is_headless, .. } in &unreadable {
         let can_not = if *is_headless { "" } else { "cannot read " };
-        error(&format!("{can_not}{}: {reason}", path.display()));
+        error(&format!("{can_not}{}: {reason}", machine_paths::shown(path)));
     }
     Ok(if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed })
 }

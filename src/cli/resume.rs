@@ -133,7 +133,7 @@ impl ResumeCommand {
         };
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
         let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
-        let start = Start { path: session, cwd, first, forks: false };
+        let start = Start { path: session, cwd, first, forks: false, entry: None };
         self.go_on(&changer, done.as_ref(), Launch { pi: &config.pi, start: &start }, text)
     }
 

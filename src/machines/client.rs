@@ -144,8 +144,16 @@ fn unexpected() -> LinkError {
 
 impl Source for Client {
     fn list(&mut self, held: &mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>) -> Result<Listing, LinkError> {
-        let ServerFacts { pitree, dir, has_dir, now, pis, .. } = self.facts.clone();
-        let mut listing = Listing { dir, has_dir, now: Some(now), pis, pitree: Some(pitree), ..Listing::default() };
+        let ServerFacts { pitree, program, dir, has_dir, now, pis, .. } = self.facts.clone();
+        let mut listing = Listing {
+            dir,
+            has_dir,
+            now: Some(now),
+            pis,
+            pitree: Some(pitree),
+            program: Some(program),
+            ..Listing::default()
+        };
         if !has_dir {
             return Ok(listing);
         }

@@ -47,10 +47,10 @@ impl RemoteStart {
             }
             Some(entry) => {
                 let state = locate::state_dir().and_then(|dir| state::read(&dir, name).ok()).unwrap_or_default();
-                if state.pitree.is_none() {
+                let Some(program) = state.program else {
                     bail!("resuming at an entry on {name} needs pitree there; install it, or resume at the leaf");
-                }
-                format!("pitree resume {} {}", quote(&*there), quote(entry))
+                };
+                format!("{} resume {} {}", quote(program), quote(&*there), quote(entry))
             }
         };
         let transport = Transport { address: &machine.address, config: sync, can_ask: true };
@@ -90,13 +90,15 @@ impl RemoteStart {
         Ok(command)
     }
 
+    /// Describes a failed start, with the command to run by hand.
+    pub(crate) fn not_started(&self, error: &str) -> String {
+        format!("To resume by hand:\n{}\n\ncannot start: {error}", self.line())
+    }
+
     /// Replaces this process. Only returns on failure, with the reason.
     pub(crate) fn replace_process(&self) -> String {
         match self.command() {
-            Ok(mut command) => {
-                let error = programs::replace_process(&mut command);
-                format!("To resume by hand:\n{}\n\ncannot start: {error}", self.line())
-            }
+            Ok(mut command) => self.not_started(&programs::replace_process(&mut command).to_string()),
             Err(reason) => reason,
         }
     }

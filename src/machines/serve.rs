@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::changes::Changes;
-use crate::disk::files;
 use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::{files, program};
 use crate::machines::changes;
 use crate::machines::listing::{self, RemoteFile};
 use crate::machines::wire::{self, Answer, Ask, Frame, RemotePi, ServerFacts, WantedFile};
@@ -78,6 +78,7 @@ impl Server {
         ServerFacts {
             protocol: wire::PROTOCOL,
             pitree: env!("CARGO_PKG_VERSION").into(),
+            program: program::this().map_or_else(|_| "pitree".into(), |path| path.to_string_lossy().into_owned()),
             dir: self.dir.to_string_lossy().into_owned(),
             has_dir: self.dir.is_dir(),
             now: (self.now)(),

@@ -23,6 +23,8 @@ pub(super) struct Listing {
     pub(super) pis: Vec<RemotePi>,
     /// The version of pitree there.
     pub(super) pitree: Option<String>,
+    /// The path of pitree there.
+    pub(super) program: Option<String>,
     /// The files.
     pub(super) files: Vec<RemoteFile>,
     /// The number of files that are left out because of their names.

@@ -55,6 +55,8 @@ pub struct MachineState {
     pub method: Option<Method>,
     /// The version of pitree there.
     pub pitree: Option<String>,
+    /// The path of pitree there.
+    pub program: Option<String>,
     /// The time when no pitree was found there, in milliseconds since 1970.
     pub without_pitree: Option<i64>,
     /// The session directory there.
@@ -135,7 +137,7 @@ pub(super) fn write(state: &Path, machine: &str, content: &MachineState) -> io::
 }
 
 /// Forgets the state of a machine.
-pub(crate) fn forget(state: &Path, machine: &str) {
+pub(super) fn forget(state: &Path, machine: &str) {
     let _ = std::fs::remove_file(file(state, machine)); // it only describes the mirror
 }
 

@@ -83,6 +83,12 @@ pub(crate) fn sync(machine: &Machine, context: &SyncContext<'_>, gone: GoneFiles
     Ok(Some(state))
 }
 
+/// Forgets a machine, except its mirror.
+pub(crate) fn forget(machine: &str, data: &Path, state: &Path) {
+    state::forget(state, machine);
+    mirror::forget_incoming(data, machine);
+}
+
 /// The maximum number of machines that are synchronized at the same time.
 const AT_ONCE: usize = 8;
 
@@ -209,7 +215,7 @@ impl MachineSync<'_> {
         (state.files, state.bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
         (state.dir, state.pis) = (Some(listing.dir), listing.pis);
         (state.method, state.transferred) = (Some(source.method()), source.transferred());
-        state.pitree = listing.pitree.or(state.pitree.take().filter(|_| state.without_pitree.is_none()));
+        (state.pitree, state.program) = (listing.pitree, listing.program);
         state.warnings = warnings(refused, unread, left, listing.now.map(|now| now - (self.context.now)()));
         Ok(())
     }

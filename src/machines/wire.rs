@@ -89,6 +89,8 @@ pub(super) struct ServerFacts {
     pub(super) protocol: u32,
     /// The version of pitree.
     pub(super) pitree: String,
+    /// The path of pitree.
+    pub(super) program: String,
     /// The session directory.
     pub(super) dir: String,
     /// `true` if the session directory exists.

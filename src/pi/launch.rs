@@ -21,6 +21,8 @@ pub struct Start {
     pub first: Option<String>,
     /// `true` if pi forks the session into its working directory, instead of opening it.
     pub forks: bool,
+    /// The ID of the entry to resume at, for a session of another machine; `None` for the leaf.
+    pub entry: Option<String>,
 }
 
 /// The command of pi and its start parameters.
@@ -159,7 +161,7 @@ mod tests {
         let pi = ["pi".to_string(), "--model".into(), "a b".into()];
         let session = Path::new("/s/it's.jsonl");
         let line = |cwd: &str| {
-            let start = Start { path: session.into(), cwd: cwd.into(), first: None, forks: false };
+            let start = Start { path: session.into(), cwd: cwd.into(), first: None, forks: false, entry: None };
             Launch { pi: &pi, start: &start }.command_line()
         };
         assert_eq!(line("/gone or not"), r"pi --model 'a b' --session '/s/it'\''s.jsonl'");

@@ -1,7 +1,6 @@
 //! External programs that use the terminal: a pager or an editor on a copy of a text, and pi if pitree returns after
 //! it.
 
-use crate::pi::launch::{Launch, Start, is_there, there};
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -9,9 +8,13 @@ use std::process::{Command, ExitStatus};
 use anyhow::Result;
 
 use crate::app::message::{Msg, Opener, TextCopy};
+use crate::app::startup::Startup;
 use crate::disk::create::TempCopy;
 use crate::disk::program;
+use crate::machines::resume::RemoteStart;
+use crate::pi::launch::{self, Launch, Start, is_there, there};
 use crate::runtime::input::InputGate;
+use crate::runtime::machines_job::is_mirrored;
 use crate::runtime::terminal::{self, Screen};
 use crate::system::{programs, signals};
 
@@ -96,10 +99,14 @@ fn staying(pager: String) -> String {
 /// # Errors
 /// The terminal cannot be restored.
 pub(super) fn resume(
-    (pi, wanted): (&[String], Start),
+    (setting, wanted): (&Startup, Start),
     state: Option<&Path>,
     (screen, returns): (&mut Screen, Option<&InputGate>),
 ) -> Result<Msg> {
+    if is_mirrored(&wanted.path) {
+        return resume_elsewhere(setting, &wanted, (screen, returns));
+    }
+    let pi = &setting.config.pi;
     let start = there(&wanted, state);
     if !start.cwd.is_empty() && !is_there(&start.cwd) {
         return Ok(Msg::Gone(wanted));
@@ -117,6 +124,45 @@ pub(super) fn resume(
         None => screen.pause(|| terminal::replaced(|| programs::replace_process(&mut command)))?.0,
     };
     Ok(Msg::NotResumed(launch.not_started(&error.to_string())))
+}
+
+/// Resumes a session on its machine, in this terminal.
+fn resume_elsewhere(
+    setting: &Startup,
+    wanted: &Start,
+    (screen, returns): (&mut Screen, Option<&InputGate>),
+) -> Result<Msg> {
+    let start = match remote_start(setting, wanted) {
+        Ok(start) => start,
+        Err(error) => return Ok(Msg::NotResumed(format!("{error:#}"))),
+    };
+    let mut command = match start.command() {
+        Ok(command) => command,
+        Err(reason) => return Ok(Msg::NotResumed(reason)),
+    };
+    let error = match returns {
+        Some(gate) => match run(&mut command, gate, screen)? {
+            Ok(status) => return Ok(Msg::Returned(failure(&start.machine, status))),
+            Err(error) => error,
+        },
+        None => screen.pause(|| terminal::replaced(|| programs::replace_process(&mut command)))?.0,
+    };
+    Ok(Msg::NotResumed(start.not_started(&error.to_string())))
+}
+
+fn remote_start(setting: &Startup, wanted: &Start) -> Result<RemoteStart> {
+    RemoteStart::new(&wanted.path, wanted.entry.as_deref(), &setting.machines, &setting.config.sync)
+}
+
+/// Returns the shell command that resumes a session, on its machine.
+pub(super) fn command_line_of(setting: &Startup, start: &Start, state: Option<&Path>) -> String {
+    if !is_mirrored(&start.path) {
+        return launch::line(&setting.config.pi, start, state);
+    }
+    match remote_start(setting, start) {
+        Ok(start) => start.line(),
+        Err(error) => format!("# {error:#}"),
+    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub(super) const BETWEEN_WORDS: Duration = Duration::from_millis(40);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The error of changes without a home directory.
-const NO_JOURNAL: &str = "cannot locate the journal: no home directory; set HOME";
+pub(super) const NO_JOURNAL: &str = "cannot locate the journal: no home directory; set HOME";
 
 /// The context of jobs.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +74,8 @@ pub struct JobContext {
     pub lost: Arc<Mutex<LossCache>>,
     /// The search for git worktrees.
     pub worktrees: Arc<Mutex<WorktreeFinder>>,
+    /// The machine on which the last change was made; `None` for this one.
+    pub last_machine: Arc<Mutex<Option<String>>>,
     /// The directory with the replacements of missing directories, if there is a home directory.
     pub state_dir: Option<PathBuf>,
 }
@@ -141,6 +143,14 @@ impl JobContext {
                 if let Some(changes) = &self.changes {
                     changes.follow_marks(|marks| is_wanted() && reply(Reply::Marks(Arc::new(marks))));
                 }
+                return Ok(None);
+            }
+            Work::FollowMachines => {
+                self.follow_machines(is_wanted, reply);
+                return Ok(None);
+            }
+            Work::SyncMachines => {
+                self.sync_machines(is_wanted, reply);
                 return Ok(None);
             }
             Work::ListPis => Reply::Pis(running::running(self.state_dir.as_deref())),
@@ -306,8 +316,9 @@ impl JobContext {
             }
             if ticket.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let changes = self.changes.as_ref().context(NO_JOURNAL);
-        let result = changes.and_then(|changes| changes.make(&request, now, &mut watch));
+        let here = || self.changes.as_ref().context(NO_JOURNAL)?.make(&request, now, &mut watch);
+        let result = self.change_elsewhere(&request).unwrap_or_else(here);
+        self.note_machine(&result);
         if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
             reply(Reply::Changing(total, total));
         }

@@ -9,6 +9,7 @@ mod family;
 mod files_job;
 mod input;
 pub mod jobs;
+pub(crate) mod machines_job;
 mod newest_sessions;
 pub(crate) mod raw_output;
 mod scan_job;
@@ -41,7 +42,7 @@ use crate::changes::Changes;
 use crate::config::{AfterPi, Palette};
 use crate::disk::{last_seen, locate, state};
 use crate::keymap::Key;
-use crate::pi::launch::{self, Start};
+use crate::pi::launch::Start;
 use crate::system::{Signal, signals, terminal as direct};
 use crate::ui;
 use input::{Event, InputGate};
@@ -351,11 +352,8 @@ impl Browser {
                     self.keep_state();
                     let setting = self.model.setting.clone();
                     let returns = (setting.config.after_pi == AfterPi::Return).then_some(&self.gate);
-                    let msg = external::resume(
-                        (&setting.config.pi, start),
-                        self.lanes.desk.state_dir.as_deref(),
-                        (screen, returns),
-                    )?;
+                    let msg =
+                        external::resume((&setting, start), self.lanes.desk.state_dir.as_deref(), (screen, returns))?;
                     self.come_back(msg, screen)?;
                 }
                 Effect::Open(copy) => {
@@ -369,7 +367,7 @@ impl Browser {
 
     /// Returns the shell command that resumes a session.
     fn command_line(&self, start: &Start) -> String {
-        launch::line(&self.model.setting.config.pi, start, self.lanes.desk.state_dir.as_deref())
+        external::command_line_of(&self.model.setting, start, self.lanes.desk.state_dir.as_deref())
     }
 
     /// Another program may have used the terminal for long, and its size may have changed.

@@ -11,7 +11,7 @@ use crate::base::safe_json::{PathFields, object, push_json_line};
 use crate::base::text::clean;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
-use crate::pi::launch;
+use crate::runtime::external;
 use crate::session::entry::parse;
 use crate::session::tree::resume::at;
 
@@ -47,7 +47,9 @@ pub(super) fn print_choice(setting: &Startup, answer: &PickerOutput) -> Result<(
     let answer = match answer {
         PickerOutput::Path(path) => path.clone().into_os_string(),
         PickerOutput::Id(id) => id.into(),
-        PickerOutput::Command(start) => launch::line(&setting.config.pi, start, locate::state_dir().as_deref()).into(),
+        PickerOutput::Command(start) => {
+            external::command_line_of(setting, start, locate::state_dir().as_deref()).into()
+        }
         PickerOutput::Json(chosen) => return object(chosen),
     };
     print(&answer)

@@ -24,7 +24,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
     let dirs = dirs.collect::<Vec<_>>().join(", ");
     let totals = model.sessions.totals;
     let dot = format!(" {} ", pen.glyphs().dot);
-    let right = right(model, pen);
+    let right = right(model, pen, usize::from(area.width) / 3);
     let hidden = totals.hidden.in_words().map_or(String::new(), |hidden| format!(" ({hidden})"));
     let facts = |hidden: &str| {
         let facts = [
@@ -73,7 +73,7 @@ fn month(model: &Model) -> Option<Span> {
     Some(Span::new(tone, format!("{} of {} this month", dollars(cost), dollars(budget))))
 }
 
-fn right(model: &Model, pen: &Painter<'_>) -> Vec<Span> {
+fn right(model: &Model, pen: &Painter<'_>, room: usize) -> Vec<Span> {
     let catalog = &model.catalog;
     let mut spans = Vec::new();
     let progress = &catalog.progress;
@@ -100,5 +100,6 @@ fn right(model: &Model, pen: &Painter<'_>) -> Vec<Span> {
         let text = format!("{} live ", count(hidden, "subagent", "subagents"));
         spans.push(Span::new(Tone::Dim, text));
     }
+    spans.extend(model.machines.spans(model.now, room));
     spans
 }

@@ -18,6 +18,7 @@ use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
 use crate::changes::{Request, SessionIdentity};
 use crate::keymap::Place;
+use crate::pi::launch::Start;
 use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
@@ -69,6 +70,12 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     let leaf = ResumePlan::at(session);
     let to = resume::at(tree, at);
+    if session.facts().machine().is_some() {
+        let is_leaf = to.is_here && to.text_of.is_none();
+        let entry = tree.nodes[at as usize].id.as_deref().map(String::from).filter(|_| !is_leaf);
+        let start = Start { entry, ..leaf.start };
+        return at_leaf(model, key, ResumePlan::of(start));
+    }
     if to.is_here && to.text_of.is_none() {
         return at_leaf(model, key, leaf);
     }
@@ -84,12 +91,13 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
 
 /// Resumes at the leaf. Asks first if a pi may be using the session.
 fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
+    let is_elsewhere = model.catalog[key].facts().machine().is_some();
     if !model.catalog.is_live(key) {
         return Command::Resume(leaf);
     }
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
     let lines = delete::running_pi_signs(model, &[key], Some(text));
-    let tree = model.tree.file(key).filter(|tree| !tree.is_partial);
+    let tree = model.tree.file(key).filter(|tree| !tree.is_partial && !is_elsewhere);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
         let request = Request::Fork { path: leaf.start.path.clone(), at, migrate: false };

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, family, files, find_in_session, search, space, stats, tour, unread};
+use super::{comparison, family, files, find_in_session, machines, search, space, stats, tour, unread};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{
@@ -205,6 +205,7 @@ pub(super) fn scan(model: &mut Model) {
 
 fn reload(model: &mut Model) {
     scan(model);
+    machines::sync(model);
     model.read_tree();
     model.say(Tone::Dim, "reloading sessions");
 }

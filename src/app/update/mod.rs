@@ -12,6 +12,7 @@ mod family;
 mod files;
 mod find_in_session;
 mod keys;
+mod machines;
 mod replies;
 mod search;
 mod slim;
@@ -36,6 +37,7 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
     model.reading_marks = Some(model.ask(Work::ReadMarks));
     model.unread.reading = Some(model.ask(Work::ReadLastSeen(model.now)));
     actions::scan(model);
+    machines::follow(model);
     let query = model.setting.query.clone();
     if !query.is_empty() {
         search::open(model, &query);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{export, family, files, search, slim, space, stats, tour, unread};
+use super::{export, family, files, machines, search, slim, space, stats, tour, unread};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
@@ -36,6 +36,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.progress.total = Some(total);
             model.catalog.set_pis(pis, model.now);
         }
+        Reply::Machine(name, shown) => machines::take(model, name, *shown),
         Reply::Pis(pis) => {
             model.catalog.set_pis(pis, model.now);
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));

@@ -1,0 +1,204 @@
+//! Jobs for other machines: the synchronization while the browser runs, and changes that the pitree there makes.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::app::machines::ShownMachine;
+use crate::app::message::Reply;
+use crate::base::machine_paths;
+use crate::changes::{ChangeResult, Changes, Request};
+use crate::config::Config;
+use crate::disk::locate;
+use crate::machines::changes;
+use crate::machines::registry::Machine;
+use crate::machines::state::{self, MachineState};
+use crate::machines::sync::{self, GoneFiles, SyncContext};
+use crate::runtime::jobs::{JobContext, NO_JOURNAL, now};
+
+/// The maximum number of machines that are synchronized at the same time.
+const AT_ONCE: usize = 8;
+
+/// The intervals in milliseconds, for a few machines and for more.
+const INTERVAL: i64 = 60_000;
+const LONG_INTERVAL: i64 = 300_000;
+
+/// The number of machines with the shorter interval.
+const FEW: usize = 10;
+
+/// The maximum time between two checks whether the synchronization is still wanted.
+const LOOK: Duration = Duration::from_secs(60);
+
+impl JobContext {
+    /// Synchronizes all machines that are due, and then periodically. Reports their states.
+    pub(super) fn follow_machines(&self, is_wanted: impl Fn() -> bool, reply: &mut dyn FnMut(Reply) -> bool) {
+        let Some(job) = self.sync_job() else { return };
+        let machines = &self.setting.machines;
+        let default = if machines.len() > FEW { LONG_INTERVAL } else { INTERVAL };
+        let seconds = self.setting.config.sync.seconds;
+        let interval =
+            seconds.map_or(default, |seconds| i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000));
+        let mut states: Vec<MachineState> = machines.iter().map(|machine| job.state(machine)).collect();
+        let mut is_heard = machines.iter().zip(&states).all(|(machine, state)| reply(shown(machine, state, false)));
+        let (sender, results) = mpsc::channel();
+        let mut running: HashSet<usize> = HashSet::new();
+        let _stop = StopOnDrop(job.stop.clone());
+        while is_heard && is_wanted() && interval > 0 {
+            let is_idle = |at: &usize| !running.contains(at);
+            let mut waiting: Vec<(i64, usize)> =
+                (0..machines.len()).filter(is_idle).map(|at| (states[at].next(interval), at)).collect();
+            waiting.sort_unstable();
+            let now = now();
+            let is_due = |(due, _): &&(i64, usize)| *due <= now;
+            let started: Vec<usize> =
+                waiting.iter().take(AT_ONCE - running.len()).take_while(is_due).map(|(_, at)| *at).collect();
+            for at in started {
+                running.insert(at);
+                is_heard &= reply(shown(&machines[at], &states[at], true));
+                let (sender, job, machine) = (sender.clone(), job.clone(), machines[at].clone());
+                thread::spawn(move || sender.send((at, job.run(&machine))));
+            }
+            let next = waiting.iter().map(|(due, _)| due - now).find(|left| *left > 0);
+            let next = next.filter(|_| running.len() < AT_ONCE);
+            let wait = next.map_or(LOOK, |left| Duration::from_millis(left.unsigned_abs()).min(LOOK));
+            match results.recv_timeout(wait) {
+                Ok((at, state)) => {
+                    running.remove(&at);
+                    states[at] = state;
+                    is_heard &= reply(shown(&machines[at], &states[at], false));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Synchronizes all machines once, and reports their states.
+    pub(super) fn sync_machines(&self, is_wanted: impl Fn() -> bool, reply: &mut dyn FnMut(Reply) -> bool) {
+        let Some(job) = self.sync_job() else { return };
+        let _stop = StopOnDrop(job.stop.clone());
+        for machines in self.setting.machines.chunks(AT_ONCE) {
+            let (sender, results) = mpsc::channel();
+            for machine in machines {
+                let (sender, job, machine) = (sender.clone(), job.clone(), machine.clone());
+                thread::spawn(move || {
+                    let state = job.run(&machine);
+                    sender.send((machine, state))
+                });
+            }
+            drop(sender);
+            for (machine, state) in results {
+                if !reply(shown(&machine, &state, false)) || !is_wanted() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn sync_job(&self) -> Option<SyncJob> {
+        Some(SyncJob {
+            config: Arc::new(self.setting.config.clone()),
+            changes: self.changes.clone()?,
+            dirs: (locate::data_dir()?, self.state_dir.clone()?),
+            stop: Arc::new(AtomicBool::new(false)),
+        })
+    }
+
+    /// Makes a change on another machine, if the request is for its sessions. Undo and redo go to the machine of the last
+    /// change. Returns `None` for sessions of this machine.
+    pub(super) fn change_elsewhere(&self, request: &Request) -> Option<Result<ChangeResult>> {
+        let last = || self.last_machine.lock().map_or(None, |last| last.clone());
+        let name = match changes::machine_of(request) {
+            Err(error) => return Some(Err(error)),
+            Ok(Some(name)) => name,
+            Ok(None) => changes::step(request).and_then(|_| last())?,
+        };
+        Some(self.change_on(&name, request))
+    }
+
+    fn change_on(&self, name: &str, request: &Request) -> Result<ChangeResult> {
+        let none = || format!("the machine {name} is unknown; its mirror is kept");
+        let machine = self.setting.machines.iter().find(|machine| machine.name == name).with_context(none)?;
+        let changes = self.changes.as_ref().context(NO_JOURNAL)?;
+        let (data, state) = (locate::data_dir().context(NO_JOURNAL)?, self.state_dir.as_ref().context(NO_JOURNAL)?);
+        let context = SyncContext {
+            config: &self.setting.config.sync,
+            data: &data,
+            state,
+            changes,
+            can_ask: false,
+            now,
+            is_wanted: &|| true,
+        };
+        changes::make(machine, &changes::remote(request)?, &context)
+    }
+
+    /// Records on which machine the last change was made.
+    pub(super) fn note_machine(&self, result: &Result<ChangeResult>) {
+        if let (Ok(done), Ok(mut last)) = (result, self.last_machine.lock()) {
+            last.clone_from(&done.machine);
+        }
+    }
+}
+
+fn shown(machine: &Machine, state: &MachineState, is_syncing: bool) -> Reply {
+    Reply::Machine(machine.name.clone(), Box::new(ShownMachine { state: state.clone(), is_syncing }))
+}
+
+/// The synchronization of machines.
+#[derive(Clone)]
+struct SyncJob {
+    config: Arc<Config>,
+    changes: Changes,
+    /// The data and state directories.
+    dirs: (PathBuf, PathBuf),
+    stop: Arc<AtomicBool>,
+}
+
+impl SyncJob {
+    /// Returns the state of a machine as of its last synchronization.
+    fn state(&self, machine: &Machine) -> MachineState {
+        state::read(&self.dirs.1, &machine.name).unwrap_or_default()
+    }
+
+    /// Synchronizes a machine, and returns its state.
+    fn run(&self, machine: &Machine) -> MachineState {
+        let (data, state) = &self.dirs;
+        let context = SyncContext {
+            config: &self.config.sync,
+            data,
+            state,
+            changes: &self.changes,
+            can_ask: false,
+            now,
+            is_wanted: &|| !self.stop.load(Ordering::Relaxed),
+        };
+        let tried = Some(now());
+        match sync::sync(machine, &context, GoneFiles::Ask) {
+            Ok(Some(state)) => state,
+            // Another process is synchronizing the machine.
+            Ok(None) => MachineState { tried, ..self.state(machine) },
+            Err(error) => MachineState { error: Some(error.to_string()), tried, ..self.state(machine) },
+        }
+    }
+}
+
+/// Stops synchronizations when the job ends.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Returns `true` for a mirrored session.
+pub(super) fn is_mirrored(path: &Path) -> bool {
+    machine_paths::machine(path).is_some()
+}
