@@ -32,8 +32,8 @@ use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::{archive, fork, import, line, marks, migrate, mirrors, moving, rewrite, trash};
 pub(crate) use crate::changes::request::changes_of;
 pub use crate::changes::request::{
-    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, NewMark, PartialFailure,
-    Refusal, Request, SharedRewriter, has_marks, to_the_end, touched,
+    ChangeEvent, ChangeObserver, ChangeOrigin, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, NewMark,
+    PartialFailure, Refusal, Request, SharedRewriter, has_marks, to_the_end, touched,
 };
 pub use crate::changes::target::{ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity, SessionMove};
 use crate::disk;
@@ -194,6 +194,15 @@ impl Changes {
     /// The journal cannot be read.
     pub fn history(&self) -> Result<Vec<JournalRecord>> {
         JournalRecords::of(&self.state_dir).map(|records| records.list)
+    }
+
+    /// Returns the group of the changes that a request of another machine made.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub(crate) fn group_of_request(&self, id: &str) -> Result<Option<u64>> {
+        let records = JournalRecords::of(&self.state_dir)?;
+        Ok(records.answered(id).and_then(|records| Some(records.first()?.group)))
     }
 
     fn own(&self) -> MutexGuard<'_, HashSet<u64>> {

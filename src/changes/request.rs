@@ -282,7 +282,16 @@ pub struct ChangeResult {
     /// Warnings, also included in `said`.
     pub warnings: Vec<String>,
     /// The machine on which the changes were made; `None` for this one.
-    pub machine: Option<String>,
+    pub machine: Option<ChangeOrigin>,
+}
+
+/// The machine on which changes were made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeOrigin {
+    /// The name of the machine.
+    pub machine: String,
+    /// The ID of the request.
+    pub request: String,
 }
 
 impl ChangeResult {

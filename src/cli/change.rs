@@ -251,7 +251,7 @@ impl<'a> Changer<'a> {
             if self.switches.json {
                 for change in done.changes.iter().map(ChangeFields::from) {
                     let done = !self.switches.dry_run;
-                    let machine = result.machine.as_ref().map(|machine| object! { machine });
+                    let machine = result.machine.as_ref().map(|origin| object! { machine: &origin.machine });
                     output::json(
                         &mut out,
                         &object! { step, #[serde(flatten)] change, done, #[serde(flatten)] machine },
@@ -300,7 +300,7 @@ impl<'a> Changer<'a> {
         };
         let start = if self.switches.dry_run { would } else { did };
         let short = |path: &Path| match &done.machine {
-            Some(machine) => format!("{machine}:{}", path.display()),
+            Some(origin) => format!("{}:{}", origin.machine, path.display()),
             None => self.short(path),
         };
         let line = |change: &Change| match (step, short(change.path())) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::base::machine_paths;
-use crate::changes::{ChangeResult, Changes, ExpectedSession, FileSnapshot, Request, random, to_the_end};
+use crate::changes::{ChangeOrigin, ChangeResult, Changes, ExpectedSession, FileSnapshot, Request, random, to_the_end};
 use crate::disk::load;
 use crate::machines::client::Client;
 use crate::machines::link::LinkError;
@@ -31,13 +31,31 @@ pub(crate) fn machine_of(request: &Request) -> Result<Option<String>> {
     Ok(first.map(String::from))
 }
 
-/// Returns the step of undo or redo for the journal of another machine.
-pub(crate) fn step(request: &Request) -> Option<RemoteChange> {
-    match request {
-        Request::Undo { number } => Some(RemoteChange::Undo(*number)),
-        Request::UndoLast { .. } => Some(RemoteChange::Undo(None)),
-        Request::Redo => Some(RemoteChange::Redo),
-        _ => None,
+/// The last change on another machine, so that undo and redo apply to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastChange {
+    origin: Option<ChangeOrigin>,
+    is_undone: bool,
+}
+
+impl LastChange {
+    /// Returns the machine for a request of undo or redo, and the change there. Returns `None` if it concerns this machine.
+    pub(crate) fn step(&self, request: &Request) -> Option<(String, RemoteChange)> {
+        let ChangeOrigin { machine, request: id } = self.origin.clone()?;
+        match request {
+            Request::UndoLast { .. } if !self.is_undone => Some((machine, RemoteChange::UndoRequest(id))),
+            Request::Redo if self.is_undone => Some((machine, RemoteChange::Redo)),
+            _ => None,
+        }
+    }
+
+    /// Records the result of a request.
+    pub(crate) fn note(&mut self, request: &Request, result: &Result<ChangeResult>) {
+        match result {
+            Ok(done) if done.machine.is_some() && request.is_step() => self.is_undone = !self.is_undone,
+            Ok(done) => (self.origin, self.is_undone) = (done.machine.clone(), false),
+            Err(_) => {}
+        }
     }
 }
 
@@ -59,12 +77,11 @@ pub(crate) fn remote(request: &Request) -> Result<RemoteChange> {
         Request::Trash { files } => {
             RemoteChange::Trash(files.iter().map(|file| (there(&file.path), file.bytes, file.mtime)).collect())
         }
-        _ => match step(request) {
-            Some(step) => step,
-            None => bail!(
-                "only names, labels and the trash of sessions on other machines can be changed from here; to work with a copy, run `pitree machine pull`"
-            ),
-        },
+        Request::Undo { number } => RemoteChange::Undo(*number),
+        Request::Redo => RemoteChange::Redo,
+        _ => bail!(
+            "only names, labels and the trash of sessions on other machines can be changed from here; to work with a copy, run `pitree machine pull`"
+        ),
     })
 }
 
@@ -90,7 +107,7 @@ pub(crate) fn make(machine: &Machine, change: &RemoteChange, context: &SyncConte
             Ok(outcome) => {
                 // Without it, the mirror follows with the next synchronization.
                 let _ = sync(machine, context, GoneFiles::Ask);
-                return result(name, outcome);
+                return result((name, &id), outcome);
             }
             Err(error) if error.is_offline => last = Some(error),
             Err(error) if error.is_missing => {
@@ -103,12 +120,13 @@ pub(crate) fn make(machine: &Machine, change: &RemoteChange, context: &SyncConte
     bail!("{name} cannot be reached: {error}; repeat the command when it can")
 }
 
-fn result(machine: &str, outcome: ChangeOutcome) -> Result<ChangeResult> {
+fn result((machine, id): (&str, &str), outcome: ChangeOutcome) -> Result<ChangeResult> {
     let ChangeOutcome { summary, is_made, changes, warnings, left } = outcome;
     ensure!(is_made, "{machine}: {summary}");
     let changes = serde_json::from_str(&changes).context("the answer of the machine is not valid")?;
     let left = left.try_into().unwrap_or(usize::MAX);
-    let (summary, machine) = (format!("{summary} on {machine}"), Some(machine.to_owned()));
+    let summary = format!("{summary} on {machine}");
+    let machine = Some(ChangeOrigin { machine: machine.into(), request: id.into() });
     Ok(ChangeResult { summary, changes, warnings, left, machine, ..ChangeResult::default() })
 }
 
@@ -116,7 +134,13 @@ fn result(machine: &str, outcome: ChangeOutcome) -> Result<ChangeResult> {
 pub(super) fn carry_out(changes: Option<&Changes>, (id, change): (&str, &RemoteChange), now: i64) -> ChangeOutcome {
     let made = (|| {
         let changes = changes.context("no home directory there")?;
-        let request = request(change)?;
+        let request = match change {
+            RemoteChange::UndoRequest(id) => {
+                let group = changes.group_of_request(id)?.context("the change is not in the journal there")?;
+                Request::UndoGroup { group }
+            }
+            change => request(change)?,
+        };
         let done = changes.clone().for_request(id).make(&request, now, &mut to_the_end)?;
         Ok::<_, anyhow::Error>(ChangeOutcome {
             is_made: true,
@@ -155,6 +179,7 @@ fn request(change: &RemoteChange) -> Result<Request> {
             Request::Trash { files: files.iter().map(file).collect::<Result<_>>()? }
         }
         RemoteChange::Undo(number) => Request::Undo { number: *number },
+        RemoteChange::UndoRequest(_) => bail!("the change is not in the journal there"),
         RemoteChange::Redo => Request::Redo,
     })
 }

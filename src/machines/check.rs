@@ -68,7 +68,7 @@ fn programs(transport: Transport<'_>) -> Result<MachineCheck, LinkError> {
     let mut link = Link::start(command)?;
     link.end_input();
     let mut read = || {
-        while link.line()?.trim_end_matches('\r') != "pitree-check" {}
+        link.skip_to(&["pitree-check"])?;
         let mut found = Vec::new();
         loop {
             let line = link.line()?;

@@ -11,14 +11,14 @@ use crate::machines::state::Method;
 use crate::machines::transport::{Transport, dir_word};
 use crate::machines::wire::{self, Answer, Ask, ChangeOutcome, Frame, PROTOCOL, RemoteChange, ServerFacts, WantedFile};
 
-/// The maximum number of lines that the shell of a machine prints before the greeting.
-const MOST_LINES: usize = 200;
-
 /// The number of files in a request, so that its message is short.
 const FILES_AT_ONCE: usize = 2000;
 
 /// The time limit of a change.
 const CHANGE_LIMIT: Duration = Duration::from_secs(60);
+
+/// The line of a script that does not find pitree.
+const NOT_FOUND: &str = "pitree-not-found";
 
 /// Where pitree is installed, besides the directories of the PATH.
 const PLACES: &str = r#"pitree "$HOME/.cargo/bin/pitree" "$HOME/.local/bin/pitree" "$HOME/.nix-profile/bin/pitree" /usr/local/bin/pitree"#;
@@ -43,7 +43,8 @@ impl Client {
             let mut failure = link.explain(&error);
             // A shell that knows no `command -v`, an older pitree, or another program of that name.
             let is_other = matches!(link.code(), Some(2 | MISSING | 126 | 127));
-            failure.is_missing |= is_other || error.kind() == io::ErrorKind::InvalidData;
+            let kinds = [io::ErrorKind::InvalidData, io::ErrorKind::NotFound];
+            failure.is_missing |= is_other || kinds.contains(&error.kind());
             failure
         })?;
         if facts.protocol != PROTOCOL {
@@ -120,22 +121,20 @@ impl Client {
 pub(super) fn script(dir: Option<&str>, command: &str) -> String {
     let dir = dir.map_or(String::new(), |dir| format!("--dir {} ", dir_word(dir)));
     format!(
-        r#"for p in {PLACES}; do if command -v "$p" >/dev/null 2>&1; then exec "$p" {dir}{command}; fi; done; exit {MISSING}"#
+        r#"for p in {PLACES}; do if command -v "$p" >/dev/null 2>&1; then exec "$p" {dir}{command}; fi; done; echo {NOT_FOUND}; exit {MISSING}"#
     )
 }
 
 /// Reads the greeting, after lines that the shell prints, and the first answer.
 fn greet(link: &mut Link) -> io::Result<ServerFacts> {
     let invalid = || io::Error::new(io::ErrorKind::InvalidData, "no answer of pitree");
-    for _ in 0..MOST_LINES {
-        if link.line()?.trim_end_matches('\r') == wire::GREETING {
-            return match wire::receive(link)? {
-                Some(Frame::Message(Answer::Hello(facts))) => Ok(facts),
-                _ => Err(invalid()),
-            };
-        }
+    if link.skip_to(&[wire::GREETING, NOT_FOUND])? == NOT_FOUND {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "pitree is not installed there"));
     }
-    Err(invalid())
+    match wire::receive(link)? {
+        Some(Frame::Message(Answer::Hello(facts))) => Ok(facts),
+        _ => Err(invalid()),
+    }
 }
 
 fn unexpected() -> LinkError {

@@ -99,7 +99,7 @@ fn sessions(address: &Address, config: &SyncConfig) -> Result<u64, String> {
     let _ = link.flush();
     link.end_input();
     let counted = (|| {
-        while link.line()?.trim_end_matches('\r') != "pitree-count" {}
+        link.skip_to(&["pitree-count"])?;
         link.line()
     })();
     let line = counted.map_err(|error| link.explain(&error).reason)?;

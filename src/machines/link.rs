@@ -3,10 +3,11 @@
 
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
@@ -28,6 +29,12 @@ const AHEAD: usize = 16;
 
 /// The maximum number of kept bytes of error messages.
 const MOST_ERRORS: usize = 8192;
+
+/// The maximum wait for the last error messages of a program that ended.
+const LAST_ERRORS: Duration = Duration::from_millis(250);
+
+/// The maximum number of lines that the shell of a machine prints before the output of a script.
+const MOST_LINES: usize = 200;
 
 /// The exit code of a script that did not find a program.
 pub(super) const MISSING: i32 = 97;
@@ -61,7 +68,7 @@ pub(super) struct Link {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
     at: usize,
-    errors: Arc<Mutex<Vec<u8>>>,
+    errors: Arc<ErrorOutput>,
     /// The number of bytes received and sent.
     pub(super) transferred: u64,
     idle: Duration,
@@ -91,10 +98,10 @@ impl Link {
                 }
             });
         }
-        let errors = Arc::new(Mutex::new(Vec::new()));
+        let errors = Arc::new(ErrorOutput::default());
         if let Some(from) = child.stderr.take() {
             let errors = errors.clone();
-            thread::spawn(move || collect(from, &errors));
+            thread::spawn(move || errors.collect(from));
         }
         Ok(Self { child, input, chunks, chunk: Vec::new(), at: 0, errors, transferred: 0, idle: IDLE })
     }
@@ -116,15 +123,28 @@ impl Link {
         }
         let status = program::ended(&mut self.child, |elapsed| elapsed >= END);
         let code = status.ok().flatten().and_then(|status| status.code());
-        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let is_end = matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe);
-        explain(&String::from_utf8_lossy(&errors), code, if is_end { None } else { Some(error) })
+        explain(&self.errors.text(), code, if is_end { None } else { Some(error) })
     }
 
     /// Returns the exit code after the end of the output; `None` if it does not end, or ended by a signal.
     pub(super) fn code(&mut self) -> Option<i32> {
         self.end_input();
         program::ended(&mut self.child, |elapsed| elapsed >= END).ok().flatten()?.code()
+    }
+
+    /// Skips the lines that the shell prints before one of the lines that mark the output of a script. Returns the mark.
+    ///
+    /// # Errors
+    /// There is no such line, or too many before it.
+    pub(super) fn skip_to<'m>(&mut self, marks: &[&'m str]) -> io::Result<&'m str> {
+        for _ in 0..MOST_LINES {
+            let line = self.line()?;
+            if let Some(mark) = marks.iter().find(|mark| line.trim_end_matches('\r') == **mark) {
+                return Ok(mark);
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::InvalidData, "the shell printed other lines than expected"))
     }
 
     /// Reads a line without its end.
@@ -199,13 +219,34 @@ fn write_from(mut to: ChildStdin) -> Sender<Vec<u8>> {
     sender
 }
 
-/// Keeps the first error messages. A connection that ssh shares keeps the pipe open, so its end is not awaited.
-fn collect(mut from: impl Read, errors: &Mutex<Vec<u8>>) {
-    let mut chunk = [0; 1024];
-    while let Ok(count @ 1..) = from.read(&mut chunk) {
-        let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = MOST_ERRORS.saturating_sub(errors.len());
-        errors.extend_from_slice(&chunk[..count.min(room)]);
+/// The first error messages of a program.
+#[derive(Default)]
+struct ErrorOutput {
+    text: Mutex<Vec<u8>>,
+    is_complete: AtomicBool,
+}
+
+impl ErrorOutput {
+    /// Reads all messages, and keeps the first ones.
+    fn collect(&self, mut from: impl Read) {
+        let mut chunk = [0; 1024];
+        while let Ok(count @ 1..) = from.read(&mut chunk) {
+            let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+            let room = MOST_ERRORS.saturating_sub(text.len());
+            text.extend_from_slice(&chunk[..count.min(room)]);
+        }
+        self.is_complete.store(true, Ordering::Release);
+    }
+
+    /// Returns the messages. Waits a moment for the last one, but not for the end: a connection that ssh shares keeps the
+    /// pipe open.
+    fn text(&self) -> String {
+        let begun = Instant::now();
+        while !self.is_complete.load(Ordering::Acquire) && begun.elapsed() < LAST_ERRORS {
+            thread::sleep(LAST_ERRORS / 50);
+        }
+        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&text).into_owned()
     }
 }
 

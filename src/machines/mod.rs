@@ -6,7 +6,7 @@
 //!
 //! All that comes from a machine is untrusted: names (`listing`), messages and their lengths (`wire`).
 
-pub(crate) mod changes;
+pub mod changes;
 pub(crate) mod check;
 mod cksum;
 mod client;

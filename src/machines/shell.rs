@@ -28,9 +28,6 @@ const RSYNC: &str = "pitree-rsync";
 const NO_DIR: &str = "pitree-no-dir";
 const END: &str = "pitree-end";
 
-/// The maximum number of lines before the start.
-const MOST_LINES: usize = 200;
-
 /// The time limit of `rsync`, which has a limit for silence of its own.
 const RSYNC_LIMIT: Duration = Duration::from_secs(3600);
 
@@ -76,13 +73,7 @@ impl<'a> ShellSource<'a> {
     /// Parses the lines after the start.
     fn parse(&mut self, link: &mut Link) -> io::Result<Listing> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-        for at in 0.. {
-            match link.line()?.trim_end_matches('\r') {
-                START => break,
-                _ if at == MOST_LINES => return Err(invalid("the shell printed too many other lines")),
-                _ => {}
-            }
-        }
+        link.skip_to(&[START])?;
         let now = link.line()?.trim().parse::<i64>().ok().map(|seconds| seconds.saturating_mul(1000));
         self.has_rsync = link.line()?.trim() == RSYNC;
         self.dir = link.line()?;

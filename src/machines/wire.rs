@@ -151,6 +151,8 @@ pub(crate) enum RemoteChange {
     Trash(Vec<(String, u64, i64)>),
     /// Undo the change with a number, or the last one.
     Undo(Option<u64>),
+    /// Undo the changes of the request with an ID.
+    UndoRequest(String),
     /// Redo the last undone change.
     Redo,
 }

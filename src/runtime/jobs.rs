@@ -27,6 +27,7 @@ use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{last_seen, locate, prompt, relocations, scan};
+use crate::machines::changes::LastChange;
 use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::secret_finder::SecretFinder;
@@ -74,8 +75,8 @@ pub struct JobContext {
     pub lost: Arc<Mutex<LossCache>>,
     /// The search for git worktrees.
     pub worktrees: Arc<Mutex<WorktreeFinder>>,
-    /// The machine on which the last change was made; `None` for this one.
-    pub last_machine: Arc<Mutex<Option<String>>>,
+    /// The last change, if it was made on another machine.
+    pub last_change: Arc<Mutex<LastChange>>,
     /// The directory with the replacements of missing directories, if there is a home directory.
     pub state_dir: Option<PathBuf>,
 }
@@ -318,7 +319,7 @@ impl JobContext {
         };
         let here = || self.changes.as_ref().context(NO_JOURNAL)?.make(&request, now, &mut watch);
         let result = self.change_elsewhere(&request).unwrap_or_else(here);
-        self.note_machine(&result);
+        self.last_change.lock().unwrap_or_else(PoisonError::into_inner).note(&request, &result);
         if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
             reply(Reply::Changing(total, total));
         }

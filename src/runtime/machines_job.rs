@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use crate::machines::changes;
 use crate::machines::registry::Machine;
 use crate::machines::state::{self, MachineState};
 use crate::machines::sync::{self, GoneFiles, SyncContext};
+use crate::machines::wire::RemoteChange;
 use crate::runtime::jobs::{JobContext, NO_JOURNAL, now};
 
 /// The maximum number of machines that are synchronized at the same time.
@@ -110,19 +111,20 @@ impl JobContext {
         })
     }
 
-    /// Makes a change on another machine, if the request is for its sessions. Undo and redo go to the machine of the last
-    /// change. Returns `None` for sessions of this machine.
+    /// Makes a change on another machine, if the request is for its sessions. Undo and redo apply to the last change.
+    /// Returns `None` for this machine.
     pub(super) fn change_elsewhere(&self, request: &Request) -> Option<Result<ChangeResult>> {
-        let last = || self.last_machine.lock().map_or(None, |last| last.clone());
-        let name = match changes::machine_of(request) {
-            Err(error) => return Some(Err(error)),
-            Ok(Some(name)) => name,
-            Ok(None) => changes::step(request).and_then(|_| last())?,
-        };
-        Some(self.change_on(&name, request))
+        let last = self.last_change.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((machine, change)) = last.step(request) {
+            return Some(self.change_on(&machine, &change));
+        }
+        match changes::machine_of(request) {
+            Err(error) => Some(Err(error)),
+            Ok(machine) => machine.map(|machine| self.change_on(&machine, &changes::remote(request)?)),
+        }
     }
 
-    fn change_on(&self, name: &str, request: &Request) -> Result<ChangeResult> {
+    fn change_on(&self, name: &str, change: &RemoteChange) -> Result<ChangeResult> {
         let none = || format!("the machine {name} is unknown; its mirror is kept");
         let machine = self.setting.machines.iter().find(|machine| machine.name == name).with_context(none)?;
         let changes = self.changes.as_ref().context(NO_JOURNAL)?;
@@ -136,14 +138,7 @@ impl JobContext {
             now,
             is_wanted: &|| true,
         };
-        changes::make(machine, &changes::remote(request)?, &context)
-    }
-
-    /// Records on which machine the last change was made.
-    pub(super) fn note_machine(&self, result: &Result<ChangeResult>) {
-        if let (Ok(done), Ok(mut last)) = (result, self.last_machine.lock()) {
-            last.clone_from(&done.machine);
-        }
+        changes::make(machine, change, &context)
     }
 }
 

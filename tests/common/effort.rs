@@ -13,6 +13,12 @@ pub(crate) fn kills(short: usize, long: usize) -> usize {
     asked.unwrap_or_else(|| rounds(short, long))
 }
 
+/// Returns how often a connection is cut: `PITREE_CUTS`, or else the result of [`rounds`].
+pub(crate) fn cuts(short: usize, long: usize) -> usize {
+    let asked = std::env::var("PITREE_CUTS").ok().and_then(|cuts| cuts.parse().ok());
+    asked.unwrap_or_else(|| rounds(short, long))
+}
+
 /// Reports that the calling test was skipped, and why. Writes past the test harness, which hides the output of passing
 /// tests.
 pub(crate) fn skipped(why: &str) {
