@@ -1,7 +1,7 @@
 //! Synchronization: updates the mirror of a machine. One process at a time does so for each machine.
 
 use std::fs::{File, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -19,6 +19,7 @@ use crate::machines::shell::{self, ShellSource};
 use crate::machines::source::{DirSource, FetchedFile, Listing, Source};
 use crate::machines::state::{self, MachineState};
 use crate::machines::transport::Transport;
+use crate::system;
 
 /// The difference of clocks in milliseconds from which on it is reported.
 const CLOCK: i64 = 120_000;
@@ -188,14 +189,18 @@ impl MachineSync<'_> {
         let wanted: Vec<FetchedFile> = plan.fetched.iter().map(wanted).collect();
         let mut written = Vec::new();
         let (mut fetched, mut refused) = (Ok(0), listing.refused);
+        // A machine can send more than it listed.
+        let size = |files: &[RemoteFile]| files.iter().map(|file| file.bytes).sum::<u64>();
+        let mut room = self.context.config.bytes().saturating_sub(size(&held));
         if !wanted.is_empty() {
             fetched = source.fetch(&wanted, &mut |at, (from, mtime), content| {
                 if !(self.context.is_wanted)() {
                     return Err(LinkError::new("canceled"));
                 }
                 let file = RemoteFile { mtime, ..wanted[at].file.clone() };
+                let mut content = Limited { from: content, room: &mut room };
                 let mut remove = |path: &Path| self.trash(&[path.to_path_buf()]);
-                match mirror.take(&file, (from, content), &mut remove) {
+                match mirror.take(&file, (from, &mut content), &mut remove) {
                     Ok(path) => written.extend(path),
                     // Another file has the name in the directory of the mirror, such as a directory.
                     Err(error) if is_name_conflict(&error) => refused += 1,
@@ -207,7 +212,7 @@ impl MachineSync<'_> {
                 Ok(())
             });
         }
-        parallel::map(written, |path| File::open(path).and_then(|file| file.sync_data()));
+        sync_files(&mirror.dir, written);
         let unread = fetched?;
         self.remove(&mirror, &plan, gone)?;
         let files = mirror.files();
@@ -245,6 +250,35 @@ impl MachineSync<'_> {
         let changes = self.context.changes.clone().of_mirrors();
         let done = changes.make(&Request::Trash { files }, (self.context.now)(), &mut to_the_end);
         done.map(drop).map_err(|error| io::Error::other(format!("{error:#}")))
+    }
+}
+
+/// A reader with a limit that several readers share.
+struct Limited<'a> {
+    from: &'a mut dyn Read,
+    room: &'a mut u64,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        match self.room.checked_sub(count as u64) {
+            Some(room) => *self.room = room,
+            None => {
+                return Err(io::Error::other(LinkError::new("the machine sends more than the limit of its mirror")));
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// Syncs files to the disk. A failure shows with the next synchronization, or costs a repetition.
+fn sync_files(folder: &Path, files: Vec<PathBuf>) {
+    /// The number of files from which on the whole file system is synced.
+    const MANY: usize = 50;
+    let is_synced = files.len() >= MANY && system::files::sync_file_system(folder).unwrap_or(false);
+    if !is_synced {
+        parallel::map(files, |path| File::open(path).and_then(|file| file.sync_data()));
     }
 }
 
@@ -305,4 +339,228 @@ pub(crate) fn summary(state: &MachineState) -> String {
         gone => format!("; {} gone there are kept here", thousands(usize::try_from(gone).unwrap_or(usize::MAX))),
     };
     format!("{files}{by}{gone}")
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::config::Address;
+    use crate::disk::trash::Trash;
+    use crate::machines::wire::{self, Answer, PROTOCOL, ServerFacts};
+
+    /// A machine that prints prepared bytes.
+    struct Hostile {
+        dir: tempfile::TempDir,
+        config: SyncConfig,
+    }
+
+    impl Hostile {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            fs::create_dir(dir.path().join("data")).unwrap();
+            fs::create_dir(dir.path().join("outside")).unwrap();
+            Self { dir, config: SyncConfig::default() }
+        }
+
+        /// Synchronizes with a program that runs a script with the script for the machine as its third argument.
+        fn sync(&self, script: &str) -> MachineState {
+            let program = self.dir.path().join("machine");
+            fs::write(&program, format!("#!/bin/sh\ncd {}\n{script}\n", self.dir.path().display())).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            let address = Address::Command(vec![program.to_str().unwrap().into()]);
+            let machine = Machine { name: "box".into(), address, is_configured: false };
+            let state = self.dir.path().join("state");
+            let context = SyncContext {
+                config: &self.config,
+                data: &self.dir.path().join("data"),
+                state: &state,
+                changes: &Changes::new(state.clone(), Trash::default()),
+                can_ask: false,
+                now: || 1_000_000_000_000,
+                is_wanted: &|| true,
+            };
+            sync(&machine, &context, GoneFiles::Ask).unwrap().unwrap()
+        }
+
+        /// Synchronizes with a machine that sends these answers.
+        fn answer(&self, write: impl FnOnce(&mut Vec<u8>)) -> MachineState {
+            let mut bytes = format!("welcome\n{}\n", wire::GREETING).into_bytes();
+            write(&mut bytes);
+            fs::write(self.dir.path().join("answers"), bytes).unwrap();
+            self.sync("cat answers; exec >&-; cat > /dev/null")
+        }
+
+        /// Returns the mirrored files, and asserts that there is none elsewhere.
+        fn files(&self) -> Vec<String> {
+            let data = self.dir.path().join("data");
+            let mut found = Vec::new();
+            let mut dirs = vec![self.dir.path().to_path_buf()];
+            while let Some(dir) = dirs.pop() {
+                for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+                    let metadata = fs::symlink_metadata(&path).unwrap();
+                    assert!(metadata.is_file() || metadata.is_dir(), "{}", path.display());
+                    if metadata.is_dir() {
+                        dirs.push(path);
+                    } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                        found.push(path.strip_prefix(&data).unwrap().to_str().unwrap().to_owned());
+                    }
+                }
+            }
+            found.sort();
+            found
+        }
+    }
+
+    fn hello(dir: &str) -> Answer {
+        let (pitree, program) = ("9\u{1b}[2J".to_owned(), "x".to_owned());
+        let (dir, now) = (dir.to_owned(), 1_000_000_000_000);
+        Answer::Hello(ServerFacts { protocol: PROTOCOL, pitree, program, dir, has_dir: true, now, pis: Vec::new() })
+    }
+
+    fn file(path: &str, bytes: u64) -> RemoteFile {
+        RemoteFile { path: path.into(), bytes, mtime: 5_001 }
+    }
+
+    fn send_file(bytes: &mut Vec<u8>, at: u32, from: u64, content: &[u8]) {
+        wire::send(bytes, &Answer::File { at, from, mtime: i64::MAX }).unwrap();
+        content.chunks(wire::PIECE).for_each(|piece| wire::send_bytes(bytes, piece).unwrap());
+        wire::send(bytes, &Answer::FileEnd).unwrap();
+    }
+
+    #[test]
+    fn hostile_names_write_nothing_outside_of_the_mirror() {
+        let hostile = Hostile::new();
+        let long = format!("{}.jsonl", "x".repeat(300));
+        let names = [
+            "/etc/a.jsonl",
+            "../../outside/a.jsonl",
+            "a/../../../outside/b.jsonl",
+            "a\n.jsonl",
+            "a\u{1b}]0;x\u{7}.jsonl",
+            "./a.jsonl",
+            "a//b.jsonl",
+            "con",
+            "a/.",
+            &long,
+            "-x.jsonl",
+            "A.jsonl",
+            "a.jsonl",
+            "a.jsonl",
+        ];
+        let state = hostile.answer(|bytes| {
+            wire::send(bytes, &hello("/s")).unwrap();
+            wire::send(bytes, &Answer::Differs).unwrap();
+            wire::send(bytes, &Answer::Files(names.iter().map(|name| file(name, 3)).collect())).unwrap();
+            wire::send(bytes, &Answer::Listed(vec![String::new(), "../..".into()])).unwrap();
+            (0..3).for_each(|at| send_file(bytes, at, 0, b"{}\n"));
+            wire::send(bytes, &Answer::Fetched).unwrap();
+        });
+        assert_eq!(state.error, None);
+        let mirror = "machine-mirrors/box/%2Fs";
+        assert_eq!(hostile.files(), ["-x", "A", "a"].map(|name| format!("{mirror}/{name}.jsonl")));
+        assert_eq!(state.warnings, ["10 files left out because of their names"]);
+    }
+
+    #[test]
+    fn hostile_answers_end_the_synchronization() {
+        let listed = |bytes: &mut Vec<u8>| {
+            wire::send(bytes, &hello("/s")).unwrap();
+            wire::send(bytes, &Answer::Differs).unwrap();
+            wire::send(bytes, &Answer::Files(vec![file("a.jsonl", 3)])).unwrap();
+            wire::send(bytes, &Answer::Listed(Vec::new())).unwrap();
+        };
+        let cases: [&dyn Fn(&mut Vec<u8>); 8] = [
+            &|bytes| send_file(bytes, 7, 0, b"{}\n"),
+            &|bytes| send_file(bytes, 0, 99, b"{}\n"),
+            &|bytes| wire::send_bytes(bytes, b"{}\n").unwrap(),
+            &|bytes| wire::send(bytes, &Answer::Same).unwrap(),
+            &|bytes| bytes.extend([255; 100]),
+            &|bytes| bytes.extend([1, 0]),
+            &|bytes| {
+                wire::send(bytes, &Answer::File { at: 0, from: 0, mtime: 0 }).unwrap();
+                wire::send_bytes(bytes, b"{\"half\"").unwrap();
+            },
+            &|bytes| {
+                wire::send(bytes, &Answer::File { at: 0, from: 0, mtime: 0 }).unwrap();
+                wire::send(bytes, &Answer::Fetched).unwrap();
+            },
+        ];
+        for (number, case) in cases.iter().enumerate() {
+            let hostile = Hostile::new();
+            let state = hostile.answer(|bytes| {
+                listed(bytes);
+                case(bytes);
+            });
+            assert!(state.error.is_some(), "{number}");
+            assert_eq!(hostile.files(), Vec::<String>::new(), "{number}");
+        }
+        for dir in ["", "relative", "/a/../../b", "/a\0", &format!("/{}", "x".repeat(4000))] {
+            let hostile = Hostile::new();
+            let state = hostile.answer(|bytes| {
+                wire::send(bytes, &hello(dir)).unwrap();
+                wire::send(bytes, &Answer::Differs).unwrap();
+            });
+            assert!(state.error.is_some() && hostile.files().is_empty(), "{dir:?}");
+        }
+    }
+
+    #[test]
+    fn a_machine_cannot_exceed_the_limit_of_its_mirror() {
+        let mut hostile = Hostile::new();
+        hostile.config.gigabytes = 0;
+        let state = hostile.answer(|bytes| {
+            wire::send(bytes, &hello("/s")).unwrap();
+            wire::send(bytes, &Answer::Differs).unwrap();
+            wire::send(bytes, &Answer::Files(vec![file("a.jsonl", 0)])).unwrap();
+            wire::send(bytes, &Answer::Listed(Vec::new())).unwrap();
+            send_file(bytes, 0, 0, b"{}\n");
+            wire::send(bytes, &Answer::Fetched).unwrap();
+        });
+        assert!(state.error.is_some_and(|error| error.contains("more than the limit")));
+        assert!(hostile.files().is_empty());
+    }
+
+    #[test]
+    fn only_listed_regular_files_are_taken_from_an_archive() {
+        let hostile = Hostile::new();
+        let mut archive = tar::Builder::new(Vec::new());
+        let mut add = |path: &str, kind: tar::EntryType, content: &[u8]| {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_size(content.len() as u64);
+            let name = header.as_old_mut();
+            name.name[..path.len()].copy_from_slice(path.as_bytes());
+            name.linkname[..4].copy_from_slice(b"/etc");
+            header.set_cksum();
+            archive.append(&header, content).unwrap();
+        };
+        for path in ["./../outside/x.jsonl", "/etc/x.jsonl", "./b.jsonl"] {
+            add(path, tar::EntryType::Regular, b"{}\n");
+        }
+        for kind in [
+            tar::EntryType::Symlink,
+            tar::EntryType::Link,
+            tar::EntryType::Fifo,
+            tar::EntryType::Char,
+            tar::EntryType::Directory,
+        ] {
+            add("./a.jsonl", kind, b"");
+        }
+        add("./a.jsonl", tar::EntryType::Regular, b"{\"a\":1}\n{\"long");
+        fs::write(hostile.dir.path().join("tar"), archive.into_inner().unwrap()).unwrap();
+        let mut list = fs::File::create(hostile.dir.path().join("list")).unwrap();
+        write!(list, "motd\npitree-list\n1000000000\n\n/s\n20 5 ./a.jsonl\n20 5 ./../x.jsonl\njunk\npitree-end\n")
+            .unwrap();
+        let script = "case $3 in *pitree-list*) cat list;; *tar*) cat tar;; *) exit 97;; esac";
+        let state = hostile.sync(script);
+        assert_eq!((state.error, state.warnings), (None, vec!["2 files left out because of their names".to_owned()]));
+        assert_eq!(hostile.files(), ["machine-mirrors/box/%2Fs/a.jsonl"]);
+        let mirrored = hostile.dir.path().join("data/machine-mirrors/box/%2Fs/a.jsonl");
+        assert_eq!(fs::read_to_string(mirrored).unwrap(), "{\"a\":1}\n");
+    }
 }

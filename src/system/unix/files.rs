@@ -184,6 +184,23 @@ pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
     if synced.as_ref().is_err_and(can_not) { Ok(()) } else { synced }
 }
 
+/// Syncs all files of a file system at once. Returns `false` if the system cannot do so.
+///
+/// # Errors
+/// The disk fails.
+pub(crate) fn sync_file_system(folder: &Path) -> io::Result<bool> {
+    #[cfg(target_os = "linux")]
+    {
+        rustix::fs::syncfs(File::open(folder)?)?;
+        Ok(true)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        Ok(false)
+    }
+}
+
 /// Fills a buffer from an offset without moving other readers of the file.
 ///
 /// # Errors

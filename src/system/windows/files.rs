@@ -130,6 +130,12 @@ pub(crate) fn sync_names(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Syncs all files of a file system at once, which this system cannot do.
+#[allow(clippy::unnecessary_wraps, reason = "other systems can fail")]
+pub(crate) fn sync_file_system(_folder: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
 /// Fills a buffer from an offset.
 ///
 /// # Errors
