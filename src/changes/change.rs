@@ -312,3 +312,12 @@ impl ChangeState {
         }
     }
 }
+
+/// The machine on which changes were made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeOrigin {
+    /// The name of the machine.
+    pub machine: String,
+    /// The ID of the request.
+    pub request: String,
+}

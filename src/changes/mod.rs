@@ -25,15 +25,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
-pub use crate::changes::change::Change;
+pub use crate::changes::change::{Change, ChangeOrigin};
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::{archive, fork, import, line, marks, migrate, mirrors, moving, rewrite, trash};
 pub(crate) use crate::changes::request::changes_of;
 pub use crate::changes::request::{
-    ChangeEvent, ChangeObserver, ChangeOrigin, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, NewMark,
-    PartialFailure, Refusal, Request, SharedRewriter, has_marks, to_the_end, touched,
+    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, NewMark, PartialFailure,
+    Refusal, Request, SharedRewriter, has_marks, to_the_end, touched,
 };
 pub use crate::changes::target::{ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity, SessionMove};
 use crate::disk;

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::base::machine_paths;
 use crate::base::numbers::thousands;
-use crate::changes::change::{Change, ChangeStep, RewritePurpose};
+use crate::changes::change::{Change, ChangeOrigin, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
 use crate::changes::target::{ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
 use crate::disk::rewrite::Rewriter;
@@ -283,15 +283,6 @@ pub struct ChangeResult {
     pub warnings: Vec<String>,
     /// The machine on which the changes were made; `None` for this one.
     pub machine: Option<ChangeOrigin>,
-}
-
-/// The machine on which changes were made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangeOrigin {
-    /// The name of the machine.
-    pub machine: String,
-    /// The ID of the request.
-    pub request: String,
 }
 
 impl ChangeResult {

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::app::startup::{PickerFormat, Startup};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, change, machine, resolve, search};
+use crate::cli::{CommandContext, change, machine_context, resolve, search};
 use crate::config::Config;
 use crate::disk::load;
 use crate::disk::locate;
@@ -55,7 +55,7 @@ pub(super) fn browse(
     }
     let mut setting = Startup::new(&config, located, home, demo.is_some());
     if setting.located.mirrors.is_some() {
-        setting.machines = machine::machines(&config)?;
+        setting.machines = machine_context::machines(&config)?;
     }
     setting.at = at;
     setting.picker = print;

@@ -20,7 +20,7 @@ use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, ChangeEvent, ChangeProgress, ChangeResult, Changes, Refusal, Request};
 use crate::cli::exit::{Exit, Stopped, by_signal};
 use crate::cli::output::{PathFields, object};
-use crate::cli::{CommandContext, machine, now, output, resolve};
+use crate::cli::{CommandContext, machine_context, now, output, resolve};
 use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
@@ -105,8 +105,8 @@ impl<'a> Changer<'a> {
             bail!("--dry-run cannot be used for sessions on other machines");
         }
         let change = machines::changes::remote(request)?;
-        let machine = machine::named(&machine::machines(self.config)?, name)?;
-        machine::with_context((self.config, &self.changes), |context| {
+        let machine = machine_context::named(&machine_context::machines(self.config)?, name)?;
+        machine_context::with_context((self.config, &self.changes), |context| {
             machines::changes::make(&machine, &change, context)
         })
     }

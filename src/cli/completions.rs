@@ -15,7 +15,7 @@ use crate::base::text::{clean, has_unsafe};
 use crate::catalog::Catalog;
 use crate::cli::output::Output;
 use crate::cli::resolve::SessionResolver;
-use crate::cli::{Cli, CommandContext, Options, chosen, machine, now};
+use crate::cli::{Cli, CommandContext, Options, chosen, machine_context, now};
 use crate::disk::load;
 use crate::machines::registry::Machine;
 use crate::session::digest::listed::{SessionFacts, SharedSession};
@@ -134,7 +134,7 @@ pub(super) fn projects(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Returns the names of machines with their addresses.
 pub(super) fn machines(typed: &OsStr) -> Vec<CompletionCandidate> {
-    let machines = typed_line().and_then(|(_, chosen)| machine::machines(&chosen.config)).unwrap_or_default();
+    let machines = typed_line().and_then(|(_, chosen)| machine_context::machines(&chosen.config)).unwrap_or_default();
     let fits = |machine: &&Machine| machine.name.as_bytes().starts_with(typed.as_encoded_bytes());
     machines.iter().filter(fits).filter_map(|one| candidate(&one.name, &one.address.to_string())).collect()
 }

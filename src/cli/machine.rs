@@ -11,14 +11,15 @@ use clap_complete::ArgValueCompleter;
 use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count};
 use crate::base::time;
-use crate::changes::{Changes, FileSnapshot, ImportRequest, Request};
+use crate::changes::{FileSnapshot, ImportRequest, Request};
 use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
+use crate::cli::machine_context::{dirs, machines, named, with_context};
 use crate::cli::output::{Output, object};
 use crate::cli::resolve::SessionResolver;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, completions, now, output, resolve};
-use crate::config::{Address, Config};
+use crate::config::Address;
 use crate::disk::load::Bodies;
 use crate::disk::{locate, parallel, relocations, scan};
 use crate::machines::check::{self, MachineCheck};
@@ -129,59 +130,10 @@ impl MachineCommand {
     }
 }
 
-/// Returns all machines.
-///
-/// # Errors
-/// The list cannot be read.
-pub(super) fn machines(config: &Config) -> Result<Vec<Machine>> {
-    registry::machines(config, locate::data_dir().as_deref()).context("cannot read the list of machines")
-}
-
-/// Returns the machine with a name.
-///
-/// # Errors
-/// There is none.
-pub(super) fn named(machines: &[Machine], name: &str) -> Result<Machine> {
-    let found = machines.iter().find(|machine| machine.name == name);
-    found.cloned().with_context(|| {
-        let names: Vec<&str> = machines.iter().map(|machine| &*machine.name).collect();
-        let known =
-            if names.is_empty() { "run `pitree machine add`".into() } else { format!("known: {}", names.join(", ")) };
-        format!("no machine {name:?}; {known}")
-    })
-}
-
 /// Returns the machines with some names, or all.
 fn chosen_machines(chosen: &CommandContext, names: &[String]) -> Result<Vec<Machine>> {
     let all = machines(&chosen.config)?;
     if names.is_empty() { Ok(all) } else { names.iter().map(|name| named(&all, name)).collect() }
-}
-
-/// The data and state directories.
-fn dirs() -> Result<(PathBuf, PathBuf)> {
-    let none = "cannot locate the mirrors: no home directory; set HOME";
-    Ok((locate::data_dir().context(none)?, locate::state_dir().context(none)?))
-}
-
-/// Calls a function with the context of synchronizations.
-///
-/// # Errors
-/// There is no home directory, or `work` fails.
-pub(super) fn with_context<T>(
-    (config, changes): (&Config, &Changes),
-    work: impl FnOnce(&SyncContext<'_>) -> Result<T>,
-) -> Result<T> {
-    let (data, state) = dirs()?;
-    let context = SyncContext {
-        config: &config.sync,
-        data: &data,
-        state: &state,
-        changes,
-        can_ask: output::can_ask(),
-        now,
-        is_wanted: &|| crate::system::signals::noted().is_none(),
-    };
-    work(&context)
 }
 
 fn add(chosen: &CommandContext, name: &str, address: &[String]) -> Result<ExitCode> {

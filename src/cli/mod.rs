@@ -28,6 +28,7 @@ mod live;
 mod log;
 mod ls;
 mod machine;
+mod machine_context;
 mod marks;
 mod move_sessions;
 mod output;

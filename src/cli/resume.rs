@@ -147,7 +147,7 @@ impl ResumeCommand {
                 let tree = load::tree(path, &chosen.home)?;
                 let at = resolve::entry(word, &tree)?;
                 let id = tree.nodes[at as usize].id.as_deref().map(String::from);
-                Some(id.context("the entry has no id")?).filter(|_| tree.leaf != Some(at))
+                id.filter(|_| tree.leaf != Some(at))
             }
             None => None,
         };

@@ -45,7 +45,8 @@ impl Address {
             "dir" => single().map(|()| Self::Dir(value.into())),
             "command" => {
                 let words = value.split_whitespace().chain(rest.iter().map(String::as_str));
-                Ok(Self::Command(words.map(String::from).collect()))
+                let words: Vec<String> = words.map(String::from).collect();
+                if words.is_empty() { Err(format!("no program; {FORMS}")) } else { Ok(Self::Command(words)) }
             }
             _ => Err(format!("unknown kind of address {kind:?}; {FORMS}")),
         }

@@ -17,7 +17,7 @@ use crate::machines::transport::Transport;
 const SCRIPT: &str = "echo pitree-check; for p in rsync tar cargo npm pi; do if command -v $p >/dev/null 2>&1; then echo $p; fi; done; \
     echo; find \"$D\" -type f -name '*.jsonl' 2>/dev/null | wc -l";
 
-/// What works on a machine.
+/// The result of a check.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MachineCheck {

@@ -20,7 +20,7 @@ const CHANGE_LIMIT: Duration = Duration::from_secs(60);
 /// The line of a script that does not find pitree.
 const NOT_FOUND: &str = "pitree-not-found";
 
-/// Where pitree is installed, besides the directories of the PATH.
+/// The names of pitree: in the directories of the PATH, and where it is often installed.
 const PLACES: &str = r#"pitree "$HOME/.cargo/bin/pitree" "$HOME/.local/bin/pitree" "$HOME/.nix-profile/bin/pitree" /usr/local/bin/pitree"#;
 
 /// A connection to a pitree.

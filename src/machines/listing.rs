@@ -1,13 +1,15 @@
 //! Lists of session files: of this machine to serve them, and of another one. Names from another machine are untrusted.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::text::is_unsafe;
-use crate::disk::fingerprint;
-use crate::disk::scan;
+use crate::disk::fingerprint::{self, ContentHash, FileVersion};
+use crate::disk::{files, scan};
 
 /// The maximum number of files of a machine.
 pub(super) const MOST_FILES: usize = 2_000_000;
@@ -93,6 +95,18 @@ pub(super) fn list(dir: &Path) -> (Vec<RemoteFile>, usize) {
 /// Returns the path of a file below a directory of this machine.
 pub(super) fn below(dir: &Path, path: &str) -> PathBuf {
     path.split('/').fold(dir.to_path_buf(), |path, name| path.join(name))
+}
+
+/// Opens a file at the end of its known content, or at its start if it does not start with that. Returns what it contains
+/// now from there, the offset, and the modification time in milliseconds since 1970.
+pub(super) fn opened_at(path: &Path, known: ContentHash) -> io::Result<(io::Take<File>, u64, i64)> {
+    let mut file = files::open_regular(path, File::options().read(true))?;
+    let metadata = file.metadata()?;
+    let (bytes, _) = known.parts();
+    let from = if bytes > 0 && bytes <= metadata.len() && known.is_in(path) { bytes } else { 0 };
+    file.seek(SeekFrom::Start(from))?;
+    let mtime = FileVersion::new(&metadata, path).mtime();
+    Ok((file.take(metadata.len() - from), from, mtime))
 }
 
 /// Returns the digests of the files in each directory.

@@ -33,7 +33,7 @@ pub(super) struct Mirror {
     incoming: PathBuf,
 }
 
-/// What has to be done so that a mirror equals a machine.
+/// The differences between a mirror and a machine.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct SyncPlan {
     /// The files to fetch, newest first, with the number of bytes that the mirror has.

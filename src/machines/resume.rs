@@ -30,14 +30,14 @@ impl RemoteStart {
     /// # Errors
     /// The machine is unknown, has no shell, or has no pitree although an entry is given.
     pub(crate) fn new(session: &Path, entry: Option<&str>, machines: &[Machine], sync: &SyncConfig) -> Result<Self> {
-        let name = machine_paths::machine(session).context("the session is on this machine")?;
+        let name = machine_paths::machine(session).unwrap_or_default();
         let machine = machines.iter().find(|machine| machine.name == name);
         let machine = machine.with_context(|| {
             format!(
                 "the machine {name} is unknown; its mirror is kept. Run `pitree machine add {name}` to use it again"
             )
         })?;
-        let there = machine_paths::remote_path(session).context("the path of the mirror is not valid")?;
+        let there = machine_paths::remote_path(session).unwrap_or_else(|| session.into());
         let there = there.to_string_lossy();
         let script = match entry {
             None => {

@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
 use crate::changes::Changes;
-use crate::disk::fingerprint::{ContentHash, FileVersion};
-use crate::disk::{files, program};
+use crate::disk::fingerprint::ContentHash;
+use crate::disk::program;
 use crate::machines::changes;
 use crate::machines::listing::{self, RemoteFile};
 use crate::machines::wire::{self, Answer, Ask, Frame, RemotePi, ServerFacts, WantedFile};
@@ -108,20 +108,8 @@ impl Server {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a session file"));
         }
         let path = listing::below(&self.dir, &wanted.path);
-        opened_at(&path, ContentHash::of_parts(wanted.known, wanted.hash))
+        listing::opened_at(&path, ContentHash::of_parts(wanted.known, wanted.hash))
     }
-}
-
-/// Opens a file at the end of its known content, or at its start if it does not start with that. Returns what it contains
-/// now from there, the offset, and the modification time in milliseconds since 1970.
-pub(super) fn opened_at(path: &Path, known: ContentHash) -> io::Result<(io::Take<File>, u64, i64)> {
-    let mut file = files::open_regular(path, File::options().read(true))?;
-    let metadata = file.metadata()?;
-    let (bytes, _) = known.parts();
-    let from = if bytes > 0 && bytes <= metadata.len() && known.is_in(path) { bytes } else { 0 };
-    file.seek(SeekFrom::Start(from))?;
-    let mtime = FileVersion::new(&metadata, path).mtime();
-    Ok((file.take(metadata.len() - from), from, mtime))
 }
 
 fn list(files: &[RemoteFile], known: &[(String, u64)], to: &mut impl Write) -> Result<()> {

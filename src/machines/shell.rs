@@ -208,7 +208,7 @@ impl<'a> ShellSource<'a> {
         let mut unread = 0;
         for (at, FetchedFile { file, known }) in files.iter().enumerate() {
             let path = listing::below(&staging, &file.path);
-            let Ok((mut content, from, _)) = crate::machines::serve::opened_at(&path, *known) else {
+            let Ok((mut content, from, _)) = listing::opened_at(&path, *known) else {
                 unread += 1;
                 continue;
             };

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::disk::fingerprint::ContentHash;
 use crate::machines::link::LinkError;
 use crate::machines::listing::{self, RemoteFile};
-use crate::machines::serve;
 use crate::machines::state::Method;
 use crate::machines::wire::RemotePi;
 
@@ -88,7 +87,7 @@ impl Source for DirSource {
     fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
         let mut unread = 0;
         for (at, FetchedFile { file, known }) in files.iter().enumerate() {
-            match serve::opened_at(&listing::below(&self.dir, &file.path), *known) {
+            match listing::opened_at(&listing::below(&self.dir, &file.path), *known) {
                 Ok((mut content, from, mtime)) => take(at, (from, mtime), &mut content)?,
                 Err(_) => unread += 1,
             }

@@ -1,4 +1,4 @@
-//! What pitree remembers of each machine: its last synchronization, and the pis that ran then.
+//! The recorded state of each machine: its last synchronization, and the pis that ran then.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -27,7 +27,7 @@ const CLOCK: i64 = 120_000;
 /// The time in milliseconds after which a machine without pitree is asked for it again.
 const PROBE: i64 = 3_600_000;
 
-/// What a synchronization needs.
+/// The parameters of a synchronization.
 #[derive(Clone, Copy)]
 pub(crate) struct SyncContext<'a> {
     pub(crate) config: &'a SyncConfig,

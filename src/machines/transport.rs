@@ -109,7 +109,7 @@ impl Transport<'_> {
     }
 
     fn program(&self, words: &[String]) -> Result<Command> {
-        let (name, arguments) = words.split_first().context("the command is empty")?;
+        let (name, arguments) = (words.first().map_or("", String::as_str), words.get(1..).unwrap_or_default());
         let found = program::find(name).filter(|file| file.is_file());
         let found =
             found.with_context(|| format!("cannot find {name} on the PATH; install it, or correct the address"))?;
