@@ -417,11 +417,11 @@ pub enum Refusal {
         /// The files in the archive.
         paths: Vec<PathBuf>,
     },
-    /// Sessions are on another machine, which pitree only mirrors. Nothing was written.
-    #[error("this change cannot be made from here, because the session is on another machine: {}", .paths.iter().map(|path| machine_paths::shown(path)).collect::<Vec<_>>().join(", "))]
+    /// A session is on another machine, which pitree only mirrors. Nothing was written.
+    #[error("this change cannot be made from here, because the session is on another machine: {}", machine_paths::shown(.path))]
     Mirrored {
-        /// The files in the mirrors.
-        paths: Vec<PathBuf>,
+        /// A file in a mirror.
+        path: PathBuf,
     },
     /// Files have changed since they were seen; nothing was removed.
     #[error("sessions changed since they were read; none moved: {}", .paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]

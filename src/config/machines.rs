@@ -212,6 +212,7 @@ mod tests {
             "",
             "box",
             "ssh:",
+            "command: ",
             "ssh:-oProxyCommand=x",
             "ssh:a b",
             "ssh:box:relative",

@@ -1,7 +1,5 @@
 //! Sessions of other machines: their mirrors never change here, except that they follow the machine.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::Result;
 
 use crate::base::machine_paths;
@@ -12,7 +10,8 @@ use crate::changes::request::{Refusal, Request};
 /// # Errors
 /// [`Refusal::Mirrored`].
 pub(crate) fn check(request: &Request) -> Result<()> {
-    let is_mirrored = |path: &&Path| machine_paths::machine(path).is_some();
-    let paths: Vec<PathBuf> = request.paths().into_iter().filter(is_mirrored).map(Path::to_path_buf).collect();
-    if paths.is_empty() { Ok(()) } else { Err(Refusal::Mirrored { paths }.into()) }
+    match request.paths().into_iter().find(|path| machine_paths::machine(path).is_some()) {
+        Some(path) => Err(Refusal::Mirrored { path: path.into() }.into()),
+        None => Ok(()),
+    }
 }
