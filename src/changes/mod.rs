@@ -32,10 +32,12 @@ use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::kinds::{archive, fork, import, line, marks, migrate, mirrors, moving, rewrite, trash};
 pub(crate) use crate::changes::request::changes_of;
 pub use crate::changes::request::{
-    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, EarlierChange, ImportRequest, NewMark, PartialFailure,
-    Refusal, Request, SharedRewriter, has_marks, to_the_end, touched,
+    ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, ImportRequest, NewMark, PartialFailure, Refusal,
+    Request, SharedRewriter, has_marks, to_the_end, touched,
 };
-pub use crate::changes::target::{ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity, SessionMove};
+pub use crate::changes::target::{
+    EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity, SessionMove,
+};
 use crate::disk;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;

@@ -14,7 +14,7 @@ use crate::base::machine_paths;
 use crate::base::numbers::thousands;
 use crate::changes::change::{Change, ChangeOrigin, ChangeStep, RewritePurpose};
 use crate::changes::journal::JournalError;
-use crate::changes::target::{ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
+use crate::changes::target::{EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
 use crate::disk::rewrite::Rewriter;
 use crate::disk::trash::{CommandTimeout, TrashRefused};
 use crate::session::entry::EntryId;
@@ -446,21 +446,6 @@ pub enum Refusal {
     /// The change to undo was made by another run of pitree, so the user may not remember it.
     #[error("this change was made by an earlier run or another pitree: {}", .0.summary)]
     Earlier(EarlierChange),
-}
-
-/// The last change, made by another run of pitree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EarlierChange {
-    /// The group of changes made together.
-    pub group: u64,
-    /// The time in milliseconds since 1970.
-    pub time: i64,
-    /// A summary; can contain text from files.
-    pub summary: String,
-    /// Some of the sessions: their files, and their titles if known.
-    pub sessions: Vec<(PathBuf, Option<String>)>,
-    /// The number of further sessions.
-    pub more: usize,
 }
 
 /// A request that failed after some of its changes were made; those are kept.

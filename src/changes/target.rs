@@ -1,4 +1,4 @@
-//! Files and sessions as the user saw them: a request does not change others.
+//! Files, sessions and changes as the user saw them: a request does not change others.
 
 use std::path::PathBuf;
 
@@ -74,6 +74,21 @@ impl MoveRequest {
     pub(crate) fn named(&self) -> impl Iterator<Item = &ExpectedSession> {
         self.sessions.iter().map(|one| &one.session).chain(self.relinked.iter().map(|(session, _)| session))
     }
+}
+
+/// The last change, made by another run of pitree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlierChange {
+    /// The group of changes made together.
+    pub group: u64,
+    /// The time in milliseconds since 1970.
+    pub time: i64,
+    /// A summary; can contain text from files.
+    pub summary: String,
+    /// Some of the sessions: their files, and their titles if known.
+    pub sessions: Vec<(PathBuf, Option<String>)>,
+    /// The number of further sessions.
+    pub more: usize,
 }
 
 /// A session when a request was prepared: its id, and its entries up to then.

@@ -9,7 +9,8 @@ use crate::changes::engine::Engine;
 use crate::changes::history;
 use crate::changes::journal::{JournalRecord, UndoLink};
 use crate::changes::kinds::{line, marks};
-use crate::changes::request::{self, ChangeResult, EarlierChange, PartialFailure, Refusal, concerns_all};
+use crate::changes::request::{self, ChangeResult, PartialFailure, Refusal, concerns_all};
+use crate::changes::target::EarlierChange;
 
 /// Undoes the last request.
 pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<ChangeResult> {

@@ -30,7 +30,7 @@ const OPENINGS: &str = "^(What|Who|Whether|Where|Nothing|Nobody|As|By|They|That|
 const LENGTHS: &[(&str, usize)] = &[("README.md", 100), ("docs/guide.md", 450), ("docs/architecture.md", 200)];
 
 /// The greatest number of lines of a release in the changelog.
-const LINES_OF_A_RELEASE: usize = 60;
+const LINES_OF_A_RELEASE: usize = 75;
 
 static IDIOM: LazyLock<Regex> = LazyLock::new(|| {
     let banned: Vec<&str> = BANNED.iter().map(|(phrase, _)| *phrase).collect();
