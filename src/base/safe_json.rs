@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
+use serde_json::Number;
 
 use crate::base::paths;
 use crate::base::text::{has_unsafe, is_unsafe};
@@ -52,6 +53,15 @@ pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Res
     Ok(())
 }
 
+/// Converts a number to JSON as JavaScript does: `3` instead of `3.0`, and nothing for numbers that JSON lacks.
+pub(crate) fn number(value: f64) -> Option<Number> {
+    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        return Some((value as i64).into());
+    }
+    Number::from_f64(value)
+}
+
 /// The JSON fields of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -85,5 +95,12 @@ mod tests {
         let line = String::from_utf8(out).unwrap();
         assert!(!line.trim_end().contains(is_unsafe), "{line:?}");
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), json!({"schema": 1, "text": text}));
+    }
+
+    #[test]
+    fn whole_numbers_have_no_fraction() {
+        let said = |value| number(value).map(|number| number.to_string());
+        assert_eq!([3.0, -1.5, 1_767_603_601_000.0].map(said), ["3", "-1.5", "1767603601000"].map(|s| Some(s.into())));
+        assert_eq!(said(f64::INFINITY), None);
     }
 }

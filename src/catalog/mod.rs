@@ -9,6 +9,7 @@ pub mod compare;
 pub(crate) mod cost_sharing;
 pub mod current_dir;
 pub(crate) mod doctor;
+pub(crate) mod entries;
 pub mod export;
 pub mod families;
 pub(crate) mod file_history;

@@ -40,7 +40,11 @@ pub(super) fn key(path: &Path) -> u64 {
 
 /// Returns a hash of the version of a file, or `None` if it is inaccessible.
 pub(super) fn version(path: &Path) -> Option<u64> {
-    let FileVersion { file, bytes, written, changed } = FileVersion::of(path).ok()?;
-    let numbers = [file.0, file.1, bytes, written as u64, changed as u64];
-    Some(hash(&numbers.map(u64::to_le_bytes).concat()))
+    FileVersion::of(path).ok().as_ref().map(version_hash)
+}
+
+/// Returns a hash of a version.
+pub(super) fn version_hash(FileVersion { file, bytes, written, changed }: &FileVersion) -> u64 {
+    let numbers = [file.0, file.1, *bytes, *written as u64, *changed as u64];
+    hash(&numbers.map(u64::to_le_bytes).concat())
 }

@@ -13,6 +13,7 @@ mod context;
 mod demo;
 mod diff;
 mod doctor;
+mod entries;
 mod exit;
 mod export;
 mod file;
@@ -159,6 +160,7 @@ enum OnSessions {
     Diff(diff::DiffCommand),
     Search(search::SearchCommand),
     Stats(stats::StatsCommand),
+    Entries(entries::EntriesCommand),
     Space(space::SpaceCommand),
     Secrets(secrets::SecretsCommand),
     Doctor(doctor::DoctorCommand),
@@ -327,6 +329,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Diff(command) => command.run(&chosen, out).map(success),
         OnSessions::Search(command) => command.run(&chosen, out),
         OnSessions::Stats(command) => command.run(&chosen, out),
+        OnSessions::Entries(command) => command.run(&chosen, out),
         OnSessions::Space(command) => command.run(&chosen, out),
         OnSessions::Secrets(command) => command.run(&chosen, out),
         OnSessions::Doctor(command) => command.run(&chosen, out),

@@ -5,10 +5,9 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
-use serde_json::Number;
 
 use crate::base::machine_paths;
-pub(super) use crate::base::safe_json::{PathFields, object, push_json_line};
+pub(super) use crate::base::safe_json::{PathFields, number, object, push_json_line};
 use crate::changes::Changes;
 use crate::cli::exit::Exit;
 use crate::disk::locate;
@@ -30,15 +29,6 @@ pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     push_json_line(&mut line, value)?;
     out.write_all(&line)?;
     Ok(())
-}
-
-/// Converts a number to JSON as JavaScript does: `3` instead of `3.0`, and nothing for numbers that JSON lacks.
-pub(super) fn number(value: f64) -> Option<Number> {
-    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
-    if value.fract() == 0.0 && value.abs() <= EXACT {
-        return Some((value as i64).into());
-    }
-    Number::from_f64(value)
 }
 
 /// Prints an error message.
@@ -136,16 +126,4 @@ pub(super) fn columns() -> Option<usize> {
 /// Returns `true` if standard output is a terminal with colors.
 pub(super) fn has_colors() -> bool {
     columns().is_some() && runtime::has_colors()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whole_numbers_have_no_fraction() {
-        let said = |value| number(value).map(|number| number.to_string());
-        assert_eq!([3.0, -1.5, 1_767_603_601_000.0].map(said), ["3", "-1.5", "1767603601000"].map(|s| Some(s.into())));
-        assert_eq!(said(f64::INFINITY), None);
-    }
 }

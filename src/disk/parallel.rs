@@ -1,7 +1,7 @@
-//! Parallel processing of many items, with results in batches.
+//! Parallel processing of many items, with results in batches or in order.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -65,6 +65,46 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
             }
             reported = done;
         }
+    });
+}
+
+/// The number of results of an item that wait to be taken.
+const WAITING_RESULTS: usize = 2;
+
+/// Calls `work` for each item in parallel, and passes the results to `take` in the order of the items, until it returns
+/// `false`. `work` sends any number of results through its last argument, which returns `false` once they are no longer
+/// wanted. A slow `take` stops the threads, which bounds the memory. Each thread has its own `B`. If `work` panics, `lost`
+/// creates a last result of the item from the message.
+pub(crate) fn in_order<T: Sync, B: Default, R: Send>(
+    items: &[T],
+    (work, lost): (impl Fn(&T, &mut B, &dyn Fn(R) -> bool) + Sync, impl Fn(&T, String) -> R + Sync),
+    mut take: impl FnMut(R) -> bool,
+) {
+    let next = Mutex::new(0);
+    let (queue, queued) = mpsc::sync_channel(4 * threads());
+    thread::scope(|scope| {
+        for _ in 0..threads() {
+            let (queue, next, work, lost) = (queue.clone(), &next, &work, &lost);
+            scope.spawn(move || {
+                let mut own = B::default();
+                // The lock keeps the order of the items in the queue.
+                let begin = || {
+                    let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+                    let item = items.get(*next)?;
+                    *next += 1;
+                    let (results, received) = mpsc::sync_channel(WAITING_RESULTS);
+                    queue.send(received).ok().map(|()| (item, results))
+                };
+                while let Some((item, results)) = begin() {
+                    let send = |result| results.send(result).is_ok();
+                    if let Err(why) = catch_panic::catch(|| work(item, &mut own, &send)) {
+                        send(lost(item, why));
+                    }
+                }
+            });
+        }
+        drop(queue);
+        queued.into_iter().all(|results: mpsc::Receiver<R>| results.into_iter().all(&mut take));
     });
 }
 
@@ -169,6 +209,28 @@ mod tests {
             let items: Vec<usize> = (0..count).collect();
             assert_eq!(map(&items, |item| item * 2), (0..count).map(|item| item * 2).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn results_are_taken_in_order_until_they_are_unwanted() {
+        let items: Vec<u32> = (0..200).collect();
+        let work = |item: &u32, (): &mut (), send: &dyn Fn((u32, u32)) -> bool| {
+            assert!(*item != 42, "not {item}");
+            let _ = (0..*item % 5).all(|part| send((*item, part)));
+        };
+        let run = |most: usize| {
+            let mut taken = Vec::new();
+            in_order(&items, (work, |item: &u32, _| (*item, 99)), |result| {
+                taken.push(result);
+                taken.len() < most
+            });
+            taken
+        };
+        let parts = |item: u32| (0..item % 5).map(move |part| (item, part));
+        let all: Vec<_> =
+            items.iter().flat_map(|&item| if item == 42 { vec![(42, 99)] } else { parts(item).collect() }).collect();
+        assert_eq!(run(usize::MAX), all);
+        assert_eq!(run(7), all[..7]);
     }
 
     #[test]

@@ -5,5 +5,6 @@ pub mod keys;
 pub mod overview;
 pub mod request;
 pub mod sessions;
+pub(crate) mod shared_paths;
 mod sums;
 pub mod table;

@@ -78,6 +78,11 @@ impl StatsSessions {
         self.worktrees.project(session.facts().cwd)
     }
 
+    /// Returns the worktrees.
+    pub(crate) fn worktrees(&self) -> &Worktrees {
+        &self.worktrees
+    }
+
     /// Returns a session.
     pub fn get(&self, key: SessionKey) -> Option<&SharedSession> {
         self.sessions.get(key.place())?.as_ref()
@@ -93,7 +98,8 @@ impl StatsSessions {
         self.is_wanted.get(key.place()).is_some_and(|is_wanted| *is_wanted)
     }
 
-    pub(super) fn oldest(&self, key: SessionKey) -> SessionKey {
+    /// Returns the oldest ancestor of a session.
+    pub(crate) fn oldest(&self, key: SessionKey) -> SessionKey {
         self.oldest.get(key.place()).copied().unwrap_or(key)
     }
 }

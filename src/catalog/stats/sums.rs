@@ -1,16 +1,15 @@
 //! Adds the entries of sessions to the groups of tables.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashMap;
 
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::commits::{CommitKey, CommitsAfter};
 use crate::catalog::stats::keys::GroupKey;
 use crate::catalog::stats::request::{RowOrder, StatsRow, TableRequest};
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::session::digest::details::Details;
+use crate::catalog::stats::shared_paths::SharedPaths;
 use crate::session::digest::listed::{ListedSession, SharedSession};
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::links::Index;
 use crate::session::stats::entry_stats::{EntryStats, SessionStats};
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
 use crate::session::stats::intervals::{IntervalSum, SessionSums};
@@ -125,19 +124,12 @@ impl<'a> GroupSums<'a> {
             self.add_session((key, session), &commits, &stats, owned);
             return;
         }
-        let details: Vec<Arc<Details>> = members.iter().map(|(_, session)| session.once().details_once()).collect();
-        let on_paths: HashSet<IdHash> = details
-            .iter()
-            .flat_map(|of| (0..).zip(&of.entries.ids).filter(|(at, _)| of.active.has(*at)).map(|(_, id)| *id))
-            .collect();
-        let mut seen = ById::<()>::default();
-        for ((key, session), details) in members.into_iter().zip(&details) {
-            let ids = &details.entries.ids;
-            let owned: Vec<Option<bool>> =
-                ids.iter().map(|id| seen.insert(*id, ()).is_none().then(|| !on_paths.contains(id))).collect();
+        let mut shared = SharedPaths::new(members.iter().map(|(_, session)| *session));
+        for (number, (key, session)) in members.into_iter().enumerate() {
+            let places = shared.places(number);
             if self.sessions.is_wanted(key) {
                 self.add_session((key, session), &commits, &session.stats(), |at| {
-                    owned.get(at as usize).copied().flatten()
+                    places.get(at as usize).filter(|place| place.is_own).map(|place| place.is_abandoned)
                 });
             }
         }
