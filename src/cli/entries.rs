@@ -13,6 +13,7 @@ use crate::catalog::key::SessionKey;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::changes::random;
 use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::exit::Exit;
 use crate::cli::output::{self, Output, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::resolve::SessionResolver;
@@ -70,7 +71,7 @@ impl EntriesCommand {
         });
         let Some(run) = run else {
             written?;
-            bail!("the output ended early");
+            return Ok(Exit::Failed.into());
         };
         out.flush()?;
         let cursor = keep(since.as_ref(), &run.printed, chosen)?;
@@ -113,7 +114,7 @@ fn keep(before: Option<&Cursor>, printed: &PrintedEntries, chosen: &CommandConte
     if chosen.demo.is_some() {
         return Ok(None);
     }
-    let state_dir = locate::state_dir().context("no state directory for the cursor found; set HOME")?;
+    let state_dir = locate::state_dir().context("no state directory found; set HOME")?;
     let cursor = Cursor::next(before, random());
     cursors::write(&state_dir, &cursor, &printed.to_bytes()).context("cannot write the cursor")?;
     Ok(Some(cursor))

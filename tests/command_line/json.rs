@@ -97,6 +97,13 @@ fn check(name: &str, objects: &[Value], found: &mut BTreeSet<String>) {
     }
 }
 
+/// Validates objects, and fails on a described field that they lack.
+pub(crate) fn check_all(name: &str, objects: &[Value]) {
+    let mut found = BTreeSet::new();
+    check(name, objects, &mut found);
+    all_are_printed(name, &found);
+}
+
 /// Fails on a described field that was never printed.
 fn all_are_printed(name: &str, found: &BTreeSet<String>) {
     let mut all = BTreeSet::new();

@@ -11,6 +11,7 @@ mod completing;
 mod context;
 mod conversations;
 mod doctor;
+mod entries;
 mod exit_codes;
 mod export;
 mod file_states;

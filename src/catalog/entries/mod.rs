@@ -2,15 +2,19 @@
 //! all entries of sessions that changed in another way. Each such version of a session has a new generation. The entries of
 //! the newest generation are valid, so that a table only ever grows.
 
+mod facts;
 mod record;
 mod session;
 pub(crate) mod state;
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::safe_json::{PathFields, object, push_json_line};
-use crate::catalog::entries::session::{PreparedSession, SessionReader};
+pub(crate) use crate::catalog::entries::facts::machine;
+use crate::catalog::entries::facts::{PreparedSession, masked};
+use crate::catalog::entries::session::SessionReader;
 use crate::catalog::entries::state::{PrintedEntries, PrintedSession};
 use crate::catalog::key::SessionKey;
 use crate::catalog::session_results::version_hash;
@@ -23,11 +27,6 @@ use crate::disk::scan::Unreadable;
 use crate::secrets::Rules;
 use crate::session::digest::listed::SharedSession;
 use crate::session::links::IdHash;
-
-/// Returns the machine of a session, or of the run without a path; `None` for this one.
-pub(crate) fn machine(_session: Option<&Path>) -> Option<&str> {
-    None
-}
 
 /// A request for entries.
 pub(crate) struct EntriesRequest<'a> {
@@ -72,10 +71,13 @@ enum Piece {
     Unreadable(Unreadable),
 }
 
-/// Sessions that share entries. Their places are computed once, by the first thread that needs them.
+/// Sessions that share entries.
 struct SessionGroup<'a> {
     members: &'a [SessionKey],
-    places: OnceLock<GroupPlaces>,
+    /// The places, while sessions of the group are read.
+    places: Mutex<Option<Arc<GroupPlaces>>>,
+    /// The number of sessions to read.
+    left: AtomicUsize,
 }
 
 /// The keys and the places of the entries of each session of a group.
@@ -94,17 +96,27 @@ struct SessionJob<'a> {
     inputs: u64,
 }
 
-impl SessionGroup<'_> {
-    fn places(&self, sessions: &StatsSessions) -> &GroupPlaces {
-        self.places.get_or_init(|| {
+impl<'a> SessionGroup<'a> {
+    fn new(members: &'a [SessionKey]) -> Self {
+        Self { members, places: Mutex::default(), left: AtomicUsize::new(0) }
+    }
+
+    /// Returns the places for the next session. The first thread computes them for all, and the last one removes them.
+    fn places(&self, sessions: &StatsSessions) -> Arc<GroupPlaces> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let computed = places.take().unwrap_or_else(|| {
             let members: Vec<&SharedSession> = self.members.iter().filter_map(|&key| sessions.get(key)).collect();
             let mut shared = SharedPaths::new(members.iter().copied());
             let of = |member: usize| {
                 let places = shared.places(member);
                 (shared.details(member).map(|details| details.entries.ids.clone()).unwrap_or_default(), places)
             };
-            (0..members.len()).map(of).collect()
-        })
+            Arc::new((0..members.len()).map(of).collect())
+        });
+        if self.left.fetch_sub(1, Ordering::Relaxed) > 1 {
+            *places = Some(computed.clone());
+        }
+        computed
     }
 }
 
@@ -118,8 +130,7 @@ impl EntriesRequest<'_> {
             printed: PrintedEntries { generation, ..PrintedEntries::default() },
             unreadable: Vec::new(),
         };
-        let groups = self.sessions.groups().map(|members| SessionGroup { members, places: OnceLock::new() });
-        let groups: Vec<SessionGroup<'_>> = groups.collect();
+        let groups: Vec<SessionGroup<'_>> = self.sessions.groups().map(SessionGroup::new).collect();
         let mut jobs = Vec::new();
         for job in parallel::map(&groups, |group| self.jobs(group)).into_iter().flatten() {
             let fields = state::key(&job.path);
@@ -128,18 +139,22 @@ impl EntriesRequest<'_> {
                 Some(known) if job.inputs != 0 && known.inputs == job.inputs => {
                     run.printed.sessions.insert(fields, known);
                 }
-                known => jobs.push(SessionJob { before: known, ..job }),
+                known => {
+                    job.group.left.fetch_add(1, Ordering::Relaxed);
+                    jobs.push(SessionJob { before: known, ..job });
+                }
             }
         }
         let mut is_open = true;
         for (fields, known) in before {
-            let is_unreadable = || unreadable.iter().any(|one| state::key(&one.path) == fields);
-            if is_unreadable() || files::is_there(Path::new(&fields.0)).is_err() {
+            let path = Path::new(&fields.0);
+            let is_unreadable = || unreadable.iter().any(|one| path.starts_with(&one.path) && !one.is_missing);
+            if is_unreadable() || files::is_there(path).is_err() {
                 run.printed.sessions.insert(fields, PrintedSession { inputs: 0, ..known });
                 continue;
             }
             run.totals.removed += 1;
-            is_open = is_open && write(&removal(fields, generation));
+            is_open = is_open && write(&removal(masked(fields, self.rules), generation));
         }
         let reader = |job: &SessionJob<'_>, buffer: &mut Vec<u8>, send: &dyn Fn(Piece) -> bool| {
             send(match self.read(job, generation, buffer, send) {
@@ -226,10 +241,11 @@ impl EntriesRequest<'_> {
             worktrees: self.sessions.worktrees(),
             home: self.home,
             context: self.context(job.key, job.session),
+            rules: self.rules,
         };
         let places = job.group.places(self.sessions);
         let Some((ids, places)) = places.get(job.member) else { return Err(std::io::Error::other("not loaded")) };
-        let mut reader = SessionReader { session: &prepared, rules: self.rules, ids, places, buffer };
+        let mut reader = SessionReader { session: &prepared, ids, places, buffer };
         let printed =
             reader.read(job.before.as_ref(), generation, &mut |lines, entries| send(Piece::Lines(lines, entries)))?;
         Ok(PrintedSession { inputs: job.inputs, ..printed })
@@ -248,10 +264,9 @@ fn settled_version(path: &Path, started: i64) -> Option<u64> {
 }
 
 /// Returns the line of a removed session.
-fn removal((path, path_bytes): state::PathKey, generation: i64) -> Vec<u8> {
+fn removal(path: PathFields, generation: i64) -> Vec<u8> {
     let mut line = Vec::new();
-    let machine = machine(Some(Path::new(&path))).map(str::to_owned);
-    let path = PathFields { path, path_bytes };
+    let machine = machine(Some(Path::new(&path.path))).map(str::to_owned);
     let none = None::<&str>;
     let removed = object! {
         #[serde(rename = "type")] record: "session",
@@ -263,4 +278,38 @@ fn removal((path, path_bytes): state::PathKey, generation: i64) -> Vec<u8> {
     };
     let _ = push_json_line(&mut line, &removed); // an object always has a form in JSON
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::catalog::Catalog;
+    use crate::disk::scan::ScanSources;
+
+    #[test]
+    fn unchanged_files_are_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let line =
+            r#"{"type":"custom","id":"1","parentId":null,"timestamp":"2026-01-05T09:00:00.000Z","customType":"t"}"#;
+        fs::write(dir.path().join("a.jsonl"), format!("{{\"type\":\"session\",\"id\":\"a\"}}\n{line}\n")).unwrap();
+        let dirs = [dir.path().to_path_buf()];
+        let started = i64::MAX / 2_000_000; // long after the file was written
+        let run = |before: PrintedEntries| {
+            let catalog = Catalog::read(ScanSources { dirs: &dirs, home: "", cache: None }, 0);
+            let sessions = StatsSessions::new(&catalog, |_| true);
+            let request = EntriesRequest { sessions: &sessions, rules: None, home: "", before, started };
+            request.run(&[], |_| true).unwrap()
+        };
+        let first = run(PrintedEntries::default());
+        assert_eq!(first.totals, EntriesTotals { entries: 1, sessions: 1, removed: 0 });
+        assert_eq!(PrintedEntries::from_bytes(&first.printed.to_bytes()).as_ref(), Some(&first.printed));
+        // Reading the file would detect another content.
+        let mut before = first.printed;
+        before.sessions.values_mut().for_each(|session| session.content = (1, 1));
+        assert_eq!(run(before.clone()).totals, EntriesTotals::default());
+        before.sessions.values_mut().for_each(|session| session.inputs = 0);
+        assert_eq!(run(before).totals.entries, 1);
+    }
 }

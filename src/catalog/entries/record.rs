@@ -5,12 +5,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::base::safe_json::{PathFields, number};
+use crate::base::safe_json::number;
 use crate::base::time;
-use crate::catalog::entries::machine;
-use crate::catalog::entries::session::PreparedSession;
 use crate::catalog::stats::shared_paths::EntryPlace;
-use crate::secrets::Redactor;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::text_fields::texts;
 use crate::session::entry::tool_call::{Touch, touched};
@@ -18,18 +15,6 @@ use crate::session::entry::{Entry, Message, ToolCall};
 use crate::session::json::Str;
 use crate::session::lines::Line;
 use crate::session::links::Index;
-
-/// The facts about the session of a record.
-#[derive(Serialize)]
-pub(super) struct SessionFields<'a> {
-    machine: Option<&'a str>,
-    #[serde(flatten)]
-    path: PathFields,
-    session: Cow<'a, str>,
-    family: Cow<'a, str>,
-    project: Cow<'a, str>,
-    generation: i64,
-}
 
 /// A file that a tool call of an entry touched.
 #[derive(Serialize)]
@@ -65,22 +50,6 @@ pub(super) struct EntryRecord<'a> {
     own: bool,
     active: bool,
     abandoned: bool,
-}
-
-impl<'a> SessionFields<'a> {
-    /// Creates the facts about a session, without likely secrets.
-    pub(super) fn new(session: &'a PreparedSession<'a>, generation: i64, redactor: Option<&Redactor<'_>>) -> Self {
-        let redacted = |text: &'a str| match redactor {
-            Some(redactor) => Cow::Owned(redactor.apply(text).into_owned()),
-            None => Cow::Borrowed(text),
-        };
-        let mut path = PathFields::from(session.path);
-        if let Some(Cow::Owned(changed)) = redactor.map(|redactor| redactor.apply(&path.path)) {
-            path = PathFields { path: changed, path_bytes: None };
-        }
-        let [id, family, project] = [session.id, session.family, session.project].map(redacted);
-        Self { machine: machine(Some(session.path)), path, session: id, family, project, generation }
-    }
 }
 
 impl<'a> EntryRecord<'a> {

@@ -3,45 +3,29 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::Path;
 
 use crate::base::safe_json::{object, push_json_line};
-use crate::catalog::entries::record::{EntryRecord, SessionFields};
+use crate::catalog::entries::facts::{PreparedSession, SessionFields};
+use crate::catalog::entries::record::EntryRecord;
 use crate::catalog::entries::state::PrintedSession;
 use crate::catalog::files::FilePlaces;
 use crate::catalog::stats::shared_paths::EntryPlace;
 use crate::disk::fingerprint::{ContentHash, HashingReader, hash};
 use crate::disk::{files, lines};
 use crate::export::jsonl;
-use crate::secrets::{Redaction, Redactor, Rules};
+use crate::secrets::{Redaction, Redactor};
 use crate::session::digest::details::identity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, RawTime};
 use crate::session::lines::Line;
 use crate::session::links::{ById, IdHash, Index};
-use crate::session::worktrees::Worktrees;
 
 /// The size in bytes from which lines are sent.
 const CHUNK: usize = 1024 * 1024;
 
-/// The facts about a session in its records.
-pub(super) struct PreparedSession<'a> {
-    pub(super) path: &'a Path,
-    pub(super) id: &'a str,
-    pub(super) cwd: &'a str,
-    pub(super) family: &'a str,
-    pub(super) project: &'a str,
-    pub(super) worktrees: &'a Worktrees,
-    pub(super) home: &'a str,
-    /// A hash of the facts in all records.
-    pub(super) context: u64,
-}
-
 /// A reader of a session whose entries are known.
 pub(super) struct SessionReader<'a> {
     pub(super) session: &'a PreparedSession<'a>,
-    /// The rules of redaction; `None` to keep secrets.
-    pub(super) rules: Option<&'a Rules>,
     /// The keys and places of the entries.
     pub(super) ids: &'a [IdHash],
     pub(super) places: &'a [EntryPlace],
@@ -181,11 +165,10 @@ impl<'a> SessionReader<'a> {
 
     /// Collects the secrets of the session. Returns `None` if there are none, or if secrets are kept.
     fn redactor(&mut self) -> io::Result<Option<Redactor<'a>>> {
-        let Some(rules) = self.rules else { return Ok(None) };
+        let Some(rules) = self.session.rules else { return Ok(None) };
         let mut found = Redaction::new(rules);
-        let path = self.session.path.to_string_lossy();
-        [self.session.id, self.session.cwd, self.session.project, &path].iter().for_each(|text| found.collect(text));
-        self.each_entry(&mut |_, line, _| {
+        [self.session.id, self.session.cwd, self.session.project].iter().for_each(|text| found.collect(text));
+        lines::each(&mut files::open(self.session.path)?, 0, u64::MAX, self.buffer, |line| {
             jsonl::each_text(line.bytes, &mut |key, text| found.collect_field(key, text));
             true
         })?;

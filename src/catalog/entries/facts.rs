@@ -1,0 +1,64 @@
+//! The facts about a session in all of its records.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::base::safe_json::PathFields;
+use crate::catalog::entries::state::{PathKey, key};
+use crate::secrets::{Redactor, Rules};
+use crate::session::worktrees::Worktrees;
+
+/// Returns the machine of a session, or of the run without a path; `None` for this one.
+pub(crate) fn machine(_session: Option<&Path>) -> Option<&str> {
+    None
+}
+
+/// A session to read.
+pub(super) struct PreparedSession<'a> {
+    pub(super) path: &'a Path,
+    pub(super) id: &'a str,
+    pub(super) cwd: &'a str,
+    pub(super) family: &'a str,
+    pub(super) project: &'a str,
+    pub(super) worktrees: &'a Worktrees,
+    pub(super) home: &'a str,
+    /// A hash of the facts in all records.
+    pub(super) context: u64,
+    /// The rules of redaction; `None` to keep secrets.
+    pub(super) rules: Option<&'a Rules>,
+}
+
+/// The facts about the session of a record.
+#[derive(Serialize)]
+pub(super) struct SessionFields<'a> {
+    machine: Option<&'a str>,
+    #[serde(flatten)]
+    path: PathFields,
+    session: Cow<'a, str>,
+    family: Cow<'a, str>,
+    project: Cow<'a, str>,
+    generation: i64,
+}
+
+/// Returns the path of a session without likely secrets. It depends only on the path, because it identifies the session.
+pub(super) fn masked((path, path_bytes): PathKey, rules: Option<&Rules>) -> PathFields {
+    match rules.map(|rules| rules.mask(&path)) {
+        Some(Cow::Owned(path)) => PathFields { path, path_bytes: None },
+        _ => PathFields { path, path_bytes },
+    }
+}
+
+impl<'a> SessionFields<'a> {
+    /// Creates the facts about a session, without likely secrets.
+    pub(super) fn new(session: &'a PreparedSession<'a>, generation: i64, redactor: Option<&Redactor<'_>>) -> Self {
+        let redacted = |text: &'a str| match redactor {
+            Some(redactor) => Cow::Owned(redactor.apply(text).into_owned()),
+            None => Cow::Borrowed(text),
+        };
+        let path = masked(key(session.path), session.rules);
+        let [id, family, project] = [session.id, session.family, session.project].map(redacted);
+        Self { machine: machine(Some(session.path)), path, session: id, family, project, generation }
+    }
+}
