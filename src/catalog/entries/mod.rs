@@ -174,7 +174,10 @@ impl EntriesRequest<'_> {
                     run.totals.sessions += usize::from(std::mem::take(&mut has_entries));
                     run.printed.sessions.insert((path.path, path.path_bytes), printed);
                 }
-                Piece::Unreadable(file) => run.unreadable.push(file),
+                Piece::Unreadable(file) => {
+                    has_entries = false;
+                    run.unreadable.push(file);
+                }
             }
             is_open
         };

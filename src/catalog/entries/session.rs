@@ -131,7 +131,10 @@ impl<'a> SessionReader<'a> {
             let changed = redactor.filter(|_| !line.is_cut()).map(|redactor| redacted(line.bytes, redactor));
             let line = changed.as_deref().map_or(*line, |bytes| Line::new(line.offset, bytes, true));
             let parsed = changed.is_some().then(|| line.read());
-            let entry = parsed.as_ref().and_then(|read| read.as_ref().ok()?.as_ref()).unwrap_or(entry);
+            let Some(entry) = parsed.as_ref().map_or(Some(entry), |read| read.as_ref().ok()?.as_ref()) else {
+                failure = Some(io::Error::other("an entry without its secrets is not JSON"));
+                return false;
+            };
             let file = |path: &str| {
                 let path = files.path(path, session.cwd);
                 redactor.map_or(path.clone(), |redactor| redactor.apply(&path).into_owned())
