@@ -130,7 +130,12 @@ impl EntriesRequest<'_> {
             printed: PrintedEntries { generation, ..PrintedEntries::default() },
             unreadable: Vec::new(),
         };
-        let groups: Vec<SessionGroup<'_>> = self.sessions.groups().map(SessionGroup::new).collect();
+        let mut groups: Vec<SessionGroup<'_>> = self.sessions.groups().map(SessionGroup::new).collect();
+        // The order in which files were read varies.
+        groups.sort_by_cached_key(|group| {
+            let facts = self.sessions.get(*group.members.first()?)?.facts();
+            Some((facts.created, facts.path.join()))
+        });
         let mut jobs = Vec::new();
         for job in parallel::map(&groups, |group| self.jobs(group)).into_iter().flatten() {
             let fields = state::key(&job.path);
