@@ -5,14 +5,15 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::base::machine_paths;
 use crate::base::safe_json::PathFields;
 use crate::catalog::entries::state::{PathKey, key};
 use crate::secrets::{Redactor, Rules};
 use crate::session::worktrees::Worktrees;
 
 /// Returns the machine of a session, or of the run without a path; `None` for this one.
-pub(crate) fn machine(_session: Option<&Path>) -> Option<&str> {
-    None
+pub(crate) fn machine(session: Option<&Path>) -> Option<&str> {
+    session.and_then(machine_paths::machine)
 }
 
 /// A session to read.
