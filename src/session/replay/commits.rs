@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::replay::script::{Script, SimpleCommand, Word, name, parse, words};
+use crate::session::replay::git::GitCommand;
+use crate::session::replay::script::{Script, SimpleCommand, parse};
 use crate::session::replay::shell::{MOST_SCRIPTS, script_of};
 
 /// The shortest and longest abbreviations of a commit.
@@ -14,12 +15,6 @@ pub(crate) const SUBCOMMANDS: [&str; 4] = ["commit", "merge", "cherry-pick", "re
 
 /// The longest name of a branch: that of a file.
 const LONGEST_BRANCH: usize = 255;
-
-/// Commands that run another command after their own options.
-const RUNNERS: [&str; 5] = ["sudo", "env", "timeout", "nice", "xargs"];
-
-/// Options of `git` with an argument in the next word.
-const WITH_ARGUMENT: [&str; 5] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace"];
 
 /// The commands of a script that print commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,17 +54,8 @@ impl GitUse {
     }
 
     fn add(&mut self, command: &SimpleCommand) {
-        let Some(args) = git(command) else { return };
-        let mut args = args.iter();
-        let subcommand = loop {
-            match args.next() {
-                Some(word) if WITH_ARGUMENT.contains(&&*word.text) => drop(args.next()),
-                Some(word) if word.text.starts_with('-') => {}
-                Some(word) => break &*word.text,
-                None => return,
-            }
-        };
-        let is_silent = args.take_while(|word| word.text != "--").any(|word| {
+        let Some(GitCommand { name: subcommand, args, .. }) = GitCommand::of(command) else { return };
+        let is_silent = args.iter().take_while(|word| word.text != "--").any(|word| {
             matches!(&*word.text, "--quiet" | "--dry-run") || (subcommand == "commit" && is_quiet_flag(&word.text))
         });
         if !is_silent && SUBCOMMANDS.contains(&subcommand) {
@@ -97,14 +83,6 @@ impl GitUse {
             }
         })
     }
-}
-
-/// Returns the arguments of a command that runs `git`.
-fn git(command: &SimpleCommand) -> Option<&[Word]> {
-    let words = words(command);
-    let is_git = |word: &Word| word.text == "git" || word.text.ends_with("/git");
-    let at = words.iter().position(is_git)?;
-    (at == 0 || RUNNERS.contains(&name(command))).then(|| &words[at + 1..])
 }
 
 /// Returns `true` for `-q`, also among flags without arguments such as `-aq`.

@@ -1,6 +1,7 @@
 //! The programs in shell commands that pitree knows: those that change no files, and the files that others change.
 
 use crate::base::paths::full_path;
+use crate::session::replay::git::GitCommand;
 use crate::session::replay::script::{SimpleCommand, Word, is_shell, name, words};
 
 /// A change of files by a command. Paths are absolute, if the working directory is known.
@@ -306,7 +307,7 @@ pub(super) fn of_command(command: &SimpleCommand, is_sure: bool, place: &mut Pla
         "tmux" => effects.extend((!TMUX_READS.contains(&&*first)).then_some(Effect::All)),
         "sudo" | "env" => effects.extend((!args.is_empty()).then_some(Effect::All)),
         _ if is_shell(name) && args.is_empty() && command.input.is_none() => effects.push(Effect::All),
-        "git" => git(&given, args, place, effects),
+        "git" => GitCommand::new(args).into_iter().for_each(|git| of_git(git, place, effects)),
         "cargo" => match given.iter().map(|word| &*word.text).find(|word| !word.starts_with('+')).unwrap_or_default() {
             "clippy" if has_flag(&["--fix"]) => effects.push(Effect::All),
             "run" | "r" => effects.extend([Effect::Mentioned, Effect::Name("Cargo.lock")]),
@@ -399,28 +400,28 @@ fn moved(given: &[&Word], place: &Place<'_>, is_sure: bool) -> Vec<Effect> {
 }
 
 /// Adds the changes of `git`.
-fn git(given: &[&Word], args: &[Word], place: &Place<'_>, effects: &mut Vec<Effect>) {
-    // `git -C DIR` and `git -c NAME=VALUE` have a word before the command.
-    let has_option = args.first().is_some_and(|word| matches!(&*word.text, "-C" | "-c"));
-    let given = &given[usize::from(has_option).min(given.len())..];
+fn of_git(git: GitCommand<'_>, place: &Place<'_>, effects: &mut Vec<Effect>) {
+    let given: Vec<&Word> = git.args.iter().filter(|word| !word.text.starts_with('-')).collect();
     let word = |at: usize| given.get(at).map_or("", |word| &*word.text);
-    let has = |flag: &str| args.iter().any(|word| word.text == flag);
-    let files = args.iter().position(|word| word.text == "--").map(|at| &args[at + 1..]);
-    match word(0) {
+    let files = git.args.iter().position(|word| word.text == "--").map(|at| &git.args[at + 1..]);
+    let is_new_branch = git.has("-b") || git.has("-c") || git.has("-B");
+    match git.name {
         "status" | "log" | "diff" | "show" | "add" | "branch" | "tag" | "remote" | "fetch" | "push" | "rev-parse"
         | "ls-files" | "ls-tree" | "ls-remote" | "blame" | "grep" | "config" | "describe" | "reflog" | "shortlog"
         | "cat-file" | "init" | "rev-list" | "merge-base" | "worktree" | "commit" | "version" | "check-ignore"
-        | "for-each-ref" | "help" | "" => {}
-        "stash" if matches!(word(1), "list" | "show" | "drop") => {}
-        "reset" if !has("--hard") && !has("--merge") && !has("--keep") => {}
-        "checkout" | "switch" if (has("-b") || has("-c") || has("-B")) && word(2).is_empty() => {}
-        "rm" if has("--cached") => {}
-        "rm" => effects.extend(given[1..].iter().map(|word| place.path(word).map_or(Effect::All, Effect::Path))),
+        | "for-each-ref" | "help" => {}
+        "stash" if matches!(word(0), "list" | "show" | "drop") => {}
+        "reset" if !git.has("--hard") && !git.has("--merge") && !git.has("--keep") => {}
+        "checkout" | "switch" if is_new_branch && word(1).is_empty() => {}
+        "rm" if git.has("--cached") => {}
+        "rm" if !git.is_elsewhere => {
+            effects.extend(given.iter().map(|word| place.path(word).map_or(Effect::All, Effect::Path)));
+        }
         "checkout" | "restore" => {
             let files = files.map(|files| files.iter().collect::<Vec<_>>());
-            let files = files.or_else(|| (word(0) == "restore").then(|| given[1..].to_vec()));
+            let files = files.or_else(|| (git.name == "restore").then(|| given.clone()));
             let is_named = |files: &Vec<&Word>| !files.is_empty() && !files.iter().any(|word| is_pattern(&word.text));
-            match files.filter(|files| !has_option && is_named(files)) {
+            match files.filter(|files| !git.is_elsewhere && is_named(files)) {
                 Some(files) => effects.extend(files.into_iter().map(|word| place.change(word))),
                 None => effects.push(Effect::All),
             }
