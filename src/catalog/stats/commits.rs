@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 
 use crate::catalog::key::SessionKey;
-use crate::session::digest::listed::ListedSession;
+use crate::session::digest::commits::DigestCommit;
 use crate::session::links::{ById, IdHash, Index};
 
 /// A commit, by the session and the entry that printed it.
@@ -15,14 +15,14 @@ pub(super) type CommitKey = (SessionKey, Index);
 pub(super) struct CommitsAfter(ById<CommitKey>);
 
 impl CommitsAfter {
-    /// Adds a session; the older ones come first.
-    pub(super) fn add(&mut self, key: SessionKey, session: &ListedSession) {
-        if !session.facts().is_committed {
-            return;
-        }
-        let (digest, parents) = (session.once(), session.stats().parents());
-        let ids = &digest.details_once().entries.ids;
-        for commit in &digest.commits {
+    /// Adds the commits of a session with the keys and parents of its entries; the older sessions come first.
+    pub(super) fn add(
+        &mut self,
+        key: SessionKey,
+        commits: &[DigestCommit],
+        (ids, parents): (&[IdHash], &[Option<Index>]),
+    ) {
+        for commit in commits {
             let mut next = Some(commit.at);
             while let Some(at) = next.take()
                 && let (Some(&id), Some(&parent)) = (ids.get(at as usize), parents.get(at as usize))
@@ -36,13 +36,11 @@ impl CommitsAfter {
         }
     }
 
-    /// Returns the commits after the entries with these keys.
+    /// Returns the commits after the entries with these keys; empty if there are none.
     pub(super) fn of(&self, ids: &[IdHash]) -> Vec<Option<CommitKey>> {
-        ids.iter().map(|id| self.0.get(id).copied()).collect()
-    }
-
-    /// Returns `true` if no entry leads to a commit.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        match self.0.is_empty() {
+            true => Vec::new(),
+            false => ids.iter().map(|id| self.0.get(id).copied()).collect(),
+        }
     }
 }

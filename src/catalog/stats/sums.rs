@@ -113,22 +113,33 @@ impl<'a> GroupSums<'a> {
         if let ([(key, session)], true) = (&members[..], self.needs_only_sums) {
             return self.add_sums(*key, session);
         }
+        let has_commits = |session: &SharedSession| self.has_grouping(Grouping::Commit) && session.facts().is_committed;
         let mut commits = CommitsAfter::default();
-        if self.has_grouping(Grouping::Commit) {
-            members.iter().for_each(|(key, session)| commits.add(*key, session));
-        }
         if let [(key, session)] = members[..] {
             let stats = session.stats();
+            let mut of_entries = Vec::new();
+            if has_commits(session) {
+                let digest = session.once();
+                let ids = &digest.details_once().entries.ids;
+                commits.add(key, &digest.commits, (ids, &stats.parents()));
+                of_entries = commits.of(ids);
+            }
             let is_repeated = |at: Index| stats.repeated.binary_search(&at).is_ok();
             let owned = |at: Index| (!is_repeated(at)).then(|| !stats.active.has(at));
-            self.add_session((key, session), &commits, &stats, owned);
+            self.add_session((key, session), of_entries, &stats, owned);
             return;
         }
         let mut shared = SharedPaths::new(members.iter().map(|(_, session)| *session));
+        for (number, (key, session)) in members.iter().enumerate() {
+            if let (true, Some(details)) = (has_commits(session), shared.details(number)) {
+                commits.add(*key, &session.once().commits, (&details.entries.ids, &session.stats().parents()));
+            }
+        }
         for (number, (key, session)) in members.into_iter().enumerate() {
             let places = shared.places(number);
             if self.sessions.is_wanted(key) {
-                self.add_session((key, session), &commits, &session.stats(), |at| {
+                let of_entries = shared.details(number).map(|details| commits.of(&details.entries.ids));
+                self.add_session((key, session), of_entries.unwrap_or_default(), &session.stats(), |at| {
                     places.get(at as usize).filter(|place| place.is_own).map(|place| place.is_abandoned)
                 });
             }
@@ -187,7 +198,7 @@ impl<'a> GroupSums<'a> {
     fn add_session(
         &mut self,
         (key, listed): (SessionKey, &ListedSession),
-        commits: &CommitsAfter,
+        commits: Vec<Option<CommitKey>>,
         stats: &SessionStats,
         owned: impl Fn(Index) -> Option<bool>,
     ) {
@@ -199,8 +210,6 @@ impl<'a> GroupSums<'a> {
         let prompt_times = paths::prompt_times(&entries, &prompts);
         let working_times = paths::working_times(&entries, self.rules.pause);
         let leaves = if self.has_grouping(Grouping::Branch) { paths::leaves(&parents) } else { Vec::new() };
-        let ids = || listed.once().details_once();
-        let commits = if commits.is_empty() { Vec::new() } else { commits.of(&ids().entries.ids) };
         let prices = |(provider, model): &(Box<str>, Box<str>)| self.rules.prices.of(provider, model);
         let prices: Vec<_> = stats.models.iter().map(prices).collect();
         let counted = (0..).zip(&entries).filter_map(|(at, stats): (Index, _)| {
