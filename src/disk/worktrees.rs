@@ -73,9 +73,12 @@ impl Record {
             self.trees.insert(dir.clone(), tree);
             is_changed = true;
         }
-        while self.trees.len() > MOST_RECORDED {
-            let oldest = self.trees.iter().min_by_key(|(_, tree)| tree.seen).map(|(dir, _)| dir.clone());
-            oldest.map(|dir| self.trees.remove(&dir));
+        let excess = self.trees.len().saturating_sub(MOST_RECORDED);
+        if excess > 0 {
+            let mut by_age: Vec<(i64, String)> =
+                self.trees.iter().map(|(dir, tree)| (tree.seen, dir.clone())).collect();
+            by_age.sort_unstable();
+            by_age[..excess].iter().for_each(|(_, dir)| _ = self.trees.remove(dir));
         }
         is_changed
     }
