@@ -3,9 +3,7 @@
 
 use std::time::Duration;
 
-use similar::DiffTag;
-
-use crate::base::diff::diff;
+use crate::base::diff;
 use crate::base::numbers;
 use crate::base::text::{Span, Tone, clean};
 use crate::render::code::{self, HighlightBudget};
@@ -15,14 +13,13 @@ use crate::session::replay::lines::KnownLines;
 /// The maximum size in bytes of a text with a span for each line. Of a longer text, the beginning is shown.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// The maximum number of lines to compare for the marks.
-const MAX_LINES: usize = 20_000;
-
 /// Renders a text. Lines that differ from the text `before` are marked.
 pub fn content(path: &str, text: &str, before: Option<&str>, clock: &dyn Fn() -> Duration) -> Vec<DocLine> {
     let (shown, rest) = beginning(text);
     let lines: Vec<&str> = shown.split_inclusive('\n').collect();
-    let changed = before.map_or_else(Vec::new, |before| changed(before, text, lines.len()));
+    // Above the limit, there are no marks.
+    let changed =
+        before.and_then(|before| diff::new_lines(&diff::lines(before), &diff::lines(text))).unwrap_or_default();
     // A lone CR does not end a line of the file.
     let plain: String = lines.iter().map(|line| one_line(line) + "\n").collect();
     let code = code::highlight(code::language_of(path), &plain, &mut HighlightBudget::new(clock));
@@ -102,20 +99,6 @@ fn beginning(text: &str) -> (&str, usize) {
     (&text[..end], text.len() - end)
 }
 
-/// Returns for each of the first lines of a text whether it differs from the text before; none above the limits.
-fn changed(before: &str, text: &str, lines: usize) -> Vec<bool> {
-    let [old, new] = [before, text].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
-    if old.len().max(new.len()) > MAX_LINES {
-        return Vec::new();
-    }
-    let mut changed = vec![false; new.len()];
-    for op in diff(&old, &new).iter().filter(|op| op.tag() != DiffTag::Equal) {
-        changed[op.new_range()].fill(true);
-    }
-    changed.truncate(lines);
-    changed
-}
-
 /// Returns a line without its end, and with signs for control characters. Tabs remain.
 fn one_line(line: &str) -> String {
     let line = line.strip_suffix('\n').unwrap_or(line);
@@ -159,7 +142,11 @@ mod tests {
         let long = "x".repeat(MAX_BYTES + 10);
         let lines = of(&long, None);
         assert_eq!((lines.len(), lines[1].as_str()), (2, "(10 B more not shown)"));
-        assert_eq!(of(&"a\n".repeat(MAX_LINES + 1), Some("b"))[0], "    1   a", "above the limit there are no marks");
+        assert_eq!(
+            of(&"a\n".repeat(diff::MAX_LINES + 1), Some("b"))[0],
+            "    1   a",
+            "above the limit there are no marks"
+        );
     }
 
     #[test]
