@@ -1,13 +1,14 @@
 //! The states of files in sessions: at an entry, and over all entries of a session.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::iter::successors;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 
-use crate::base::diff::diff;
+use crate::base::diff;
 use crate::disk::load::Bodies;
 use crate::session::digest::commits::DigestCommit;
 use crate::session::entry::kind::EntryKind;
@@ -16,9 +17,6 @@ use crate::session::replay::state::{Content, FileState, Source};
 use crate::session::replay::{CommandEffects, Files, Replay};
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
-
-/// The maximum number of lines to compare.
-const MAX_LINES: usize = 20_000;
 
 /// A state of a file that differs from the state before it on its branch.
 #[derive(Clone, Debug)]
@@ -29,8 +27,6 @@ pub(crate) struct FileVersion {
     pub(crate) state: Arc<FileState>,
     /// The state before the entry.
     pub(crate) before: Option<Arc<FileState>>,
-    /// The first commit that a command printed while the file had this state.
-    pub(crate) commit: Option<DigestCommit>,
 }
 
 /// Returns the files of a session after an entry. `paths` limits them; `None` stands for all.
@@ -51,63 +47,63 @@ pub(crate) fn files_at(
     }
 }
 
-/// Returns the states of a file on all branches of a session, in file order. `commits` are those of the session.
-///
-/// # Errors
-/// An entry cannot be read.
-pub(crate) fn versions(
-    (path, tree): (&Path, &Tree),
-    commits: &[DigestCommit],
-    file: &str,
-    home: &str,
-) -> Result<Vec<FileVersion>> {
-    let mut versions = touches((path, tree), (file, home), &|| true, &mut CommandEffects::new())?;
-    versions.retain(FileVersion::is_new);
-    if versions.is_empty() {
-        return Ok(versions);
-    }
-    let mut places: Vec<Option<usize>> = vec![None; tree.nodes.len()];
-    for (number, version) in versions.iter().enumerate() {
-        places[version.entry as usize] = Some(number);
-    }
-    for commit in commits {
-        let above = successors(Some(commit.at), |&at| tree.parent(at));
-        let version = above.map_while(|at| places.get(at as usize)).find_map(|place| *place);
-        if let Some(version) = version.and_then(|number| versions.get_mut(number)) {
-            version.commit.get_or_insert_with(|| commit.clone());
-        }
-    }
-    Ok(versions)
+/// The environment of a replay.
+#[derive(Clone, Copy)]
+pub struct ReplayControl<'a> {
+    /// The home directory, for `~`.
+    pub home: &'a str,
+    /// Returns `true` while the result is still wanted.
+    pub is_wanted: &'a dyn Fn() -> bool,
 }
 
-/// Returns the states of a file after each entry that touched it, also if its content is unchanged. They are of all branches
-/// of a session, in file order, without commits. `effects` has those of commands that were read before; others
-/// are added.
+/// Passes the states of files after each entry that touched them to `visit`, also if the content is unchanged. They are of
+/// all branches of a session, those of parents before those of their children. `effects` has those of commands that were
+/// read before; others are added.
 ///
 /// # Errors
 /// An entry cannot be read, or the result is no longer wanted.
-pub(crate) fn touches(
+pub(crate) fn each_version(
     (path, tree): (&Path, &Tree),
-    (file, home): (&str, &str),
-    is_wanted: &dyn Fn() -> bool,
+    files: &BTreeSet<String>,
+    control: ReplayControl<'_>,
     effects: &mut CommandEffects,
-) -> Result<Vec<FileVersion>> {
+    mut visit: impl FnMut(&str, FileVersion),
+) -> Result<()> {
     let mut bodies = Bodies::open(path)?;
     let read = |node: &Node| {
-        ensure!(is_wanted(), "canceled");
+        ensure!((control.is_wanted)(), "canceled");
         bodies.known(node)
     };
-    let mut replay = Replay::new(tree, home, read).only([file.to_owned()])?.with_effects(std::mem::take(effects));
-    let states = replay.everywhere();
+    let replay = Replay::new(tree, control.home, read).only(files.iter().cloned())?;
+    let mut replay = replay.with_effects(std::mem::take(effects));
+    let replayed = replay.each(|entry, before, after| {
+        if Rc::ptr_eq(before, after) {
+            return;
+        }
+        // The replay can also have the sources of moves.
+        for (file, state) in after.iter().filter(|(file, state)| state.latest == entry && files.contains(*file)) {
+            let before = before.get(file).cloned();
+            visit(file, FileVersion { entry, state: state.clone(), before });
+        }
+    });
     *effects = replay.into_effects();
-    let states = states?;
-    let state = |at: Index| states[at as usize].get(file).cloned();
-    let touch = |at: Index| {
-        let before = tree.parent(at).and_then(state);
-        let state = state(at).filter(|state| state.latest == at)?;
-        Some(FileVersion { entry: at, state, before, commit: None })
-    };
-    Ok((0..tree.nodes.len() as Index).filter_map(touch).collect())
+    replayed
+}
+
+/// Returns the first commit that a command printed while a file had each of some states, given by their entries. `commits`
+/// are those of the session.
+pub(crate) fn commits_of_states<'c>(
+    tree: &Tree,
+    states: &HashSet<Index>,
+    commits: &'c [DigestCommit],
+) -> HashMap<Index, &'c DigestCommit> {
+    let mut found = HashMap::new();
+    for commit in commits {
+        let above = successors(Some(commit.at), |&at| tree.parent(at));
+        let state = above.take_while(|&at| (at as usize) < tree.nodes.len()).find(|at| states.contains(at));
+        state.map(|state| found.entry(state).or_insert(commit));
+    }
+    found
 }
 
 /// Returns the prompt above an entry.
@@ -134,37 +130,19 @@ impl FileVersion {
     pub(crate) fn changed_lines(&self) -> Option<(usize, usize)> {
         let before = self.text_before()?;
         let after = if self.state.content == Content::Removed { "" } else { self.state.whole()? };
-        let [old, new] = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
-        if old.len().max(new.len()) > MAX_LINES {
-            return None;
-        }
-        let changes = diff(&old, &new);
-        let changed = changes.iter().filter(|op| op.tag() != similar::DiffTag::Equal);
-        Some(
-            changed.fold((0, 0), |(added, removed), op| (added + op.new_range().len(), removed + op.old_range().len())),
-        )
+        diff::changed_lines(before, after)
     }
 
     /// Returns the lines of a text that the entry brought: for each, `true` if the state has it and the one before it has
     /// not. Lines that were only read have another origin.
     pub(crate) fn brought(&self, lines: &[&str]) -> Vec<bool> {
-        let mut brought = vec![false; lines.len()];
-        let Some(text) = self.state.exact().filter(|_| self.is_own()) else { return brought };
-        let own: Vec<&str> = text.split_inclusive('\n').collect();
-        let before: Vec<&str> = self.text_before().unwrap_or_default().split_inclusive('\n').collect();
-        if own.len().max(lines.len()).max(before.len()) > MAX_LINES {
-            return brought;
-        }
-        let mut is_new = vec![false; own.len()];
-        for op in diff(&before, &own).iter().filter(|op| op.tag() != similar::DiffTag::Equal) {
-            is_new[op.new_range()].fill(true);
-        }
-        for op in diff(&own, lines).iter().filter(|op| op.tag() == similar::DiffTag::Equal) {
-            for (of_own, of_lines) in op.old_range().zip(op.new_range()) {
-                brought[of_lines] = is_new[of_own];
-            }
-        }
-        brought
+        let found = || {
+            let own = diff::lines(self.state.exact().filter(|_| self.is_own())?);
+            let is_new = diff::new_lines(&diff::lines(self.text_before().unwrap_or_default()), &own)?;
+            let places = diff::old_places(&own, lines)?;
+            Some(places.into_iter().map(|place| place.is_some_and(|place| is_new[place])).collect())
+        };
+        found().unwrap_or_else(|| vec![false; lines.len()])
     }
 
     /// Returns those of some lines that the entry brought to any place in the file. Spaces around lines are ignored.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::{Result, bail, ensure};
 
-use crate::catalog::file_history::{FileVersion, prompt, touches};
+use crate::catalog::file_history::{FileVersion, ReplayControl, each_version, prompt};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::disk::load::{self, Bodies};
 use crate::session::digest::listed::SharedSession;
@@ -130,15 +130,6 @@ pub struct FileStates {
     touches: Vec<FileVersion>,
 }
 
-/// The environment of a replay.
-#[derive(Clone, Copy)]
-pub struct ReplayControl<'a> {
-    /// The home directory, for `~`.
-    pub home: &'a str,
-    /// Returns `true` while the result is still wanted.
-    pub is_wanted: &'a dyn Fn() -> bool,
-}
-
 /// The last replays.
 #[derive(Debug, Default)]
 pub struct StatesCache {
@@ -165,9 +156,13 @@ impl StatesCache {
         }
         must_be_unchanged(session, tree)?;
         let mut effects = self.take_effects(tree);
-        let touches = touches((session, tree), (file, control.home), control.is_wanted, &mut effects);
+        let mut touches = Vec::new();
+        let wanted = [file.to_owned()].into();
+        let replayed =
+            each_version((session, tree), &wanted, control, &mut effects, |_, version| touches.push(version));
         *self.effects.lock().unwrap_or_else(PoisonError::into_inner) = (Arc::downgrade(tree), effects);
-        let touches = touches?;
+        replayed?;
+        touches.sort_by_key(|version| version.entry);
         let states = Arc::new(FileStates { session: session.into(), tree: tree.clone(), file: file.into(), touches });
         self.keep(&states);
         Ok(states)
@@ -374,7 +369,7 @@ mod tests {
             outside: Vec::new(),
             latest: 0,
         };
-        let touches = vec![FileVersion { entry: 0, state: state.into(), before: None, commit: None }];
+        let touches = vec![FileVersion { entry: 0, state: state.into(), before: None }];
         Arc::new(FileStates { session: "s".into(), tree: tree.clone(), file: file.into(), touches })
     }
 

@@ -55,7 +55,7 @@ pub fn final_files(compared: &ComparedBranches, control: CompareControl<'_>) -> 
     let file = |(name, states): (String, [Option<Arc<FileState>>; 2])| {
         let lines = match states.clone() {
             [Some(before), Some(state)] => {
-                FileVersion { entry: state.latest, state, before: Some(before), commit: None }.changed_lines()
+                FileVersion { entry: state.latest, state, before: Some(before) }.changed_lines()
             }
             _ => None,
         };

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use anyhow::{Result, ensure};
 
 use crate::base::paths::relative_to;
-use crate::catalog::file_history::{FileVersion, touches};
+use crate::catalog::file_history::{ReplayControl, each_version};
 use crate::disk::fingerprint::{self, hash};
 use crate::disk::git::TipContents;
 use crate::disk::load::{self, Bodies};
@@ -91,11 +91,13 @@ pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses>
     let states = final_states((path, &tree), &ends, control)?;
     let cwd = Path::new(&tree.header.cwd);
     let top = git::root(cwd).unwrap_or(cwd);
-    let mut comparison = Comparison::new(path, &tree, control);
+    let mut comparison = Comparison::new(control);
+    let branches = states.iter().map(|files| comparison.missing_lines(files, top)).collect::<Result<Vec<_>>>()?;
+    let brought = BroughtLines::find((path, &tree), &branches, control)?;
     let mut result = FoundLosses::default();
     let mut lost: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
-    for (&end, files) in ends.iter().zip(&states) {
-        let of_branch = comparison.branch(end, files, top)?;
+    for (&end, missing) in ends.iter().zip(branches) {
+        let of_branch = comparison.lost(brought.on_branch(&tree, end, &missing))?;
         if !of_branch.is_empty() {
             result.work.ends.push(end);
         }
@@ -143,18 +145,63 @@ fn final_states((path, tree): (&Path, &Tree), ends: &[Index], control: LossContr
     Ok(states)
 }
 
+/// The lines of the files at the end of a branch that are missing on the disk.
+type MissingLines<'a> = Vec<(&'a str, Rc<HashSet<&'a str>>)>;
+
+/// The lines of files.
+type FileLines<'a> = Vec<(&'a str, HashSet<&'a str>)>;
+
+/// The lines that entries of a session brought to files.
+#[derive(Default)]
+struct BroughtLines<'a>(HashMap<&'a str, Vec<(Index, Vec<&'a str>)>>);
+
+impl<'a> BroughtLines<'a> {
+    /// Finds the entries that brought some lines, except those that a fork inherited. Replays the session once.
+    fn find((path, tree): (&Path, &Tree), branches: &[MissingLines<'a>], control: LossControl<'_>) -> Result<Self> {
+        let mut wanted: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for (file, lines) in branches.iter().flatten() {
+            wanted.entry(file).or_default().extend(lines.iter());
+        }
+        let mut brought = Self::default();
+        if wanted.is_empty() {
+            return Ok(brought);
+        }
+        let files = wanted.keys().map(|&file| file.to_owned()).collect();
+        let control = ReplayControl { home: control.home, is_wanted: control.is_wanted };
+        each_version((path, tree), &files, control, &mut CommandEffects::new(), |file, version| {
+            let Some((&file, lines)) = wanted.get_key_value(file).filter(|_| !tree.is_inherited(version.entry)) else {
+                return;
+            };
+            let lines = version.brought_anywhere(lines);
+            if !lines.is_empty() {
+                brought.0.entry(file).or_default().push((version.entry, lines));
+            }
+        })?;
+        Ok(brought)
+    }
+
+    /// Returns those of some lines that the entries of a branch brought.
+    fn on_branch(&self, tree: &Tree, end: Index, missing: &MissingLines<'a>) -> FileLines<'a> {
+        if missing.is_empty() {
+            return Vec::new();
+        }
+        let branch: HashSet<Index> = tree.path(end).into_iter().collect();
+        let of_file = |(file, missing): &(&'a str, Rc<HashSet<&'a str>>)| {
+            let brought = self.0.get(file).into_iter().flatten().filter(|(entry, _)| branch.contains(entry));
+            let lines = brought.flat_map(|(_, lines)| lines.iter().copied()).filter(|line| missing.contains(line));
+            (*file, lines.collect())
+        };
+        missing.iter().map(of_file).collect()
+    }
+}
+
 /// A comparison of the files of a session with those on the disk and in git.
 struct Comparison<'a> {
-    path: &'a Path,
-    tree: &'a Tree,
     control: LossControl<'a>,
     /// The files on the disk, with their texts; `None` if they are unknown.
     on_disk: BTreeMap<&'a str, (FileStamp, Option<String>)>,
     /// The lines of states that are missing on the disk.
-    missing: HashMap<*const FileState, HashSet<&'a str>>,
-    /// The states of files on all branches.
-    versions: HashMap<&'a str, Vec<FileVersion>>,
-    effects: CommandEffects,
+    missing: HashMap<*const FileState, Rc<HashSet<&'a str>>>,
     /// The texts of files at the tips of refs; `None` if they are unknown.
     at_tips: HashMap<&'a str, Option<Vec<String>>>,
     roots: BTreeSet<PathBuf>,
@@ -162,42 +209,38 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(path: &'a Path, tree: &'a Tree, control: LossControl<'a>) -> Self {
+    fn new(control: LossControl<'a>) -> Self {
         Self {
-            path,
-            tree,
             control,
             on_disk: BTreeMap::new(),
             missing: HashMap::new(),
-            versions: HashMap::new(),
-            effects: CommandEffects::new(),
             at_tips: HashMap::new(),
             roots: BTreeSet::new(),
             is_uncertain: false,
         }
     }
 
-    /// Returns the lost lines of a branch by file; empty if there are too few. Files outside of `top` do not count.
-    fn branch(&mut self, end: Index, files: &'a Files, top: &Path) -> Result<Vec<(&'a str, HashSet<&'a str>)>> {
+    /// Returns the lines of files that are missing on the disk. Files outside of `top` do not count.
+    fn missing_lines(&mut self, files: &'a Files, top: &Path) -> Result<MissingLines<'a>> {
         let is_compared = |path: &str, state: &FileState| {
             state.exact().is_some_and(|text| text.len() as u64 <= MAX_FILE) && Path::new(path).starts_with(top)
         };
         let mut compared: Vec<_> = files.iter().filter(|(path, state)| is_compared(path, state)).collect();
         // If there are many files, those that were only read are left out.
         compared.sort_by_key(|(_, state)| state.source.is_read());
-        let (mut branch, mut lost) = (None, Vec::new());
+        let mut missing = Vec::new();
         for (path, state) in compared {
             ensure!((self.control.is_wanted)(), "canceled");
-            let mut lines = self.missing_on_disk(path, state);
-            if lines.is_empty() {
-                continue;
-            }
-            let branch = branch.get_or_insert_with(|| self.tree.path(end).into_iter().collect::<HashSet<Index>>());
-            self.retain_brought(path, &mut lines, branch)?;
-            lost.push((path.as_str(), lines));
+            let lines = self.missing_on_disk(path, state);
+            missing.extend((!lines.is_empty()).then_some((path.as_str(), lines)));
         }
-        if count(&lost) >= MIN_LINES {
-            for (path, lines) in &mut lost {
+        Ok(missing)
+    }
+
+    /// Removes the lines at the tips of refs; all lines of a branch if there are too few.
+    fn lost(&mut self, mut lines: FileLines<'a>) -> Result<FileLines<'a>> {
+        if count(&lines) >= MIN_LINES {
+            for (path, lines) in &mut lines {
                 ensure!((self.control.is_wanted)(), "canceled");
                 match self.at_tips(path) {
                     Some(texts) => texts.iter().for_each(|text| remove(lines, text)),
@@ -205,11 +248,11 @@ impl<'a> Comparison<'a> {
                 }
             }
         }
-        lost.retain(|(_, lines)| !lines.is_empty());
-        Ok(if count(&lost) >= MIN_LINES { lost } else { Vec::new() })
+        lines.retain(|(_, lines)| !lines.is_empty());
+        Ok(if count(&lines) >= MIN_LINES { lines } else { Vec::new() })
     }
 
-    fn missing_on_disk(&mut self, path: &'a str, state: &'a Arc<FileState>) -> HashSet<&'a str> {
+    fn missing_on_disk(&mut self, path: &'a str, state: &'a Arc<FileState>) -> Rc<HashSet<&'a str>> {
         if let Some(known) = self.missing.get(&Arc::as_ptr(state)) {
             return known.clone();
         }
@@ -223,21 +266,9 @@ impl<'a> Comparison<'a> {
             lines = counted(text);
             remove(&mut lines, now);
         }
+        let lines = Rc::new(lines);
         self.missing.insert(Arc::as_ptr(state), lines.clone());
         lines
-    }
-
-    /// Keeps the lines that entries of a branch brought, except those that a fork inherited.
-    fn retain_brought(&mut self, path: &'a str, lines: &mut HashSet<&'a str>, branch: &HashSet<Index>) -> Result<()> {
-        if !self.versions.contains_key(path) {
-            let file = (path, self.control.home);
-            let found = touches((self.path, self.tree), file, self.control.is_wanted, &mut self.effects)?;
-            self.versions.insert(path, found);
-        }
-        let versions = self.versions.get(path).into_iter().flatten();
-        let own = versions.filter(|version| branch.contains(&version.entry) && !self.tree.is_inherited(version.entry));
-        *lines = own.flat_map(|version| version.brought_anywhere(lines)).collect();
-        Ok(())
     }
 
     /// Returns the texts of a file at the tips of refs; none outside of a repository.

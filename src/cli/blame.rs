@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
 
 use crate::base::paths::full_path;
 use crate::base::time;
-use crate::cli::log::{LoggedVersion, logged};
+use crate::cli::log::{LoggedEntry, each_state};
 use crate::cli::output::{Output, object};
 use crate::cli::table::{self, Column, LAST, words};
 use crate::cli::{CommandContext, output, resolve};
@@ -51,22 +52,25 @@ impl BlameCommand {
         if line.is_some_and(|line: usize| line == 0 || line > lines.len()) {
             bail!("{file} has {} lines", lines.len());
         }
-        let (versions, unreadable) = logged(&file, &|_| true, chosen)?;
-        let mut origins: Vec<Option<&LoggedVersion>> = vec![None; lines.len()];
-        for logged in &versions {
-            for (origin, _) in origins.iter_mut().zip(logged.version.brought(&lines)).filter(|(_, brought)| *brought) {
-                *origin = origin.or(Some(logged));
+        // The newest entry that brought each line.
+        let mut origins: Vec<Option<Rc<LoggedEntry>>> = vec![None; lines.len()];
+        let unreadable = each_state(&file, &|_| true, chosen, |entry, version, _| {
+            let entry = Rc::new(entry);
+            for (origin, _) in origins.iter_mut().zip(version.brought(&lines)).filter(|(_, brought)| *brought) {
+                if origin.as_ref().is_none_or(|known| known.age() < entry.age()) {
+                    *origin = Some(entry.clone());
+                }
             }
-        }
+        })?;
         let is_wanted = |at: usize| line.is_none_or(|line| line == at + 1);
-        let wanted = (0..lines.len()).filter(|&at| is_wanted(at)).map(|at| (at, lines[at], origins[at]));
-        let length = resolve::shortest(versions.iter().map(|logged| logged.session_id.as_str()));
+        let wanted = (0..lines.len()).filter(|&at| is_wanted(at)).map(|at| (at, lines[at], origins[at].as_deref()));
+        let length = resolve::shortest(origins.iter().flatten().map(|origin| origin.session_id.as_str()));
         let mut rows = Vec::new();
         for (at, text, origin) in wanted {
             let text = text.trim_end_matches(['\n', '\r']);
             if self.json {
                 let id = origin.map(|origin| &origin.session_id);
-                let entry = origin.and_then(|origin| origin.entry.as_ref());
+                let entry = origin.and_then(|origin| origin.id.as_ref());
                 let timestamp = origin.and_then(|origin| origin.time).and_then(time::iso);
                 let prompt = origin.map(|origin| &origin.prompt);
                 let line = at + 1;

@@ -1,6 +1,6 @@
 //! `pitree log`: lists the states of a file over all sessions and branches.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,20 @@ use anyhow::Result;
 use crate::base::paths::full_path;
 use crate::base::time;
 use crate::catalog::cost_sharing::{self, ListedItem};
-use crate::catalog::file_history::{FileVersion, prompt, versions};
+use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
 use crate::cli::exit::Exit;
 use crate::cli::output::{Output, PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
+use crate::disk::git::Repository;
+use crate::disk::load;
 use crate::disk::locate::Environment;
 use crate::disk::scan::Unreadable;
-use crate::disk::{git, load};
 use crate::session::digest::Digest;
 use crate::session::digest::commits::{CommitPrefix, DigestCommit};
 use crate::session::digest::listed::{SessionFacts, SharedSession};
-use crate::session::replay::session_path;
+use crate::session::replay::{CommandEffects, session_path};
 use crate::session::tree::{Index, Tree};
 
 /// List the states of a file in all sessions, most recent first
@@ -57,15 +58,24 @@ pub(super) struct LogCommand {
     json: bool,
 }
 
-/// A state with its session.
-pub(super) struct LoggedVersion {
+/// The entry that brought a state of a file.
+pub(super) struct LoggedEntry {
     pub(super) session: PathBuf,
     pub(super) session_id: String,
-    pub(super) entry: Option<String>,
+    pub(super) id: Option<String>,
     pub(super) time: Option<i64>,
     pub(super) prompt: String,
     pub(super) is_abandoned: bool,
-    pub(super) version: FileVersion,
+    at: Index,
+}
+
+/// A listed state, without its text.
+struct LoggedState {
+    entry: LoggedEntry,
+    lines: Option<(usize, usize)>,
+    exactness: &'static str,
+    source: &'static str,
+    commit: Option<Box<str>>,
 }
 
 impl LogCommand {
@@ -77,31 +87,24 @@ impl LogCommand {
         };
         let here = Environment::current().cwd;
         let file = full_path(path, &here.to_string_lossy(), &chosen.home);
-        let (mut all, unreadable) = logged(&file, &is_wanted, chosen)?;
-        all.retain(|logged| self.search.as_ref().is_none_or(|text| logged.version.changes_count(text)));
-        let is_committed = |logged: &LoggedVersion, wanted: &CommitPrefix| {
-            logged.version.commit.as_ref().is_some_and(|commit| wanted.is_of(&commit.sha))
-        };
-        all.retain(|logged| self.commit.as_ref().is_none_or(|wanted| is_committed(logged, wanted)));
-        all.truncate(self.limit.map_or(usize::MAX, NonZeroUsize::get));
+        let (all, unreadable) = self.states(&file, &is_wanted, chosen)?;
         if self.json {
-            for logged in &all {
-                let LoggedVersion { session, session_id, entry, time, prompt, is_abandoned, version } = logged;
-                let lines = version.changed_lines();
+            for LoggedState { entry, lines, exactness, source, commit } in &all {
+                let LoggedEntry { session, session_id, id, time, prompt, is_abandoned, .. } = entry;
                 let (added, removed) = (lines.map(|(added, _)| added), lines.map(|(_, removed)| removed));
                 output::json(
                     out,
                     &object! {
                         #[serde(flatten)] path: PathFields::from(&*resolve::absolute(session)?),
                         id: session_id,
-                        entry,
+                        entry: id,
                         timestamp: time.and_then(time::iso),
                         prompt,
                         added,
                         removed,
-                        exactness: version.state.exactness().name(),
-                        source: version.state.source.name(),
-                        commit: version.commit.as_ref().map(|commit| &commit.sha),
+                        exactness,
+                        source,
+                        commit,
                         abandoned: is_abandoned,
                     },
                 )?;
@@ -114,6 +117,30 @@ impl LogCommand {
         }
         let end = output::end(out, unreadable)?;
         Ok(end.found(!all.is_empty()).into())
+    }
+
+    /// Returns the listed states of a file, most recent first.
+    fn states(
+        &self,
+        file: &str,
+        is_wanted: &dyn Fn(&str) -> bool,
+        chosen: &CommandContext,
+    ) -> Result<(Vec<LoggedState>, Vec<Unreadable>)> {
+        let mut all: Vec<LoggedState> = Vec::new();
+        let unreadable = each_state(file, is_wanted, chosen, |entry, version, commit| {
+            let is_listed = self.search.as_ref().is_none_or(|text| version.changes_count(text))
+                && self.commit.as_ref().is_none_or(|wanted| commit.is_some_and(|commit| wanted.is_of(&commit.sha)));
+            all.extend(is_listed.then(|| LoggedState {
+                entry,
+                lines: version.changed_lines(),
+                exactness: version.state.exactness().name(),
+                source: version.state.source.name(),
+                commit: commit.map(|commit| commit.sha.clone()),
+            }));
+        })?;
+        all.sort_by_key(|state| std::cmp::Reverse(state.entry.age()));
+        all.truncate(self.limit.map_or(usize::MAX, NonZeroUsize::get));
+        Ok((all, unreadable))
     }
 }
 
@@ -132,49 +159,68 @@ fn sessions(
     (sessions, unreadable)
 }
 
-/// Returns the states of a file in all sessions, most recent first.
-pub(super) fn logged(
+/// Passes the states of a file in all sessions to `visit`, with their first commits. Sessions are replayed one after another,
+/// oldest first, and no texts are kept.
+pub(super) fn each_state(
     file: &str,
     is_wanted: &dyn Fn(&str) -> bool,
     chosen: &CommandContext,
-) -> Result<(Vec<LoggedVersion>, Vec<Unreadable>)> {
+    mut visit: impl FnMut(LoggedEntry, &FileVersion, Option<&DigestCommit>),
+) -> Result<Vec<Unreadable>> {
     let (sessions, unreadable) = sessions(|facts| is_wanted(facts.cwd), chosen);
+    let control = ReplayControl { home: &chosen.home, is_wanted: &|| true };
+    let files = [file.to_owned()].into();
     let mut known = HashSet::new();
-    let mut all = Vec::new();
     for session in sessions {
         let touches = &session.details().touches;
         if !touches.paths.iter().any(|path| session_path(path, &session.header.cwd, &chosen.home) == file) {
             continue;
         }
         let tree = load::tree(&session.path, &chosen.home)?;
-        for version in versions((&session.path, &tree), &session.commits, file, &chosen.home)? {
-            // Forks inherit entries; the oldest session counts.
-            if session.entry_key(version.entry).is_none_or(|key| known.insert(key)) {
-                all.push(LoggedVersion::new(&session.path, &tree, version));
-            }
+        let replayed = (&*session.path, &tree);
+        let mut effects = CommandEffects::new();
+        // The entries come first, because a state has the first commit of all branches.
+        let mut commits = HashMap::new();
+        if !session.commits.is_empty() {
+            let mut states = HashSet::new();
+            each_version(replayed, &files, control, &mut effects, |_, version| {
+                states.extend(version.is_new().then_some(version.entry));
+            })?;
+            commits = commits_of_states(&tree, &states, &session.commits);
         }
+        each_version(replayed, &files, control, &mut effects, |_, version| {
+            // Forks inherit entries; the oldest session counts.
+            if version.is_new() && session.entry_key(version.entry).is_none_or(|key| known.insert(key)) {
+                let commit = commits.get(&version.entry).copied();
+                visit(LoggedEntry::new(&session.path, &tree, version.entry), &version, commit);
+            }
+        })?;
     }
-    all.sort_by_key(|logged| std::cmp::Reverse((logged.time, logged.version.entry)));
-    Ok((all, unreadable))
+    Ok(unreadable)
 }
 
-impl LoggedVersion {
-    fn new(session: &Path, tree: &Tree, version: FileVersion) -> Self {
-        let node = &tree.nodes[version.entry as usize];
+impl LoggedEntry {
+    fn new(session: &Path, tree: &Tree, at: Index) -> Self {
+        let node = &tree.nodes[at as usize];
         Self {
             session: session.into(),
             session_id: tree.header.id.clone(),
-            entry: node.id.as_deref().map(String::from),
+            id: node.id.as_deref().map(String::from),
             time: node.time,
-            prompt: prompt_words(tree, version.entry),
-            is_abandoned: !tree.is_active(version.entry),
-            version,
+            prompt: prompt_words(tree, at),
+            is_abandoned: !tree.is_active(at),
+            at,
         }
+    }
+
+    /// Returns the order by age.
+    pub(super) fn age(&self) -> (Option<i64>, Index) {
+        (self.time, self.at)
     }
 
     /// Returns `SESSION@ENTRY` with a short session ID.
     pub(super) fn place(&self, length: usize) -> String {
-        place(&self.session_id, self.entry.as_deref(), length)
+        place(&self.session_id, self.id.as_deref(), length)
     }
 }
 
@@ -207,21 +253,19 @@ fn print_commits(
     let mut found = cost_sharing::once(all);
     found.sort_by_key(|listed| std::cmp::Reverse((listed.what.time, listed.what.at)));
     found.truncate(log.limit.map_or(usize::MAX, NonZeroUsize::get));
-    let mut made = Vec::new();
-    for (number, ListedItem { session, what: commit, .. }) in found.into_iter().enumerate() {
+    let prompts = prompts(&sessions, &found, chosen)?;
+    let (mut made, mut repositories) = (Vec::new(), HashMap::new());
+    for (number, (ListedItem { session, what: commit, .. }, prompt)) in found.into_iter().zip(prompts).enumerate() {
         let session: &Digest = &sessions[session];
-        let tree = load::tree(&session.path, &chosen.home)?;
         // The longer of the two names fewer commits.
         let sha = [&*commit.sha, wanted.text()].into_iter().max_by_key(|sha| sha.len()).unwrap_or_default();
-        let confirmed = (number < MOST_CONFIRMED).then(|| git::has_commit(Path::new(&session.header.cwd), sha));
-        let is_known = (commit.at as usize) < tree.nodes.len();
-        made.push(MadeCommit {
-            session,
-            commit,
-            prompt: if is_known { prompt_words(&tree, commit.at) } else { String::new() },
-            is_abandoned: !session.is_active(commit.at),
-            is_confirmed: confirmed.flatten(),
-        });
+        let dir = &*session.header.cwd;
+        let mut is_confirmed = None;
+        if number < MOST_CONFIRMED {
+            let repository = repositories.entry(dir).or_insert_with(|| Repository::of(Path::new(dir)));
+            is_confirmed = repository.as_ref().and_then(|repository| repository.has_commit(sha));
+        }
+        made.push(MadeCommit { session, commit, prompt, is_abandoned: !session.is_active(commit.at), is_confirmed });
     }
     match log.json {
         true => made.iter().try_for_each(|made| made.print_json(out))?,
@@ -232,6 +276,29 @@ fn print_commits(
     }
     let end = output::end(out, unreadable)?;
     Ok(end.found(!made.is_empty()).into())
+}
+
+/// Returns the words of the prompts above commits. The tree of each session is loaded once.
+fn prompts(
+    sessions: &[SharedSession],
+    commits: &[ListedItem<usize, &DigestCommit>],
+    chosen: &CommandContext,
+) -> Result<Vec<String>> {
+    let mut by_session: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (number, listed) in commits.iter().enumerate() {
+        by_session.entry(listed.session).or_default().push(number);
+    }
+    let mut prompts = vec![String::new(); commits.len()];
+    for (session, numbers) in by_session {
+        let tree = load::tree(&sessions[session].path, &chosen.home)?;
+        for number in numbers {
+            let at = commits[number].what.at;
+            if (at as usize) < tree.nodes.len() {
+                prompts[number] = prompt_words(&tree, at);
+            }
+        }
+    }
+    Ok(prompts)
 }
 
 impl MadeCommit<'_> {
@@ -294,22 +361,22 @@ fn commit_prefix(text: &str) -> Result<CommitPrefix, String> {
     CommitPrefix::read(text)?.ok_or_else(|| "too short; give at least 7 hexadecimal digits".into())
 }
 
-fn rows(out: &mut impl Write, all: &[LoggedVersion], chosen: &CommandContext) -> Result<()> {
+fn rows(out: &mut impl Write, all: &[LoggedState], chosen: &CommandContext) -> Result<()> {
     const WHOLE: Column = Column::Whole;
     const COLUMNS: [Column; 7] = [Column::Number, WHOLE, Column::Number, WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
     let now = crate::cli::now();
-    let length = resolve::shortest(all.iter().map(|logged| logged.session_id.as_str()));
-    let row = |logged: &LoggedVersion| {
-        let state = &logged.version.state;
-        let lines = logged.version.changed_lines().map(|(added, removed)| format!("+{added} -{removed}"));
+    let length = resolve::shortest(all.iter().map(|state| state.entry.session_id.as_str()));
+    let row = |state: &LoggedState| {
+        let entry = &state.entry;
+        let lines = state.lines.map(|(added, removed)| format!("+{added} -{removed}"));
         [
-            logged.time.map_or("?".into(), |then| time::age(now, then)),
-            logged.place(length),
+            entry.time.map_or("?".into(), |then| time::age(now, then)),
+            entry.place(length),
             lines.unwrap_or_default(),
-            state.exactness().name().into(),
-            logged.version.commit.as_ref().map_or(String::new(), |commit| commit.sha.to_string()),
-            if logged.is_abandoned { "abandoned".into() } else { String::new() },
-            logged.prompt.clone(),
+            state.exactness.into(),
+            state.commit.as_deref().unwrap_or_default().into(),
+            if entry.is_abandoned { "abandoned".into() } else { String::new() },
+            entry.prompt.clone(),
         ]
     };
     table::print(out, COLUMNS, &all.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())

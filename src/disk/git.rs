@@ -53,17 +53,31 @@ const REMOVED: [&str; 8] = [
     "GIT_CONFIG_COUNT",
 ];
 
-/// Returns `true` if the repository of a directory has a commit, given by the hexadecimal digits of its hash or of a
-/// prefix. Returns `None` if git does not answer, or if the directory or the repository is missing or belongs to another
-/// user.
-pub(crate) fn has_commit(dir: &Path, sha: &str) -> Option<bool> {
-    let git = git_for(dir)?;
-    let succeeds = |arguments: &[&str]| {
-        let ended = read_command(command(&git, dir, arguments), LIMIT).ok().flatten();
+/// The repository of a directory, if git can read it.
+#[derive(Debug)]
+pub(crate) struct Repository<'d> {
+    git: PathBuf,
+    dir: &'d Path,
+}
+
+impl<'d> Repository<'d> {
+    /// Returns the repository of a directory. Returns `None` if git does not answer, or if the directory or the repository is
+    /// missing or belongs to another user.
+    pub(crate) fn of(dir: &'d Path) -> Option<Self> {
+        let repository = Self { git: git_for(dir)?, dir };
+        repository.succeeds(&["rev-parse", "--git-dir"])?.then_some(repository)
+    }
+
+    /// Returns `true` if it has a commit, given by the hexadecimal digits of its hash or of a prefix. Returns `None` if git
+    /// does not answer.
+    pub(crate) fn has_commit(&self, sha: &str) -> Option<bool> {
+        self.succeeds(&["cat-file", "-e", &format!("{sha}^{{commit}}")])
+    }
+
+    fn succeeds(&self, arguments: &[&str]) -> Option<bool> {
+        let ended = read_command(command(&self.git, self.dir, arguments), LIMIT).ok().flatten();
         ended.map(|(status, _)| status.success())
-    };
-    succeeds(&["rev-parse", "--git-dir"])?.then_some(())?;
-    succeeds(&["cat-file", "-e", &format!("{sha}^{{commit}}")])
+    }
 }
 
 /// Returns the nearest directory above a path that looks like the root of a working tree. Does not start git.

@@ -15,9 +15,9 @@ use crate::app::ticket::Ticket;
 use crate::base::numbers::bytes;
 use crate::base::paths::relative_to;
 use crate::base::text::{Span, Tone, clean};
+use crate::catalog::file_history::ReplayControl;
 use crate::catalog::file_states::{
-    self, FileAt, FileForm, FileTextRequest, FileWrite, ReplayControl, ReplayedSession, StateSource, StatesCache,
-    Written, text_of,
+    self, FileAt, FileForm, FileTextRequest, FileWrite, ReplayedSession, StateSource, StatesCache, Written, text_of,
 };
 use crate::disk::files;
 use crate::disk::locate;

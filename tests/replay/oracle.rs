@@ -2,12 +2,13 @@
 //! at the entry before must be equal.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use pitree::disk::load::{self, Bodies};
 use pitree::session::entry::kind::EntryKind;
 use pitree::session::links::Index;
-use pitree::session::replay::Replay;
 use pitree::session::replay::state::{Exactness, FileState, Source};
+use pitree::session::replay::{Files, Replay};
 use pitree::session::tree::Tree;
 
 /// Counts of whole reads of files that the session touched before.
@@ -37,23 +38,22 @@ impl Counts {
     pub(crate) fn add(&mut self, path: &Path, report: &mut dyn FnMut(String)) {
         let Ok(tree) = load::tree(path, "/nowhere") else { return };
         let mut bodies = Bodies::open(path).unwrap();
-        let states = Replay::new(&tree, "/nowhere", |node| bodies.line(node)).everywhere().unwrap();
-        for at in 0..tree.nodes.len() as Index {
-            let Some(parent) = tree.parent(at) else { continue };
-            for (file, after) in states[at as usize].iter().filter(|(_, after)| is_read_at(after, at)) {
-                if let Some(before) = states[parent as usize].get(file) {
-                    let is_right = self.read(before, after, has_command(&tree, parent, before.latest));
-                    if !is_right {
-                        let id = tree.nodes[at as usize].id.as_deref().unwrap_or("?");
-                        report(format!("{}@{id}: {file}: {}", path.display(), before.source.name()));
-                    }
+        let mut replay = Replay::new(&tree, "/nowhere", |node| bodies.line(node));
+        let visit = |at: Index, files: &Rc<Files>, after: &Rc<Files>| {
+            for (file, after) in after.iter().filter(|(_, after)| is_read_at(after, at)) {
+                let (Some(before), Some(parent)) = (files.get(file), tree.parent(at)) else { continue };
+                let is_right = self.read(before, after, has_command(&tree, parent, before.latest));
+                if !is_right {
+                    let id = tree.nodes[at as usize].id.as_deref().unwrap_or("?");
+                    report(format!("{}@{id}: {file}: {}", path.display(), before.source.name()));
                 }
             }
             if tree.branches(at).next().is_none() {
-                self.files += states[at as usize].len();
-                self.whole_files += states[at as usize].values().filter(|state| state.whole().is_some()).count();
+                self.files += after.len();
+                self.whole_files += after.values().filter(|state| state.whole().is_some()).count();
             }
-        }
+        };
+        replay.each(visit).unwrap();
     }
 
     /// Adds a read; returns `false` if an exact state was wrong.

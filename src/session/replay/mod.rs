@@ -6,6 +6,7 @@
 
 pub(crate) mod commits;
 pub(crate) mod edit;
+mod git;
 pub mod lines;
 pub(crate) mod places;
 mod programs;
@@ -72,7 +73,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         self.commands
     }
 
-    /// Limits the replay to files, and the files that commands moved to them.
+    /// Limits the replay to files, and other files that their states can depend on.
     ///
     /// # Errors
     /// An entry cannot be read.
@@ -105,8 +106,11 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             if moved.is_empty() {
                 continue;
             }
+            if !file_name(to).contains('.') {
+                // Any file below the target shows that it is a directory, also one that a command created.
+                return Ok(self);
+            }
             wanted.extend(moved);
-            // Known files show whether it is one.
             let paths: &BTreeSet<String> = called.get_or_insert_with(|| {
                 let called = self.tree.nodes.iter().filter_map(|node| node.called.as_ref());
                 called.map(|called| self.full_path(&called.path)).collect()
@@ -140,21 +144,22 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         Ok(files)
     }
 
-    /// Returns the files after each entry, by index. Entries without changes share the files of their parents.
+    /// Passes each entry to `visit`, with the files before and after it, which are the same object if it touches no file.
+    /// Parents come before their children. Only states of branch points are kept, until all of their branches are replayed.
     ///
     /// # Errors
     /// An entry cannot be read.
-    pub fn everywhere(&mut self) -> Result<Vec<Rc<Files>>, E> {
-        let mut states: Vec<Rc<Files>> = vec![Rc::default(); self.tree.nodes.len()];
-        for at in self.tree.preorder(false) {
-            let mut files = self.tree.parent(at).map(|parent| states[parent as usize].clone()).unwrap_or_default();
+    pub fn each(&mut self, mut visit: impl FnMut(Index, &Rc<Files>, &Rc<Files>)) -> Result<(), E> {
+        let mut waiting: Vec<(Index, Rc<Files>)> =
+            self.tree.roots.iter().rev().map(|&root| (root, Rc::default())).collect();
+        while let Some((at, before)) = waiting.pop() {
+            let mut files = before.clone();
             self.step(&mut files, at)?;
-            states[at as usize] = files;
+            self.unanswered_at_end(&mut files, at)?;
+            visit(at, &before, &files);
+            waiting.extend(self.tree.children(at).iter().rev().map(|&child| (child, files.clone())));
         }
-        for (at, files) in (0..).zip(&mut states) {
-            self.unanswered_at_end(files, at)?;
-        }
-        Ok(states)
+        Ok(())
     }
 
     /// Applies an entry to the files of its parent.
@@ -271,7 +276,11 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
             let line = (self.read)(node)?;
             let entry = parse::line(&line).ok().flatten().unwrap_or_default();
             let Some(message) = &entry.message else { return Ok(()) };
-            self.command(files, at, (&script, message.is_error), &message.content.text("\n"));
+            let output = message.content.text("\n");
+            match message.is_error || reports_error(&output) {
+                true => self.command(files, at, (&script, true), &output),
+                false => self.apply(files, at, (&script, effects), &output),
+            }
             return Ok(());
         }
         let arguments = self.with_call(at, |call, _, _| call.arguments.to_vec())?.unwrap_or_default();
@@ -357,7 +366,12 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
     /// Applies a shell command.
     fn command(&self, files: &mut Rc<Files>, at: Index, (script, has_failed): (&str, bool), output: &str) {
         let has_failed = has_failed || reports_error(output);
-        let mut effects = shell::effects(Run { script, has_failed, cwd: &self.tree.header.cwd, home: self.home });
+        let effects = shell::effects(Run { script, has_failed, cwd: &self.tree.header.cwd, home: self.home });
+        self.apply(files, at, (script, effects), output);
+    }
+
+    /// Applies the effects of a shell command.
+    fn apply(&self, files: &mut Rc<Files>, at: Index, (script, mut effects): (&str, Vec<Effect>), output: &str) {
         let may_rewrite = script.contains("commit") || effects.contains(&Effect::Mentioned);
         if may_rewrite && reports_rewrites(output) {
             effects.push(Effect::All);
@@ -616,6 +630,20 @@ mod tests {
         let lines = Lines::default().bash("cat > a.sh <<'EOF'\nls $x\nEOF", "").bash("mv a.sh b.sh", "");
         lines.has("/b.sh", Exactness::Exact, "ls $x\n").has("/a.sh", Exactness::Removed, "");
         lines.bash("rm b.sh", "").has("/b.sh", Exactness::Removed, "");
+    }
+
+    #[test]
+    fn a_move_into_a_directory_does_not_depend_on_the_wanted_files() {
+        let lines = Lines::default().write("a.txt", "a").bash("cat > dir/x <<'E'\nx\nE", "").bash("mv a.txt dir", "");
+        lines.has("/dir/a.txt", Exactness::Exact, "a").has("/dir/x", Exactness::Exact, "x\n");
+    }
+
+    #[test]
+    fn removed_files_can_be_created_again() {
+        let lines = Lines::default().write("a.txt", "a").bash("rm a.txt", "");
+        lines.has("/a.txt", Exactness::Removed, "");
+        lines.clone().bash("./gen > a.txt", "").has("/a.txt", Exactness::Unknown, "");
+        lines.bash("cp b.txt a.txt", "").has("/a.txt", Exactness::Unknown, "");
     }
 
     #[test]
