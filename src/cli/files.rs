@@ -1,4 +1,4 @@
-//! `pitree files`: lists files touched by tools in a session, a project, or all sessions.
+//! `pitree files`: lists files touched by tools and commands in a session, a project, or all sessions.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use crate::disk::load;
 use crate::session::digest::listed::SharedSession;
 use crate::session::worktrees::Worktrees;
 
-/// List files that tools read or changed, most recent first
+/// List files that tools and shell commands read or changed, most recent first
 #[derive(Debug, clap::Args)]
 pub(super) struct FilesCommand {
     /// List only the files of this session (path, id, unique id prefix, or name)
@@ -84,7 +84,7 @@ impl FilesCommand {
         } else {
             table(out, &files, chosen)?;
             if files.is_empty() {
-                output::note("no tool touched a file");
+                output::note("no tool or command touched a file");
             }
         }
         Ok(output::end(out, unreadable)?.into())

@@ -30,8 +30,7 @@ use crate::session::tree::{Index, Tree};
 /// List the states of a file in all sessions, most recent first
 ///
 /// Lists each entry, on any branch, that changed the content of the file or read it for the first time. An entry that forks
-/// inherited is listed once. Sessions in which only shell commands touched the file are not found. With --commit
-/// and without a file, lists the entries whose commands made the commit.
+/// inherited is listed once. With --commit and without a file, lists the entries whose commands made the commit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree log src/auth.rs                the states of a file
@@ -113,7 +112,7 @@ impl LogCommand {
             rows(out, &all, chosen)?;
         }
         if all.is_empty() {
-            output::note(&format!("no listed state of {file}; see `pitree files` for the files that tools touched"));
+            output::note(&format!("no listed state of {file}; see `pitree files` for the files of sessions"));
         }
         let end = output::end(out, unreadable)?;
         Ok(end.found(!all.is_empty()).into())

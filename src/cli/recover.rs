@@ -116,7 +116,7 @@ impl RecoverCommand {
             [Column::Whole, Column::Whole, Column::Whole, Column::Path(usize::MAX), Column::Words(60)];
         table::print(out, COLUMNS, &report.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())?;
         if report.is_empty() {
-            output::note("no tool touched a file");
+            output::note("no tool or command touched a file");
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ fn selected(browser: &Browser) -> (String, Option<String>) {
 fn states_are_listed_newest_first_and_lead_to_their_entries() {
     let world = World::new();
     let mut browser = world.files(120, 30);
-    shows(&browser, "2 files");
+    shows(&browser, "3 files");
     assert_eq!(selected(&browser), ("src/a.rs".into(), None), "the most changed file is first");
     browser.press("enter");
     let screen = browser.screen();
@@ -108,7 +108,7 @@ fn states_are_listed_newest_first_and_lead_to_their_entries() {
     browser.press("esc esc");
     assert_eq!(selected(&browser), ("src/a.rs".into(), Some("write".into())));
     browser.press("h");
-    assert_eq!((selected(&browser).1, view(&browser).rows.len()), (None, 2));
+    assert_eq!((selected(&browser).1, view(&browser).rows.len()), (None, 3));
     browser.press("F");
     assert!(browser.model.layers.0.is_empty());
 }
@@ -248,13 +248,13 @@ fn the_filter_is_kept_or_cleared() {
     let world = World::new();
     let mut browser = world.files(80, 24);
     browser.press("/").type_text("c.t");
-    shows(&browser, "1 of 2 files");
+    shows(&browser, "1 of 3 files");
     browser.press("esc");
-    shows(&browser, "2 files");
+    shows(&browser, "3 files");
     browser.press("/").type_text("nothing of it").press("enter");
     shows(&browser, "no match");
     browser.press("esc");
-    shows(&browser, "2 files");
+    shows(&browser, "3 files");
     browser.press("esc");
     assert!(browser.model.layers.0.is_empty());
 }

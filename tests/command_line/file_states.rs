@@ -99,6 +99,26 @@ fn the_states_of_all_branches_are_listed() {
 }
 
 #[test]
+fn files_of_commands_are_listed() {
+    let pitree = Pitree::new();
+    let bash = |session: Session, id: &str, command: &str| session.tool(id, "bash", &json!({"command": command}), "");
+    let made = bash(Session::new("s-one").cwd(pitree.home()), "c1", "mkdir -p x && cat > x/new.sh <<'E'\nls\nE");
+    pitree.write_session(&bash(made, "c2", "mv x/new.sh run.sh"));
+    pitree.write_session(&bash(Session::new("s-two").cwd(pitree.home()).at(100), "c3", "rm run.sh"));
+    let states = |file: &str| -> Vec<String> {
+        let listed = pitree.objects(&["log", file, "--json"]);
+        listed.iter().map(|state| format!("{} {}", state["entry"], state["exactness"])).collect()
+    };
+    assert_eq!(states("x/new.sh"), ["\"c2r\" \"removed\"", "\"c1r\" \"exact\""]);
+    assert_eq!(states("run.sh"), ["\"c3r\" \"removed\"", "\"c2r\" \"exact\""]);
+    let mut files: Vec<_> = pitree.objects(&["files", "--json"]);
+    files.sort_by_key(|file| file["path"].to_string());
+    let facts: Vec<_> = files.iter().map(|file| (file["changes"].clone(), file["sessions"].clone())).collect();
+    assert_eq!(facts, [(json!(2), json!(2)), (json!(2), json!(1))]);
+    assert_eq!(pitree.objects(&["ls", "--json", "edited:run.sh"]).len(), 2);
+}
+
+#[test]
 fn files_are_recovered_below_a_new_directory() {
     let pitree = Pitree::new();
     let long = format!("{}/x", "y".repeat(4000));
@@ -144,6 +164,21 @@ fn abandoned_branches_are_recovered_each() {
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert_eq!(fs::read_to_string(pitree.home().join("out/c1r/a.txt")).unwrap(), "one\n2\n");
     pitree.refuse(&["recover", "s-one@w1r", "--abandoned", "--to", "other"]);
+}
+
+#[test]
+fn lines_that_were_only_read_have_no_prompt() {
+    let pitree = Pitree::new();
+    fs::write(pitree.home().join("a.txt"), "one\ntwo\n").unwrap();
+    let part = |offset: usize| json!({"path": "a.txt", "offset": offset, "limit": offset});
+    let session = Session::new("s-one")
+        .cwd(pitree.home())
+        .user("u1", "Read it")
+        .tool("r1", "read", &part(1), "one\n\n[2 more lines in file. Use offset=2 to continue.]")
+        .tool("r2", "read", &part(2), "two\n");
+    pitree.write_session(&session);
+    assert_eq!(pitree.run(&["file", "a.txt", "--at", "s-one"]).code, 0, "both parts are the whole file");
+    assert_eq!(pitree.run(&["blame", "a.txt"]).code, 1, "no line has a session");
 }
 
 #[test]

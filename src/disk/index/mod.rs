@@ -47,7 +47,7 @@ use table::{SegmentRecord, SegmentTable};
 use writing::{Addition, Additions, bytes, keys, stored_keys};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
-const FORM: u32 = 14;
+const FORM: u32 = 15;
 
 /// The precision of times of directories on all file systems.
 const PRECISION: Duration = Duration::from_secs(2);

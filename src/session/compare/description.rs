@@ -131,7 +131,7 @@ mod tests {
             (failures(&wrong).as_str(), &*failures(&Failures::default())),
             ("2 tool calls, 1 aborted answer", "none")
         );
-        assert_eq!(uses(&FileUses { reads: 2, writes: 0, edits: 1 }), "read 2, edited 1");
+        assert_eq!(uses(&FileUses { reads: 2, edits: 1, ..FileUses::default() }), "read 2, edited 1");
         assert_eq!(tool(&ToolUse { name: "bash".into(), calls: 4, failed: 1 }), "bash 4, 1 failed");
     }
 

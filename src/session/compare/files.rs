@@ -344,7 +344,7 @@ mod tests {
             &call("6", "codemode", "{}"),
             &result("6", nested),
         ]);
-        let uses = |reads, writes, edits| FileUses { reads, writes, edits };
+        let uses = |reads, writes, edits| FileUses { reads, writes, edits, commands: 0 };
         assert_eq!(files.keys().collect::<Vec<_>>(), ["A", "B"]);
         assert_eq!(
             files["A"],

@@ -186,7 +186,11 @@ impl DigestBuilder {
                     self.add_call(at, time, &nested.call);
                 }
             }
-            EntryKind::Bash => self.commits.command(at, time, entry),
+            EntryKind::Bash => {
+                self.commits.command(at, time, entry);
+                let cwd = self.lines.header().map_or("", |header| &header.cwd);
+                self.touches.command(at, time, entry, cwd);
+            }
             EntryKind::OtherMessage => self.is_hidden_in_pi |= entry.message.is_none(),
             EntryKind::SessionInfo => {
                 self.digest.name = entry.session_name();
@@ -262,7 +266,8 @@ impl DigestBuilder {
             Some(calls) => *calls += 1,
             None => drop(self.details.tools.insert(name.into(), 1)),
         }
-        self.touches.call(at, time, call);
+        let cwd = self.lines.header().map_or("", |header| &header.cwd);
+        self.touches.call(at, time, call, cwd);
     }
 
     fn labels(&self, parent_links: &ParentLinks, reread: &mut RereadLine<'_>) -> Vec<DigestLabel> {

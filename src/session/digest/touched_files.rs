@@ -1,17 +1,20 @@
-//! The files that the tools of a session read, wrote and edited, with times and the preceding messages. The data is
-//! compact because lists keep it for all sessions.
+//! The files that the tools and shell commands of a session read, wrote and edited, with times and the preceding messages.
+//! The data is compact because lists keep it for all sessions.
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::string_pool::StringPool;
 use crate::session::digest::messages::MessageTexts;
-use crate::session::entry::ToolCall;
-use crate::session::entry::tool_call;
-use crate::session::entry::tool_call::Touch;
+use crate::session::entry::tool_call::{self, Touch};
+use crate::session::entry::{Entry, ToolCall};
 use crate::session::json::Str;
+use crate::session::json::value::{Fields, Value};
 use crate::session::links::{ById, IdHash, Index, ParentLinks};
+use crate::session::replay::changed_files;
 
-/// The number of tool calls on a file.
+/// The number of calls and commands on a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileUses {
     /// Calls of `read`.
@@ -20,6 +23,9 @@ pub struct FileUses {
     pub writes: usize,
     /// Calls of `edit`.
     pub edits: usize,
+    /// Shell commands that write, remove or move the file. Comparisons of branches do not count them.
+    #[serde(skip)]
+    pub commands: usize,
 }
 
 impl FileUses {
@@ -29,12 +35,13 @@ impl FileUses {
             Touch::Read => self.reads += 1,
             Touch::Write => self.writes += 1,
             Touch::Edit => self.edits += 1,
+            Touch::Command => self.commands += 1,
         }
     }
 
     /// Returns the number of changes of the file.
     pub fn changes(&self) -> usize {
-        self.writes + self.edits
+        self.writes + self.edits + self.commands
     }
 }
 
@@ -49,7 +56,7 @@ pub struct TouchedFiles {
     pub all: Vec<FileTouch>,
 }
 
-/// A tool call that touched a file. Its texts are indexes into [`TouchedFiles`].
+/// A tool call or command that touched a file. Its texts are indexes into [`TouchedFiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTouch {
     /// The index of the file in [`TouchedFiles::paths`]: the path as given by the model.
@@ -81,20 +88,45 @@ impl TouchedFiles {
 pub(crate) struct TouchCollector {
     touches: TouchedFiles,
     paths: ById<u32>,
-    /// The last touch of each call.
-    calls: ById<usize>,
+    /// The touches of each call.
+    calls: ById<Range<usize>>,
 }
 
 impl TouchCollector {
-    /// Adds a call of the entry `at`.
-    pub(crate) fn call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
-        let Some((path, touch)) = tool_call::touched(call) else { return };
+    /// Adds a call of the entry `at` in a session with the working directory `cwd`.
+    pub(crate) fn call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>, cwd: &str) {
+        let start = self.touches.all.len();
+        if let Some((path, touch)) = tool_call::touched(call) {
+            self.touch(at, time, &path, touch);
+        } else if call.name.is("bash") && may_change_files(call.arguments) {
+            let script = Fields::new(call.arguments).get("command").and_then(Value::str);
+            script.into_iter().for_each(|script| self.script(at, time, &script.text(), cwd));
+        }
+        let touches = start..self.touches.all.len();
+        if !touches.is_empty() {
+            self.calls.insert(IdHash::of(call.id), touches);
+        }
+    }
+
+    /// Adds a command of the user.
+    pub(crate) fn command(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>, cwd: &str) {
+        let command = entry.message.as_ref().and_then(|message| message.command);
+        let command = command.filter(|command| may_change_files(command.raw()));
+        command.into_iter().for_each(|command| self.script(at, time, &command.text(), cwd));
+    }
+
+    fn script(&mut self, at: Index, time: Option<i64>, script: &str, cwd: &str) {
+        for path in changed_files(script, cwd) {
+            self.touch(at, time, &path, Touch::Command);
+        }
+    }
+
+    fn touch(&mut self, at: Index, time: Option<i64>, path: &str, touch: Touch) {
         let next = self.touches.paths.len() as u32;
         let number = *self.paths.entry(IdHash::new(path.as_bytes())).or_insert(next);
         if number == next {
-            self.touches.paths.push(&path);
+            self.touches.paths.push(path);
         }
-        self.calls.insert(IdHash::of(call.id), self.touches.all.len());
         self.touches.all.push(FileTouch { path: number, message: 0, entry: at, touch, time });
     }
 
@@ -103,9 +135,8 @@ impl TouchCollector {
         if self.calls.is_empty() {
             return;
         }
-        if let Some(&touch) = self.calls.get(&IdHash::of(call.unwrap_or_default()))
-            && let Some(touch) = self.touches.all.get_mut(touch)
-        {
+        let touches = self.calls.get(&IdHash::of(call.unwrap_or_default())).cloned();
+        for touch in touches.and_then(|touches| self.touches.all.get_mut(touches)).into_iter().flatten() {
             (touch.entry, touch.time) = (at, time);
         }
     }
@@ -128,6 +159,12 @@ impl TouchCollector {
         touches.messages.shrink_to_fit();
         touches
     }
+}
+
+/// Returns `true` if a shell command, in JSON, may write, remove or move a file in a form that pitree replays. Most commands
+/// are sorted out without decoding them.
+fn may_change_files(json: &[u8]) -> bool {
+    ["<<", "rm ", "mv ", "unlink "].iter().any(|part| memchr::memmem::find(json, part.as_bytes()).is_some())
 }
 
 /// The preceding message of an entry is not computed yet.

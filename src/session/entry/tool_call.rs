@@ -17,7 +17,7 @@ use crate::session::json::{JsonReader, Str};
 pub(crate) const NEARBY: usize = 64;
 
 named! {
-    /// A file operation of a tool.
+    /// A file operation of a tool or of a shell command.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
     pub enum Touch {
         /// `read`
@@ -26,13 +26,15 @@ named! {
         Write = "write",
         /// `edit`
         Edit = "edit",
+        /// A shell command that writes, removes or moves the file.
+        Command = "command",
     }
 }
 
 impl Touch {
     /// Returns the operation of a tool.
-    fn of(tool: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|touch| touch.name() == tool)
+    pub(crate) fn of(tool: &str) -> Option<Self> {
+        [Self::Read, Self::Write, Self::Edit].into_iter().find(|touch| touch.name() == tool)
     }
 }
 

@@ -30,6 +30,7 @@ use crate::session::links::{IdHash, Index};
 use crate::session::replay::edit::Edit;
 use crate::session::replay::programs::Effect;
 use crate::session::replay::read::{ReadPart, attached};
+pub(crate) use crate::session::replay::shell::changed_files;
 use crate::session::replay::shell::{Run, mentions, reports_error, reports_rewrites};
 pub use crate::session::replay::state::Files;
 use crate::session::replay::state::{Content, Doubt, FileState, Source};
@@ -287,8 +288,8 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         let line = (self.read)(node)?;
         let entry = parse::line(&line).ok().flatten().unwrap_or_default();
         let Some(message) = &entry.message else { return Ok(()) };
-        match Touch::ALL.iter().find(|touch| touch.name() == name) {
-            Some(&touch) => self.call(files, at, (touch, &arguments), message),
+        match Touch::of(name) {
+            Some(touch) => self.call(files, at, (touch, &arguments), message),
             None => self.other_tool(files, at, &arguments, message),
         }
         Ok(())
@@ -324,6 +325,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
                         None => state.forget(Source::Binary, at),
                     });
                 }
+                Touch::Command => {} // no tool
             }
         });
     }
@@ -349,6 +351,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
                     let edit = Edit::new(&fields, None, None);
                     touched.state(path, Source::NoText, |state, at| state.edit(&edit, at));
                 }
+                Touch::Command => {} // no tool
             });
         }
         if has_nested {
@@ -388,14 +391,16 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
                     Some(_) => touched.doubt(path, Doubt::Command),
                     None => touched.state(path, Source::Touched, |state, at| state.latest = at),
                 }),
-                Effect::Remove(removed) => {
-                    let paths: Vec<String> =
-                        files.keys().filter(|path| below(path, &removed).is_some()).cloned().collect();
-                    let mut touched = Touched { files: Rc::make_mut(files), at };
-                    for path in paths {
-                        touched.state(&path, Source::Removed, |state, at| state.forget(Source::Removed, at));
+                Effect::Remove(path) => {
+                    let is_dir = |known: &String| below(known, &path).is_some_and(|rest| !rest.is_empty());
+                    match files.keys().any(is_dir) {
+                        true => self.removed(files, at, &path),
+                        false => self.file(files, &path, at, |touched, path| {
+                            touched.state(path, Source::Removed, |state, at| state.forget(Source::Removed, at));
+                        }),
                     }
                 }
+                Effect::RemoveAll(path) => self.removed(files, at, &path),
                 Effect::Move(from, to) => self.moved(files, at, &from, &to),
                 Effect::Path(changed) => doubt(files, &|path| below(path, &changed).is_some()),
                 Effect::Name(name) => doubt(files, &|path| file_name(path) == name),
@@ -408,6 +413,15 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         }
     }
 
+    /// Removes the known files at or below a path.
+    fn removed(&self, files: &mut Rc<Files>, at: Index, removed: &str) {
+        let paths: Vec<String> = files.keys().filter(|path| below(path, removed).is_some()).cloned().collect();
+        let mut touched = Touched { files: Rc::make_mut(files), at };
+        for path in paths {
+            touched.state(&path, Source::Removed, |state, at| state.forget(Source::Removed, at));
+        }
+    }
+
     /// Moves a file, or the files of a directory.
     fn moved(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
         // The target is a directory if it has known files.
@@ -417,9 +431,12 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         let to = if is_dir { format!("{to}/{}", file_name(from)) } else { to.into() };
         let paths: Vec<String> = files.keys().filter(|path| below(path, from).is_some()).cloned().collect();
         if paths.is_empty() {
-            return self.file(files, &to, at, |touched, path| {
-                touched.state(path, Source::Touched, |state, at| state.forget(Source::Touched, at));
-            });
+            for (path, source) in [(&*to, Source::Touched), (from, Source::Removed)] {
+                self.file(files, path, at, |touched, path| {
+                    touched.state(path, source, |state, at| state.forget(source, at));
+                });
+            }
+            return;
         }
         let mut touched = Touched { files: Rc::make_mut(files), at };
         for path in paths {
@@ -630,6 +647,10 @@ mod tests {
         let lines = Lines::default().bash("cat > a.sh <<'EOF'\nls $x\nEOF", "").bash("mv a.sh b.sh", "");
         lines.has("/b.sh", Exactness::Exact, "ls $x\n").has("/a.sh", Exactness::Removed, "");
         lines.bash("rm b.sh", "").has("/b.sh", Exactness::Removed, "");
+        let unknown = Lines::default().bash("rm a.txt && mv b.txt c.txt", "").bash("rm -rf d", "");
+        unknown.has("/a.txt", Exactness::Removed, "").has("/b.txt", Exactness::Removed, "");
+        unknown.has("/c.txt", Exactness::Unknown, "");
+        assert!(!unknown.states().contains_key("/d"), "it may be a directory");
     }
 
     #[test]

@@ -9,8 +9,10 @@ use crate::session::replay::script::{SimpleCommand, Word, is_shell, name, words}
 pub(super) enum Effect {
     /// The file has this text.
     Write(String, String),
-    /// The file or directory is removed.
+    /// The file is removed.
     Remove(String),
+    /// The file or directory is removed.
+    RemoveAll(String),
     /// The file or directory is moved.
     Move(String, String),
     /// The command writes to the file.
@@ -32,7 +34,7 @@ impl Effect {
     pub(super) fn is_doubt(&self) -> bool {
         match self {
             Self::Path(_) | Self::Name(_) | Self::Mentioned | Self::Named | Self::All => true,
-            Self::Write(..) | Self::Remove(_) | Self::Move(..) | Self::Output(_) => false,
+            Self::Write(..) | Self::Remove(_) | Self::RemoveAll(_) | Self::Move(..) | Self::Output(_) => false,
         }
     }
 }
@@ -257,10 +259,19 @@ pub(super) fn of_command(command: &SimpleCommand, is_sure: bool, place: &mut Pla
         "" => {}
         "cd" => place.cwd = if is_sure { given.first().and_then(|word| place.path(word)) } else { None },
         "pushd" | "popd" => place.cwd = None,
-        "rm" | "unlink" => effects.extend(given.iter().map(|word| match place.path(word).filter(|_| is_sure) {
-            Some(path) => Effect::Remove(path),
-            None => place.change(word),
-        })),
+        "rm" | "unlink" => {
+            // Without such an option, `rm` fails for a directory.
+            let is_recursive = |word: &Word| {
+                let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+                letters.map_or(word.text == "--recursive", |letters| letters.contains(['r', 'R', 'd']))
+                    || word.text == "--dir"
+            };
+            let removed = if args.iter().any(is_recursive) { Effect::RemoveAll } else { Effect::Remove };
+            effects.extend(given.iter().map(|word| match place.path(word).filter(|_| is_sure) {
+                Some(path) => removed(path),
+                None => place.change(word),
+            }));
+        }
         "mv" => {
             // Options such as `-n` and `-t` change the meaning of the arguments.
             let is_plain =

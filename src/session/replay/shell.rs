@@ -48,6 +48,22 @@ pub(super) fn effects(run: Run<'_>) -> Vec<Effect> {
     effects
 }
 
+/// Returns the files that a script writes completely, removes or moves, if its commands succeed. Those below the working
+/// directory are relative to it.
+pub(crate) fn changed_files(script: &str, cwd: &str) -> Vec<String> {
+    let below_cwd = |path: String| match path.strip_prefix(cwd).and_then(|rest| rest.strip_prefix('/')) {
+        Some(rest) if !cwd.is_empty() && !rest.is_empty() => rest.to_owned(),
+        _ => path,
+    };
+    let paths =
+        effects(Run { script, has_failed: false, cwd, home: "~" }).into_iter().flat_map(|effect| match effect {
+            Effect::Write(path, _) | Effect::Remove(path) => vec![path],
+            Effect::Move(from, to) => vec![from, to],
+            _ => Vec::new(),
+        });
+    paths.map(below_cwd).collect()
+}
+
 /// Returns `true` if a command may skip or repeat others.
 fn jumps(command: &SimpleCommand) -> bool {
     const JUMPS: [&str; 11] =
@@ -144,6 +160,7 @@ mod tests {
             ("cat > a.txt <<'EOF'\nx\nEOF", vec![Write(path("/w/a.txt"), "x\n".into())]),
             ("cd sub && cat <<'EOF' > ../b\nx\nEOF\necho done", vec![Write(path("/w/b"), "x\n".into())]),
             ("rm -f a ~/b", vec![Remove(path("/w/a")), Remove(path("/h/b"))]),
+            ("rm -rf a", vec![RemoveAll(path("/w/a"))]),
             ("mkdir -p x && mv a b x/", vec![Move(path("/w/a"), path("/w/x/a")), Move(path("/w/b"), path("/w/x/b"))]),
             ("git mv a b", vec![All]),
             ("ls -la | grep x; git status && git commit -m 'x'", vec![]),
@@ -169,6 +186,14 @@ mod tests {
             assert_eq!(of(script, false), wanted, "{script}");
         }
         assert_eq!(of("make && rm a", true), [Mentioned, Path(path("/w/a"))], "it may not have run");
+    }
+
+    #[test]
+    fn certain_commands_have_files() {
+        let of = |script: &str| changed_files(script, "/w").join(" ");
+        assert_eq!(of("cd sub && cat > a.txt <<'E'\nx\nE\nmv ~/b ../c"), "sub/a.txt ~/b c");
+        assert_eq!(of("rm -f a /w2/b && mv ~/c d && rm -r e"), "a /w2/b ~/c d");
+        assert_eq!(of("make && rm a; echo x > b"), "");
     }
 
     #[test]
