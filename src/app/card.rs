@@ -98,7 +98,7 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     let tags: Vec<String> = model.catalog.marks().tags(&digest.header.id).map(|tag| format!("+{tag}")).collect();
     lines.extend((!tags.is_empty()).then(|| fact("tags", &tags.join(" "))));
     facts(&mut lines, model, key);
-    if let Some((_, lost)) = model.checked.lost.as_ref().filter(|(session, _)| *session == key) {
+    if let Some(lost) = model.lost.of(&model.catalog, key) {
         lines.push(fact("lost work", &lost.in_words()));
     }
     abandoned(&mut lines, model, key, room);

@@ -236,8 +236,8 @@ pub enum Reply {
     SlimmingProgress(usize),
     /// The number of likely secrets in a session.
     SecretsCounted(SessionKey, usize),
-    /// The lost work of a session, if a search found it.
-    LostWorkKnown(SessionKey, Option<LostWork>),
+    /// The lost work of sessions: of the first ones of the batch.
+    LostWorkFound(Vec<(SessionKey, LostWork)>),
     /// The result of an export, or the error.
     Exported(Result<Box<ExportResult>, String>),
     /// Number of files changed, and their total.
@@ -412,8 +412,15 @@ pub enum Work {
     PlanSlimming(Vec<(SharedSession, Vec<SharedSession>)>, SlimRules),
     /// Find sessions and files that are probably not needed.
     SuggestCleanup(Box<CleanRequest>),
-    /// Count the likely secrets of a session, and look up its lost work.
+    /// Count the likely secrets of a session.
     CheckSession(SessionKey, PathBuf),
+    /// Find the lost work of some sessions; stop after some of them if they take long.
+    FindLostWork {
+        /// The sessions.
+        sessions: Vec<(SessionKey, SharedSession)>,
+        /// `true` if no sessions remain, so that the results are written.
+        is_last: bool,
+    },
     /// Count for the screen of statistics.
     Count(Box<OverviewRequest>),
     /// Sum entries of sessions.

@@ -11,6 +11,7 @@ pub mod hints;
 pub mod jump_history;
 pub mod layers;
 pub mod machines;
+pub mod lost_work;
 pub mod message;
 pub mod model;
 mod note;

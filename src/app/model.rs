@@ -11,6 +11,7 @@ use crate::app::layers::files::FilesView;
 use crate::app::layers::space::SpaceView;
 use crate::app::layers::stats::StatsView;
 use crate::app::machines::Machines;
+use crate::app::lost_work::LostWorkState;
 use crate::app::message::{Effect, EntryBody, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::preview::PreviewSubject;
@@ -32,7 +33,6 @@ use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 use crate::changes::slim::SlimOverview;
 use crate::keymap::{Action, Place};
-use crate::search::lost_work::LostWork;
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::session::digest::listed::SharedSession;
 use crate::session::tree::{Index, Tree};
@@ -151,7 +151,7 @@ pub struct FilesState {
     pub reading: Option<Claim>,
 }
 
-/// The likely secrets and the lost work of the session in the preview.
+/// The likely secrets of the session in the preview.
 #[derive(Debug, Default)]
 pub struct CheckedSession {
     /// The session for which they were requested, and its size in bytes.
@@ -160,8 +160,6 @@ pub struct CheckedSession {
     pub counting: Option<Claim>,
     /// The session and their number.
     pub secrets: Option<(SessionKey, usize)>,
-    /// The session and its lost work, if it is known.
-    pub lost: Option<(SessionKey, LostWork)>,
 }
 
 /// State of unread sessions.
@@ -248,7 +246,9 @@ pub struct Model {
     pub errands: Vec<Errand>,
     /// State of reading all sessions.
     pub scan: ScanState,
-    /// The likely secrets and the lost work of the session in the preview.
+    /// The lost work that was found.
+    pub lost: LostWorkState,
+    /// The likely secrets of the session in the preview.
     pub checked: CheckedSession,
     /// Claim on changes of session files.
     pub watching: Option<Claim>,

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,9 @@ const FORM: u32 = 1;
 
 /// The name of the file in the directory of the index.
 const NAME: &str = "lost.work";
+
+/// The minimum time between two writes, unless the results are complete.
+const BETWEEN_SAVES: Duration = Duration::from_secs(10);
 
 /// The result for a version of a session file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,6 +41,16 @@ struct Content {
     /// `true` if it differs from its file.
     #[serde(skip)]
     is_changed: bool,
+    /// The time at which it was written last.
+    #[serde(skip)]
+    saved: Option<Instant>,
+}
+
+/// The result for a session, which is `new` unless it was known.
+struct Compared {
+    path: PathBuf,
+    new: Option<ComparedSession>,
+    work: LostWork,
 }
 
 /// The results for all sessions that were compared.
@@ -63,18 +77,34 @@ impl LossCache {
     ) -> Option<LostSessions> {
         let content = self.content(cache);
         let found = content.find(sessions, home, report);
-        if let Some(cache) = cache.filter(|_| content.is_changed) {
-            forget_others(&mut content.sessions, sessions.iter().map(|(path, _)| path));
-            // If it cannot be written, the sessions are compared again.
-            content.is_changed = write(&cache.join(NAME), content).is_err();
-        }
+        forget_others(&mut content.sessions, sessions.iter().map(|(path, _)| path));
+        cache.into_iter().for_each(|cache| self.save(cache, true));
         found
     }
 
-    /// Returns the lost work of a session, if a search has found it and the result is up to date.
-    pub fn known(&mut self, path: &Path, cache: Option<&Path>) -> Option<LostWork> {
-        let known = self.content(cache).sessions.get(&key(path)).filter(|known| !known.work.ends.is_empty())?;
-        known.is_current(version(path)?, &KnownTips::default()).then(|| known.work.clone())
+    /// Returns the lost work of a session; empty if it has none, or cannot be compared now. Compares it if its file, working
+    /// tree or refs have changed. `tips` has the refs that are known.
+    pub fn find_in(
+        &mut self,
+        session: &ComparedPaths,
+        (home, cache): (&str, Option<&Path>),
+        tips: &KnownTips,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> LostWork {
+        let content = self.content(cache);
+        let found = content.compare(session, LossControl { home, tips, is_wanted });
+        found.map(|found| content.take(found).1).unwrap_or_default()
+    }
+
+    /// Writes the results that are new, at most once in a while unless they `must` be written. `cache` is the directory of the
+    /// index.
+    pub fn save(&mut self, cache: &Path, must: bool) {
+        let Some(content) = self.0.as_mut().filter(|content| content.is_changed) else { return };
+        if must || content.saved.is_none_or(|saved| saved.elapsed() >= BETWEEN_SAVES) {
+            // If it cannot be written, the sessions are compared again.
+            content.is_changed = write(&cache.join(NAME), content).is_err();
+            content.saved = Some(Instant::now());
+        }
     }
 
     fn content(&mut self, cache: Option<&Path>) -> &mut Content {
@@ -93,19 +123,9 @@ impl Content {
         home: &str,
         mut report: impl FnMut(usize, usize) -> bool,
     ) -> Option<LostSessions> {
-        let (known, tips) = (&self.sessions, KnownTips::default());
-        let work = |(path, cwd): &ComparedPaths, _: &mut (), stop: StopSignal<'_>| {
-            let dir = Path::new(cwd);
-            let version = version(path).filter(|_| dir.is_absolute() && dir.is_dir())?;
-            if let Some(known) = known.get(&key(path)).filter(|known| known.is_current(version, &tips)) {
-                return Some((path.clone(), None, known.work.clone()));
-            }
-            let control = LossControl { home, tips: &tips, is_wanted: &|| !stop() };
-            // A session that cannot be read now is compared the next time.
-            let FoundLosses { work, files, roots, is_uncertain } = lost_lines::find(path, control).ok()?;
-            let hash = tips.hash(&roots);
-            let new = ComparedSession { version, files, roots: (roots, hash), work: work.clone() };
-            Some((path.clone(), Some(new).filter(|_| !is_uncertain), work))
+        let (content, tips) = (&*self, KnownTips::default());
+        let work = |session: &ComparedPaths, _: &mut (), stop: StopSignal<'_>| {
+            content.compare(session, LossControl { home, tips: &tips, is_wanted: &|| !stop() })
         };
         let (mut is_complete, mut all) = (true, Vec::new());
         parallel::each(sessions, (work, |_: &ComparedPaths, _| None), |batch, done| {
@@ -113,15 +133,30 @@ impl Content {
             is_complete = report(done, sessions.len());
             is_complete
         });
-        let mut lost = HashMap::new();
-        for (path, new, work) in all {
-            self.is_changed |= new.is_some();
-            self.sessions.extend(new.map(|new| (key(&path), new)));
-            if !work.ends.is_empty() {
-                lost.insert(path, work);
-            }
+        let all = all.into_iter().map(|found| self.take(found)).filter(|(_, work)| !work.ends.is_empty());
+        let lost = LostSessions(all.collect());
+        is_complete.then_some(lost)
+    }
+
+    /// Returns the result for a session: the known one, if it is up to date.
+    fn compare(&self, (path, cwd): &ComparedPaths, control: LossControl<'_>) -> Option<Compared> {
+        let dir = Path::new(cwd);
+        let version = version(path).filter(|_| dir.is_absolute() && dir.is_dir())?;
+        if let Some(known) = self.sessions.get(&key(path)).filter(|known| known.is_current(version, control.tips)) {
+            return Some(Compared { path: path.clone(), new: None, work: known.work.clone() });
         }
-        is_complete.then_some(LostSessions(lost))
+        // A session that cannot be read now is compared the next time.
+        let FoundLosses { work, files, roots, is_uncertain } = lost_lines::find(path, control).ok()?;
+        let hash = control.tips.hash(&roots);
+        let new = ComparedSession { version, files, roots: (roots, hash), work: work.clone() };
+        Some(Compared { path: path.clone(), new: Some(new).filter(|_| !is_uncertain), work })
+    }
+
+    /// Adds a result, and returns the path and the lost work.
+    fn take(&mut self, Compared { path, new, work }: Compared) -> (PathBuf, LostWork) {
+        self.is_changed |= new.is_some();
+        self.sessions.extend(new.map(|new| (key(&path), new)));
+        (path, work)
     }
 }
 
@@ -179,7 +214,10 @@ mod tests {
         let find = |losses: &mut LossCache| {
             let found = losses.find(&sessions, ("/home", Some(&cache)), |_, _| true).unwrap();
             let work = found.0.get(&path).cloned();
-            assert_eq!(losses.known(&path, Some(&cache)), work);
+            assert_eq!(
+                losses.find_in(&sessions[0], ("/home", None), &KnownTips::default(), &|| true),
+                work.clone().unwrap_or_default()
+            );
             work.map(|work| (work.ends, work.files))
         };
         let file = |lines: usize| vec![LostFile { name: "a.txt".into(), lines }];

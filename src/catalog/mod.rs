@@ -22,7 +22,7 @@ mod hits;
 pub mod key;
 pub mod known_secrets;
 pub mod live;
-mod lost_lines;
+pub(crate) mod lost_lines;
 pub mod lost_work;
 pub mod moves;
 pub(crate) mod parents;

@@ -238,15 +238,13 @@ impl JobContext {
                 return Ok(suggested.map(|(suggestions, _)| Reply::Suggested(suggestions)));
             }
             Work::CheckSession(session, path) => {
-                // A search for lost work does not wait for a card, and a card not for the search.
-                let lost = self.lost.try_lock().ok().and_then(|mut lost| lost.known(&path, self.cache.as_deref()));
-                if !reply(Reply::LostWorkKnown(session, lost)) {
-                    return Ok(None);
-                }
                 let mut finder = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
                 let config = &self.setting.config.redact;
                 let count = finder.count(path, (config, self.cache.as_deref()), is_wanted)?;
                 return Ok(count.map(|count| Reply::SecretsCounted(session, count)));
+            }
+            Work::FindLostWork { sessions, is_last } => {
+                return Ok(self.find_lost_work(sessions, is_last, &is_wanted).map(Reply::LostWorkFound));
             }
             Work::ReadHistory => Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
             Work::ReadSource(body) => Reply::Text(with_text_error(self.read(&body, |line, related| {

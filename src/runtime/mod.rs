@@ -10,6 +10,7 @@ mod files_job;
 mod input;
 pub mod jobs;
 pub(crate) mod machines_job;
+mod lost_work_job;
 mod newest_sessions;
 pub(crate) mod raw_output;
 mod scan_job;

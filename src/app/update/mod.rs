@@ -13,6 +13,7 @@ mod files;
 mod find_in_session;
 mod keys;
 mod machines;
+mod lost_work;
 mod replies;
 mod search;
 mod slim;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{export, family, files, machines, search, slim, space, stats, tour, unread};
+use super::{export, family, files, lost_work, machines, search, slim, space, stats, tour, unread};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
 use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
@@ -39,6 +39,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Machine(name, shown) => machines::take(model, name, *shown),
         Reply::Pis(pis) => {
             model.catalog.set_pis(pis, model.now);
+            lost_work::note_pis(model);
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
                 model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
@@ -97,7 +98,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             lines.extend(doc);
             model.preview.take(lines);
         }
-        Reply::LostWorkKnown(session, lost) => model.checked.lost = lost.map(|lost| (session, lost)),
+        Reply::LostWorkFound(found) => lost_work::take(model, found),
         Reply::SecretsCounted(session, count) => model.checked.secrets = Some((session, count)),
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
@@ -294,6 +295,7 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         || space::take_failure(model, ticket, &error)
         || files::take_failure(model, ticket, &error)
         || slim::take_failure(model, ticket, &error)
+        || lost_work::take_failure(model, ticket)
     {
     } else if is_it(&model.checked.counting) {
         // The card does without; a search and an export report the reason.

@@ -1,7 +1,7 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{comparison, family, files, find_in_session, search, slim, space, stats, tour, unread};
+use super::{comparison, family, files, find_in_session, lost_work, search, slim, space, stats, tour, unread};
 use crate::app::card;
 use crate::app::message::Work;
 use crate::app::model::Model;
@@ -46,6 +46,7 @@ pub(super) fn sync(model: &mut Model) {
     refill_palettes(model);
     request_forks(model);
     family::sync(model);
+    lost_work::sync(model);
     follow_selection(model);
     find_in_session::sync(model);
     comparison::sync(model);
@@ -166,7 +167,7 @@ fn follow_selection(model: &mut Model) {
     }
 }
 
-/// Requests the number of likely secrets and the known lost work for the card of a session: once, and again if a small file has grown.
+/// Requests the number of likely secrets for the card of a session: once, and again if a small file has grown.
 fn count_secrets(model: &mut Model, key: SessionKey, is_other: bool) {
     /// The maximum size in bytes of a file that is searched again while a pi writes to it.
     const MOST_AGAIN: u64 = 4_000_000;

@@ -1,0 +1,119 @@
+//! The background search for lost work: in small batches, first the selected and the visible sessions, then the others, newest
+//! first. Without unsearched sessions, it does nothing until one changes.
+
+use crate::app::lost_work::version;
+use crate::app::message::Work;
+use crate::app::model::Model;
+use crate::app::panes::sessions::SessionRow;
+use crate::catalog::SessionKey;
+use crate::keymap::Place;
+use crate::search::lost_work::LostWork;
+
+/// The maximum number of sessions in a batch. The work ends earlier if they take long.
+const MOST: usize = 64;
+
+/// The maximum size in bytes of a file that is searched again after it has changed.
+const MOST_AGAIN: u64 = 4_000_000;
+
+/// Starts the next batch.
+pub(super) fn sync(model: &mut Model) {
+    // The directories of demo sessions never exist.
+    if model.setting.demo || !model.catalog.progress.finished || model.scan.claim.is_some() {
+        return;
+    }
+    // A query searches all sessions itself.
+    if model.search.as_ref().is_some_and(|search| search.searching.is_some() && search.query.needs_lost_work()) {
+        model.lost.searching = None;
+        return;
+    }
+    let selected = model.sessions.selected_session();
+    if model.lost.selected.map(|(key, _)| key) != selected {
+        model.lost.selected = selected.map(|key| (key, true));
+    }
+    if model.lost.searching.is_some() {
+        return;
+    }
+    let batch = next(model);
+    if !batch.is_empty() {
+        let asked = batch.iter().map(|&key| (key, version(&model.catalog[key]))).collect();
+        let sessions = batch.into_iter().map(|key| (key, model.catalog[key].clone())).collect();
+        let is_last = model.lost.waiting.is_empty();
+        let claim = model.ask(Work::FindLostWork { sessions, is_last });
+        model.lost.searching = Some((claim, asked));
+    }
+}
+
+/// Returns the sessions of the next batch.
+fn next(model: &mut Model) -> Vec<SessionKey> {
+    let mut batch = Vec::new();
+    // The files of the selected session may have changed since.
+    if let Some((key, true)) = model.lost.selected {
+        model.lost.selected = Some((key, false));
+        batch.extend(has_files(model, key).then_some(key));
+    }
+    choose(model);
+    batch.extend(visible(model).filter(|&key| !batch.contains(&key) && is_unsearched(model, key)).collect::<Vec<_>>());
+    while batch.len() < MOST
+        && let Some(key) = model.lost.waiting.pop()
+    {
+        // A session of a running pi is searched after pi has ended.
+        if is_unsearched(model, key) && !batch.contains(&key) {
+            batch.push(key);
+        }
+    }
+    batch
+}
+
+/// Chooses the sessions to search, if the sessions have changed.
+fn choose(model: &mut Model) {
+    let version = Some(model.catalog.version());
+    if model.lost.as_of == version {
+        return;
+    }
+    let mut waiting: Vec<SessionKey> = model.catalog.keys().filter(|&key| is_unsearched(model, key)).collect();
+    waiting.sort_by_cached_key(|&key| model.catalog[key].facts().order_time());
+    model.lost.retain(&model.catalog);
+    (model.lost.waiting, model.lost.as_of) = (waiting, version);
+}
+
+/// Returns the sessions on the screen.
+fn visible(model: &Model) -> impl Iterator<Item = SessionKey> {
+    let pane = &model.sessions;
+    let rows = pane.rows.iter().skip(pane.cursor.top).take(model.height(Place::Sessions));
+    rows.filter_map(|row| if let SessionRow::Session { key, .. } = row { Some(*key) } else { None })
+}
+
+/// Returns `true` if a session can have lost work, and this version of its file was not searched.
+fn is_unsearched(model: &Model, key: SessionKey) -> bool {
+    let is_large = || model.lost.is_known(key) && model.catalog[key].facts().bytes > MOST_AGAIN;
+    has_files(model, key) && !model.lost.is_current(&model.catalog, key) && !model.catalog.is_live(key) && !is_large()
+}
+
+/// Returns `true` if the working directory of a session may exist.
+fn has_files(model: &Model, key: SessionKey) -> bool {
+    let cwd = model.catalog.get(key).map_or("", |session| session.facts().cwd);
+    !cwd.is_empty() && !model.catalog.gone_dirs.contains(cwd)
+}
+
+/// Takes the results of a batch: those of the first sessions, if they took long.
+pub(super) fn take(model: &mut Model, found: Vec<(SessionKey, LostWork)>) {
+    let Some((_, asked)) = model.lost.searching.take() else { return };
+    let mut left = asked.into_iter();
+    for ((key, work), (_, version)) in found.into_iter().zip(left.by_ref()) {
+        model.lost.take(key, version, work);
+    }
+    let left: Vec<SessionKey> = left.map(|(key, _)| key).collect();
+    model.lost.waiting.extend(left.into_iter().rev());
+}
+
+/// Handles a failed batch: its sessions are not searched again. Returns `true` if the ticket was of this search.
+pub(super) fn take_failure(model: &mut Model, ticket: u64) -> bool {
+    let Some((_, asked)) = model.lost.searching.take_if(|(claim, _)| claim.number == ticket) else { return false };
+    asked.into_iter().for_each(|(key, version)| model.lost.take(key, version, LostWork::default()));
+    true
+}
+
+/// Chooses the sessions again: those of pis that have ended are searched.
+pub(super) fn note_pis(model: &mut Model) {
+    model.lost.as_of = None;
+}
