@@ -29,6 +29,7 @@ mod history;
 mod layers;
 mod list;
 mod live;
+mod lost_work;
 mod marks;
 mod moving;
 mod names;
