@@ -9,6 +9,7 @@ use std::sync::mpsc::Sender;
 
 use crate::app::layers::context::ContextTarget;
 use crate::app::machines::ShownMachine;
+use crate::app::layers::files::ListedFile;
 use crate::app::panes::preview::{EntryForm, HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::picker_output::PickerOutput;
@@ -17,7 +18,8 @@ use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
 use crate::catalog::compare::{CompareRequest, ComparedBranches};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::export::request::{ExportRequest, ExportResult};
-use crate::catalog::file_states::{FileAt, FileTextRequest, FileWrite, ReplayedSession, StateRow, Written};
+use crate::catalog::file_states::{FileAt, FileTextRequest, FileWrite, StateRow, StatesRequest, Written};
+use crate::catalog::files::FilesRequest;
 use crate::catalog::final_files::FinalFile;
 use crate::catalog::search::{SearchedSession, SessionHit};
 use crate::catalog::space::SpaceContent;
@@ -197,6 +199,8 @@ pub enum Reply {
     Compared(Arc<ComparedBranches>),
     /// The files that differ at the ends of the compared branches, or the error.
     FinalFiles(Result<Arc<Vec<FinalFile>>, String>),
+    /// The files of sessions.
+    FilesListed(Vec<ListedFile>),
     /// States of a file in a session.
     States {
         /// The path of the file.
@@ -349,8 +353,10 @@ pub enum Work {
     Join(Box<MergeRequest>),
     /// Read an entry and its related entries for the preview.
     Read(EntryBody, EntryForm),
+    /// List the files of sessions, most changed first.
+    ListFiles(Box<FilesRequest>),
     /// List the states of a file in sessions.
-    ListStates(String, Vec<ReplayedSession>),
+    ListStates(Box<StatesRequest>),
     /// Read the content of a file at an entry, or a difference.
     ReadFile(Box<FileTextRequest>),
     /// Read the content of a file at an entry for a copy.

@@ -145,6 +145,8 @@ pub struct StatsState {
 pub struct FilesState {
     /// The screen that the user left for an entry.
     pub left: Option<Box<FilesView>>,
+    /// Claim on the files.
+    pub filling: Option<Claim>,
     /// Claims on the states of files, by path.
     pub listing: Vec<(String, Claim)>,
     /// Claim on the text of the shown file.

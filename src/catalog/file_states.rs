@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use anyhow::{Result, bail, ensure};
 
 use crate::catalog::file_history::{FileVersion, ReplayControl, each_version, prompt};
+use crate::catalog::files::FilePlaces;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::disk::load::{self, Bodies};
 use crate::session::digest::listed::SharedSession;
@@ -21,6 +22,7 @@ use crate::session::replay::state::{Content, Exactness, FileState};
 use crate::session::replay::{CommandEffects, Replay};
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
+use crate::session::worktrees::Worktrees;
 
 /// The maximum size in bytes of the texts in the cache, and the maximum number of replays.
 const MOST_CACHED: (usize, usize) = (64 * 1024 * 1024, 16);
@@ -93,6 +95,8 @@ pub struct FileWrite {
 pub struct StateRow {
     /// The entry that touched the file.
     pub entry: EntryRef,
+    /// The path of the file in the session; another one in each worktree.
+    pub file: Arc<str>,
     /// The time of the entry, in milliseconds since 1970.
     pub time: Option<i64>,
     /// The name of the tool, or a word for a file that the user attached.
@@ -116,8 +120,17 @@ pub struct ReplayedSession {
     pub session: SharedSession,
     /// Its tree, if it is loaded.
     pub tree: Option<Arc<Tree>>,
-    /// The path of the file there; another one in each worktree.
+}
+
+/// Sessions in which to replay a file.
+#[derive(Clone, Debug)]
+pub struct StatesRequest {
+    /// The path of the file as listed.
     pub file: String,
+    /// The sessions; others than those that touched the file are skipped.
+    pub sessions: Vec<ReplayedSession>,
+    /// The worktrees in which the file has other paths.
+    pub worktrees: Arc<Worktrees>,
 }
 
 /// All states of a file in a session.
@@ -245,11 +258,13 @@ impl FileStates {
 
     /// Returns a row for each entry that touched the file and `is_listed`, in file order.
     pub fn rows(&self, session: SessionKey, mut is_listed: impl FnMut(Index) -> bool) -> Vec<StateRow> {
+        let file: Arc<str> = (&*self.file).into();
         let row = |version: &FileVersion| {
             let node = &self.tree.nodes[version.entry as usize];
             let prompt = prompt(&self.tree, version.entry).map(|at| &self.tree.nodes[at as usize]);
             StateRow {
                 entry: EntryRef { session, at: version.entry },
+                file: file.clone(),
                 time: node.time,
                 touch: touch(node),
                 exactness: version.state.exactness(),
@@ -279,14 +294,17 @@ fn touch(node: &Node) -> String {
 /// A session cannot be read, and the others were passed; or the result is no longer wanted.
 pub fn list(
     cache: &StatesCache,
-    mut sessions: Vec<ReplayedSession>,
+    StatesRequest { file, mut sessions, worktrees }: StatesRequest,
     control: ReplayControl<'_>,
     mut reply: impl FnMut(SessionKey, Vec<StateRow>, Arc<Tree>) -> bool,
 ) -> Result<()> {
-    sessions.sort_by(|a, b| a.session.age().cmp(&b.session.age()));
+    sessions.sort_by(|a, b| a.session.facts().compare_age(&b.session.facts()));
+    let places = FilePlaces { home: control.home, worktrees: &worktrees };
     let mut known = HashSet::new();
     let mut problem = None;
-    for ReplayedSession { key, session, tree, file } in sessions {
+    for ReplayedSession { key, session, tree } in sessions {
+        ensure!((control.is_wanted)(), "canceled");
+        let Some(file) = places.own_path(&file, &session) else { continue };
         let states = || {
             let tree = tree.map_or_else(|| load::tree(&session.path, control.home).map(Arc::new), Ok)?;
             cache.states(&session.path, &tree, &file, control)

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::session::digest::Digest;
+use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::digest::touched_files::{FileTouch, FileUses};
 use crate::session::links::ById;
 use crate::session::replay::session_path;
@@ -40,24 +41,55 @@ impl FilePlaces<'_> {
             Cow::Borrowed(_) => path,
         }
     }
+
+    /// Returns the path of a file in a session, where it can be in another worktree. Returns `None` if the session has not
+    /// touched it.
+    pub fn own_path(self, file: &str, session: &ListedSession) -> Option<String> {
+        let session = session.once();
+        let (details, cwd) = (session.details_once(), &session.header.cwd);
+        let path = details.touches.paths.iter().find(|path| self.path(path, cwd) == file)?;
+        Some(session_path(path, cwd, self.home))
+    }
+}
+
+/// Sessions whose files are listed.
+#[derive(Clone, Debug)]
+pub struct FilesRequest {
+    /// The sessions.
+    pub sessions: Vec<SharedSession>,
+    /// The worktrees whose files are those of the main working tree.
+    pub worktrees: Arc<Worktrees>,
+    /// The directory to which paths are relative when shown; empty for absolute paths.
+    pub cwd: String,
 }
 
 /// Returns the files of sessions, most recently touched first. Calls that a fork inherited count once, for the oldest
-/// session.
-pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, places: FilePlaces<'_>) -> Vec<TouchedFile> {
-    let mut sessions: Vec<&Digest> = sessions.collect();
-    sessions.sort_by_key(|session| session.age());
+/// session. Returns `None` if the result is no longer wanted. Digests are not kept, because there can be many.
+pub fn outline(
+    sessions: &[SharedSession],
+    places: FilePlaces<'_>,
+    is_wanted: &dyn Fn() -> bool,
+) -> Option<Vec<TouchedFile>> {
+    let mut sessions: Vec<&SharedSession> = sessions.iter().collect();
+    sessions.sort_by(|a, b| a.facts().compare_age(&b.facts()));
     let mut by_path: HashMap<String, (usize, usize)> = HashMap::new(); // index in `all`, and the last session that touched the file
     let mut all: Vec<TouchedFile> = Vec::new();
     let mut first: ById<usize> = ById::default();
     for (number, session) in sessions.into_iter().enumerate() {
-        let mut known: Vec<Option<usize>> = vec![None; session.details().touches.paths.len()];
-        for &FileTouch { path, touch, time, entry, .. } in &session.details().touches.all {
-            if session.entry_key(entry).is_some_and(|id| *first.entry(id).or_insert(number) != number) {
+        if !is_wanted() {
+            return None;
+        }
+        let session = session.once();
+        let details = session.details_once();
+        let touches = &details.touches;
+        let mut known: Vec<Option<usize>> = vec![None; touches.paths.len()];
+        for &FileTouch { path, touch, time, entry, .. } in &touches.all {
+            let id = details.entries.ids.get(entry as usize);
+            if id.is_some_and(|&id| *first.entry(id).or_insert(number) != number) {
                 continue;
             }
             let at = *known[path as usize].get_or_insert_with(|| {
-                let path = places.path(session.details().touches.paths.get(path), &session.header.cwd);
+                let path = places.path(touches.paths.get(path), &session.header.cwd);
                 let (at, last) = by_path.entry(path).or_insert_with_key(|path| {
                     all.push(TouchedFile { path: path.clone(), uses: FileUses::default(), sessions: 0, latest: None });
                     (all.len() - 1, usize::MAX)
@@ -72,7 +104,7 @@ pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, places: FilePlace
         }
     }
     all.sort_by(|a, b| b.latest.cmp(&a.latest).then_with(|| a.path.cmp(&b.path)));
-    all
+    Some(all)
 }
 
 #[cfg(test)]
@@ -83,18 +115,20 @@ mod tests {
     #[test]
     fn sums_files_over_sessions() {
         let session = |cwd: &str, touches: &[(&str, Touch, i64)]| {
-            let mut session = Digest::default();
+            let mut session = crate::session::digest::Digest::default();
             session.header.cwd = cwd.into();
             for (path, (name, touch, time)) in (0..).zip(touches) {
                 session.details_mut().touches.paths.push(name);
                 let (touch, time) = (*touch, Some(*time));
                 session.details_mut().touches.all.push(FileTouch { path, message: 0, entry: 0, touch, time });
             }
-            session
+            SharedSession::from(ListedSession::from(session))
         };
         let one = session("/one", &[("a", Touch::Read, 1), ("@./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
         let two = session("/two", &[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
-        let said: Vec<_> = outline([&one, &two].into_iter(), FilePlaces { home: "", worktrees: &Worktrees::default() })
+        let places = FilePlaces { home: "", worktrees: &Worktrees::default() };
+        let said: Vec<_> = outline(&[one, two], places, &|| true)
+            .unwrap()
             .into_iter()
             .map(|file| (file.path, file.uses.reads, file.uses.changes(), file.sessions, file.latest))
             .collect();

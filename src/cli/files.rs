@@ -65,7 +65,7 @@ impl FilesCommand {
             None => chosen.worktrees(sessions.iter().map(|session| session.facts().cwd)),
         };
         let places = FilePlaces { home: &chosen.home, worktrees: &worktrees };
-        let files = outline(sessions.iter().map(|session| &***session), places);
+        let files = outline(&sessions, places, &|| true).unwrap_or_default();
         if self.json {
             let mut calls = match &self.session {
                 Some(_) => Some(calls(&sessions, chosen)?),

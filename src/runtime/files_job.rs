@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::app::layers::files::ListedFile;
 use crate::app::message::{EntryBody, Reply, Work};
 use crate::app::panes::preview::EntryForm;
 use crate::app::ticket::Ticket;
@@ -17,8 +18,9 @@ use crate::base::paths::relative_to;
 use crate::base::text::{Span, Tone, clean};
 use crate::catalog::file_history::ReplayControl;
 use crate::catalog::file_states::{
-    self, FileAt, FileForm, FileTextRequest, FileWrite, ReplayedSession, StateSource, StatesCache, Written, text_of,
+    self, FileAt, FileForm, FileTextRequest, FileWrite, StateSource, StatesCache, StatesRequest, Written, text_of,
 };
+use crate::catalog::files::{FilePlaces, FilesRequest, TouchedFile, outline};
 use crate::disk::files;
 use crate::disk::locate;
 use crate::disk::new_file::{NewFile, is_taken};
@@ -72,19 +74,32 @@ fn facts(state: Option<&FileState>) -> String {
 }
 
 impl FilesJob<'_> {
+    /// Lists the files of sessions, most changed first. Returns `None` if the result is no longer wanted.
+    fn list_files(self, request: &FilesRequest) -> Option<Reply> {
+        let FilesRequest { sessions, worktrees, cwd } = request;
+        let home = self.control.home;
+        let mut files = outline(sessions, FilePlaces { home, worktrees }, self.control.is_wanted)?;
+        files.sort_by(|a, b| {
+            let often = |file: &TouchedFile| (file.uses.changes(), file.uses.reads);
+            often(b).cmp(&often(a)).then_with(|| a.path.cmp(&b.path))
+        });
+        let file = |TouchedFile { path, uses, latest, .. }| {
+            let shown = clean(&relative_to(cwd, &path, home)).into_owned();
+            ListedFile::new(path, shown, uses, latest)
+        };
+        Some(Reply::FilesListed(files.into_iter().map(file).collect()))
+    }
+
     /// Lists the states of a file in sessions.
     ///
     /// # Errors
     /// A session cannot be read, or the result is no longer wanted.
-    fn list(
-        self,
-        (file, sessions): (&str, Vec<ReplayedSession>),
-        reply: &mut dyn FnMut(Reply) -> bool,
-    ) -> Result<Reply> {
+    fn list(self, request: StatesRequest, reply: &mut dyn FnMut(Reply) -> bool) -> Result<Reply> {
+        let file = request.file.clone();
         let each = |key, states, tree| {
-            (self.control.is_wanted)() && reply(Reply::States { file: file.into(), states, session: (key, tree) })
+            (self.control.is_wanted)() && reply(Reply::States { file: file.clone(), states, session: (key, tree) })
         };
-        file_states::list(self.cache, sessions, self.control, each)?;
+        file_states::list(self.cache, request, self.control, each)?;
         Ok(Reply::StatesListed)
     }
 
@@ -220,7 +235,8 @@ impl JobContext {
         let job = self.files_job(&is_wanted, &clock);
         let with_text_error = |error: anyhow::Error| format!("{error:#}");
         Ok(Some(match work {
-            Work::ListStates(file, sessions) => job.list((&file, sessions), reply)?,
+            Work::ListFiles(request) => return Ok(job.list_files(&request)),
+            Work::ListStates(request) => job.list(*request, reply)?,
             Work::ReadFile(request) => job.text(&request)?,
             Work::CopyFile(at) => Reply::Text(job.copy(&at).map_err(with_text_error)),
             Work::WriteFile(write) => {

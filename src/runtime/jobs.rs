@@ -180,7 +180,11 @@ impl JobContext {
             }
             Work::Join(to_join) => Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?)),
             Work::Read(body, form) => Reply::Read(self.document(&body, form, ticket)?),
-            work @ (Work::ListStates(..) | Work::ReadFile(_) | Work::CopyFile(_) | Work::WriteFile(_)) => {
+            work @ (Work::ListFiles(_)
+            | Work::ListStates(_)
+            | Work::ReadFile(_)
+            | Work::CopyFile(_)
+            | Work::WriteFile(_)) => {
                 return self.files_work(work, ticket, reply);
             }
             work @ (Work::Search { .. } | Work::Suggest { .. } | Work::MatchEntries { .. }) => {

@@ -32,14 +32,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
     draw_head(frame, view, pen);
     let body = FilesView::body((all.width, all.height));
     if view.rows.is_empty() {
-        let is_reading = !pen.model.catalog.progress.finished;
+        let is_reading = view.is_listing || !pen.model.catalog.progress.finished;
         let lines = match (is_reading, view.files.is_empty()) {
             (true, _) => vec![DocLine::new(Tone::Dim, "reading")],
             (false, false) => vec![DocLine::new(Tone::Dim, "no match")],
             (false, true) => vec![
-                DocLine::new(Tone::Text, "no files read or changed by tools"),
+                DocLine::new(Tone::Text, "no files read or changed"),
                 DocLine::default(),
-                DocLine::new(Tone::Dim, "The list has the files that tool calls of pi read, wrote or edited."),
+                DocLine::new(
+                    Tone::Dim,
+                    "The list has the files that tool calls and shell commands of pi read or changed.",
+                ),
             ],
         };
         let inside = Rect { x: 1, width: body.width.saturating_sub(2), ..body };

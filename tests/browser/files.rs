@@ -262,6 +262,17 @@ fn the_filter_is_kept_or_cleared() {
 #[test]
 fn closing_and_folding_cancel_the_work() {
     let world = World::new();
+    let mut browser = Browser::on(&[&world.dir.path().join("sessions")], 80, 24);
+    let effects = browser.take(Msg::Key("F".parse().unwrap()));
+    let mut tickets = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Ask(ticket, Work::ListFiles(_)) => Some(ticket),
+        _ => None,
+    });
+    let ticket = tickets.next().unwrap();
+    shows(&browser, "reading");
+    assert!(ticket.is_wanted());
+    browser.press("esc");
+    assert!(!ticket.is_wanted());
     let mut browser = world.files(80, 24);
     for (asks, ends) in [("enter", "h"), ("l", "esc")] {
         let effects = browser.take(Msg::Key(asks.parse().unwrap()));

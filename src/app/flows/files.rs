@@ -1,27 +1,27 @@
 //! The files that sessions touched: their list, the states of one, and what can be done with a state.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{cancel, copy};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::layers::file_text::FileTextView;
-use crate::app::layers::files::{FilesView, ListedFile, SessionScope};
+use crate::app::layers::files::{FilesView, SessionScope};
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::sessions::RowKey;
-use crate::base::paths::{relative_to, shorten};
+use crate::base::paths::shorten;
 use crate::base::text::{Tone, clean};
 use crate::catalog::SessionKey;
 use crate::catalog::file_states::{
-    FileAt, FileForm, FileTextRequest, FileWrite, ReplayedSession, StateRow, StateSource, Written,
+    FileAt, FileForm, FileTextRequest, FileWrite, ReplayedSession, StateRow, StateSource, StatesRequest, Written,
 };
-use crate::catalog::files::{FilePlaces, TouchedFile, outline};
+use crate::catalog::files::FilesRequest;
 use crate::keymap::Place;
 use crate::render::DocLine;
 use crate::session::replay::places::safe_name;
-use crate::session::replay::session_path;
 use crate::session::replay::state::Exactness;
 use crate::session::worktrees::Worktrees;
 
@@ -49,8 +49,8 @@ fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
     }
 }
 
-/// Lists the current files, most changed first.
-pub(crate) fn fill(model: &Model, view: &mut FilesView) {
+/// Sets the title of the view, and returns the work that lists the current files.
+pub(crate) fn fill(model: &Model, view: &mut FilesView) -> Work {
     let home = &model.setting.home;
     // Paths are shown relative to the directory of the session or project.
     let (title, cwd) = match view.scope {
@@ -66,58 +66,39 @@ pub(crate) fn fill(model: &Model, view: &mut FilesView) {
     };
     view.title = title;
     view.as_of = model.catalog.version();
-    let digests = sessions(model, view.scope).into_iter().map(|key| &**model.catalog[key]);
-    let separate = Worktrees::default();
-    let mut files = outline(digests, places(model, view.scope, &separate));
-    files.sort_by(|a, b| {
-        let often = |file: &TouchedFile| (file.uses.changes(), file.uses.reads);
-        often(b).cmp(&often(a)).then_with(|| a.path.cmp(&b.path))
-    });
-    let file = |TouchedFile { path, uses, latest, .. }| {
-        let shown = clean(&relative_to(&cwd, &path, home)).into_owned();
-        ListedFile::new(path, shown, uses, latest)
-    };
-    view.list(files.into_iter().map(file).collect());
+    let sessions = sessions(model, view.scope).into_iter().map(|key| model.catalog[key].clone()).collect();
+    Work::ListFiles(Box::new(FilesRequest { sessions, worktrees: worktrees(model, view.scope), cwd }))
 }
 
-/// Returns the places of files. Those of one session are where it touched them; otherwise, files in worktrees of a repository
-/// are the same.
-fn places<'a>(model: &'a Model, scope: SessionScope, separate: &'a Worktrees) -> FilePlaces<'a> {
-    let worktrees = if matches!(scope, SessionScope::Session(_)) { separate } else { model.catalog.worktrees() };
-    FilePlaces { home: &model.setting.home, worktrees }
-}
-
-/// Returns the path of a listed file in a session that touched it.
-fn own_path(model: &Model, scope: SessionScope, (key, file): (SessionKey, &str)) -> Option<String> {
-    let (session, separate) = (model.catalog.get(key)?, Worktrees::default());
-    let (places, cwd) = (places(model, scope, &separate), &session.header.cwd);
-    let details = session.details();
-    let path = details.touches.paths.iter().find(|path| places.path(path, cwd) == file)?;
-    Some(session_path(path, cwd, places.home))
+/// Returns the worktrees whose files are those of the main working tree. Files of one session are where it touched them.
+fn worktrees(model: &Model, scope: SessionScope) -> Arc<Worktrees> {
+    match scope {
+        SessionScope::Session(_) => Arc::default(),
+        SessionScope::All | SessionScope::Project(_) => model.catalog.worktrees().clone(),
+    }
 }
 
 /// Returns the work that reads the states of a file.
 pub(crate) fn states(model: &Model, view: &FilesView, file: &str) -> Work {
     let replayed = |key: SessionKey| {
-        let session = model.catalog[key].clone();
         let tree = model.tree.file(key).filter(|tree| !tree.is_partial).cloned();
-        Some(ReplayedSession { key, session, tree, file: own_path(model, view.scope, (key, file))? })
+        ReplayedSession { key, session: model.catalog[key].clone(), tree }
     };
-    let sessions = sessions(model, view.scope).into_iter().filter_map(replayed).collect();
-    Work::ListStates(file.into(), sessions)
+    let sessions = sessions(model, view.scope).into_iter().map(replayed).collect();
+    let worktrees = worktrees(model, view.scope);
+    Work::ListStates(Box::new(StatesRequest { file: file.into(), sessions, worktrees }))
 }
 
 /// Returns the selected state with its file and its session.
 fn selected<'a>(model: &Model, view: &'a FilesView) -> Option<(&'a StateRow, FileAt)> {
     let state = view.selected_state()?;
-    Some((state, at(model, view, &view.selected_file()?.path, state.entry)?))
+    Some((state, at(model, view, state)?))
 }
 
-fn at(model: &Model, view: &FilesView, file: &str, entry: crate::catalog::EntryRef) -> Option<FileAt> {
-    let session = model.catalog.get(entry.session)?.path.clone();
-    let tree = view.trees.get(&entry.session)?.clone();
-    let file = own_path(model, view.scope, (entry.session, file))?;
-    Some(FileAt { session, tree, entry: entry.at, file })
+fn at(model: &Model, view: &FilesView, state: &StateRow) -> Option<FileAt> {
+    let session = model.catalog.get(state.entry.session)?.facts().path.join();
+    let tree = view.trees.get(&state.entry.session)?.clone();
+    Some(FileAt { session, tree, entry: state.entry.at, file: state.file.to_string() })
 }
 
 /// A form in which the selected state is shown.
@@ -139,18 +120,16 @@ pub(crate) const NO_STATE: &str = "select a state below a file; unfold the file 
 pub(crate) fn text(model: &Model, view: &FilesView, form: ShownForm) -> Result<FileTextView, &'static str> {
     let (state, here) = selected(model, view).ok_or(NO_STATE)?;
     let file = view.selected_file().ok_or(NO_STATE)?;
-    let marked = view.marked.as_ref().filter(|(_, entry)| *entry != state.entry);
-    let marked = marked.and_then(|(path, entry)| Some((path, *entry, at(model, view, path, *entry)?)));
+    let marked = view.marked_state().filter(|marked| marked.entry != state.entry);
+    let marked = marked.and_then(|marked| Some((marked, at(model, view, marked)?)));
     let this = describe(model, state);
     let after = StateSource::After(here.clone());
     let (form, subject) = match (form, marked) {
         (ShownForm::Content, _) => (FileForm::Content(here.clone()), this),
         (ShownForm::Disk, _) => (FileForm::Difference([after, StateSource::Disk]), format!("from {this} to the disk")),
-        (ShownForm::Difference, Some((path, entry, before))) => {
-            let states = view.unfolded.get(path).map_or(&[][..], |unfolded| &unfolded.states);
-            let before_text = states.iter().find(|state| state.entry == entry).map(|state| describe(model, state));
-            let before_text = before_text.unwrap_or_else(|| "the marked state".into());
-            (FileForm::Difference([StateSource::After(before), after]), format!("from {before_text} to {this}"))
+        (ShownForm::Difference, Some((marked, before))) => {
+            let subject = format!("from {} to {this}", describe(model, marked));
+            (FileForm::Difference([StateSource::After(before), after]), subject)
         }
         (ShownForm::Difference, None) => {
             (FileForm::Difference([StateSource::Before(here.clone()), after]), format!("by {this}"))

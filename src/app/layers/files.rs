@@ -96,6 +96,10 @@ pub struct FilesView {
     pub trees: HashMap<SessionKey, Arc<Tree>>,
     /// The marked state: the path of its file, and its entry.
     pub marked: Option<(String, EntryRef)>,
+    /// `true` until the files were listed once.
+    pub is_listing: bool,
+    /// The file to select once it is listed, and `true` to unfold it.
+    pub(crate) wanted: Option<(String, bool)>,
     /// The rows.
     pub rows: Vec<FilesRow>,
     /// The selected row.
@@ -116,6 +120,8 @@ impl FilesView {
             unfolded: BTreeMap::new(),
             trees: HashMap::new(),
             marked: None,
+            is_listing: true,
+            wanted: None,
             rows: Vec::new(),
             cursor: Cursor::default(),
         }
@@ -125,7 +131,14 @@ impl FilesView {
     pub(crate) fn list(&mut self, files: Vec<ListedFile>) {
         let selected = self.selection();
         self.files = files;
+        self.is_listing = false;
         self.make_rows(selected);
+    }
+
+    /// Returns the marked state.
+    pub(crate) fn marked_state(&self) -> Option<&StateRow> {
+        let (path, entry) = self.marked.as_ref()?;
+        self.unfolded.get(path)?.states.iter().find(|state| state.entry == *entry)
     }
 
     /// Filters the files.

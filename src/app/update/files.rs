@@ -6,7 +6,7 @@ use crate::app::command::Command;
 use crate::app::flows::files::{self, ShownForm};
 use crate::app::layers::Layer;
 use crate::app::layers::file_text::FileTextView;
-use crate::app::layers::files::{FilesView, SessionScope};
+use crate::app::layers::files::{FilesView, ListedFile, SessionScope};
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
@@ -21,9 +21,28 @@ use crate::session::tree::Tree;
 pub(super) fn open(model: &mut Model) {
     let Some(scope) = files::selected_scope(model) else { return };
     let mut view = FilesView::new(scope);
-    files::fill(model, &mut view);
+    fill(model, &mut view);
     model.files.left = None;
     model.layers.0.push(Layer::Files(Box::new(view)));
+}
+
+/// Requests the current files.
+fn fill(model: &mut Model, view: &mut FilesView) {
+    let work = files::fill(model, view);
+    model.files.filling = Some(model.ask(work));
+}
+
+/// Takes the files.
+pub(super) fn take(model: &mut Model, files: Vec<ListedFile>) {
+    model.files.filling = None;
+    let Some(view) = model.layers.files_mut() else { return };
+    view.list(files);
+    if let Some((path, is_unfolded)) = view.wanted.take() {
+        view.select(&path);
+        if is_unfolded && view.selected_file().is_some_and(|file| file.path == path) {
+            unfold(model);
+        }
+    }
 }
 
 /// Does an action of the files.
@@ -135,20 +154,13 @@ fn list_states(model: &mut Model, path: String, work: Work) {
 fn toggle_scope(model: &mut Model) {
     let Some(view) = list(model) else { return };
     let scope = if view.scope == SessionScope::All { view.opened_for } else { SessionScope::All };
-    let selected = view.selected_file().map(|file| (file.path.clone(), view.is_unfolded()));
-    let mut new = FilesView { opened_for: view.opened_for, ..FilesView::new(scope) };
-    files::fill(model, &mut new);
+    let wanted = view.selected_file().map(|file| (file.path.clone(), view.is_unfolded()));
+    let mut new = FilesView { opened_for: view.opened_for, wanted, ..FilesView::new(scope) };
     new.narrow(&view.filter);
-    let is_unfolded = selected.is_some_and(|(path, is_unfolded)| {
-        new.select(&path);
-        is_unfolded && new.selected_file().is_some_and(|file| file.path == path)
-    });
+    fill(model, &mut new);
     model.files.listing.clear();
     if let Some(view) = model.layers.files_mut() {
         *view = new;
-    }
-    if is_unfolded {
-        unfold(model);
     }
 }
 
@@ -220,6 +232,11 @@ pub(super) fn take_text(model: &mut Model, facts: String, lines: Vec<DocLine>) {
 
 /// Handles work that failed. Returns `true` if the ticket was of this screen.
 pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
+    if model.files.filling.take_if(|claim| claim.number == ticket).is_some() {
+        take(model, Vec::new());
+        model.say(Tone::Error, error);
+        return true;
+    }
     if model.files.reading.take_if(|claim| claim.number == ticket).is_some() {
         let error = without_os_error_codes(error);
         take_text(model, String::new(), vec![DocLine::new(Tone::Error, &error)]);
@@ -239,13 +256,17 @@ pub(super) fn sync(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
     match layers.files_mut() {
         Some(view) => {
-            if view.as_of != version {
-                files::fill(model, view);
+            // Files that keep changing do not restart the list.
+            if view.as_of != version && model.files.filling.is_none() {
+                fill(model, view);
             }
             view.fit(size);
             model.files.listing.retain(|(file, _)| view.unfolded.contains_key(file));
         }
-        None => model.files.listing.clear(),
+        None => {
+            model.files.listing.clear();
+            model.files.filling = None;
+        }
     }
     model.layers = layers;
 }

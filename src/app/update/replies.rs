@@ -124,6 +124,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Compared(compared) => {
             model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone()));
         }
+        Reply::FilesListed(listed) => files::take(model, listed),
         Reply::States { file, states, session } => files::take_states(model, &file, states, session),
         Reply::StatesListed => files::end_states(model, ticket),
         Reply::FileText(facts, lines) => files::take_text(model, facts, lines),
