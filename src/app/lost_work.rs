@@ -1,12 +1,12 @@
 //! The lost work of the listed sessions, as far as a background search has found it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::app::panes::tree::rows::RowIndex;
 use crate::app::ticket::Claim;
-use crate::catalog::{Catalog, EntryRef, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 use crate::search::lost_work::LostWork;
 use crate::session::digest::listed::ListedSession;
-use crate::session::links::Index;
 
 /// The size and the modification time of a session file.
 pub(crate) type SessionVersion = (u64, i64);
@@ -17,14 +17,14 @@ struct SearchedVersion {
     version: SessionVersion,
     /// Empty if it has no lost work, or could not be searched.
     work: LostWork,
-    /// The ends of the branches in file order.
-    ends: Vec<Index>,
 }
 
 /// State of the search for lost work.
 #[derive(Debug, Default)]
 pub struct LostWorkState {
     known: HashMap<SessionKey, SearchedVersion>,
+    /// The rows of the tree at which branches with lost work end. Of a hidden end, that of its nearest visible ancestor.
+    pub rows: HashSet<RowIndex>,
     /// The sessions to search, the next one last.
     pub(crate) waiting: Vec<SessionKey>,
     /// The version of the catalog for which they were chosen.
@@ -52,11 +52,6 @@ impl LostWorkState {
         self.searched(catalog, key).map(|known| &known.work).filter(|work| !work.ends.is_empty())
     }
 
-    /// Returns `true` if a branch with lost work ends at an entry.
-    pub fn is_end(&self, catalog: &Catalog, entry: EntryRef) -> bool {
-        self.searched(catalog, entry.session).is_some_and(|known| known.ends.binary_search(&entry.at).is_ok())
-    }
-
     /// Returns `true` if the version of the file of a session was searched.
     pub(crate) fn is_current(&self, catalog: &Catalog, key: SessionKey) -> bool {
         self.searched(catalog, key).is_some()
@@ -69,9 +64,7 @@ impl LostWorkState {
 
     /// Takes the result for a version of a session.
     pub(crate) fn take(&mut self, key: SessionKey, version: SessionVersion, work: LostWork) {
-        let mut ends = work.ends.clone();
-        ends.sort_unstable();
-        self.known.insert(key, SearchedVersion { version, work, ends });
+        self.known.insert(key, SearchedVersion { version, work });
     }
 
     /// Forgets sessions that no longer exist.

@@ -79,6 +79,10 @@ fn rows_of_sessions_and_branch_ends_are_marked() {
     assert!(rows(&browser, "✂ Only talk").is_empty());
     let marked = rows(&browser, "✂ lost work");
     assert!(marked.len() == 1 && marked[0].contains("Written"), "{}", browser.screen());
+    let mut browser = world.browser(&Config::default());
+    browser.press("tab ctrl+u");
+    let marked = rows(&browser, "✂ lost work");
+    assert!(marked.len() == 1 && marked[0].contains("Begin"), "of a hidden end: {}", browser.screen());
     let ascii = world.browser(&Config { ascii: true, ..Config::default() });
     assert_eq!(rows(&ascii, "L Begin").len(), 1, "{}", ascii.screen());
 }

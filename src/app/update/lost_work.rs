@@ -1,13 +1,18 @@
 //! The background search for lost work: in small batches, first the selected and the visible sessions, then the others, newest
 //! first. Without unsearched sessions, it does nothing until one changes.
 
+use std::collections::HashSet;
+use std::iter::successors;
+
 use crate::app::lost_work::version;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::sessions::SessionRow;
-use crate::catalog::SessionKey;
+use crate::app::panes::tree::rows::RowIndex;
+use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 use crate::search::lost_work::LostWork;
+use crate::session::links::Index;
 
 /// The maximum number of sessions in a batch. The work ends earlier if they take long.
 const MOST: usize = 64;
@@ -15,8 +20,28 @@ const MOST: usize = 64;
 /// The maximum size in bytes of a file that is searched again after it has changed.
 const MOST_AGAIN: u64 = 4_000_000;
 
-/// Starts the next batch.
+/// Starts the next batch, and marks rows of the tree.
 pub(super) fn sync(model: &mut Model) {
+    search(model);
+    model.lost.rows = ends(model);
+}
+
+/// Returns the rows of the tree at which branches with lost work end.
+fn ends(model: &Model) -> HashSet<RowIndex> {
+    let pane = &model.tree;
+    let Some(tree) = pane.tree.as_ref().filter(|tree| !tree.is_partial) else { return HashSet::new() };
+    let row = |at: Index| successors(Some(at), |&at| tree.parent(at)).find_map(|at| pane.rows.row_of(at));
+    let of_session = |session: SessionKey| {
+        let ends = model.lost.of(&model.catalog, session).into_iter().flat_map(|work| &work.ends);
+        ends.filter_map(move |&at| pane.shown(EntryRef { session, at }))
+    };
+    let family = pane.family.iter().flat_map(|family| family.request.members.iter().map(|(key, _)| *key));
+    let sessions = family.chain(pane.session.filter(|_| pane.family.is_none()));
+    // The tree can be of another version of the file.
+    sessions.flat_map(of_session).filter(|&at| (at as usize) < tree.nodes.len()).filter_map(row).collect()
+}
+
+fn search(model: &mut Model) {
     // The directories of demo sessions never exist.
     if model.setting.demo || !model.catalog.progress.finished || model.scan.claim.is_some() {
         return;
