@@ -164,7 +164,8 @@ impl TouchCollector {
 /// Returns `true` if a shell command, in JSON, may write, remove or move a file in a form that pitree replays. Most commands
 /// are sorted out without decoding them.
 fn may_change_files(json: &[u8]) -> bool {
-    ["<<", "rm ", "mv ", "unlink "].iter().any(|part| memchr::memmem::find(json, part.as_bytes()).is_some())
+    let has = |part: &str| memchr::memmem::find(json, part.as_bytes()).is_some();
+    (has("<<") && (has("cat") || has("tee"))) || ["rm ", "mv ", "unlink "].into_iter().any(has)
 }
 
 /// The preceding message of an entry is not computed yet.
