@@ -120,4 +120,6 @@ fn canceled_batches_end() {
     "is:lost".chars().for_each(|letter| drop(browser.take(key(&letter.to_string()))));
     assert!(!ticket.is_wanted());
     assert!(by_hand::replies(&browser.desk, ticket, work.clone()).is_empty());
+    let again = ["esc", "esc"].map(|name| batches(&mut browser, key(name)).len());
+    assert_eq!(again.iter().sum::<usize>(), 1, "they are searched after the query");
 }

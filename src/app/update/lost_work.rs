@@ -37,10 +37,10 @@ fn ends(model: &Model) -> HashSet<RowIndex> {
     };
     let family = pane.family.iter().flat_map(|family| family.request.members.iter().map(|(key, _)| *key));
     let sessions = family.chain(pane.session.filter(|_| pane.family.is_none()));
-    // The tree can be of another version of the file.
-    sessions.flat_map(of_session).filter(|&at| (at as usize) < tree.nodes.len()).filter_map(row).collect()
+    sessions.flat_map(of_session).filter_map(row).collect()
 }
 
+/// Starts the next batch, unless one is running.
 fn search(model: &mut Model) {
     // The directories of demo sessions never exist.
     if model.setting.demo || !model.catalog.progress.finished || model.scan.claim.is_some() {
@@ -48,7 +48,9 @@ fn search(model: &mut Model) {
     }
     // A query searches all sessions itself.
     if model.search.as_ref().is_some_and(|search| search.searching.is_some() && search.query.needs_lost_work()) {
-        model.lost.searching = None;
+        if model.lost.searching.take().is_some() {
+            (model.lost.as_of, model.lost.selected) = (None, None);
+        }
         return;
     }
     let selected = model.sessions.selected_session();

@@ -80,21 +80,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
     /// An entry cannot be read.
     pub fn only(mut self, paths: impl IntoIterator<Item = String>) -> Result<Self, E> {
         let mut wanted: BTreeSet<String> = paths.into_iter().collect();
-        let mut moves = Vec::new();
-        for at in 0..self.tree.nodes.len() as Index {
-            let called = self.tree.nodes[at as usize].called.as_ref();
-            // The description is cut, but a move is usually short.
-            if called.is_none_or(|called| &*called.name != "bash" || !called.about.contains("mv ")) {
-                continue;
-            }
-            let effects = self.with_call(at, |call, cwd, home| {
-                shell::effects(Run { script: &script(&Fields::new(call.arguments)), has_failed: false, cwd, home })
-            })?;
-            moves.extend(effects.into_iter().flatten().filter_map(|effect| match effect {
-                Effect::Move(from, to) => Some((from, to)),
-                _ => None,
-            }));
-        }
+        let moves = self.moves()?;
         let mut called = None;
         for (from, to) in moves.iter().rev() {
             // The target can be a directory.
@@ -112,6 +98,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
                 return Ok(self);
             }
             wanted.extend(moved);
+            // Known files show whether it is one.
             let paths: &BTreeSet<String> = called.get_or_insert_with(|| {
                 let called = self.tree.nodes.iter().filter_map(|node| node.called.as_ref());
                 called.map(|called| self.full_path(&called.path)).collect()
@@ -120,6 +107,33 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         }
         self.wanted = Some(wanted);
         Ok(self)
+    }
+
+    /// Returns the sources and targets of moves by commands, in file order.
+    fn moves(&mut self) -> Result<Vec<(String, String)>, E> {
+        let mut moves = Vec::new();
+        for at in 0..self.tree.nodes.len() as Index {
+            let node = &self.tree.nodes[at as usize];
+            // Rows and descriptions are cut, but a move is usually short.
+            let command = match &node.called {
+                Some(called) if &*called.name == "bash" && called.about.contains("mv ") => {
+                    self.with_call(at, |call, _, _| script(&Fields::new(call.arguments)))?
+                }
+                None if node.kind == EntryKind::Bash && node.text.contains("mv ") => {
+                    let line = (self.read)(node)?;
+                    let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+                    entry.message.and_then(|message| message.command).map(|command| command.text().into_owned())
+                }
+                _ => continue,
+            };
+            let Some(script) = command else { continue };
+            let run = Run { script: &script, has_failed: false, cwd: &self.tree.header.cwd, home: self.home };
+            moves.extend(shell::effects(run).into_iter().filter_map(|effect| match effect {
+                Effect::Move(from, to) => Some((from, to)),
+                _ => None,
+            }));
+        }
+        Ok(moves)
     }
 
     /// Returns the files after an entry.
@@ -657,6 +671,8 @@ mod tests {
     fn a_move_into_a_directory_does_not_depend_on_the_wanted_files() {
         let lines = Lines::default().write("a.txt", "a").bash("cat > dir/x <<'E'\nx\nE", "").bash("mv a.txt dir", "");
         lines.has("/dir/a.txt", Exactness::Exact, "a").has("/dir/x", Exactness::Exact, "x\n");
+        let own = json!({"role": "bashExecution", "command": "mv a.txt b.txt", "output": "", "exitCode": 0});
+        Lines::default().write("a.txt", "a").message(&own).has("/b.txt", Exactness::Exact, "a");
     }
 
     #[test]
