@@ -229,6 +229,12 @@ mod tests {
         kept.sessions.get_mut(&key(&path)).unwrap().work.ends = vec![1];
         write(&cache.join(NAME), &kept).unwrap();
         assert_eq!(find(&mut LossCache::default()), Some((vec![1], file(4))));
+        // One session after another: written at the end, and otherwise once in a while.
+        let one_by_one = dir.path().join("one-by-one");
+        let mut losses = LossCache::default();
+        losses.find_in(&sessions[0], ("/home", Some(&one_by_one)), &KnownTips::default(), &|| true);
+        losses.save(&one_by_one, true);
+        assert_eq!(read::<Content>(&one_by_one.join(NAME)).unwrap().sessions.len(), 1);
         // Other files on the disk, and another version of the session.
         fs::write(cwd.join("a.txt"), "\tthe first line\n").unwrap();
         assert_eq!(find(&mut LossCache::default()), Some((vec![4], file(3))), "two lines are too few");

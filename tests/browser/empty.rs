@@ -74,7 +74,7 @@ fn empty_lists_say_how_to_fill_them() {
         ("'", "no labels yet", "F8 in the tree labels the selected entry."),
         ("X", "pitree's trash is empty", "F9 in the session list moves sessions here."),
         ("Z", "no changes yet", "Renames, labels, forks and sessions moved to the trash are listed here."),
-        ("F", "no files read or changed by tools", "that tool calls of pi read, wrote or edited."),
+        ("F", "no files read or changed", "that tool calls and shell commands of pi read or changed."),
     ] {
         browser.press(key);
         shows(&browser, state);

@@ -123,7 +123,7 @@ fn a_missing_directory_fails_and_says_what_to_do() {
     for (command, said) in [
         ("ls", "no sessions in empty (from --dir); specify another directory with --dir, or try --demo\n"),
         ("labels", "no session has a label\n"),
-        ("files", "no tool touched a file\n"),
+        ("files", "no tool or command touched a file\n"),
     ] {
         let nothing = pitree.run(&[command, "--dir", "empty"]);
         assert_eq!((nothing.code, &*nothing.out, &*nothing.err), (0, "", said));

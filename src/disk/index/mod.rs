@@ -479,7 +479,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (14, 3_160_759_917_937_167_119),
+            (15, 3_160_759_917_937_167_119),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }

@@ -4,6 +4,7 @@
 //!
 //! [`Replay`] reads the lines of entries on demand, and only those that can concern the wanted files.
 
+mod commands;
 pub(crate) mod commits;
 pub(crate) mod edit;
 mod git;
@@ -31,7 +32,7 @@ use crate::session::replay::edit::Edit;
 use crate::session::replay::programs::Effect;
 use crate::session::replay::read::{ReadPart, attached};
 pub(crate) use crate::session::replay::shell::changed_files;
-use crate::session::replay::shell::{Run, mentions, reports_error, reports_rewrites};
+use crate::session::replay::shell::{Run, mentions, reports_error};
 pub use crate::session::replay::state::Files;
 use crate::session::replay::state::{Content, Doubt, FileState, Source};
 use crate::session::replay::touched::Touched;
@@ -380,106 +381,6 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         Touched::doubt_all(files, at, Doubt::Tool, |path| is_meant(file_name(path)));
     }
 
-    /// Applies a shell command.
-    fn command(&self, files: &mut Rc<Files>, at: Index, (script, has_failed): (&str, bool), output: &str) {
-        let has_failed = has_failed || reports_error(output);
-        let effects = shell::effects(Run { script, has_failed, cwd: &self.tree.header.cwd, home: self.home });
-        self.apply(files, at, (script, effects), output);
-    }
-
-    /// Applies the effects of a shell command.
-    fn apply(&self, files: &mut Rc<Files>, at: Index, (script, mut effects): (&str, Vec<Effect>), output: &str) {
-        let may_rewrite = script.contains("commit") || effects.contains(&Effect::Mentioned);
-        if may_rewrite && reports_rewrites(output) {
-            effects.push(Effect::All);
-        }
-        for effect in effects {
-            let doubt = |files: &mut Rc<Files>, is_it: &dyn Fn(&str) -> bool| {
-                Touched::doubt_all(files, at, Doubt::Command, is_it);
-            };
-            match effect {
-                Effect::Write(path, text) => {
-                    self.file(files, &path, at, |touched, path| touched.set(path, &text, Source::Command));
-                }
-                Effect::Output(path) => self.file(files, &path, at, |touched, path| match touched.files.get(path) {
-                    Some(_) => touched.doubt(path, Doubt::Command),
-                    None => touched.state(path, Source::Touched, |state, at| state.latest = at),
-                }),
-                Effect::Remove(path) => {
-                    let is_dir = |known: &String| below(known, &path).is_some_and(|rest| !rest.is_empty());
-                    match files.keys().any(is_dir) {
-                        true => self.removed(files, at, &path),
-                        false => self.file(files, &path, at, |touched, path| {
-                            touched.state(path, Source::Removed, |state, at| state.forget(Source::Removed, at));
-                        }),
-                    }
-                }
-                Effect::RemoveAll(path) => self.removed(files, at, &path),
-                Effect::Move(from, to) => self.moved(files, at, &from, &to),
-                Effect::Path(changed) => doubt(files, &|path| below(path, &changed).is_some()),
-                Effect::Name(name) => doubt(files, &|path| file_name(path) == name),
-                Effect::Named => doubt(files, &|path| mentions(script, file_name(path))),
-                Effect::Mentioned => {
-                    doubt(files, &|path| mentions(script, file_name(path)) || mentions(output, file_name(path)));
-                }
-                Effect::All => doubt(files, &|_| true),
-            }
-        }
-    }
-
-    /// Removes the known files at or below a path.
-    fn removed(&self, files: &mut Rc<Files>, at: Index, removed: &str) {
-        let paths: Vec<String> = files.keys().filter(|path| below(path, removed).is_some()).cloned().collect();
-        let mut touched = Touched { files: Rc::make_mut(files), at };
-        for path in paths {
-            touched.state(&path, Source::Removed, |state, at| state.forget(Source::Removed, at));
-        }
-    }
-
-    /// Moves a file, or the files of a directory.
-    fn moved(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
-        // The target is a directory if it has known files.
-        let is_inside = |path: &str| below(path, to).is_some_and(|rest| !rest.is_empty());
-        let is_dir = files.iter().any(|(path, state)| is_inside(path) && state.content != Content::Removed);
-        let may_have_been = files.keys().any(|path| is_inside(path));
-        let to = if is_dir { format!("{to}/{}", file_name(from)) } else { to.into() };
-        let paths: Vec<String> = files.keys().filter(|path| below(path, from).is_some()).cloned().collect();
-        if paths.is_empty() {
-            for (path, source) in [(&*to, Source::Touched), (from, Source::Removed)] {
-                self.file(files, path, at, |touched, path| {
-                    touched.state(path, source, |state, at| state.forget(source, at));
-                });
-            }
-            return;
-        }
-        let mut touched = Touched { files: Rc::make_mut(files), at };
-        for path in paths {
-            let target = format!("{to}{}", below(&path, from).unwrap_or_default());
-            let Some(mut state) = touched.files.get(&path).map(|state| (**state).clone()) else { continue };
-            state.latest = at;
-            state.entries.push(at);
-            // It may be a directory that the session has not mentioned.
-            let may_be_dir = !is_dir && (may_have_been || !file_name(&to).contains('.'));
-            if may_be_dir {
-                state.doubt(Doubt::Command, at);
-            }
-            touched.files.insert(target, Arc::new(state));
-            touched.state(&path, Source::Removed, |state, at| state.forget(Source::Removed, at));
-        }
-    }
-
-    /// Applies a change to a file, if it is wanted.
-    fn file(&self, files: &mut Rc<Files>, path: &str, at: Index, change: impl FnOnce(&mut Touched<'_>, &str)) {
-        let path = self.full_path(path);
-        if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&path)) {
-            change(&mut Touched { files: Rc::make_mut(files), at }, &path);
-        }
-    }
-
-    fn full_path(&self, path: &str) -> String {
-        session_path(path, &self.tree.header.cwd, self.home)
-    }
-
     /// Returns `true` if a path in the description of a call is certainly not wanted.
     fn is_other_file(&self, path: &str) -> bool {
         let is_plain = |path: &str| path.len() < SHORT_PATH && path.bytes().all(|byte| byte.is_ascii_graphic());
@@ -506,6 +407,20 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
         let is_it = |call: &&ToolCall<'_>| IdHash::of(call.id) == id;
         let call = message.content.tool_calls().filter(is_it).last();
         Ok(call.map(|call| take(call, &self.tree.header.cwd, self.home)))
+    }
+}
+
+impl<R> Replay<'_, R> {
+    /// Applies a change to a file, if it is wanted.
+    fn file(&self, files: &mut Rc<Files>, path: &str, at: Index, change: impl FnOnce(&mut Touched<'_>, &str)) {
+        let path = self.full_path(path);
+        if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&path)) {
+            change(&mut Touched { files: Rc::make_mut(files), at }, &path);
+        }
+    }
+
+    fn full_path(&self, path: &str) -> String {
+        session_path(path, &self.tree.header.cwd, self.home)
     }
 }
 
