@@ -30,7 +30,7 @@ pub(crate) fn place() -> Option<String> {
 
 /// Gives the current thread, and programs that it starts, the lowest priority.
 pub(crate) fn lower_priority() {
-    let _ = rustix::process::setpriority_process(None, 19); // without it, the work is only less considerate
+    let _ = rustix::process::setpriority_process(None, 19); // if it fails, other threads only get less time
 }
 
 /// Returns when the machine was started, by its current clock.
