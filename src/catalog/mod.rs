@@ -6,6 +6,7 @@
 
 pub mod cleanup;
 pub mod compare;
+pub mod copies;
 pub(crate) mod cost_sharing;
 pub mod current_dir;
 pub(crate) mod doctor;
@@ -55,6 +56,7 @@ use crate::session::last_seen::LastSeen;
 use crate::session::links::{ById, IdHash};
 use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
+use copies::SessionCopies;
 use cost_sharing::CostSharing;
 use families::{Families, cut_cycles, order};
 pub use key::{EntryRef, ProjectKey, SessionKey};
@@ -92,6 +94,8 @@ pub struct Catalog {
     pub(crate) dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
     families: Families,
+    /// The copies of sessions on other machines.
+    copies: SessionCopies,
     shares: CostSharing,
     /// Sessions whose parent is unknown.
     orphans: BTreeSet<SessionKey>,
@@ -164,7 +168,7 @@ impl Catalog {
             let facts = self[*key].facts();
             facts.real_path.unwrap_or(facts.path).is(real_path.as_os_str()) && !facts.is_link
         };
-        self.keys().find(is_it)
+        self.with_copies().find(is_it)
     }
 
     /// Returns a number that changes with every change of the sessions.
@@ -209,6 +213,7 @@ impl Catalog {
             keeps_relations &= known.is_some_and(|known| has_same_relations(&known.session, &session));
             let is_new = known.is_none();
             let key = self.put(session.into());
+            keeps_relations &= !self.copies.has(key);
             first_new = first_new.or(is_new.then_some(key));
             keys.push(key);
         }
@@ -270,19 +275,22 @@ impl Catalog {
     /// Recomputes families and shared entries.
     fn relink(&mut self) {
         self.version += 1;
+        let all: Vec<SessionKey> = self.with_copies().collect();
+        self.copies = SessionCopies::new(&all, |key| &self.slots[key.place()].session);
         let keys: Vec<SessionKey> = self.keys().collect();
-        let linked = keys.iter().filter_map(|&key| Some((self[key].facts().real_path?.join().into(), key)));
+        let linked = all.iter().filter_map(|&key| Some((self[key].facts().real_path?.join().into(), key)));
         self.by_real_path = linked.collect();
         let mut parents = vec![None; self.slots.len()];
         let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
-        let ParentIndex { found, moved, orphans } =
-            ParentIndex::new(&keys, |key| &self[key], |path| self.key_of_real(path));
+        let ParentIndex { found, moved, mut orphans } =
+            ParentIndex::new(&all, |key| &self[key], |path| self.key_of_real(path));
+        orphans.retain(|&key| !self.copies.is_hidden(key) && self.copies.base(key).is_none());
         for &key in &keys {
             let session = &self[key];
             let owner = session.facts().is_subagent.then(|| session.owner.as_ref()).flatten();
             let owner = owner.and_then(|owner| owner.path.as_deref());
-            let parent = found.get(&key).copied().or_else(|| known(owner));
-            parents[key.place()] = parent.filter(|&parent| parent != key);
+            let parent = self.copies.base(key).or_else(|| found.get(&key).copied()).or_else(|| known(owner));
+            parents[key.place()] = parent.map(|parent| self.copies.shown(parent)).filter(|&parent| parent != key);
         }
         let is_lost = |key: &&SessionKey| orphans.contains(key) && !self[**key].facts().is_subagent;
         let mut lost: Vec<SessionKey> = keys.iter().filter(is_lost).copied().collect();
@@ -327,8 +335,14 @@ impl Catalog {
         self.get(key).is_some()
     }
 
-    /// Iterates over the existing sessions in the order in which they were first read.
+    /// Iterates over the existing sessions in the order in which they were first read. Of the copies of a session on
+    /// several machines, only one is among them.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = SessionKey> {
+        self.with_copies().filter(|&key| !self.copies.is_hidden(key))
+    }
+
+    /// Iterates over the existing sessions and all their copies.
+    fn with_copies(&self) -> impl DoubleEndedIterator<Item = SessionKey> {
         (0..self.slots.len()).filter(|&at| self.slots[at].is_there).map(SessionKey::new)
     }
 

@@ -100,6 +100,11 @@ impl<'a> SessionFacts<'a> {
         machine_paths::machine_of_parts(self.path.bytes())
     }
 
+    /// Returns `true` if the session is mirrored from another machine, so that only pitree there can change its file.
+    pub fn is_mirrored(&self) -> bool {
+        self.machine().is_some()
+    }
+
     /// Returns `true` if the session is archived.
     pub fn is_archived(&self) -> bool {
         archive_paths::is_archived(self.path.rest)
@@ -229,10 +234,11 @@ impl SessionFacts<'_> {
         self.modified.unwrap_or(i64::MIN)
     }
 
-    /// Compares two sessions by age, oldest first, then by path.
+    /// Compares two sessions by age, oldest first, then by path. Of copies, the one of this machine counts as the oldest.
     pub fn compare_age(&self, other: &Self) -> Ordering {
         let created = |facts: &Self| facts.created.unwrap_or(i64::MAX);
-        created(self).cmp(&created(other)).then_with(|| self.path.compare(other.path))
+        let by_time = created(self).cmp(&created(other));
+        by_time.then_with(|| self.machine().cmp(&other.machine())).then_with(|| self.path.compare(other.path))
     }
 }
 
