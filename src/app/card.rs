@@ -13,6 +13,7 @@ use crate::app::panes::tree::row_text;
 use crate::app::session_symbols::symbols;
 use crate::app::title::{title, words as words_after};
 use crate::base::javascript::utf16_prefix;
+use crate::base::machine_paths;
 use crate::base::numbers::{bar, bytes, count, dollars, nonzero_dollars, thousands, tokens};
 use crate::base::paths::{relative_to, shorten};
 use crate::base::text::{ASCII, Glyphs, Span, Tone, clean, truncate_to_width, width};
@@ -119,7 +120,8 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
         lines.push(fact("secrets", &count(found, "likely secret", "likely secrets")));
     }
     lines.push(fact("id", &digest.header.id));
-    lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &model.setting.home)));
+    lines.push(fact("file", &place(model, key)));
+    copies(&mut lines, model, key);
     if digest.facts().is_archived() {
         lines.push(fact(
             "archived",
@@ -131,14 +133,36 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     lines
 }
 
+/// Returns the path of a session; of a mirrored one, that on its machine.
+fn place(model: &Model, key: SessionKey) -> String {
+    let path = model.catalog[key].facts().path.join();
+    match (machine_paths::machine(&path), machine_paths::remote_path(&path)) {
+        (Some(machine), Some(remote)) => format!("on {machine}: {}", remote.display()),
+        _ => shorten(&path.to_string_lossy(), &model.setting.home).into_owned(),
+    }
+}
+
+/// Lists the copies of a session on several machines, and the session from which such a copy differs.
+fn copies(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
+    let copies = model.catalog.copies(key);
+    for (at, copy) in copies.iter().take(LONGEST).enumerate() {
+        let older = if copy.is_older { "older, " } else { "" };
+        lines.push(fact(if at == 0 { "copies" } else { "" }, &format!("{older}{}", place(model, copy.key))));
+    }
+    more(lines, copies.len());
+    if let Some(base) = model.catalog.differing_copy(key) {
+        lines.push(fact("differs from", &place(model, base)));
+    }
+}
+
 /// Explains the symbols in the row of a session; `None` if there are none.
 fn legend(model: &Model, key: SessionKey) -> Option<DocLine> {
     let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
     let marked = model.sessions.marks.contains(&key).then(|| (Tone::Accent, glyphs.mark.to_string(), "marked".into()));
     let own = catalog.copied_entries_text(key).and_then(|_| nonzero_dollars(catalog.own(key).cost));
     let own = own.map(|cost| (Tone::Cost, format!("+{cost}"), "cost without inherited entries".into()));
-    let is_gone = catalog.gone_dirs.contains(&catalog[key].header.cwd);
-    let gone = is_gone.then(|| (Tone::Dim, glyphs.gone.to_string(), "working directory missing".into()));
+    let gone =
+        catalog.has_gone_dir(key).then(|| (Tone::Dim, glyphs.gone.to_string(), "working directory missing".into()));
     let all = marked.into_iter().chain(symbols(model, key).concat()).chain(own).chain(gone);
     let parts: Vec<String> = all.map(|(_, symbol, means)| format!("{symbol} {means}")).collect();
     (!parts.is_empty()).then(|| fact("symbols", &parts.join(&format!(" {} ", glyphs.dot))))
@@ -220,7 +244,7 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     lines.extend(digest.modified.and_then(time_and_age).map(|time| fact("last active", &time)));
     lines.extend(header.created.and_then(time_and_age).map(|time| fact("created", &time)));
     lines.extend(header.imported.and_then(time_and_age).map(|time| fact("imported", &time)));
-    let gone = if model.catalog.gone_dirs.contains(&header.cwd) { " (missing)" } else { "" };
+    let gone = if model.catalog.has_gone_dir(key) { " (missing)" } else { "" };
     let dir = format!("{}{gone}", shorten(&header.cwd, &model.setting.home));
     match model.catalog.worktrees().grouped(&header.cwd) {
         Some(worktree) => {

@@ -72,6 +72,8 @@ pub struct Search {
     tags: Vec<String>,
     /// Names and branches of worktrees, for completion.
     worktrees: Vec<String>,
+    /// Names of machines, for completion.
+    machines: Vec<String>,
     /// The query of the hits in the list.
     pub answered: Option<Arc<Query>>,
 }
@@ -138,6 +140,7 @@ impl Search {
         let dirs = self.sessions.iter().map(|session| &**catalog.project_dir(session.key));
         self.dirs = dirs.filter(|dir| !dir.is_empty() && seen.insert(*dir)).map(String::from).collect();
         self.worktrees = catalog.worktrees().names();
+        self.machines = catalog.machine_names();
         self.tags = catalog.marks().tags_by_frequency();
         let total = self.sessions.len();
         self.read = (total > 0).then_some((0, total));
@@ -145,7 +148,8 @@ impl Search {
 
     /// Updates the completions at the cursor.
     pub(crate) fn note_completion(&mut self, values: &ValueLists) {
-        let values = ValueList { dirs: &self.dirs, tags: &self.tags, worktrees: &self.worktrees, lists: values };
+        let Self { dirs, tags, worktrees, machines, .. } = &*self;
+        let values = ValueList { dirs, tags, worktrees, machines, lists: values };
         let value = self.line.value();
         let cursor = value.char_indices().nth(self.line.cursor()).map_or(value.len(), |(at, _)| at);
         self.completion = complete(value, cursor, values);

@@ -70,10 +70,12 @@ pub(crate) fn remote_path(path: &Path) -> Option<PathBuf> {
 
 /// Returns a path in a mirror as `MACHINE:PATH`, and any other path as it is.
 pub(crate) fn shown(path: &Path) -> String {
-    match (machine(path), remote_path(path)) {
-        (Some(machine), Some(remote)) => format!("{machine}:{}", remote.display()),
-        _ => path.display().to_string(),
-    }
+    place(path).unwrap_or_else(|| path.display().to_string())
+}
+
+/// Returns the machine and the path there of a file in a mirror, as in `box:/home/ann/x.jsonl`; `None` for other files.
+pub(crate) fn place(path: &Path) -> Option<String> {
+    Some(format!("{}:{}", machine(path)?, remote_path(path)?.display()))
 }
 
 /// Returns the directory in the mirrors for a session directory of a machine. Returns `None` if its path is too long, or
@@ -168,6 +170,7 @@ mod tests {
             assert_eq!(machine(&file), Some("box-1"));
             assert_eq!(remote_path(&file), Some(Path::new(dir).join("--a--/2026_x.jsonl")));
             assert_eq!(remote_path(&mirror), Some(dir.into()));
+            assert_eq!(place(&mirror), Some(format!("box-1:{dir}")));
         }
         for dir in ["", "a", "/a/../b", "/a//b", "/a/.", &format!("/{}", "x".repeat(255))] {
             assert_eq!(mirror(&mirrors, "box", dir), None, "{dir}");

@@ -7,8 +7,8 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::base::paths;
 use crate::base::text::{has_unsafe, is_unsafe};
+use crate::base::{machine_paths, paths};
 
 /// The schema version of all printed objects. Increased when the name, type or meaning of a field changes.
 const SCHEMA: u32 = 1;
@@ -71,11 +71,34 @@ pub(crate) struct PathFields {
     /// The bytes of the path in base64 if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path_bytes: Option<String>,
+    /// The machine of a mirrored session, and its path there.
+    #[serde(flatten)]
+    pub(crate) remote: Option<RemoteFields>,
+}
+
+/// The JSON fields of the origin of a mirrored session.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RemoteFields {
+    /// The name of the machine.
+    pub(crate) machine: String,
+    /// The path of the session on the machine.
+    pub(crate) remote_path: String,
+}
+
+impl RemoteFields {
+    /// Returns the origin of a mirrored session; `None` for other files.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let machine = machine_paths::machine(path)?.to_owned();
+        let remote_path = machine_paths::remote_path(path)?.to_string_lossy().into_owned();
+        Some(Self { machine, remote_path })
+    }
 }
 
 impl From<&Path> for PathFields {
     fn from(path: &Path) -> Self {
-        Self { path: path.to_string_lossy().into_owned(), path_bytes: paths::non_utf8_base64(path) }
+        let path_bytes = paths::non_utf8_base64(path);
+        Self { path: path.to_string_lossy().into_owned(), path_bytes, remote: RemoteFields::of(path) }
     }
 }
 

@@ -136,7 +136,7 @@ impl Catalog {
         let mut same: HashMap<(&str, u64), Vec<SessionKey>> = HashMap::new();
         for key in self.keys() {
             let facts = self[key].facts();
-            if !facts.is_archived() && !facts.is_link {
+            if !facts.is_archived() && !facts.is_link && !facts.is_mirrored() {
                 same.entry((facts.id, facts.bytes)).or_default().push(key);
             }
         }
@@ -171,6 +171,7 @@ impl Catalog {
             || marks.note(facts.id).is_some()
             || marks.entry_notes(facts.id).next().is_some();
         let is_idle = facts.mtime.max(facts.order_time()) < now - DAY;
-        !facts.is_archived() && !facts.is_link && !facts.is_labeled && !is_marked && !self.is_live(key) && is_idle
+        let is_ordinary = !facts.is_archived() && !facts.is_link && !facts.is_mirrored() && !facts.is_labeled;
+        is_ordinary && !is_marked && !self.is_live(key) && is_idle
     }
 }

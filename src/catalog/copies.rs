@@ -4,8 +4,11 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
+use crate::base::machine_paths::HERE;
 use crate::catalog::{Catalog, SessionKey};
+use crate::search::candidate::MachineName;
 use crate::session::digest::listed::{ListedSession, SessionFacts, SharedSession};
 use crate::session::links::{ById, IdHash};
 
@@ -20,7 +23,7 @@ pub struct SessionCopy {
 
 /// The copies of sessions; empty without mirrored sessions.
 #[derive(Debug, Default)]
-pub(crate) struct SessionCopies {
+pub(super) struct SessionCopies {
     /// The copies of listed sessions.
     copies: HashMap<SessionKey, Vec<SessionCopy>>,
     /// The listed session of each copy.
@@ -59,12 +62,6 @@ impl SessionCopies {
         copies
     }
 
-    /// Finds the copies among sessions that are identified by their index.
-    pub(crate) fn among(sessions: &[SharedSession]) -> Self {
-        let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
-        Self::new(&keys, |key| &sessions[key.place()])
-    }
-
     /// Adds sessions with the same ID. The longest one is listed; of equal ones, that of this machine.
     fn add<'a>(&mut self, group: &mut [SessionKey], listed: &impl Fn(SessionKey) -> &'a ListedSession) {
         let rank = |key: &SessionKey| {
@@ -95,22 +92,27 @@ impl SessionCopies {
     }
 
     /// Returns `true` for a copy that is not listed.
-    pub(crate) fn is_hidden(&self, key: SessionKey) -> bool {
+    pub(super) fn is_hidden(&self, key: SessionKey) -> bool {
         self.shown.contains_key(&key)
     }
 
-    /// Returns the number of copies that are not listed.
-    pub(crate) fn hidden(&self) -> usize {
-        self.shown.len()
+    /// Returns the other machines with a listed session, that of its file first.
+    fn machines<'a>(
+        &self,
+        key: SessionKey,
+        listed: impl Fn(SessionKey) -> &'a ListedSession,
+    ) -> impl Iterator<Item = &'a str> {
+        let keys = std::iter::once(key).chain(self.of(key).iter().map(|copy| copy.key));
+        keys.filter_map(move |key| listed(key).facts().machine())
     }
 
     /// Returns the listed session of a copy; other sessions are returned themselves.
-    pub(crate) fn shown(&self, key: SessionKey) -> SessionKey {
+    pub(super) fn shown(&self, key: SessionKey) -> SessionKey {
         self.shown.get(&key).copied().unwrap_or(key)
     }
 
     /// Returns the copies of a listed session that are not listed.
-    pub(crate) fn of(&self, key: SessionKey) -> &[SessionCopy] {
+    fn of(&self, key: SessionKey) -> &[SessionCopy] {
         self.copies.get(&key).map_or(&[], Vec::as_slice)
     }
 
@@ -122,6 +124,49 @@ impl SessionCopies {
     /// Returns `true` for a session whose ID another one has, too, at least one of them mirrored.
     pub(super) fn has(&self, key: SessionKey) -> bool {
         self.members.contains(&key)
+    }
+}
+
+/// The copies among sessions that are identified by their index.
+#[derive(Debug)]
+pub(crate) struct NumberedCopies<'a> {
+    sessions: &'a [SharedSession],
+    copies: SessionCopies,
+}
+
+impl<'a> NumberedCopies<'a> {
+    /// Finds the copies.
+    pub(crate) fn new(sessions: &'a [SharedSession]) -> Self {
+        let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
+        Self { sessions, copies: SessionCopies::new(&keys, |key| &sessions[key.place()]) }
+    }
+
+    /// Removes the copies that are not listed from some sessions.
+    pub(crate) fn remove_from(sessions: &mut Vec<SharedSession>) {
+        let copies = NumberedCopies::new(sessions).copies;
+        let mut place = 0..;
+        sessions.retain(|_| place.next().is_none_or(|place| !copies.is_hidden(SessionKey::new(place))));
+    }
+
+    /// Returns `true` for a copy that is not listed.
+    pub(crate) fn is_hidden(&self, at: usize) -> bool {
+        self.copies.is_hidden(SessionKey::new(at))
+    }
+
+    /// Returns the number of listed sessions.
+    pub(crate) fn listed(&self) -> usize {
+        self.sessions.len() - self.copies.shown.len()
+    }
+
+    /// Iterates over the copies of a listed session, with `true` for older ones.
+    pub(crate) fn of(&self, at: usize) -> impl Iterator<Item = (&'a SharedSession, bool)> {
+        let copies = self.copies.of(SessionKey::new(at)).iter();
+        copies.map(|copy| (&self.sessions[copy.key.place()], copy.is_older))
+    }
+
+    /// Returns the other machines with a listed session, that of its file first.
+    pub(crate) fn machines(&self, at: usize) -> impl Iterator<Item = &'a str> {
+        self.copies.machines(SessionKey::new(at), |key| &self.sessions[key.place()])
     }
 }
 
@@ -172,15 +217,32 @@ impl Catalog {
         self.copies.of(key)
     }
 
-    /// Returns the machines with a session, that of the listed file first; `None` is this machine.
-    pub fn machines_of(&self, key: SessionKey) -> impl Iterator<Item = Option<&str>> {
-        let copies = self.copies(key).iter().map(|copy| copy.key);
-        std::iter::once(key).chain(copies).map(|key| self[key].facts().machine())
+    /// Returns the older copy of the same session that lacks some of its entries and has others.
+    pub fn differing_copy(&self, key: SessionKey) -> Option<SessionKey> {
+        self.copies.base(key)
     }
 
-    /// Returns the machines with mirrored sessions in alphabetical order.
-    pub(crate) fn machines(&self) -> impl Iterator<Item = &str> {
-        self.copies.machines.iter().map(String::as_str)
+    /// Returns the other machines with a session, that of the listed file first.
+    pub fn machines_of(&self, key: SessionKey) -> impl Iterator<Item = &str> {
+        self.copies.machines(key, |key| &self[key])
+    }
+
+    /// Returns the listed session of a copy; other sessions are returned themselves.
+    pub(crate) fn listed_copy(&self, key: SessionKey) -> SessionKey {
+        self.copies.shown(key)
+    }
+
+    /// Returns the machines of the copies of a listed session; `None` without copies.
+    pub(super) fn copy_machines(&self, key: SessionKey) -> Option<Arc<[MachineName]>> {
+        let copies = Some(self.copies(key)).filter(|copies| !copies.is_empty())?;
+        Some(copies.iter().map(|copy| self[copy.key].facts().machine().map(Box::from)).collect())
+    }
+
+    /// Returns the names of all machines in queries, this one first; empty without mirrored sessions.
+    pub(crate) fn machine_names(&self) -> Vec<String> {
+        let machines = &self.copies.machines;
+        let here = (!machines.is_empty()).then(|| HERE.to_owned());
+        here.into_iter().chain(machines.iter().cloned()).collect()
     }
 
     /// Returns `true` if the working directory of a session is missing. That of a mirrored session is on its machine.
@@ -188,6 +250,11 @@ impl Catalog {
         let facts = self[key].facts();
         self.gone_dirs.contains(facts.cwd) && !facts.is_mirrored()
     }
+}
+
+/// Returns the chips of machines, as in `@box @gpu`.
+pub fn machine_chips<'a>(machines: impl Iterator<Item = &'a str>) -> String {
+    machines.map(|machine| format!("@{machine}")).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -235,8 +302,8 @@ mod tests {
         let catalog = catalog(all.into());
         assert_eq!(shown(&catalog), ["here +box +gpu"]);
         let key = catalog.keys().next().unwrap();
-        assert_eq!(catalog.machines_of(key).collect::<Vec<_>>(), [None, Some("box"), Some("gpu")]);
-        assert_eq!(catalog.machines().collect::<Vec<_>>(), ["box", "gpu"]);
+        assert_eq!(catalog.machines_of(key).collect::<Vec<_>>(), ["box", "gpu"]);
+        assert_eq!(catalog.machine_names(), ["here", "box", "gpu"]);
         assert_eq!((catalog.len(), catalog.sum(&[key]).entries, catalog.searched_sessions().len()), (1, 2, 1));
         let hidden = catalog.key_of(Path::new("/data/machine-mirrors/gpu/%2Fs/--a--/a.jsonl")).unwrap();
         assert!(catalog.has(hidden) && !catalog.keys().any(|key| key == hidden));

@@ -94,11 +94,14 @@ fn differs(session: &Digest, home: &str) -> bool {
 impl Catalog {
     /// Returns the findings that concern several sessions: parents of forks, and session IDs.
     pub(crate) fn findings_between(&self) -> Vec<(PathBuf, Finding)> {
-        let sessions: Vec<SharedSession> = self.keys().filter_map(|key| self.get(key)).cloned().collect();
+        let sessions: Vec<SharedSession> = self.with_copies().map(|key| self[key].clone()).collect();
         let path = |at: usize| sessions[at].facts().path.join();
         let mut found = Vec::new();
         for (fork, parent) in parents(&sessions) {
             let named = sessions[fork].facts();
+            if named.is_mirrored() {
+                continue; // its parent need not be synchronized yet
+            }
             let named = named.parent_session.or(named.parent_id).unwrap_or_default();
             let detail = match parent {
                 ForkParent::Present(_) => continue,
@@ -111,7 +114,7 @@ impl Catalog {
         for (at, session) in sessions.iter().enumerate() {
             let facts = session.facts();
             // The target of a link is listed itself.
-            if !facts.is_link && facts.real_path.is_none() {
+            if !facts.is_link && facts.real_path.is_none() && !facts.is_mirrored() {
                 by_id.entry(facts.id).or_default().push(at);
             }
         }

@@ -66,7 +66,9 @@ impl Catalog {
                 None => by_id.entry(&pi.id).or_default().push(pi),
             }
         }
-        for key in self.keys().filter(|_| !by_id.is_empty()) {
+        // The pis of other machines are not among those that run here.
+        let is_here = |key: &SessionKey| !self[*key].facts().is_mirrored();
+        for key in self.keys().filter(|_| !by_id.is_empty()).filter(is_here) {
             for &reported in by_id.get(self[key].facts().id).into_iter().flatten() {
                 if self[key].path.file_name() == reported.session.file_name() {
                     reported_in.entry(key).or_default().push(reported.clone());
@@ -82,9 +84,8 @@ impl Catalog {
         let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
         let runs: Vec<usize> = self.dirs.iter().map(runs_in).collect();
         let running = |key: SessionKey| runs[self.project(key).place()];
-        let can_run = |facts: SessionFacts<'_>| !facts.is_subagent && facts.machine().is_none();
-        for key in self.keys().filter(|&key| running(key) > 0 && can_run(self[key].facts()) && !live.contains_key(&key))
-        {
+        let is_guessed = |key: &SessionKey| running(*key) > 0 && !self[*key].facts().is_subagent;
+        for key in self.keys().filter(is_guessed).filter(is_here).filter(|key| !live.contains_key(key)) {
             in_dirs.entry(self.project(key)).or_default().push(key);
         }
         for mut keys in in_dirs.into_values() {
@@ -95,7 +96,8 @@ impl Catalog {
             let pis = keys.first().map_or(0, |&key| running(key));
             live.extend(keys.into_iter().take(pis).map(|key| (key, SessionActivity::Guessed)));
         }
-        for key in self.keys().filter(|&key| is_moment(self[key].facts().mtime, now) && is_fresh(&self[key], now)) {
+        let is_new = |key: &SessionKey| is_moment(self[*key].facts().mtime, now);
+        for key in self.keys().filter(is_new).filter(is_here).filter(|&key| is_fresh(&self[key], now)) {
             live.entry(key).or_insert(SessionActivity::Guessed);
         }
         self.live = live;

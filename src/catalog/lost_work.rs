@@ -60,9 +60,10 @@ pub struct LossCache(Option<Content>);
 /// A session file and its working directory.
 pub type ComparedPaths = (PathBuf, String);
 
-/// Returns the files and working directories of sessions.
+/// Returns the files and working directories of sessions on this machine. The working trees of others are unknown.
 pub(crate) fn compared_paths(sessions: &[SearchedSession]) -> Vec<ComparedPaths> {
-    sessions.iter().map(|session| (session.digest.path.clone(), session.digest.facts().cwd.to_owned())).collect()
+    let here = sessions.iter().map(|session| session.digest.facts()).filter(|facts| !facts.is_mirrored());
+    here.map(|facts| (facts.path.join(), facts.cwd.to_owned())).collect()
 }
 
 impl LossCache {

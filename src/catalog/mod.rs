@@ -342,7 +342,7 @@ impl Catalog {
     }
 
     /// Iterates over the existing sessions and all their copies.
-    fn with_copies(&self) -> impl DoubleEndedIterator<Item = SessionKey> {
+    pub(crate) fn with_copies(&self) -> impl DoubleEndedIterator<Item = SessionKey> {
         (0..self.slots.len()).filter(|&at| self.slots[at].is_there).map(SessionKey::new)
     }
 

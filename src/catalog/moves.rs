@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::catalog::{Catalog, SessionKey};
+use crate::session::digest::listed::SessionFacts;
 
 /// Sessions to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +36,14 @@ pub(crate) struct MovePlan {
 
 impl Catalog {
     /// Returns the sessions of a directory, and those of missing directories below it, which were probably moved with
-    /// it. Excludes archived sessions, and returns their number.
+    /// it. Excludes mirrored sessions, and archived ones, whose number it returns.
     pub(crate) fn sessions_of_dir(&self, dir: &str, is_missing: impl Fn(&str) -> bool) -> (Vec<SessionKey>, usize) {
         let is_of_dir = |cwd: &str| match below(cwd, dir) {
             Some(rest) => rest.is_empty() || is_missing(cwd),
             None => false,
         };
-        let found = self.newest_first().into_iter().filter(|&key| is_of_dir(self[key].facts().cwd));
+        let is_found = |facts: &SessionFacts<'_>| is_of_dir(facts.cwd) && !facts.is_mirrored();
+        let found = self.newest_first().into_iter().filter(|&key| is_found(&self[key].facts()));
         let (archived, sessions): (Vec<SessionKey>, Vec<SessionKey>) =
             found.partition(|&key| self[key].facts().is_archived());
         (sessions, archived.len())
@@ -52,7 +54,8 @@ impl Catalog {
     pub(crate) fn plan_move(&self, chosen: &[SessionKey], from: Option<&str>, to: &str) -> MovePlan {
         let named: HashSet<SessionKey> = chosen.iter().copied().collect();
         let mut moved: HashSet<SessionKey> = self.with_subagents(chosen).into_iter().collect();
-        moved.retain(|&key| named.contains(&key) || !self[key].facts().is_archived());
+        let can_move = |facts: SessionFacts<'_>| !facts.is_archived() && !facts.is_mirrored();
+        moved.retain(|&key| named.contains(&key) || can_move(self[key].facts()));
         let names_parent = |key: SessionKey| self[key].facts().parent_session.is_some();
         let plan = |key: SessionKey| {
             let cwd = self[key].facts().cwd;
@@ -68,7 +71,8 @@ impl Catalog {
         let forks = sessions.iter().flat_map(|one| self.families().forks(one.key).iter().map(|&fork| (fork, one.key)));
         let stays = |fork: SessionKey| {
             let facts = self[fork].facts();
-            !moved.contains(&fork) && names_parent(fork) && !facts.is_archived() && !facts.is_link
+            let can_change = !facts.is_archived() && !facts.is_link && !facts.is_mirrored();
+            !moved.contains(&fork) && names_parent(fork) && can_change
         };
         let forks = forks.filter(|&(fork, _)| stays(fork)).collect();
         MovePlan { sessions, forks }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::catalog::text_arena::{ArenaRange, TextArena};
 use crate::catalog::{Catalog, SessionKey, search_text};
-use crate::search::candidate::Candidate;
+use crate::search::candidate::{Candidate, MachineName};
 use crate::session::digest::listed::SharedSession;
 use crate::session::links::{ActivePath, Index};
 use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
@@ -32,6 +32,8 @@ pub struct SearchedSession {
     pub is_live: bool,
     /// `true` if it has forks.
     pub has_forks: bool,
+    /// The machines of its copies, if it has some.
+    pub copies: Option<Arc<[MachineName]>>,
     /// The group of sessions that share entries; `None` if it shares none.
     pub sharing_group: Option<u32>,
 }
@@ -49,6 +51,7 @@ impl Catalog {
             digest: self[key].clone(),
             is_live: self.is_live(key),
             has_forks: self.forks(key).next().is_some(),
+            copies: self.copy_machines(key),
             sharing_group: self.shares.group_of(key.place()),
         }
     }
@@ -176,16 +179,17 @@ impl SearchCache {
         texts: Option<SearchTexts<'_>>,
         act: impl FnOnce(&Candidate<'_>) -> T,
     ) -> T {
-        let &SearchedSession { ref digest, is_live, has_forks, .. } = session;
+        let &SearchedSession { ref digest, is_live, has_forks, ref copies, .. } = session;
+        let copies = copies.as_deref().unwrap_or_default();
         let Some(known) = self.get(session) else {
             let digest = digest.once();
             let titles = TitlesBuf::new(&digest);
-            return act(&Candidate { digest: &digest, titles: titles.as_titles(), texts, is_live, has_forks });
+            return act(&Candidate { digest: &digest, titles: titles.as_titles(), texts, is_live, has_forks, copies });
         };
         let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.arena.get(place));
         let [name, id, cwd, first_message] = [name, id, cwd, first_message].map(|passages| passages.folded);
         let titles = SearchTitles { name, id, cwd, first_message, labels };
-        act(&Candidate { digest, titles, texts, is_live, has_forks })
+        act(&Candidate { digest, titles, texts, is_live, has_forks, copies })
     }
 
     /// Returns the details of a session that hits need. Loaded on demand.

@@ -44,9 +44,9 @@ impl Catalog {
         self.last_seen.is_unread(facts.id, facts.modified)
     }
 
-    /// Iterates over the working directories of sessions.
+    /// Iterates over the working directories of sessions on this machine.
     pub(crate) fn cwds(&self) -> impl Iterator<Item = &str> {
-        self.keys().map(|key| self[key].facts().cwd)
+        self.keys().map(|key| self[key].facts()).filter(|facts| !facts.is_mirrored()).map(|facts| facts.cwd)
     }
 
     /// Returns the worktrees of working directories.

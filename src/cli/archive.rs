@@ -11,7 +11,7 @@ use crate::base::time;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::chosen_sessions::{chosen_sessions, skip_mirrored};
 use crate::cli::exit::Exit;
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::{CommandContext, completions, now, output};
@@ -135,11 +135,13 @@ impl ArchiveArgs {
     fn sessions(&self, resolver: &SessionResolver<'_>, archived: bool) -> Result<Vec<SessionKey>> {
         let catalog = resolver.catalog();
         let found = chosen_sessions(&self.words, resolver, resolver.chosen().here_and_now())?.unwrap_or_default();
-        let mut found: Vec<SessionKey> = catalog.newest_first().into_iter().filter(|key| found.contains(key)).collect();
+        let mut found: Vec<SessionKey> = found.into_iter().collect();
+        catalog.sort_newest_first(&mut found);
         if self.family {
             found = catalog.families().whole(&found);
         }
         let mut all = catalog.with_subagents(&found);
+        skip_mirrored(catalog, &mut all);
         all.retain(|&key| catalog[key].facts().is_archived() == archived && !catalog[key].facts().is_link);
         Ok(all)
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
 
+use crate::base::machine_paths;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::catalog::Catalog;
@@ -17,6 +18,7 @@ use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::chosen_sessions::note_mirrored;
 use crate::cli::exit::Exit;
 use crate::cli::output::{self, Output, PathFields, object};
 use crate::cli::project::ProjectArg;
@@ -119,8 +121,10 @@ impl DoctorCommand {
         unreadable.dedup_by(|one, other| one.path == other.path);
         let is_complete = unreadable.is_empty();
         let end = output::end(out, unreadable)?;
-        let damaged: Vec<&PathBuf> =
-            found.iter().filter(|(_, found)| can_be_repaired(found)).map(|(path, _)| path).collect();
+        let damaged = found.iter().filter(|(_, found)| can_be_repaired(found)).map(|(path, _)| path);
+        let (mirrored, damaged): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            damaged.partition(|path| machine_paths::machine(path).is_some());
+        note_mirrored(if self.repair { mirrored.len() } else { 0 });
         let has_problems = found.values().flatten().any(Finding::is_problem);
         let code = match changer {
             Some(changer) if !damaged.is_empty() => self.mend(&damaged, resolver.into_catalog(), &changer)?,

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::base::numbers::count;
 use crate::base::paths::{full_path, shorten};
 use crate::base::time;
+use crate::catalog::copies::NumberedCopies;
 use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::cli::output::{Output, object};
 use crate::cli::project::ProjectArg;
@@ -47,6 +48,7 @@ impl FilesCommand {
             sessions.extend(batch.into_iter().filter(|session| is_wanted(session.facts().cwd)));
         });
         chosen.keep(scan);
+        NumberedCopies::remove_from(&mut sessions);
         if let (Some(_), [one]) = (&self.session, &unreadable[..])
             && one.is_headless
         {

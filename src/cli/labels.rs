@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::time;
+use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::cli::output::{Output, PathFields, object};
 use crate::cli::project::ProjectArg;
@@ -40,6 +41,7 @@ impl LabelsCommand {
             sessions.extend(batch.into_iter().filter(is_wanted));
         });
         chosen.keep(scan);
+        NumberedCopies::remove_from(&mut sessions);
         let ids = resolve::shortest(ids.iter().map(String::as_str));
         sessions.sort_by(|a, b| a.age().cmp(&b.age()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {

@@ -10,6 +10,7 @@ use anyhow::Result;
 
 use crate::base::paths::full_path;
 use crate::base::time;
+use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
 use crate::cli::exit::Exit;
@@ -154,6 +155,7 @@ fn sessions(
         sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
     });
     chosen.keep(scan);
+    NumberedCopies::remove_from(&mut sessions);
     sessions.sort_by(|a, b| a.facts().compare_age(&b.facts()));
     (sessions, unreadable)
 }
@@ -260,7 +262,8 @@ fn print_commits(
         let sha = [&*commit.sha, wanted.text()].into_iter().max_by_key(|sha| sha.len()).unwrap_or_default();
         let dir = &*session.header.cwd;
         let mut is_confirmed = None;
-        if number < MOST_CONFIRMED {
+        // The repositories of other machines are unknown.
+        if number < MOST_CONFIRMED && !session.facts().is_mirrored() {
             let repository = repositories.entry(dir).or_insert_with(|| Repository::of(Path::new(dir)));
             is_confirmed = repository.as_ref().and_then(|repository| repository.has_commit(sha));
         }

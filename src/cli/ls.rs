@@ -16,6 +16,7 @@ use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::time;
 use crate::catalog::Catalog;
+use crate::catalog::copies::{NumberedCopies, machine_chips};
 use crate::catalog::cost_sharing::CostSharing;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
@@ -86,8 +87,11 @@ impl LsCommand {
             HitSearch::new(query, all, here, chosen).map(|search| search.files())
         });
         let found = found.transpose()?;
-        let shares = CostSharing::new(sessions.iter().enumerate(), CostSharing::default());
-        let mut rows: Vec<u32> = (0..sessions.len() as u32).collect();
+        let copies = NumberedCopies::new(&sessions);
+        let is_listed = |at: usize| !copies.is_hidden(at);
+        let counted = sessions.iter().enumerate().filter(|(at, _)| is_listed(*at));
+        let shares = CostSharing::new(counted, CostSharing::default());
+        let mut rows: Vec<u32> = (0..sessions.len() as u32).filter(|&at| is_listed(at as usize)).collect();
         // pi orders by time only; files of the same time keep a fixed order here.
         if let Some(found) = &found {
             rows.retain(|&at| found.contains(&sessions[at as usize].facts().path.join()));
@@ -144,10 +148,17 @@ impl LsCommand {
                 let path = path.map(|path| absolute(&path, &here).to_string_lossy().into_owned());
                 Some(ParentFields { state, path })
             };
+            let others = |at: usize| {
+                let other = |(copy, older): (&SharedSession, bool)| {
+                    let path = copy.facts().path.join();
+                    CopyFields { path: (&*absolute(&path, &here)).into(), older }
+                };
+                copies.of(at).map(other).collect()
+            };
             let lines = |part: &&[u32]| {
                 rows_of(part).into_iter().try_fold(Vec::new(), |mut lines, (at, session, own)| {
                     let session = session.once();
-                    let line = SessionLine::new(&session, own, about, &reported, parent(at, &session));
+                    let line = SessionLine::new(&session, own, about, &reported, (parent(at, &session), others(at)));
                     output::push_json_line(&mut lines, &line)?;
                     Ok::<_, anyhow::Error>(lines)
                 })
@@ -159,7 +170,7 @@ impl LsCommand {
                 }
             }
         } else {
-            table(out, &rows_of(&rows), chosen)?;
+            table(out, &rows_of(&rows), &copies, chosen)?;
             if rows.len() < all {
                 output::note(&format!("{} of {}", thousands(rows.len()), count(all, "session", "sessions")));
             }
@@ -173,7 +184,7 @@ impl LsCommand {
         }
         let nothing_found = rows.is_empty() && (found.is_some() || self.project.dir.is_some());
         if nothing_found && !self.json {
-            output::note(&format!("no match in {}", count(sessions.len(), "session", "sessions")));
+            output::note(&format!("no match in {}", count(copies.listed(), "session", "sessions")));
         }
         // Freeing the memory piece by piece would be slower than exiting.
         std::mem::forget(sessions);
@@ -208,6 +219,13 @@ struct SessionLine<'a> {
     /// The fields of [`PathFields`]; flattening them is slow for many sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     path_bytes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remote_path: Option<String>,
+    /// The other copies of the session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    copies: Vec<CopyFields>,
     id: &'a str,
     cwd: &'a str,
     /// The directory of the project: `cwd`, or the same one in the main working tree of the repository.
@@ -262,15 +280,19 @@ impl<'a> SessionLine<'a> {
         own: EntryTotals,
         SessionsContext { here, marks, last_seen, worktrees }: SessionsContext<'a>,
         reported: &'a HashMap<&Path, Vec<&PiStatus>>,
-        parent: Option<ParentFields>,
+        (parent, copies): (Option<ParentFields>, Vec<CopyFields>),
     ) -> Self {
         let header = &session.header;
         let path = absolute(&session.path, here);
         let pis = reported.get(&*path).map_or(&[][..], Vec::as_slice);
-        let PathFields { path, path_bytes } = (&*path).into();
+        let PathFields { path, path_bytes, remote } = (&*path).into();
+        let (machine, remote_path) = remote.map(|remote| (remote.machine, remote.remote_path)).unzip();
         Self {
             path,
             path_bytes,
+            machine,
+            remote_path,
+            copies,
             id: &header.id,
             cwd: &header.cwd,
             project: worktrees.project(&header.cwd),
@@ -329,6 +351,14 @@ impl<'a> CommitFields<'a> {
     }
 }
 
+/// The JSON form of a copy on another machine.
+#[derive(Serialize)]
+struct CopyFields {
+    #[serde(flatten)]
+    path: PathFields,
+    older: bool,
+}
+
 /// The JSON form of a fork's parent.
 #[derive(Serialize)]
 struct ParentFields {
@@ -345,20 +375,28 @@ fn absolute<'a>(path: &'a Path, here: &Path) -> Cow<'a, Path> {
 }
 
 /// Prints the table. The cost of a fork has a plus and is that of its unique entries, so that the column adds up.
-fn table(out: &mut impl Write, sessions: &[SessionRow<'_>], chosen: &CommandContext) -> Result<()> {
+/// Machines come before the title.
+fn table(
+    out: &mut impl Write,
+    sessions: &[SessionRow<'_>],
+    copies: &NumberedCopies<'_>,
+    chosen: &CommandContext,
+) -> Result<()> {
     const COLUMNS: [Column; 6] =
         [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
     let now = crate::cli::now();
     let ids = resolve::shortest(sessions.iter().map(|(_, session, _)| session.facts().id));
     let is_fork = |session: &Digest, own: &EntryTotals| own.entries < session.all.entries;
-    let row = |(_, session, own): &SessionRow<'_>| {
+    let row = |(at, session, own): &SessionRow<'_>| {
+        let mut title = machine_chips(copies.machines(*at));
+        title += if title.is_empty() { "" } else { " " };
         let session = session.once();
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));
         let cwd = shorten(&session.header.cwd, &chosen.home).into_owned();
         let id = utf16_prefix(&session.header.id, ids).to_string();
         let plus = if is_fork(&session, own) { "+" } else { "" };
         let cost = format!("{plus}{}", dollars(own.cost));
-        [age, session.entry_count.to_string(), cost, id, cwd, session.title().to_string()]
+        [age, session.entry_count.to_string(), cost, id, cwd, title + session.title()]
     };
     let rows: Vec<[String; 6]> = sessions.iter().map(row).collect();
     table::print(out, COLUMNS, &rows, chosen.config.signs())

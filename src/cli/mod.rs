@@ -336,7 +336,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Slim(command) => command.run(&chosen, out),
         OnSessions::Clean(command) => command.run(&chosen, out),
         OnSessions::Show(command) => command.run(&chosen, out).map(success),
-        OnSessions::Path(command) => command.run(&chosen, out).map(success),
+        OnSessions::Path(command) => command.run(&chosen, out),
         OnSessions::Export(command) => command.run(&chosen, out),
         OnSessions::Resume(command) => command.run(&chosen),
         OnSessions::Fork(command) => command.run(&chosen),

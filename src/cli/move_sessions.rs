@@ -14,7 +14,7 @@ use crate::base::paths::shorten;
 use crate::catalog::moves::MovePlan;
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::chosen_sessions::{chosen_sessions, skip_mirrored};
 use crate::cli::exit::{self, Exit};
 use crate::cli::resolve::{SessionResolver, absolute};
 use crate::cli::{CommandContext, completions, output};
@@ -109,11 +109,12 @@ impl MoveCommand {
         if let Some(to) = &self.to {
             let to = relocations::directory(&absolute(to)?)?;
             let found = chosen_sessions(&self.words, resolver, chosen.here_and_now())?.unwrap_or_default();
-            let mut sessions: Vec<SessionKey> = catalog.newest_first();
-            sessions.retain(|key| found.contains(key));
+            let mut sessions: Vec<SessionKey> = found.into_iter().collect();
+            catalog.sort_newest_first(&mut sessions);
             if self.family {
                 sessions = catalog.families().whole(&sessions);
             }
+            skip_mirrored(catalog, &mut sessions);
             return Ok(ChosenMove { sessions, from: None, to, archived: 0 });
         }
         let [old, rest @ ..] = &self.words[..] else { bail!("name the old directory") };

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::base::machine_paths;
-pub(super) use crate::base::safe_json::{PathFields, number, object, push_json_line};
+pub(super) use crate::base::safe_json::{PathFields, RemoteFields, number, object, push_json_line};
 use crate::changes::Changes;
 use crate::cli::exit::Exit;
 use crate::disk::locate;

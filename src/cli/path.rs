@@ -1,16 +1,20 @@
 //! `pitree path`: prints the path of a session file.
 
 use std::ffi::OsString;
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
 
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::exit::Exit;
+use crate::cli::output::{Output, PathFields, RemoteFields, object};
 use crate::cli::resolve::SessionResolver;
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::runtime::raw_output;
 
 /// Print the path of a session's file
+///
+/// Of a mirrored session, prints the machine and the path there, and exits with 1: pi must not open the mirror.
 #[derive(Debug, clap::Args)]
 pub(super) struct PathCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command
@@ -22,17 +26,24 @@ pub(super) struct PathCommand {
 }
 
 impl PathCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
+    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         chosen.refuse_samples()?;
         let path = SessionResolver::new(chosen).file(&self.session)?;
         let header = resolve::digest(&path)?.header;
-        if self.json {
-            output::json(
-                out,
-                &object! { #[serde(flatten)] path: PathFields::from(&*path), id: header.id, cwd: header.cwd },
-            )
-        } else {
-            Ok(raw_output::print(path.as_os_str())?)
+        if let Some(remote) = RemoteFields::of(&path) {
+            if self.json {
+                output::json(out, &object! { #[serde(flatten)] remote, id: header.id, cwd: header.cwd })?;
+            } else {
+                raw_output::print(format!("{}:{}", remote.machine, remote.remote_path).as_ref())?;
+            }
+            return Ok(Exit::Nothing.into());
         }
+        if self.json {
+            let path = PathFields::from(&*path);
+            output::json(out, &object! { #[serde(flatten)] path, id: header.id, cwd: header.cwd })?;
+        } else {
+            raw_output::print(path.as_os_str())?;
+        }
+        Ok(Exit::Done.into())
     }
 }

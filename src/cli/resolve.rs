@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 
-use crate::base::archive_paths;
 use crate::base::numbers::thousands;
+use crate::base::{archive_paths, machine_paths};
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::table::{TITLE, words};
@@ -52,7 +52,7 @@ impl<'a> SessionResolver<'a> {
         let all = self.by_id.get_or_init(|| {
             let mut all: Vec<(String, PathBuf)> = Vec::new();
             if let Some(catalog) = self.catalog.get() {
-                let facts = catalog.keys().filter_map(|key| Some(catalog.get(key)?.facts()));
+                let facts = catalog.with_copies().map(|key| catalog[key].facts());
                 all.extend(facts.map(|facts| (facts.id.into(), facts.path.join())));
             } else {
                 let scan = self.chosen.sources().scan();
@@ -69,6 +69,25 @@ impl<'a> SessionResolver<'a> {
     /// Returns `true` if a session has this id.
     pub(super) fn has_id(&self, id: &str) -> bool {
         self.starting(id).first().is_some_and(|(found, _)| found == id)
+    }
+
+    /// Returns the file that an ID means if files on several machines have it: that of this machine, or else the listed
+    /// copy.
+    fn preferred(&self, matches: &[(String, PathBuf)]) -> Option<PathBuf> {
+        let (id, _) = matches.first()?;
+        if matches.iter().any(|(other, _)| other != id) {
+            return None;
+        }
+        let mut here = matches.iter().map(|(_, path)| path).filter(|path| machine_paths::machine(path).is_none());
+        match (here.next(), here.next()) {
+            (Some(path), None) => return Some(path.clone()),
+            (Some(_), Some(_)) => return None,
+            (None, _) => {}
+        }
+        let catalog = self.catalog();
+        let keys = matches.iter().filter_map(|(_, path)| catalog.key_of(path));
+        let listed: BTreeSet<SessionKey> = keys.map(|key| catalog.listed_copy(key)).collect();
+        listed.first().filter(|_| listed.len() == 1).map(|&key| catalog[key].facts().path.join())
     }
 
     /// Returns all sessions, loaded for their names.
@@ -109,7 +128,7 @@ impl<'a> SessionResolver<'a> {
         // The time of the last message is only in the file, so the files of this project are read.
         let mut those: Vec<SessionFile> = Vec::new();
         scan.headers(|file, _, cwd| {
-            if file.owner.is_none() && here.is_project(cwd) {
+            if file.owner.is_none() && machine_paths::machine(&file.path).is_none() && here.is_project(cwd) {
                 those.push(file.clone());
             }
         });
@@ -205,7 +224,11 @@ fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>>
     let exact = starting.partition_point(|(id, _)| id == word);
     let matches = if exact > 0 { &starting[..exact] } else { starting };
     let of_name = if matches.is_empty() && !word.is_empty() { sessions.named(word) } else { Vec::new() };
-    match if matches.is_empty() { &of_name } else { matches } {
+    let matches = if matches.is_empty() { &of_name } else { matches };
+    if let Some(path) = sessions.preferred(matches) {
+        return Ok(Some(path));
+    }
+    match matches {
         [(_, path)] => Ok(Some(path.clone())),
         [] => Ok(None),
         several => {

@@ -17,6 +17,7 @@ use crate::changes::change::RewritePurpose;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::chosen_sessions::note_mirrored;
 use crate::cli::exit::Exit;
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::{CommandContext, completions, now, output};
@@ -61,10 +62,15 @@ impl ScrubCommand {
         let mut sessions = Vec::new();
         let (mut keys, mut seen) = (Vec::new(), HashSet::new());
         let families: BTreeSet<SessionKey> = targets.iter().flat_map(|&key| catalog.family(key)).collect();
+        let mut mirrored = 0;
         for member in families {
             let path = &catalog[member].path;
             let ScrubCounts { lines, left } = values.count(path)?;
             if lines + left == 0 {
+                continue;
+            }
+            if catalog[member].facts().is_mirrored() {
+                mirrored += 1;
                 continue;
             }
             let left = match left {
@@ -78,6 +84,7 @@ impl ScrubCommand {
                 sessions.push(ExpectedSession { path: path.clone(), id: catalog[member].header.id.clone() });
             }
         }
+        note_mirrored(mirrored);
         let trashed = list_others(&values, &changer)?;
         refuse_running(&catalog, &keys, &changer)?;
         if sessions.is_empty() {
@@ -114,7 +121,8 @@ impl ScrubCommand {
             let key = resolve::key_of(catalog, &SessionResolver::new(chosen).session(session)?)?;
             return Ok(vec![key]);
         }
-        let files: Vec<PathBuf> = catalog.keys().map(|key| catalog[key].path.clone()).collect();
+        let here = catalog.keys().filter(|&key| !catalog[key].facts().is_mirrored());
+        let files: Vec<PathBuf> = here.map(|key| catalog[key].path.clone()).collect();
         let (mut targets, mut failed) = (Vec::new(), None);
         secrets::each(&files, rules, |batch, done| {
             output::progress(&format!("{done} of {} files", files.len()));

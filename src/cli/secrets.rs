@@ -181,8 +181,9 @@ impl SecretsCommand {
         for (path, secrets) in found {
             let label = path.as_ref().and_then(|path| labels.get(path));
             let absolute = path.as_deref().map(resolve::absolute).transpose()?;
-            let path_fields =
-                absolute.as_deref().map_or_else(|| PathFields { path: "-".into(), path_bytes: None }, PathFields::from);
+            let path_fields = absolute
+                .as_deref()
+                .map_or_else(|| PathFields { path: "-".into(), path_bytes: None, remote: None }, PathFields::from);
             for FoundSecret { entry_id, place, rule, sample } in secrets {
                 if self.json {
                     let line = object! {

@@ -11,7 +11,7 @@ use crate::base::text::clean;
 use crate::catalog::SessionKey;
 use crate::changes::slim::{PlannedSession, SlimOverview};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::chosen_sessions::{chosen_sessions, skip_mirrored};
 use crate::cli::exit::Exit;
 use crate::cli::output::{self, Output, PathFields, object};
 use crate::cli::resolve::SessionResolver;
@@ -69,8 +69,9 @@ impl SlimCommand {
         let resolver = SessionResolver::new(chosen);
         let catalog = resolver.catalog();
         let found = chosen_sessions(&self.words, &resolver, chosen.here_and_now())?.unwrap_or_default();
-        let mut keys: Vec<SessionKey> = catalog.newest_first();
-        keys.retain(|key| found.contains(key));
+        let mut keys: Vec<SessionKey> = found.into_iter().collect();
+        catalog.sort_newest_first(&mut keys);
+        skip_mirrored(catalog, &mut keys);
         let sharing = |key: SessionKey| {
             let others = catalog.sharing_sessions(key).into_iter().filter(|(other, _)| *other != key);
             (catalog[key].clone(), others.map(|(_, session)| session).collect())

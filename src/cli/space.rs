@@ -17,7 +17,7 @@ use crate::base::paths::shorten;
 use crate::catalog::SessionKey;
 use crate::catalog::space::{SpaceGrouping, SpaceKey, SpaceReport, SpaceRow, measure};
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::chosen_sessions::listed_sessions;
 use crate::cli::output::{self, Output, PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::resolve::{self, SessionResolver};
@@ -63,7 +63,7 @@ impl SpaceCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let resolver = SessionResolver::new(chosen);
         let catalog = resolver.catalog();
-        let is_found = chosen_sessions(&self.words, &resolver, chosen.here_and_now())?;
+        let is_found = listed_sessions(&self.words, &resolver, chosen.here_and_now())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
             catalog.get(key).is_some_and(|session| is_in_project(session.facts().cwd))

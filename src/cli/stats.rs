@@ -19,7 +19,7 @@ use crate::catalog::stats::keys::GroupName;
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::{NamedRow, StatsTable};
-use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::chosen_sessions::listed_sessions;
 use crate::cli::exit::Exit;
 use crate::cli::output::{self, Output};
 use crate::cli::project::ProjectArg;
@@ -120,7 +120,7 @@ impl StatsCommand {
         }
         let resolver = SessionResolver::new(chosen);
         let catalog = resolver.catalog();
-        let is_found = chosen_sessions(&self.words, &resolver, here.clone())?;
+        let is_found = listed_sessions(&self.words, &resolver, here.clone())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
             let Some(session) = catalog.get(key) else { return false };

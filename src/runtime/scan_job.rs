@@ -43,7 +43,8 @@ impl JobContext {
                 if let Some(changes) = &self.changes {
                     changes.explain(&mut news.unreadable);
                 }
-                let dirs: HashSet<&String> = news.read.iter().map(|digest| &digest.header.cwd).collect();
+                let here = news.read.iter().filter(|digest| !digest.facts().is_mirrored());
+                let dirs: HashSet<&String> = here.map(|digest| &digest.header.cwd).collect();
                 let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
                 self.find_worktrees(dirs.iter().map(|dir| dir.as_str()), &mut reply);
                 self.keep_worktrees();
@@ -132,7 +133,8 @@ impl JobContext {
     }
 }
 
-/// Returns the working directories of sessions.
+/// Returns the working directories of sessions on this machine.
 pub(super) fn cwds(sessions: &[SharedSession]) -> HashSet<&str> {
-    sessions.iter().map(|session| session.facts().cwd).collect()
+    let here = sessions.iter().map(|session| session.facts()).filter(|facts| !facts.is_mirrored());
+    here.map(|facts| facts.cwd).collect()
 }

@@ -23,7 +23,12 @@ pub struct Candidate<'a> {
     pub is_live: bool,
     /// `true` if the session has forks.
     pub has_forks: bool,
+    /// The machines of other copies of the session.
+    pub copies: &'a [MachineName],
 }
+
+/// The name of another machine; `None` is this machine.
+pub type MachineName = Option<Box<str>>;
 
 /// The field of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

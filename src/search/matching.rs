@@ -294,7 +294,7 @@ mod tests {
         fn try_with(&self, query: &str, texts: Option<SearchTexts<'_>>) -> Option<Match> {
             let &Self { ref digest, ref titles, is_live, .. } = self;
             let titles = titles.as_titles();
-            matcher(query).matches(&Candidate { digest, titles, texts, is_live, has_forks: false })
+            matcher(query).matches(&Candidate { digest, titles, texts, is_live, has_forks: false, copies: &[] })
         }
 
         fn hit(&self, query: &str) -> Option<Match> {

@@ -58,6 +58,7 @@ impl Sessions {
                 texts: Some(texts.as_texts()),
                 is_live: false,
                 has_forks: false,
+                copies: &[],
             };
             let hit = matcher.matches(&session)?;
             Some((path.as_str(), (hit.tier, hit.place.map(|place| place.field))))

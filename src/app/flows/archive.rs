@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::app::command::{AfterChange, Command, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked};
+use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked, without_mirrored};
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 use crate::app::panes::sessions::SessionRow;
@@ -37,7 +37,8 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     };
     let is_archived = |key: &SessionKey| catalog[*key].facts().is_archived();
     let is_link = |key: &SessionKey| catalog[*key].facts().is_link;
-    let mut all = catalog.with_subagents(&chosen);
+    let mut all = without_mirrored(model, catalog.with_subagents(&chosen))?;
+    let family: Vec<SessionKey> = family.into_iter().filter(|&key| !catalog[key].facts().is_mirrored()).collect();
     all.retain(|key| !is_link(key));
     if all.is_empty() {
         return Err("this is a symbolic link; archive its target instead");

@@ -8,6 +8,7 @@ use crate::app::layers::answer::ChoiceAction;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::{Clip, EntryBody, Work};
 use crate::app::model::Model;
+use crate::base::machine_paths;
 use crate::base::shell::quote;
 use crate::base::text::{Glyphs, Tone};
 use crate::render::plain;
@@ -40,8 +41,13 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
             choices.push(QuestionChoice::new('i', "Entry ID", &**id, text(id.to_string())));
         }
     }
-    let path = session.path.to_string_lossy();
-    choices.push(QuestionChoice::new('p', "Session path", path, copy_path(&session.path, &session.header.id)));
+    choices.push(match machine_paths::place(&session.path) {
+        Some(place) => QuestionChoice::new('p', "Session path", place.clone(), text(place)),
+        None => {
+            let copy = copy_path(&session.path, &session.header.id);
+            QuestionChoice::new('p', "Session path", session.path.to_string_lossy(), copy)
+        }
+    });
     let id = session.header.id.clone();
     choices.push(QuestionChoice::new('s', "Session ID", id.clone(), text(id)));
     let start = ResumePlan::at(session).start;

@@ -45,6 +45,19 @@ fn hidden_note(model: &Model) -> Option<String> {
     Some(format!("{hidden} hidden from the list."))
 }
 
+/// Removes the sessions of other machines, which only pitree there can change in such a way.
+///
+/// # Errors
+/// All sessions are of other machines.
+fn without_mirrored(model: &Model, mut sessions: Vec<SessionKey>) -> Result<Vec<SessionKey>, &'static str> {
+    let had_some = !sessions.is_empty();
+    sessions.retain(|&key| !model.catalog[key].facts().is_mirrored());
+    if had_some && sessions.is_empty() {
+        return Err("this session is on another machine; run pitree there");
+    }
+    Ok(sessions)
+}
+
 /// Returns the choice that changes nothing.
 fn cancel() -> QuestionChoice<Command> {
     cancel_by('n')

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked};
+use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked, without_mirrored};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::layers::{Layer, Layers};
@@ -44,6 +44,7 @@ pub(crate) fn ask(model: &Model) -> Result<Command, &'static str> {
         (_, Some(SessionRow::Project(_))) => return Err("select a session"),
         (_, None) => return Err(NO_SESSION),
     };
+    let selection = MoveSelection { sessions: without_mirrored(model, selection.sessions)?, ..selection };
     let first = *selection.sessions.first().ok_or("all sessions are archived; bring them back first")?;
     let cwd = catalog[first].facts().cwd.to_owned();
     Ok(prompt(selection, &cwd))

@@ -1,7 +1,7 @@
 //! Slimming: a box with what each rule saves; each can be switched, and types of snapshots can be left out.
 
 use crate::app::command::{Command, SlimRequest};
-use crate::app::flows::{NO_SESSION, cancel_by, delete, hidden_note, marked};
+use crate::app::flows::{NO_SESSION, cancel_by, delete, hidden_note, marked, without_mirrored};
 use crate::app::layers::dialogs::{Question, QuestionChoice};
 use crate::app::model::{Model, PreparedSlimming};
 use crate::base::numbers::{bytes, count};
@@ -31,9 +31,10 @@ pub fn open(model: &Model) -> Result<Command, &'static str> {
     ]))
 }
 
-/// Returns the marked sessions in the list, or else the selected session.
+/// Returns the marked sessions in the list, or else the selected session, without those of other machines.
 pub(super) fn marked_or_selected(model: &Model) -> Result<Vec<SessionKey>, &'static str> {
-    marked(model).or_else(|| model.meant_session().map(|(key, _)| vec![key])).ok_or(NO_SESSION)
+    let sessions = marked(model).or_else(|| model.meant_session().map(|(key, _)| vec![key]));
+    without_mirrored(model, sessions.ok_or(NO_SESSION)?)
 }
 
 /// Creates the box. `selected` is the key of the selected choice.

@@ -120,6 +120,7 @@ pub(crate) fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
         }
         (Grouping::Hour | Grouping::Weekday, _) => return Err("there is no search for hours and weekdays"),
         (Grouping::Project, _) => "in",
+        (Grouping::Machine, _) => "on",
         (Grouping::Model, _) => "model",
         (Grouping::Provider, _) => "provider",
         (Grouping::Tool, _) => "tool",

@@ -20,7 +20,7 @@ use crate::session::stats::period::{Period, PeriodLength};
 use crate::session::stats::{StatsRules, StatsSum};
 
 /// The groupings of the table, in the order of the key.
-const GROUPINGS: [Grouping; 16] = [
+const GROUPINGS: [Grouping; 17] = [
     Grouping::Project,
     Grouping::Model,
     Grouping::Tool,
@@ -37,6 +37,7 @@ const GROUPINGS: [Grouping; 16] = [
     Grouping::Hour,
     Grouping::Weekday,
     Grouping::Tag,
+    Grouping::Machine,
 ];
 
 /// The columns that bars and the calendar can show, in the order of the key.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::base::machine_paths::HERE;
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::commits::{CommitKey, CommitsAfter};
 use crate::catalog::stats::keys::GroupKey;
@@ -312,6 +313,7 @@ impl<'a> GroupSums<'a> {
             (_, EntryKey::Program(program)) => of_names(programs, program),
             (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
             (_, EntryKey::Commit((session, at))) => GroupKey::Entry(session, at),
+            (Grouping::Machine, EntryKey::Session) => named(listed.facts().machine().unwrap_or(HERE)),
             (Grouping::Project, EntryKey::Session) => named(self.sessions.project(listed)),
             (Grouping::Tag, EntryKey::Session) => named(&self.sessions.tags(listed.facts().id)),
             (Grouping::Family, EntryKey::Session) => GroupKey::Session(self.sessions.oldest(session)),
@@ -340,7 +342,9 @@ impl CountedSession<'_> {
             Grouping::Commit => {
                 self.commits.get(*at as usize).copied().flatten().map_or(EntryKey::None, EntryKey::Commit)
             }
-            Grouping::Project | Grouping::Tag | Grouping::Family | Grouping::Session => EntryKey::Session,
+            Grouping::Project | Grouping::Machine | Grouping::Tag | Grouping::Family | Grouping::Session => {
+                EntryKey::Session
+            }
         }
     }
 }

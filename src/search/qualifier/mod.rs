@@ -5,6 +5,7 @@ mod counted;
 mod is;
 mod lost;
 mod marks;
+mod on;
 mod path;
 mod secret;
 #[cfg(test)]
@@ -71,6 +72,12 @@ pub(crate) static TABLE: &[QualifierRow] = &[
         "worktree:fix-42",
         "in a git worktree with a matching name or branch",
         ValueType::Text(Qualified::Worktree, |values| values.worktrees),
+    ),
+    row(
+        "on",
+        "on:box",
+        "on this machine, also as a copy; on:here selects those of the local machine",
+        ValueType::Text(Qualified::On, |values| values.machines),
     ),
     row(
         "file",
@@ -193,6 +200,8 @@ pub(crate) enum Qualified {
     In(Text),
     /// The git worktree of the working directory.
     Worktree(Text),
+    /// The machines with the session.
+    On(Text),
     /// Files read, written or edited by tools.
     File(Text),
     /// Files written or edited by tools.
@@ -238,6 +247,7 @@ impl fmt::Display for Qualified {
         match self {
             Self::In(dir) => write!(f, "in:{dir}"),
             Self::Worktree(name) => write!(f, "worktree:{name}"),
+            Self::On(machine) => write!(f, "on:{machine}"),
             Self::File(path) => write!(f, "file:{path}"),
             Self::Edited(path) => write!(f, "edited:{path}"),
             Self::Label(label) => write!(f, "label:{label}"),
@@ -274,6 +284,7 @@ impl Qualified {
                     names.any(|name| is_such(name)).into()
                 })
             }
+            Self::On(machine) => on::test(machine),
             Self::File(path) => path::file(path, here, |_| true),
             Self::Edited(path) => path::file(path, here, |touch| touch != Touch::Read),
             Self::Label(label) => {
@@ -521,6 +532,7 @@ mod tests {
                 dirs: &[],
                 tags: &[],
                 worktrees: &[],
+                machines: &[],
                 lists: &ValueLists::default(),
             })) {
                 assert_eq!(read(value), read(read(value).split_once(':').unwrap().1), "{}:{value}", row.name);

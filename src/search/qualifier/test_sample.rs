@@ -1,6 +1,6 @@
 //! A session for the tests of qualifiers.
 
-use crate::search::candidate::{Candidate, TestResult};
+use crate::search::candidate::{Candidate, MachineName, TestResult};
 use crate::search::qualifier::named;
 use crate::search::qualifier::value::QueryScope;
 use crate::session::digest::Digest;
@@ -25,6 +25,7 @@ pub(crate) struct Sample {
     pub(super) titles: TitlesBuf,
     pub(super) is_live: bool,
     pub(super) has_forks: bool,
+    pub(super) copies: Vec<MachineName>,
 }
 
 impl Sample {
@@ -49,8 +50,8 @@ impl Sample {
     }
 
     pub(crate) fn candidate(&self) -> Candidate<'_> {
-        let &Self { ref digest, ref titles, is_live, has_forks } = self;
-        Candidate { digest, titles: titles.as_titles(), texts: None, is_live, has_forks }
+        let &Self { ref digest, ref titles, is_live, has_forks, ref copies } = self;
+        Candidate { digest, titles: titles.as_titles(), texts: None, is_live, has_forks, copies }
     }
 
     /// Tests the session with a qualifier.

@@ -113,7 +113,13 @@ mod tests {
             models: list(&["claude-sonnet", "gpt"]),
             tools: list(&["read", "bash"]),
         };
-        let values = ValueList { dirs: &dirs, tags: &["release".into()], worktrees: &["fix-42".into()], lists: &lists };
+        let values = ValueList {
+            dirs: &dirs,
+            tags: &["release".into()],
+            worktrees: &["fix-42".into()],
+            machines: &[],
+            lists: &lists,
+        };
         let cursor = query.find('|')?;
         let query = query.replace('|', "");
         let completion = complete(&query, cursor, values)?;
@@ -178,7 +184,7 @@ mod tests {
         fn completes_at_any_position_without_panic(text in "[ \"a-fil:é/-]{0,16}", cursor in 0usize..20) {
             let dirs = ["/a b".to_string(), "~/é".into(), "//x".into()];
             let lists = ValueLists { files: dirs.to_vec(), ..ValueLists::default() };
-            if let Some(completion) = complete(&text, cursor, ValueList { dirs: &dirs, tags: &[], worktrees: &[], lists: &lists }) {
+            if let Some(completion) = complete(&text, cursor, ValueList { dirs: &dirs, tags: &[], worktrees: &[], machines: &[], lists: &lists }) {
                 for option in completion.options {
                     let mut done = text.clone();
                     done.replace_range(completion.at.clone(), &option.text);

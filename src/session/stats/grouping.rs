@@ -26,6 +26,8 @@ named! {
         Provider = "provider",
         /// The working directory of the session.
         Project = "project",
+        /// The machine of the session.
+        Machine = "machine",
         /// The tags of the session, together.
         Tag = "tag",
         /// The oldest ancestor of the session.

@@ -80,7 +80,7 @@ impl SessionSums {
     /// Returns `true` if the sums are precise enough for groupings and times in milliseconds.
     pub fn suffice(groupings: &[Grouping], times: [Option<i64>; 2], pause: i64) -> bool {
         let is_summed = |grouping: &Grouping| match grouping {
-            Grouping::Model | Grouping::Provider | Grouping::Project | Grouping::Tag => true,
+            Grouping::Model | Grouping::Provider | Grouping::Project | Grouping::Machine | Grouping::Tag => true,
             Grouping::Family | Grouping::Session => true,
             Grouping::Branch | Grouping::Commit | Grouping::Tool | Grouping::Program | Grouping::Prompt => false,
             Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour | Grouping::Weekday => true,

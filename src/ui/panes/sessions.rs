@@ -14,6 +14,7 @@ use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
 use crate::base::time;
 use crate::catalog::SessionKey;
+use crate::catalog::copies::machine_chips;
 use crate::catalog::parents::MissingParentKey;
 use crate::catalog::search::SessionHit;
 use crate::config::Sort;
@@ -151,6 +152,12 @@ const PROJECT: (usize, usize) = (16, 6);
 /// The minimum columns of the name of a worktree.
 const LEAST_WORKTREE: usize = 8;
 
+/// The minimum columns of the names of machines.
+const LEAST_MACHINE: usize = 5;
+
+/// The width from which a list shows the machines of sessions.
+const WITH_MACHINES: usize = 24;
+
 /// The widths from which a list shows costs, and also the number of entries.
 const WITH_COST: usize = 34;
 const WITH_ENTRIES: usize = 50;
@@ -194,7 +201,7 @@ impl SessionRowView<'_> {
         let mut signs = self.signs();
         let folded = self.folded();
         let project = self.project();
-        let worktree = self.worktree(columns / 5);
+        let chips = self.chips(columns / 5);
         let reserved = project.as_ref().map_or(0, |(project, _)| 2 + width(project).min(PROJECT.0));
         let reserved = if columns < WIDE { 0 } else { reserved };
         let wanted = match model.sessions.show_paths {
@@ -204,7 +211,7 @@ impl SessionRowView<'_> {
         if let Some(label) = self.project_alone(columns.saturating_sub(spans_width(&signs) + wanted)) {
             signs.splice(1..1, label);
         }
-        let used = spans_width(&signs) + spans_width(&folded) + spans_width(worktree.as_slice()) + 1;
+        let used = spans_width(&signs) + spans_width(&folded) + spans_width(&chips) + 1;
         let right = self.right(columns.saturating_sub(used + wanted));
         let room = columns.saturating_sub(used + spans_width(&right));
         let mut left = signs;
@@ -213,7 +220,7 @@ impl SessionRowView<'_> {
         left.extend(hits::marked(model, &title, self.tone(), model.sessions.found(key).is_some()));
         left.extend(words);
         left.extend(folded);
-        left.extend(worktree);
+        left.extend(chips);
         let used = spans_width(&left) + spans_width(&right) + reserved + 2;
         left.extend(self.tags(columns.saturating_sub(used)));
         let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 3);
@@ -238,7 +245,7 @@ impl SessionRowView<'_> {
         }
         left.extend(hits::marked(model, &plain(&model.catalog[key]), self.tone(), true));
         left.extend(self.folded());
-        left.extend(self.worktree(columns / 5));
+        left.extend(self.chips(columns / 5));
         let room = columns.saturating_sub(spans_width(&left).min(columns * 3 / 5) + 1);
         let facts = self.hit_facts(found, room);
         let room = |left: &[Span]| columns.saturating_sub(spans_width(left) + spans_width(&facts) + 3);
@@ -305,6 +312,19 @@ impl SessionRowView<'_> {
         gap.into_iter().chain(tags).collect()
     }
 
+    /// Returns the other machines with the session, and its worktree, each in about `room` columns.
+    fn chips(self, room: usize) -> Vec<Span> {
+        self.machines(room).into_iter().chain(self.worktree(room)).collect()
+    }
+
+    /// Returns the names of the other machines with the session. A narrow list has no room for them.
+    fn machines(self, room: usize) -> Option<Span> {
+        let chips = machine_chips(self.model.catalog.machines_of(self.key));
+        let room = room.saturating_sub(2).max(LEAST_MACHINE);
+        let text = || format!("  {}", self.pen.glyphs().cut(&chips, room));
+        (!chips.is_empty() && self.columns >= WITH_MACHINES).then(|| Span::new(Tone::Meta, text()))
+    }
+
     /// Returns the name of the worktree in at most `room` columns, if the project has others.
     fn worktree(self, room: usize) -> Option<Span> {
         let worktree = self.model.catalog.worktrees().grouped(&self.model.catalog[self.key].header.cwd)?;
@@ -327,8 +347,7 @@ impl SessionRowView<'_> {
         let Self { model, pen, columns, .. } = self;
         let place = model.sessions.project_alone(self.at)?;
         let projects = &model.sessions.projects;
-        let gone = model.catalog.gone_dirs.contains(&*projects[place].cwd);
-        let gone = if gone { format!(" {}", pen.glyphs().gone) } else { String::new() };
+        let gone = if model.catalog.has_gone_dir(self.key) { format!(" {}", pen.glyphs().gone) } else { String::new() };
         // Includes the cost and the age.
         let room = room.saturating_sub(width(&gone) + 18).max(columns / 5).max(8);
         let mut label = short_project_name(projects, place, &model.setting.home, pen.glyphs(), room);

@@ -96,6 +96,8 @@ pub struct ValueList<'a> {
     pub tags: &'a [String],
     /// The names and branches of worktrees.
     pub worktrees: &'a [String],
+    /// The machines with sessions.
+    pub machines: &'a [String],
     /// The other values.
     pub lists: &'a ValueLists,
 }
