@@ -151,7 +151,7 @@ fn copies(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     }
     more(lines, copies.len());
     if let Some(base) = model.catalog.differing_copy(key) {
-        lines.push(fact("differs from", &place(model, base)));
+        lines.push(fact("other copy", &place(model, base)));
     }
 }
 

@@ -164,6 +164,11 @@ impl<'a> NumberedCopies<'a> {
         copies.map(|copy| (&self.sessions[copy.key.place()], copy.is_older))
     }
 
+    /// Returns the session of which a copy with entries of its own becomes a fork.
+    pub(crate) fn base(&self, at: usize) -> Option<&'a SharedSession> {
+        self.copies.base(SessionKey::new(at)).map(|base| &self.sessions[base.place()])
+    }
+
     /// Returns the other machines with a listed session, that of its file first.
     pub(crate) fn machines(&self, at: usize) -> impl Iterator<Item = &'a str> {
         self.copies.machines(SessionKey::new(at), |key| &self.sessions[key.place()])

@@ -133,6 +133,10 @@ impl LsCommand {
             let about =
                 SessionsContext { here: &here, marks: &marks, last_seen: &chosen.last_seen(), worktrees: &worktrees };
             let parent = |at: usize, session: &Digest| {
+                if let Some(base) = copies.base(at) {
+                    let path = absolute(&base.facts().path.join(), &here).to_string_lossy().into_owned();
+                    return Some(ParentFields { state: "present", path: Some(path) });
+                }
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
                 let is_file = |path: &&Path| scan::one(path, None).is_some();

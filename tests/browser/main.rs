@@ -30,6 +30,7 @@ mod layers;
 mod list;
 mod live;
 mod lost_work;
+mod machines;
 mod marks;
 mod moving;
 mod names;

@@ -152,6 +152,9 @@ const PROJECT: (usize, usize) = (16, 6);
 /// The minimum columns of the name of a worktree.
 const LEAST_WORKTREE: usize = 8;
 
+/// The columns of the age, with gaps.
+const AGE: usize = 9;
+
 /// The minimum columns of the names of machines.
 const LEAST_MACHINE: usize = 5;
 
@@ -201,7 +204,8 @@ impl SessionRowView<'_> {
         let mut signs = self.signs();
         let folded = self.folded();
         let project = self.project();
-        let chips = self.chips(columns / 5);
+        let rest = columns.saturating_sub(spans_width(&signs) + spans_width(&folded) + width(&name.title) + AGE);
+        let chips = self.chips(columns / 5, rest);
         let reserved = project.as_ref().map_or(0, |(project, _)| 2 + width(project).min(PROJECT.0));
         let reserved = if columns < WIDE { 0 } else { reserved };
         let wanted = match model.sessions.show_paths {
@@ -245,7 +249,7 @@ impl SessionRowView<'_> {
         }
         left.extend(hits::marked(model, &plain(&model.catalog[key]), self.tone(), true));
         left.extend(self.folded());
-        left.extend(self.chips(columns / 5));
+        left.extend(self.chips(columns / 5, 0));
         let room = columns.saturating_sub(spans_width(&left).min(columns * 3 / 5) + 1);
         let facts = self.hit_facts(found, room);
         let room = |left: &[Span]| columns.saturating_sub(spans_width(left) + spans_width(&facts) + 3);
@@ -312,9 +316,10 @@ impl SessionRowView<'_> {
         gap.into_iter().chain(tags).collect()
     }
 
-    /// Returns the other machines with the session, and its worktree, each in about `room` columns.
-    fn chips(self, room: usize) -> Vec<Span> {
-        self.machines(room).into_iter().chain(self.worktree(room)).collect()
+    /// Returns the other machines with the session, and its worktree, each in about `room` columns. The machines can also
+    /// take the columns that the title leaves.
+    fn chips(self, room: usize, rest: usize) -> Vec<Span> {
+        self.machines(room.max(rest)).into_iter().chain(self.worktree(room)).collect()
     }
 
     /// Returns the names of the other machines with the session. A narrow list has no room for them.
