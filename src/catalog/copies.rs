@@ -4,11 +4,8 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 
-use crate::base::machine_paths::HERE;
-use crate::catalog::{Catalog, SessionKey};
-use crate::search::candidate::MachineName;
+use crate::catalog::key::SessionKey;
 use crate::session::digest::listed::{ListedSession, SessionFacts, SharedSession};
 use crate::session::links::{ById, IdHash};
 
@@ -96,8 +93,13 @@ impl SessionCopies {
         self.shown.contains_key(&key)
     }
 
+    /// Returns the machines with mirrored sessions in alphabetical order.
+    pub(super) fn all_machines(&self) -> impl Iterator<Item = &str> {
+        self.machines.iter().map(String::as_str)
+    }
+
     /// Returns the other machines with a listed session, that of its file first.
-    fn machines<'a>(
+    pub(super) fn machines<'a>(
         &self,
         key: SessionKey,
         listed: impl Fn(SessionKey) -> &'a ListedSession,
@@ -112,7 +114,7 @@ impl SessionCopies {
     }
 
     /// Returns the copies of a listed session that are not listed.
-    fn of(&self, key: SessionKey) -> &[SessionCopy] {
+    pub(super) fn of(&self, key: SessionKey) -> &[SessionCopy] {
         self.copies.get(&key).map_or(&[], Vec::as_slice)
     }
 
@@ -216,47 +218,6 @@ fn has_same_content(one: &SessionFacts<'_>, other: &SessionFacts<'_>) -> bool {
     (one.bytes, one.modified) == (other.bytes, other.modified) && one.all == other.all && has_same_roots
 }
 
-impl Catalog {
-    /// Returns the copies of a listed session on other machines, which are not listed.
-    pub fn copies(&self, key: SessionKey) -> &[SessionCopy] {
-        self.copies.of(key)
-    }
-
-    /// Returns the older copy of the same session that lacks some of its entries and has others.
-    pub fn differing_copy(&self, key: SessionKey) -> Option<SessionKey> {
-        self.copies.base(key)
-    }
-
-    /// Returns the other machines with a session, that of the listed file first.
-    pub fn machines_of(&self, key: SessionKey) -> impl Iterator<Item = &str> {
-        self.copies.machines(key, |key| &self[key])
-    }
-
-    /// Returns the listed session of a copy; other sessions are returned themselves.
-    pub(crate) fn listed_copy(&self, key: SessionKey) -> SessionKey {
-        self.copies.shown(key)
-    }
-
-    /// Returns the machines of the copies of a listed session; `None` without copies.
-    pub(super) fn copy_machines(&self, key: SessionKey) -> Option<Arc<[MachineName]>> {
-        let copies = Some(self.copies(key)).filter(|copies| !copies.is_empty())?;
-        Some(copies.iter().map(|copy| self[copy.key].facts().machine().map(Box::from)).collect())
-    }
-
-    /// Returns the names of all machines in queries, this one first; empty without mirrored sessions.
-    pub(crate) fn machine_names(&self) -> Vec<String> {
-        let machines = &self.copies.machines;
-        let here = (!machines.is_empty()).then(|| HERE.to_owned());
-        here.into_iter().chain(machines.iter().cloned()).collect()
-    }
-
-    /// Returns `true` if the working directory of a session is missing. That of a mirrored session is on its machine.
-    pub fn has_gone_dir(&self, key: SessionKey) -> bool {
-        let facts = self[key].facts();
-        self.gone_dirs.contains(facts.cwd) && !facts.is_mirrored()
-    }
-}
-
 /// Returns the chips of machines, as in `@box @gpu`.
 pub fn machine_chips<'a>(machines: impl Iterator<Item = &'a str>) -> String {
     machines.map(|machine| format!("@{machine}")).collect::<Vec<_>>().join(" ")
@@ -267,6 +228,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::catalog::Catalog;
     use crate::session::digest::Digest;
 
     /// Creates a session with this ID and these entries, on a machine or here.

@@ -11,7 +11,6 @@ use crate::pi::running::RunningPis;
 use crate::pi::status::{PiState, PiStatus};
 use crate::pi::warnings::{self, is_fresh, is_moment};
 use crate::session::digest::Digest;
-use crate::session::digest::listed::SessionFacts;
 
 /// The activity of pi in a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +60,7 @@ impl Catalog {
         let mut by_id: HashMap<&str, Vec<&PiStatus>> = HashMap::new();
         let mut reported_in: HashMap<SessionKey, Vec<PiStatus>> = HashMap::new();
         for pi in self.pis.reported.iter().chain(&self.remote_pis) {
-            match self.key_of(&pi.session).filter(|&key| self.has(key)) {
+            match self.key_of(&pi.session).filter(|&key| self.has(key)).map(|key| self.listed_copy(key)) {
                 Some(key) => reported_in.entry(key).or_default().push(pi.clone()),
                 None => by_id.entry(&pi.id).or_default().push(pi),
             }

@@ -25,6 +25,7 @@ pub mod known_secrets;
 pub mod live;
 pub(crate) mod lost_lines;
 pub mod lost_work;
+mod machines;
 pub mod moves;
 pub(crate) mod parents;
 pub(crate) mod relations;
@@ -94,6 +95,8 @@ pub struct Catalog {
     pub(crate) dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
     families: Families,
+    /// `true` once there were mirrored sessions.
+    has_mirrored: bool,
     /// The copies of sessions on other machines.
     copies: SessionCopies,
     shares: CostSharing,
@@ -257,6 +260,7 @@ impl Catalog {
         let facts = session.facts();
         let project = self.project_in(facts.cwd);
         let place = self.place_of(facts.path);
+        self.has_mirrored |= facts.is_mirrored();
         let slot = CatalogSlot { session, project, is_there: true, is_read: true };
         match place {
             (_, Some(key)) => {
@@ -276,7 +280,10 @@ impl Catalog {
     fn relink(&mut self) {
         self.version += 1;
         let all: Vec<SessionKey> = self.with_copies().collect();
-        self.copies = SessionCopies::new(&all, |key| &self.slots[key.place()].session);
+        self.copies = match self.has_mirrored {
+            true => SessionCopies::new(&all, |key| &self.slots[key.place()].session),
+            false => SessionCopies::default(),
+        };
         let keys: Vec<SessionKey> = self.keys().collect();
         let linked = all.iter().filter_map(|&key| Some((self[key].facts().real_path?.join().into(), key)));
         self.by_real_path = linked.collect();

@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::base::machine_paths;
 use crate::catalog::parents::{MissingParent, MissingParentKey};
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
@@ -112,7 +113,8 @@ impl Catalog {
         let unlisted: Vec<SessionKey> = unlisted.copied().filter(|&key| !self[key].facts().is_subagent).collect();
         self.unlisted.projects.clear();
         for key in unlisted {
-            let dir = self[key].path.parent().unwrap_or(&self[key].path).to_string_lossy().into_owned();
+            let dir = self[key].path.parent().unwrap_or(&self[key].path);
+            let dir = machine_paths::place(dir).unwrap_or_else(|| dir.to_string_lossy().into_owned());
             let next = ProjectKey::new(self.dirs.len());
             let project = *self.unlisted.by_dir.entry(dir.clone()).or_insert(next);
             if project == next {
@@ -159,5 +161,14 @@ mod tests {
             catalog.is_unlisted(project).then(|| catalog.dir(project).to_string())
         };
         assert_eq!(all.map(unlisted), [None, Some("/s".into()), None, None, None]);
+    }
+
+    #[test]
+    fn projects_of_files_outside_project_folders_name_their_machine() {
+        let mirror = "/data/machine-mirrors/box/%2Fs";
+        let [inside, outside] = ["--p--/a.jsonl", "stray.jsonl"].map(|name| format!("{mirror}/{name}"));
+        let catalog = catalog(&[(&inside, None, 1), (&outside, None, 1)]);
+        let key = catalog.key_of(outside.as_ref()).unwrap();
+        assert_eq!(&**catalog.dir(catalog.project_of_family(key)), "box:/s");
     }
 }

@@ -13,6 +13,7 @@ use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Zsh};
 
 use crate::base::text::{clean, has_unsafe};
 use crate::catalog::Catalog;
+use crate::catalog::copies::NumberedCopies;
 use crate::cli::output::Output;
 use crate::cli::resolve::SessionResolver;
 use crate::cli::{Cli, CommandContext, Options, chosen, machine_context, now};
@@ -88,6 +89,7 @@ pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
             .filter_map(|key| catalog.get(key).filter(|session| is_wanted(&session.facts())).cloned())
             .collect()
     });
+    NumberedCopies::remove_from(&mut sessions);
     sessions.sort_by_cached_key(|session| (Reverse(session.facts().order_time()), session.facts().path.join()));
     let one = |session: &SharedSession| {
         let session = session.once();

@@ -96,8 +96,10 @@ fn the_qualifier_narrows_the_list() {
     browser.type_text("gpu");
     assert_eq!(crate::search::hits(&browser), 1);
     browser.press("enter");
+    browser.press("esc esc esc");
     crate::search::search(&mut browser, "on:here");
     assert_eq!(crate::search::hits(&browser), 3);
+    browser.press("esc esc esc");
     crate::search::search(&mut browser, "on:box");
     assert_eq!(crate::search::hits(&browser), 3);
 }
@@ -144,4 +146,26 @@ fn mirrored_sessions_are_left_out_of_changes_here() {
         shows(&browser, "this session is on another machine");
         browser.press("esc");
     }
+}
+
+#[test]
+fn the_selection_stays_on_a_session_that_comes_here() {
+    let dir = sample();
+    let mut browser = browser(&dir, (120, 35));
+    select(&mut browser, "Login page");
+    let copy = std::fs::read(mirrored(dir.path(), "box", "b")).unwrap();
+    write(&dir.path().join("sessions/--code-app--/b.jsonl"), copy);
+    browser.press("f5");
+    shows(&browser, "5 sessions");
+    assert!(browser.selected().contains("Login page"), "{}", browser.screen());
+    shows(&browser, "copies      on box: /home/ann/sessions/--code-app--/b.jsonl");
+    // It is answered on the other machine.
+    let longer = Session::new("b").cwd("/code/app").user("b1", "Fix the login page and its tests");
+    let longer = longer.assistant("b2", "Done.").name("n", "Login page").user("b4", "and now on box");
+    write(&mirrored(dir.path(), "box", "b"), longer.text());
+    browser.press("f5");
+    shows(&browser, "5 sessions");
+    assert!(browser.selected().contains("Login page"), "{}", browser.screen());
+    shows(&browser, "file        on box: /home/ann/sessions/--code-app--/b.jsonl");
+    shows(&browser, "copies      older, ");
 }

@@ -6,6 +6,7 @@ use crate::app::command::{Command, ResumePlan};
 use crate::app::model::Model;
 use crate::app::picker_output::{PickedEntry, PickerOutput};
 use crate::app::startup::PickerFormat;
+use crate::base::machine_paths;
 use crate::changes::Request;
 use crate::keymap::Place;
 use crate::session::digest::Digest;
@@ -26,7 +27,10 @@ pub(crate) fn confirm(model: &Model) -> Option<Command> {
 /// Returns the command that prints a session and, if its tree is open, an entry.
 pub(crate) fn answer(model: &Model, session: &Digest, entry: Option<(&Arc<Tree>, Option<Index>)>) -> Option<Command> {
     let answer = match model.setting.picker? {
-        PickerFormat::Path => PickerOutput::Path(session.path.clone()),
+        // pi must not open the mirror of another machine.
+        PickerFormat::Path => {
+            PickerOutput::Path(machine_paths::place(&session.path).map_or_else(|| session.path.clone(), Into::into))
+        }
         PickerFormat::Id => PickerOutput::Id(session.header.id.clone()),
         PickerFormat::Entry => {
             let Some((tree, at)) = entry else {

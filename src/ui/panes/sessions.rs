@@ -9,6 +9,7 @@ use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::session_symbols::symbols;
 use crate::app::title::plain;
+use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count, nonzero_dollars, thousands};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
@@ -229,8 +230,7 @@ impl SessionRowView<'_> {
         left.extend(self.tags(columns.saturating_sub(used)));
         let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 3);
         if model.sessions.show_paths {
-            let path = session.path.to_string_lossy();
-            let path = clean(&shorten(&path, &model.setting.home)).into_owned();
+            let path = self.path();
             left.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut_path(&path, room))));
         } else if let Some((project, dir)) = project {
             left.extend(self.project_after(&project, &dir, room));
@@ -269,8 +269,7 @@ impl SessionRowView<'_> {
             left.extend(snippet);
         }
         if model.sessions.show_paths {
-            let path = model.catalog[key].path.to_string_lossy();
-            let path = clean(&shorten(&path, &model.setting.home)).into_owned();
+            let path = self.path();
             left = cut(&left, columns / 3, pen.glyphs());
             let path = pen.glyphs().cut_path(&path, room(&left)).into_owned();
             left.push(Span::new(Tone::Dim, format!("  {path}")));
@@ -314,6 +313,13 @@ impl SessionRowView<'_> {
         let tags: Vec<Span> = tags.take_while(fits).collect();
         let gap = (!tags.is_empty()).then(|| Span::new(Tone::Dim, " "));
         gap.into_iter().chain(tags).collect()
+    }
+
+    /// Returns the path of the file; of a mirrored session, that on its machine.
+    fn path(self) -> String {
+        let path = &self.model.catalog[self.key].path;
+        let here = || shorten(&path.to_string_lossy(), &self.model.setting.home).into_owned();
+        clean(&machine_paths::place(path).unwrap_or_else(here)).into_owned()
     }
 
     /// Returns the other machines with the session, and its worktree, each in about `room` columns. The machines can also

@@ -280,9 +280,10 @@ impl SessionsPane {
         self.projects.iter().find(|project| project.key == key)
     }
 
-    /// Selects a session, unfolds its ancestors and turns off filters that hide it. Returns `false` if the session does
-    /// not exist.
+    /// Selects a session or its listed copy, unfolds its ancestors and turns off filters that hide it. Returns `false` if
+    /// the session does not exist.
     pub fn select(&mut self, key: SessionKey, catalog: &Catalog, glyphs: &Glyphs) -> bool {
+        let key = catalog.listed_copy(key);
         let Some(session) = catalog.get(key) else { return false };
         if !self.is_hit(key) {
             self.hits = None;

@@ -232,6 +232,11 @@ impl SessionsPane {
             return self.note_preselection();
         }
         let Some(selected) = self.selected else { return self.note_selection() };
+        // A copy of the session on another machine may be listed now.
+        let selected = match selected {
+            RowKey::Session(key) => RowKey::Session(catalog.listed_copy(key)),
+            RowKey::Project(_) | RowKey::MissingParent(_) => selected,
+        };
         let hidden_below = || match selected {
             // The session is hidden by a fold or filter: select its project, or the row now at this position.
             RowKey::Session(key) if catalog.has(key) => self.row_of(RowKey::Project(project_of(catalog, key))),
