@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn completes_names_and_values() {
         for (query, done, options) in [
-            ("|", "in:", 22),
-            ("foo |", "foo in:", 22),
+            ("|", "in:", 23),
+            ("foo |", "foo in:", 23),
             ("foo fi|", "foo file:", 1),
             ("-la|", "-label:", 1),
             ("e|", "edited:", 2),
@@ -149,7 +149,7 @@ mod tests {
             ("label:|", "label:works", 1),
             ("-model:son| x", "-model:claude-sonnet x", 1),
             ("tool:b|", "tool:bash", 1),
-            ("all:|", "all:in:", 22),
+            ("all:|", "all:in:", 23),
             ("tag:r|", "tag:release", 1),
             ("commit:8|", "commit:89abcde", 1),
             ("worktree:F|", "worktree:fix-42", 1),
