@@ -134,9 +134,10 @@ impl Catalog {
     }
 
     /// Describes the evidence that a pi is active in any of some sessions, one sentence each. Every pi in the directory
-    /// of a session counts, because its session is a guess.
+    /// of a session counts, because its session is a guess. Those of other machines are unknown.
     pub fn signs(&self, sessions: &[SessionKey], now: i64, home: &str) -> Vec<String> {
-        let sessions: Vec<&Digest> = sessions.iter().map(|&key| &**self[key]).collect();
+        let here = sessions.iter().map(|&key| &self[key]).filter(|session| !session.facts().is_mirrored());
+        let sessions: Vec<&Digest> = here.map(|session| &***session).collect();
         warnings::signs(&sessions, &self.pis, now, home)
     }
 }

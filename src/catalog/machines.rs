@@ -6,6 +6,7 @@ use crate::base::machine_paths::HERE;
 use crate::catalog::copies::SessionCopy;
 use crate::catalog::{Catalog, SessionKey};
 use crate::search::candidate::MachineName;
+use crate::session::digest::listed::SharedSession;
 
 impl Catalog {
     /// Returns the copies of a listed session on other machines, which are not listed.
@@ -46,4 +47,9 @@ impl Catalog {
         let facts = self[key].facts();
         self.gone_dirs.contains(facts.cwd) && !facts.is_mirrored()
     }
+}
+
+/// Iterates over the working directories of sessions of this machine.
+pub(crate) fn local_cwds<'a>(sessions: impl Iterator<Item = &'a SharedSession>) -> impl Iterator<Item = &'a str> {
+    sessions.map(|session| session.facts()).filter(|facts| !facts.is_mirrored()).map(|facts| facts.cwd)
 }

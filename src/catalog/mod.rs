@@ -25,7 +25,7 @@ pub mod known_secrets;
 pub mod live;
 pub(crate) mod lost_lines;
 pub mod lost_work;
-mod machines;
+pub(crate) mod machines;
 pub mod moves;
 pub(crate) mod parents;
 pub(crate) mod relations;

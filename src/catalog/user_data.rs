@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::catalog::machines::local_cwds;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
@@ -46,7 +47,7 @@ impl Catalog {
 
     /// Iterates over the working directories of sessions on this machine.
     pub(crate) fn cwds(&self) -> impl Iterator<Item = &str> {
-        self.keys().map(|key| self[key].facts()).filter(|facts| !facts.is_mirrored()).map(|facts| facts.cwd)
+        local_cwds(self.keys().map(|key| &self[key]))
     }
 
     /// Returns the worktrees of working directories.

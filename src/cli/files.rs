@@ -14,6 +14,7 @@ use crate::base::paths::{full_path, shorten};
 use crate::base::time;
 use crate::catalog::copies::NumberedCopies;
 use crate::catalog::files::{FilePlaces, TouchedFile, outline};
+use crate::catalog::machines::local_cwds;
 use crate::cli::output::{Output, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::resolve::SessionResolver;
@@ -64,7 +65,7 @@ impl FilesCommand {
         // The files of one session are where it touched them.
         let worktrees = match &self.session {
             Some(_) => Worktrees::default(),
-            None => chosen.worktrees(sessions.iter().map(|session| session.facts().cwd)),
+            None => chosen.worktrees(local_cwds(sessions.iter())),
         };
         let places = FilePlaces { home: &chosen.home, worktrees: &worktrees };
         let files = outline(&sessions, places, &|| true).unwrap_or_default();

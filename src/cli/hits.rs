@@ -13,6 +13,7 @@ use crate::base::time;
 use crate::catalog::SessionKey;
 use crate::catalog::grep::{self, HitOrder};
 use crate::catalog::lost_work::{LossCache, compared_paths};
+use crate::catalog::machines::local_cwds;
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::cli::output::PathFields;
 use crate::cli::{CommandContext, output, resolve};
@@ -141,7 +142,7 @@ impl HitSearch {
             here.last_seen = Arc::new(chosen.last_seen());
         }
         if query.needs_worktrees() {
-            here.worktrees = Arc::new(chosen.worktrees(sessions.iter().map(|session| session.digest.facts().cwd)));
+            here.worktrees = Arc::new(chosen.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
         }
         let search = Self { query, sessions, here, searcher: Searcher::default() };
         // A byte search needs no texts, but excluded words do.

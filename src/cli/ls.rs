@@ -18,6 +18,7 @@ use crate::base::time;
 use crate::catalog::Catalog;
 use crate::catalog::copies::{NumberedCopies, machine_chips};
 use crate::catalog::cost_sharing::CostSharing;
+use crate::catalog::machines::local_cwds;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{Output, PathFields};
@@ -128,7 +129,7 @@ impl LsCommand {
             }
             // Without them, the list is still useful.
             let marks = chosen.marks().inspect_err(|error| output::note(&format!("{error:#}"))).unwrap_or_default();
-            let worktrees = chosen.worktrees(sessions.iter().map(|session| session.facts().cwd));
+            let worktrees = chosen.worktrees(local_cwds(sessions.iter()));
             let here = std::path::absolute(".").unwrap_or_default(); // the directory can be missing
             let about =
                 SessionsContext { here: &here, marks: &marks, last_seen: &chosen.last_seen(), worktrees: &worktrees };

@@ -74,8 +74,8 @@ impl<'a> SessionResolver<'a> {
     /// Returns the file that an ID means if files on several machines have it: that of this machine, or else the listed
     /// copy.
     fn preferred(&self, matches: &[(String, PathBuf)]) -> Option<PathBuf> {
-        let (id, _) = matches.first()?;
-        if matches.iter().any(|(other, _)| other != id) {
+        let [(id, _), others @ ..] = matches else { return None };
+        if others.is_empty() || others.iter().any(|(other, _)| other != id) {
             return None;
         }
         let mut here = matches.iter().map(|(_, path)| path).filter(|path| machine_paths::machine(path).is_none());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::app::message::Reply;
 use crate::catalog::cost_sharing;
+use crate::catalog::machines::local_cwds;
 use crate::disk::dir_identities;
 use crate::disk::incremental::IncrementalReader;
 use crate::disk::locate::missing_home;
@@ -135,6 +136,5 @@ impl JobContext {
 
 /// Returns the working directories of sessions on this machine.
 pub(super) fn cwds(sessions: &[SharedSession]) -> HashSet<&str> {
-    let here = sessions.iter().map(|session| session.facts()).filter(|facts| !facts.is_mirrored());
-    here.map(|facts| facts.cwd).collect()
+    local_cwds(sessions.iter()).collect()
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::pitree::{FIXTURES, Pitree};
 use crate::common::broken;
-use crate::common::home::{json_lines, long_ago, set_modified};
+use crate::common::home::{json_lines, long_ago, set_modified, write};
 use crate::common::session::Session;
 
 static SCHEMA: LazyLock<Value> =
@@ -108,9 +108,11 @@ pub(crate) fn check_all(name: &str, objects: &[Value]) {
 fn all_are_printed(name: &str, found: &BTreeSet<String>) {
     let mut all = BTreeSet::new();
     described(definition(name), "", &mut all);
-    // Other tests cover paths that are not UTF-8, and running pis.
+    // Other tests cover paths that are not UTF-8, running pis, and mirrored sessions.
     let is_elsewhere = |name: &&String| {
-        name.ends_with("Bytes") || name.starts_with("live.") || name.contains("pis.") || name.contains("silent.")
+        let is_remote = ["machine", "remotePath"].iter().any(|field| name.ends_with(field));
+        let is_start = ["live.", "copies"].iter().any(|start| name.starts_with(start));
+        name.ends_with("Bytes") || is_remote || is_start || name.contains("pis.") || name.contains("silent.")
     };
     let never: Vec<_> = all.difference(found).filter(|name| !is_elsewhere(name)).collect();
     assert!(never.is_empty(), "docs/json.md describes what {name} does not print: {never:?}");
@@ -148,7 +150,7 @@ fn the_schema_describes_the_output() {
             &["--demo"],
             &["--demo", "--by", "day", "--by", "week"],
             &["--demo", "--by", "hour", "--by", "weekday"],
-            &["--demo", "--by", "tag"],
+            &["--demo", "--by", "tag", "--by", "machine"],
             &["--demo", "--by", "model", "--by", "provider"],
             &["--demo", "--by", "project", "--by", "tool"],
             &["--demo", "--by", "program"],
@@ -223,4 +225,37 @@ fn the_schema_describes_sessions_changes_and_the_index() {
         check(name, &objects(&[args, &["--json"]].concat()), &mut found);
         all_are_printed(name, &found);
     }
+}
+
+#[test]
+fn the_schema_describes_mirrored_sessions() {
+    let mut pitree = Pitree::new();
+    let data = pitree.home().join("data");
+    pitree = pitree.variable("XDG_DATA_HOME", data.to_str().unwrap());
+    let token = format!("{}_{}", "ghp", "k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3q");
+    let both = Session::new("both-1").user("u1", "the question");
+    pitree.write_session(&both);
+    for session in [both, Session::new("boxed-1").user("u1", &token).label("l", "u1", "key")] {
+        let file = format!("pitree/machine-mirrors/box/%2Fs/--a--/{}.jsonl", session.id);
+        write(&data.join(file), session.text());
+    }
+    let mut printed = BTreeSet::new();
+    for (name, args) in [
+        ("ls", &["ls"][..]),
+        ("show", &["show", "boxed-1"]),
+        ("search", &["search", "ghp"]),
+        ("labels", &["labels"]),
+        ("path", &["path", "boxed-1"]),
+        ("space", &["space"]),
+        ("secrets", &["secrets"]),
+        ("diff", &["diff", "boxed-1", "both-1"]),
+    ] {
+        let mut found = BTreeSet::new();
+        check(name, &json_lines(&pitree.run(&[args, &["--json"]].concat()).out), &mut found);
+        printed.extend(found.into_iter().filter(|field| field.ends_with("achine")).map(|field| (name, field)));
+    }
+    let expected = ["ls", "show", "search", "labels", "path", "space", "secrets"].map(|name| (name, "machine"));
+    let expected =
+        expected.into_iter().chain([("ls", "copies.machine"), ("diff", "a.machine"), ("space", "largest.machine")]);
+    assert_eq!(printed, expected.map(|(name, field)| (name, field.to_owned())).collect());
 }
