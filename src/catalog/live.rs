@@ -223,6 +223,17 @@ mod tests {
     }
 
     #[test]
+    fn pis_run_in_sessions_of_this_machine() {
+        let mirrored = "/data/machine-mirrors/box/%2Fs/--a--/s.jsonl";
+        let mut catalog = catalog(&[("/s/s.jsonl", "/a", 1, 1), (mirrored, "/a", 9_000, 9_000)]);
+        catalog.set_pis(pis(&[("/a", 2)]), 9_000);
+        assert_eq!(live(&catalog), ["/s/s.jsonl"]);
+        let status = reported("/elsewhere/s.jsonl", "");
+        catalog.set_pis(RunningPis { reported: vec![status], by_dir: HashMap::new() }, 99_000_000);
+        assert_eq!(live(&catalog), ["/s/s.jsonl"]);
+    }
+
+    #[test]
     fn each_pi_of_a_directory_is_in_one_of_the_newest_sessions_there() {
         let long_ago = -10 * MOMENT;
         let mut catalog = catalog(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9), ("d", "/d", 5, 5)]);

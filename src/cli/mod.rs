@@ -402,7 +402,11 @@ fn chosen(options: &Options) -> Result<CommandContext> {
         index_files::clean_up(cache);
     }
     let archive = locate::archive_dir(&config.archive_dir, &environment.home);
-    let scanned = located.all_existing(archive.as_deref());
+    let mut scanned = located.all_existing(archive.as_deref());
+    if located.is_default() && located.mirrors.as_ref().is_some_and(|mirrors| mirrors.is_dir()) {
+        // pi may run on other machines only.
+        scanned.retain(|dir| dir.is_dir());
+    }
     Ok(CommandContext { config, located, corrected, home, cache, archive, scanned, demo })
 }
 

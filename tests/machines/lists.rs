@@ -4,8 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::common::home::long_ago;
-use crate::common::home::set_modified;
+use crate::common::home::{long_ago, set_modified};
 use crate::common::session::Session;
 use crate::world::World;
 
@@ -185,4 +184,26 @@ fn changes_of_many_sessions_skip_other_machines() {
     let doctor = world.run(&["doctor", "--repair", "--yes"]);
     assert!(doctor.err.contains("skipped 1 session of another machine"), "{doctor:?}");
     assert!(fs::read_to_string(&mirrored).unwrap().ends_with("mess") && empty.exists());
+}
+
+#[test]
+fn all_sessions_can_be_on_other_machines() {
+    let world = World::new();
+    assert_eq!(world.run(&["ls"]).code, 2);
+    world.on("box", &talk("boxed-1", "/code/app"));
+    assert_eq!(world.fields(&["ls", "--json"], "machine"), ["box"]);
+    assert!(!world.home.sessions().exists());
+}
+
+/// Sessions outside of git are compared with the working tree only.
+#[test]
+fn work_on_other_machines_is_not_lost_here() {
+    let world = World::new();
+    let cwd = world.home.dir("code/app");
+    let text: String = (0..4).map(|line| format!("let lost = work({line});\n")).collect();
+    let write = json!({"path": "a.rs", "content": text});
+    let session = |id: &str| Session::new(id).cwd(&cwd).user("u1", "Begin").tool("t", "write", &write, "ok");
+    world.here(&session("local-1"));
+    world.on("box", &session("boxed-1").under("u1").user("u2", "Another way"));
+    assert_eq!(world.fields(&["ls", "--json", "is:lost"], "id"), ["local-1"]);
 }
