@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use crate::app::layers::context::ContextTarget;
-use crate::app::machines::ShownMachine;
 use crate::app::layers::files::ListedFile;
+use crate::app::machines::ShownMachine;
 use crate::app::panes::preview::{EntryForm, HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::picker_output::PickerOutput;

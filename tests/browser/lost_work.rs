@@ -47,7 +47,8 @@ impl World {
     }
 
     fn browser(&self, config: &Config) -> Browser {
-        let located = Located { dirs: vec![self.dir.path().join("sessions")], origin: "--dir".into() };
+        let located =
+            Located { dirs: vec![self.dir.path().join("sessions")], origin: "--dir".into(), ..Located::default() };
         Browser::new(config, located, (120, 30))
     }
 }

@@ -119,7 +119,7 @@ fn a_missing_directory_offers_to_move_the_project_or_to_fork() {
     let gone = |browser: &mut Browser| {
         let session = browser.session().unwrap();
         let (path, cwd) = (session.path.clone(), session.header.cwd.clone());
-        browser.send(Msg::Gone(Start { path, cwd, first: None, forks: false }));
+        browser.send(Msg::Gone(Start { path, cwd, first: None, forks: false, entry: None }));
     };
     gone(&mut browser);
     shows(&browser, "m  Move project  3 sessions to ");

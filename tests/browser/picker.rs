@@ -42,6 +42,7 @@ fn prints_the_requested_format() {
                 cwd: "/nowhere".into(),
                 first: None,
                 forks: false,
+                entry: None,
             }),
         ),
     ] {
@@ -71,8 +72,13 @@ fn a_command_at_another_entry_asks_and_moves_the_leaf_first() {
     browser.press("enter");
     assert!(browser.wants.is_empty() && browser.screen().contains("Resume from this entry"));
     browser.press("h");
-    let command =
-        PickerOutput::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None, forks: false });
+    let command = PickerOutput::Command(Start {
+        path: world.path("main"),
+        cwd: "/nowhere".into(),
+        first: None,
+        forks: false,
+        entry: None,
+    });
     assert_eq!(format!("{:?}", answers(&browser)), format!("{:?}", [command]));
     assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a2\""));
 }

@@ -217,7 +217,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
     assert_eq!(resumed(&browser), ["s"]);
     browser.wants.clear();
     let cwd = gone.to_str().unwrap().to_string();
-    browser.send(Msg::Gone(Start { path, cwd: cwd.clone(), first: None, forks: false }));
+    browser.send(Msg::Gone(Start { path, cwd: cwd.clone(), first: None, forks: false, entry: None }));
     shows(&browser, "Working directory not found");
     shows(&browser, "in /home/dev/started, where pitree was started");
     (dir, browser, cwd, moved)
@@ -348,7 +348,7 @@ fn pi_receives_the_entry_in_a_replacement_directory_too() {
     let Some(Effect::Resume(Start { path, cwd, first, .. })) = browser.wants.pop() else {
         panic!("{:?}", browser.wants)
     };
-    browser.send(Msg::Gone(Start { path, cwd, first: first.clone(), forks: false }));
+    browser.send(Msg::Gone(Start { path, cwd, first: first.clone(), forks: false, entry: None }));
     shows(&browser, "Working directory not found");
     browser.press("h");
     assert_eq!(reported(&browser), [first.as_deref()]);

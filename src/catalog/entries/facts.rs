@@ -43,12 +43,16 @@ pub(super) struct SessionFields<'a> {
     generation: i64,
 }
 
-/// Returns the path of a session without likely secrets. It depends only on the path, because it identifies the session.
+/// Returns the path of a session on its machine, without likely secrets. It depends only on the path, because it
+/// identifies the session.
 pub(super) fn masked((path, path_bytes): PathKey, rules: Option<&Rules>) -> PathFields {
-    match rules.map(|rules| rules.mask(&path)) {
-        Some(Cow::Owned(path)) => PathFields { path, path_bytes: None },
-        _ => PathFields { path, path_bytes },
-    }
+    let there = machine_paths::remote_path(Path::new(&path)).map(|there| there.to_string_lossy().into_owned());
+    let path = there.unwrap_or(path);
+    let (path, path_bytes) = match rules.map(|rules| rules.mask(&path)) {
+        Some(Cow::Owned(path)) => (path, None),
+        _ => (path, path_bytes),
+    };
+    PathFields { path, path_bytes, remote: None }
 }
 
 impl<'a> SessionFields<'a> {

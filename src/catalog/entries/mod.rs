@@ -15,7 +15,7 @@ use crate::base::safe_json::{PathFields, object, push_json_line};
 pub(crate) use crate::catalog::entries::facts::machine;
 use crate::catalog::entries::facts::{PreparedSession, masked};
 use crate::catalog::entries::session::SessionReader;
-use crate::catalog::entries::state::{PrintedEntries, PrintedSession};
+use crate::catalog::entries::state::{PathKey, PrintedEntries, PrintedSession};
 use crate::catalog::key::SessionKey;
 use crate::catalog::session_results::version_hash;
 use crate::catalog::stats::sessions::StatsSessions;
@@ -159,7 +159,7 @@ impl EntriesRequest<'_> {
                 continue;
             }
             run.totals.removed += 1;
-            is_open = is_open && write(&removal(masked(fields, self.rules), generation));
+            is_open = is_open && write(&removal(fields, self.rules, generation));
         }
         let reader = |job: &SessionJob<'_>, buffer: &mut Vec<u8>, send: &dyn Fn(Piece) -> bool| {
             send(match self.read(job, generation, buffer, send) {
@@ -272,9 +272,10 @@ fn settled_version(path: &Path, started: i64) -> Option<u64> {
 }
 
 /// Returns the line of a removed session.
-fn removal(path: PathFields, generation: i64) -> Vec<u8> {
+fn removal(path: PathKey, rules: Option<&Rules>, generation: i64) -> Vec<u8> {
     let mut line = Vec::new();
-    let machine = machine(Some(Path::new(&path.path))).map(str::to_owned);
+    let machine = machine(Some(Path::new(&path.0))).map(str::to_owned);
+    let path = masked(path, rules);
     let none = None::<&str>;
     let removed = object! {
         #[serde(rename = "type")] record: "session",

@@ -41,7 +41,7 @@ pub(crate) struct PrintedSession {
 
 /// Returns the key of a path.
 pub(super) fn key(path: &Path) -> PathKey {
-    let PathFields { path, path_bytes } = path.into();
+    let PathFields { path, path_bytes, .. } = path.into();
     (path, path_bytes)
 }
 
