@@ -10,6 +10,7 @@ use std::sync::mpsc::Sender;
 use crate::app::layers::context::ContextTarget;
 use crate::app::layers::files::ListedFile;
 use crate::app::machines::ShownMachine;
+use crate::app::opener::TextCopy;
 use crate::app::panes::preview::{EntryForm, HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::app::picker_output::PickerOutput;
@@ -284,26 +285,6 @@ pub enum Effect {
     Suspend,
     /// Quits.
     Quit,
-}
-
-/// A text for an external program.
-#[derive(Clone, Debug)]
-pub struct TextCopy {
-    /// The program.
-    pub with: Opener,
-    /// Name of the file.
-    pub name: String,
-    /// The text, safe for a terminal.
-    pub text: String,
-}
-
-/// A program that shows a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opener {
-    /// `$PAGER`.
-    Pager,
-    /// `$VISUAL` or `$EDITOR`.
-    Editor,
 }
 
 /// Background work.

@@ -15,6 +15,7 @@ pub mod machines;
 pub mod message;
 pub mod model;
 mod note;
+pub mod opener;
 pub mod palettes;
 pub mod panes;
 pub mod picker_output;
