@@ -24,8 +24,7 @@ use crate::cli::hits::HitSearch;
 use crate::cli::output::{Output, PathFields};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{CommandContext, output, resolve, search};
-use crate::disk::locate;
+use crate::cli::{CommandContext, machine_context, output, resolve, search};
 use crate::disk::locate::missing_home;
 use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
@@ -117,7 +116,7 @@ impl LsCommand {
             part.iter().map(row).collect::<Vec<SessionRow<'_>>>()
         };
         if self.json {
-            let reported = running::reported(locate::state_dir().as_deref());
+            let reported = machine_context::reported(chosen);
             let reported = running::by_session(&reported);
             // A subagent session can be the parent of a listed session.
             let mut all = [&sessions[..], &unlisted].concat();

@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::changes::Changes;
-use crate::cli::{now, output};
+use crate::cli::{CommandContext, now, output};
 use crate::config::Config;
 use crate::disk::locate;
 use crate::machines::registry::{self, Machine};
+use crate::machines::state;
 use crate::machines::sync::SyncContext;
+use crate::pi::running;
+use crate::pi::status::PiStatus;
 use crate::system::signals;
 
 /// Returns all machines.
@@ -62,4 +65,18 @@ pub(super) fn with_context<T>(
         is_wanted: &|| signals::noted().is_none(),
     };
     work(&context)
+}
+
+/// Returns the running pis that report their state, also those of other machines as of the last synchronization.
+pub(super) fn reported(chosen: &CommandContext) -> Vec<PiStatus> {
+    let Some(state_dir) = locate::state_dir() else { return Vec::new() };
+    let mut reported = running::reported(Some(&state_dir));
+    if let Some(mirrors) = &chosen.located.mirrors {
+        // Without the list of machines, their sessions are listed without states.
+        for machine in machines(&chosen.config).unwrap_or_default() {
+            let state = state::read(&state_dir, &machine.name).unwrap_or_default();
+            reported.extend(state.pis_in(&machine.name, mirrors));
+        }
+    }
+    reported
 }

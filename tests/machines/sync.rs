@@ -190,3 +190,32 @@ fn machines_are_found() {
     let checked = json_lines(&remote.ok(&["machine", "check", "--json"]));
     assert_eq!((checked[0]["isReachable"].as_bool(), checked[0]["pitree"].is_null()), (Some(true), true));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn states_of_running_pis_come_with_the_synchronization() {
+    let remote = Remote::unknown();
+    let path = remote.there.session(&Session::new("abcdef12").asked("Hello", &["Hi"]));
+    remote.add(Way::Pitree);
+    let mut pi = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = pi.id();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap();
+    let status = serde_json::json!({
+        "schema": 1, "pid": pid, "start": start, "where": format!("{} {}", boot.trim(), namespace.display()),
+        "session": path, "id": "abcdef12", "name": null, "entry": null, "cwd": "/", "state": "working", "since": 5,
+        "model": null, "cost": 0.5,
+    });
+    let file = remote.there.write(format!(".local/state/pitree/live/{pid}.json"), status.to_string());
+    fs::set_permissions(file.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    remote.sync(&[]);
+    let listed = || json_lines(&remote.ok(&["ls", "--json"])).remove(0);
+    assert_eq!(listed()["live"]["state"], "working");
+    pi.kill().unwrap();
+    pi.wait().unwrap();
+    remote.sync(&[]);
+    assert!(listed()["live"].is_null());
+}
