@@ -16,6 +16,7 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::machine_paths;
 use crate::base::numbers::{bar, bytes, count, dollars, nonzero_dollars, thousands, tokens};
 use crate::base::paths::{relative_to, shorten};
+use crate::base::sort;
 use crate::base::text::{ASCII, Glyphs, Span, Tone, clean, truncate_to_width, width};
 use crate::base::time;
 use crate::catalog::SessionKey;
@@ -433,7 +434,7 @@ fn more(lines: &mut Vec<DocLine>, all: usize) {
 /// Lists touched files, labels and models.
 fn inside(lines: &mut Vec<DocLine>, model: &Model, digest: &Digest) {
     let mut files: Vec<_> = digest.details().touches.uses().collect();
-    files.sort_by_key(|&(path, uses)| (Reverse((uses.changes(), uses.reads)), path));
+    sort::by_key(&mut files, |&(path, uses)| (Reverse((uses.changes(), uses.reads)), path));
     let file = |(path, uses): (&str, FileUses)| {
         let changed = if uses.changes() > 0 { format!("changed {}×  ", uses.changes()) } else { String::new() };
         let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };

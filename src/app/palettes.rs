@@ -14,6 +14,7 @@ use crate::app::title::title;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count, nonzero_dollars};
 use crate::base::paths::{file_name, shorten};
+use crate::base::sort;
 use crate::base::text::{Span, Tone, clean, width};
 use crate::base::time;
 use crate::catalog::cost_sharing::{self, ListedItem};
@@ -81,7 +82,7 @@ fn action_rows(model: &Model) -> Vec<PaletteItem> {
     let recent = model.recent.iter().map(|&action| (RECENT, action));
     let others = Action::ALL.iter().filter(|&&action| is_listed(action) && !model.recent.contains(&action));
     let mut others: Vec<_> = others.map(|&action| (group_of(action, model.focus), action)).collect();
-    others.sort_by_key(|&(group, _)| (group != model.focus.name(), group != EVERYWHERE));
+    sort::by_key(&mut others, |&(group, _)| (group != model.focus.name(), group != EVERYWHERE));
     let saved = |saved: &SavedQuery| {
         let left = vec![Span::clean(Tone::Text, &saved.name), Span::clean(Tone::Dim, &format!("  {}", saved.query))];
         let key = saved.key.map_or(String::new(), |key| key.to_string());
@@ -160,7 +161,7 @@ fn label_rows(model: &Model) -> Vec<PaletteItem> {
             .map(move |((entry, text), what)| ((entry, text, matches!(what, Landmark::Commit(_))), key, what))
     };
     let mut all = cost_sharing::once(keys.iter().flat_map(of));
-    all.sort_by_key(|ListedItem { session, what, .. }| {
+    sort::by_key(&mut all, |ListedItem { session, what, .. }| {
         let (at, time) = what.place();
         (Reverse(time), &catalog[*session].path, at)
     });

@@ -1,7 +1,7 @@
 //! Utilities without knowledge of sessions. [`text`] is terminal-safe text, [`normalize`] prepares it for comparison.
 //! [`numbers`], [`paths`] and [`time`] format values. [`shell`] quotes words, and [`javascript`] mirrors JavaScript
 //! semantics, and `named` defines enums with names. The rest are paths of archived sessions
-//! (`archive_paths`) and of those of other machines (`machine_paths`), line diffs (`diff`), typo suggestions (`typo`) and panic handling ([`catch_panic`]).
+//! (`archive_paths`) and of those of other machines (`machine_paths`), line diffs (`diff`), sorting (`sort`), typo suggestions (`typo`) and panic handling ([`catch_panic`]).
 
 pub(crate) mod archive_paths;
 pub mod catch_panic;
@@ -14,6 +14,7 @@ pub mod numbers;
 pub mod paths;
 pub(crate) mod safe_json;
 pub mod shell;
+pub(crate) mod sort;
 pub mod string_pool;
 pub mod text;
 pub mod time;

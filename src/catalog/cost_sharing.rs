@@ -6,6 +6,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::base::numbers::count;
+use crate::base::sort;
 use crate::catalog::key::SessionKey;
 use crate::disk::parallel;
 use crate::session::digest::Digest;
@@ -56,7 +57,7 @@ impl CostSharing {
         let groups = groups_by_root(&sessions);
         load_details(&sessions, &groups);
         for mut group in groups {
-            group.sort_by(|&a, &b| sessions[a].1.facts().compare_age(&sessions[b].1.facts()));
+            sort::by(&mut group, |&a, &b| sessions[a].1.facts().compare_age(&sessions[b].1.facts()));
             let members = group.iter().map(|&at| (sessions[at].0, sessions[at].1.details().clone()));
             let members: Vec<(usize, Arc<Details>)> = members.collect();
             for (place, &(session, _)) in (0..).zip(&members) {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use crate::base::sort;
 use crate::base::time;
 use crate::catalog::Catalog;
 use crate::catalog::parents::{ForkParent, parents};
@@ -125,7 +126,7 @@ impl Catalog {
                 found.push((path(at), Finding::new(Code::SharedSessionId, detail)));
             }
         }
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        sort::by(&mut found, |(one, _), (other, _)| one.cmp(other));
         found
     }
 

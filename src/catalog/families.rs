@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use crate::base::sort;
 use crate::catalog::key::SessionKey;
 use crate::session::digest::listed::ListedSession;
 
@@ -60,7 +61,7 @@ impl Families {
         }
         let latest: Vec<i64> = families.members.iter().map(|member| member.latest).collect();
         let newest_first = |keys: &mut Vec<SessionKey>| {
-            keys.sort_by(|&a, &b| order([a, b].map(|key| (latest[key.place()], listed(key)))));
+            sort::by(keys, |&a, &b| order([a, b].map(|key| (latest[key.place()], listed(key)))));
         };
         newest_first(&mut families.roots);
         families.members.iter_mut().for_each(|member| newest_first(&mut member.forks));

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::sort;
 use crate::disk::files;
 use crate::disk::lines::{self, CancelableReader};
 use crate::disk::parallel::{self, StopSignal};
@@ -68,13 +69,24 @@ pub fn each<P: AsRef<Path> + Sync>(
     is_stale: impl Fn() -> bool + Sync,
     mut report: impl FnMut(GrepBatch) -> bool,
 ) {
+    let paths: Vec<&Path> = paths.iter().map(AsRef::as_ref).collect();
+    search(&paths, (words, limit, order), &is_stale, &mut report);
+}
+
+/// [`each`], compiled once.
+fn search(
+    paths: &[&Path],
+    (words, limit, order): (&[String], usize, HitOrder),
+    is_stale: &(dyn Fn() -> bool + Sync),
+    report: &mut dyn FnMut(GrepBatch) -> bool,
+) {
     let mut probes: Vec<Probe> = words.iter().filter_map(|word| Probe::new(word)).collect();
     if probes.is_empty() {
         return;
     }
-    probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity));
-    let grep = Grep { probes, most: limit, is_stale: &is_stale };
-    let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
+    sort::by_key(&mut probes, |probe| std::cmp::Reverse(probe.rarity));
+    let grep = Grep { probes, most: limit, is_stale };
+    let items: Vec<(usize, &Path)> = paths.iter().copied().enumerate().collect();
     let is_reported = |found: &Result<Vec<EntryHit>, _>| {
         order == HitOrder::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
     };

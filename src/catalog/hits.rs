@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::normalize::{fold, fold_into};
+use crate::base::sort;
 use crate::catalog::SessionKey;
 use crate::catalog::find;
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit, each};
@@ -136,7 +137,7 @@ fn assign_to_oldest<'a>(
     mut family: Vec<(&'a SearchedSession, Vec<MatchingEntry>)>,
     parts: &QueryParts,
 ) -> Vec<(&'a SearchedSession, OwnEntries)> {
-    family.sort_by_key(|(session, _)| session.digest.age());
+    sort::by_key(&mut family, |(session, _)| session.digest.age());
     let name = |session: &'a SearchedSession| session.digest.name.as_deref().filter(|name| parts.is_in(&fold(name)));
     let id = |session: &'a SearchedSession, entry: &MatchingEntry| session.digest.entry_key(entry.at);
     let mut oldest: ById<usize> = ById::default();

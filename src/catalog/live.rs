@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::base::sort;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::pi::running::RunningPis;
 use crate::pi::status::{PiState, PiStatus};
@@ -75,7 +76,7 @@ impl Catalog {
             }
         }
         for (key, mut reported) in reported_in {
-            reported.sort_by_key(PiStatus::urgency);
+            sort::by_key(&mut reported, PiStatus::urgency);
             live.insert(key, SessionActivity::Reported(reported));
         }
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
@@ -88,7 +89,7 @@ impl Catalog {
             in_dirs.entry(self.project(key)).or_default().push(key);
         }
         for mut keys in in_dirs.into_values() {
-            keys.sort_by(|&a, &b| {
+            sort::by(&mut keys, |&a, &b| {
                 let [a, b] = [a, b].map(|key| self[key].facts());
                 b.mtime.cmp(&a.mtime).then_with(|| b.path.compare(a.path))
             });

@@ -110,7 +110,7 @@ pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses>
         lines: lines.len(),
     };
     result.work.files = lost.into_iter().map(file).collect();
-    result.work.files.sort_by_key(|file| std::cmp::Reverse(file.lines));
+    sort::by_key(&mut result.work.files, |file| std::cmp::Reverse(file.lines));
     result.is_uncertain = comparison.is_uncertain;
     result.files = comparison.on_disk.into_iter().map(|(path, (stamp, _))| (path.into(), stamp)).collect();
     result.roots = comparison.roots.into_iter().collect();

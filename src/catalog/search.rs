@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 
+use crate::base::sort;
 use crate::catalog::grep::{self, HitOrder};
 pub use crate::catalog::search_cache::SearchedSession;
 use crate::catalog::search_cache::{CachedFile, SearchCache, TextState};
@@ -151,7 +152,7 @@ impl Searcher {
         };
         let is_large = sessions.len() > MAX_KEPT;
         missing.retain(|session| !(is_large && session.digest.has_stored_texts()));
-        missing.sort_by_key(|session| !session.digest.has_stored_texts());
+        sort::by_key(&mut missing, |session| !session.digest.has_stored_texts());
         let before = sessions.len() - missing.len();
         let load = |session: &&SearchedSession,
                     (indexed, builder, buffer): &mut (TextBuffers, SearchTextBuilder, Vec<u8>),
@@ -212,7 +213,7 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find(true, sessions, (query, scope), is_stale)
+        self.find(true, sessions, (query, scope), &is_stale)
     }
 
     /// Like [`Searcher::search`] for an automatic query: does not replace the last search, and returns no excerpts.
@@ -222,7 +223,7 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find(false, sessions, (query, scope), is_stale)
+        self.find(false, sessions, (query, scope), &is_stale)
     }
 
     fn find(
@@ -230,11 +231,10 @@ impl Searcher {
         is_shown: bool,
         sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
-        is_stale: impl Fn() -> bool + Sync,
+        is_stale: &(dyn Fn() -> bool + Sync),
     ) -> Option<Vec<SessionHit>> {
         let matcher = Matcher::new(query, scope);
         let all = self.to_search(query, sessions);
-        let is_stale = &is_stale;
         let literal = with_keys(sessions, &all, &matcher.keys(false));
         let is_complete = literal.len() == all.len();
         let mut hits = self.find_among((literal, sessions), is_shown, (query, &matcher), is_stale)?;
@@ -245,7 +245,7 @@ impl Searcher {
             let others = with_keys(sessions, &all, &matcher.keys(true));
             hits = self.find_among((others, sessions), is_shown, (query, &matcher), is_stale)?;
         }
-        hits.sort_by_key(|(_, found)| found.hit.rank());
+        sort::by_key(&mut hits, |(_, found)| found.hit.rank());
         Some(hits.into_iter().map(|(_, found)| found).collect())
     }
 
@@ -256,7 +256,7 @@ impl Searcher {
         (mut to_search, sessions): (Vec<usize>, &Arc<[SearchedSession]>),
         is_shown: bool,
         (query, matcher): (&Query, &Matcher),
-        is_stale: impl Fn() -> bool + Sync,
+        is_stale: &(dyn Fn() -> bool + Sync),
     ) -> Option<Vec<(usize, SessionHit)>> {
         let cache = self.cache_with_titles(&to_search.iter().map(|&at| &sessions[at]));
         let is_all = to_search.len() == sessions.len();

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::named::named;
+use crate::base::sort;
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::keys::GroupKey;
 use crate::catalog::stats::sessions::StatsSessions;
@@ -201,13 +202,13 @@ pub fn file(
 impl SpaceReport {
     /// Sums and sorts the sessions.
     fn finished(mut self, sessions: &StatsSessions) -> Self {
-        self.sessions.sort_by_key(|(key, space)| (Reverse(space.total.bytes), *key));
+        sort::by_key(&mut self.sessions, |(key, space)| (Reverse(space.total.bytes), *key));
         self.sessions.iter().for_each(|(_, space)| self.total += space.total);
         let mut largest: Vec<(SessionKey, &LargeEntry)> =
             self.sessions.iter().flat_map(|(key, space)| space.largest.iter().map(|entry| (*key, entry))).collect();
         // Of copies, that of the oldest session comes first.
         let created = |key: SessionKey| sessions.get(key).and_then(|session| session.facts().created);
-        largest.sort_by_cached_key(|(key, entry)| (Reverse(entry.bytes), created(*key), *key, entry.at));
+        sort::by_cached_key(&mut largest, |(key, entry)| (Reverse(entry.bytes), created(*key), *key, entry.at));
         let mut seen = HashSet::new();
         let own = largest.into_iter().filter(|(_, entry)| seen.insert(entry.key)).take(LARGEST);
         self.largest = own.map(|(key, entry)| (key, entry.clone())).collect();
@@ -256,7 +257,7 @@ impl SpaceReport {
                 sessions: 1,
             }));
         }
-        rows.sort_by(|one, other| {
+        sort::by(&mut rows, |one, other| {
             let names = |row: &SpaceRow| match &row.key {
                 SpaceKey::Kind(kind) => (*kind as usize, String::new()),
                 SpaceKey::Text(text) => (0, text.clone()),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 
+use crate::base::sort;
 use crate::changes::change::RewritePurpose;
 use crate::changes::request::{Request, SharedRewriter};
 use crate::changes::target::ExpectedSession;
@@ -65,7 +66,7 @@ impl SlimOverview {
                 None => types.push((name.clone(), *saving, *is_removed)),
             }
         }
-        types.sort_by(|one, other| other.1.bytes.cmp(&one.1.bytes).then_with(|| one.0.cmp(&other.0)));
+        sort::by(&mut types, |one, other| other.1.bytes.cmp(&one.1.bytes).then_with(|| one.0.cmp(&other.0)));
         types
     }
 

@@ -11,6 +11,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Zsh};
 
+use crate::base::sort;
 use crate::base::text::{clean, has_unsafe};
 use crate::catalog::Catalog;
 use crate::catalog::copies::NumberedCopies;

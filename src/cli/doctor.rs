@@ -12,6 +12,7 @@ use clap_complete::ArgValueCompleter;
 use crate::base::machine_paths;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
+use crate::base::sort;
 use crate::catalog::Catalog;
 use crate::catalog::doctor::{self, ExaminedFile};
 use crate::changes::change::RewritePurpose;
@@ -117,7 +118,7 @@ impl DoctorCommand {
         tell_count(&found, files.len(), self.notes || self.json);
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
-        unreadable.sort_by(|one, other| one.path.cmp(&other.path));
+        sort::by(&mut unreadable, |one, other| one.path.cmp(&other.path));
         unreadable.dedup_by(|one, other| one.path == other.path);
         let is_complete = unreadable.is_empty();
         let end = output::end(out, unreadable)?;

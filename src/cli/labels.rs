@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::base::javascript::utf16_prefix;
+use crate::base::sort;
 use crate::base::time;
 use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
@@ -43,7 +44,7 @@ impl LabelsCommand {
         chosen.keep(scan);
         NumberedCopies::remove_from(&mut sessions);
         let ids = resolve::shortest(ids.iter().map(String::as_str));
-        sessions.sort_by(|a, b| a.age().cmp(&b.age()));
+        sort::by(&mut sessions, |a, b| a.age().cmp(&b.age()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
             session.labels.iter().map(move |label| (session.label_key(label), number, label))
         });
@@ -51,7 +52,9 @@ impl LabelsCommand {
         let path = |session: usize| resolve::absolute(&sessions[session].path).map(|path| PathFields::from(&*path));
         let labels = cost_sharing::once(all).into_iter().map(|listed| Ok((path(listed.session)?, listed)));
         let mut labels = labels.collect::<Result<Vec<_>>>()?;
-        labels.sort_by_cached_key(|(path, listed)| (Reverse(listed.what.time), path.clone(), entry_id(listed.what)));
+        sort::by_cached_key(&mut labels, |(path, listed)| {
+            (Reverse(listed.what.time), path.clone(), entry_id(listed.what))
+        });
         if self.json {
             for (path, ListedItem { session, what: label, forks }) in &labels {
                 let session = &sessions[*session];

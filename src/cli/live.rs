@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::base::numbers::dollars;
 use crate::base::paths::shorten;
+use crate::base::sort;
 use crate::base::text::clean;
 use crate::base::time;
 use crate::cli::output::{Output, PathFields, object};
@@ -104,7 +105,7 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext, o
         Column::Words(LAST),
     ];
     let mut reported: Vec<&PiStatus> = pis.reported.iter().collect();
-    reported.sort_by_key(|pi| pi.urgency());
+    sort::by_key(&mut reported, |pi| pi.urgency());
     let row = |pi: &PiStatus| {
         let model = pi.model.clone().unwrap_or_default();
         let cwd = shorten(&pi.cwd, &chosen.home).into_owned();

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::base::paths::full_path;
+use crate::base::sort;
 use crate::base::time;
 use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
@@ -252,7 +253,7 @@ fn print_commits(
         such.map(move |commit| (session.commit_key(commit), number, commit))
     });
     let mut found = cost_sharing::once(all);
-    found.sort_by_key(|listed| std::cmp::Reverse((listed.what.time, listed.what.at)));
+    sort::by_key(&mut found, |listed| std::cmp::Reverse((listed.what.time, listed.what.at)));
     found.truncate(log.limit.map_or(usize::MAX, NonZeroUsize::get));
     let prompts = prompts(&sessions, &found, chosen)?;
     let (mut made, mut repositories) = (Vec::new(), HashMap::new());

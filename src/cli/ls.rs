@@ -14,6 +14,7 @@ use serde_json::Number;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
+use crate::base::sort;
 use crate::base::time;
 use crate::catalog::Catalog;
 use crate::catalog::copies::{NumberedCopies, machine_chips};
@@ -101,7 +102,7 @@ impl LsCommand {
             rows.retain(|&at| is_in_project(sessions[at as usize].facts().cwd));
         }
         let times: Vec<i64> = sessions.iter().map(|session| session.facts().order_time()).collect();
-        rows.sort_unstable_by(|&a, &b| {
+        sort::by(&mut rows, |&a, &b| {
             let path = |at: u32| sessions[at as usize].facts().path.join();
             times[b as usize].cmp(&times[a as usize]).then_with(|| path(b).cmp(&path(a)))
         });

@@ -59,7 +59,7 @@ impl<'a> SessionResolver<'a> {
                 scan.headers(|file, id, _| all.push((id.into(), file.path.clone())));
                 self.chosen.keep(scan);
             }
-            all.sort_by(|(one, _), (other, _)| one.cmp(other));
+            sort::by(&mut all, |(one, _), (other, _)| one.cmp(other));
             all
         });
         let from = &all[all.partition_point(|(id, _)| id.as_str() < start)..];

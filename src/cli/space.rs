@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count, share, thousands};
 use crate::base::paths::shorten;
+use crate::base::sort;
 use crate::catalog::SessionKey;
 use crate::catalog::space::{SpaceGrouping, SpaceKey, SpaceReport, SpaceRow, measure};
 use crate::catalog::stats::sessions::StatsSessions;
@@ -299,7 +300,7 @@ impl SpaceFields {
         }
         let [kinds, tools, types] = sums.map(|sums| {
             let mut sums: Vec<(String, SpaceSum)> = sums.into_iter().collect();
-            sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.bytes));
+            sort::by_key(&mut sums, |(_, sum)| std::cmp::Reverse(sum.bytes));
             sums.into_iter().map(|(name, sum)| NamedSum { name, sum: sum.into() }).collect()
         });
         Self { total: total.into(), kinds, tools, types }

@@ -22,6 +22,7 @@ use tables::{ConfigProblems, advice, one_of, strings, whole, wrong_type};
 use toml::de::{DeTable, DeValue};
 
 use crate::base::named::named;
+use crate::base::sort;
 use crate::base::text::{ASCII, Glyphs, Tone, UNICODE};
 use crate::keymap::{Action, Keymap};
 
@@ -340,7 +341,7 @@ impl Config {
             read(&mut problems, table.get_ref(), &mut config);
         }
         let mut problems = problems.found;
-        problems.sort_by_key(|(line, _)| *line);
+        sort::by_key(&mut problems, |(line, _)| *line);
         if !errors.is_empty() {
             // Errors after the first one on a line are mostly noise.
             problems.dedup_by_key(|(line, _)| *line);

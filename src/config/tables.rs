@@ -9,6 +9,7 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeString, DeValue};
 
+use crate::base::sort;
 use crate::base::text::{Glyphs, Tone, UNICODE, clean, is_one_column};
 use crate::base::typo;
 use crate::keymap::{Action, Key, Keymap, Place};
@@ -244,7 +245,7 @@ pub struct SavedQuery {
 pub(super) fn queries(problems: &mut ConfigProblems, value: &Spanned<DeValue<'_>>, keymap: &Keymap) -> Vec<SavedQuery> {
     let wanted = "a table of queries, such as [queries] and a line expensive = \"cost:>1\"";
     let mut rows: Vec<_> = problems.table("queries", value, wanted).collect();
-    rows.sort_by_key(|(name, _)| name.span().start);
+    sort::by_key(&mut rows, |(name, _)| name.span().start);
     let mut queries = Vec::new();
     for (name, value) in rows {
         queries.extend(one(problems, (name.get_ref(), value), keymap, &queries));

@@ -55,7 +55,7 @@ pub(crate) fn read(
     (path, mtime): (&Path, i64),
     ScanOptions { texts, state, before }: ScanOptions,
     buffer: &mut Vec<u8>,
-    is_stopped: impl Fn() -> bool,
+    is_stopped: &dyn Fn() -> bool,
 ) -> io::Result<Option<ScannedSession>> {
     let Some(mut file) = files::session(path)? else { return Ok(None) };
     let mut goes_on = None;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use crate::base::sort;
 use crate::base::{archive_paths, catch_panic};
 use crate::disk::digest::ResumeState;
 use crate::disk::files;
@@ -190,7 +191,7 @@ impl IncrementalReader {
             }
         });
         let mut dirs: Vec<(i64, PathBuf)> = dirs.into_iter().map(|(dir, mtime)| (mtime, dir)).collect();
-        dirs.sort_unstable_by(|one, other| other.cmp(one));
+        sort::by(&mut dirs, |one, other| other.cmp(one));
         dirs.into_iter().take(RECENT).map(|(_, dir)| dir).collect()
     }
 

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::base::sort;
 use crate::disk::find::KnownDirs;
 use crate::disk::fingerprint::FileVersion;
 use crate::session::digest::SubagentOwner;
@@ -53,7 +54,7 @@ impl KnownFiles {
     /// Creates the state of sessions as they are listed.
     pub(super) fn new(sessions: &[SharedSession]) -> Self {
         let mut sessions = sessions.to_vec();
-        sessions.sort_unstable_by(|one, other| one.facts().path.compare(other.facts().path));
+        sort::by(&mut sessions, |one, other| one.facts().path.compare(other.facts().path));
         Self { sessions, changes: BTreeMap::new() }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::base::catch_panic;
+use crate::base::{catch_panic, sort};
 
 /// The time for which results are collected before they are reported.
 const BATCH: Duration = Duration::from_millis(40);
@@ -38,19 +38,16 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
         state: Mutex::new(TableState { results: Vec::new(), done: 0, working: count }),
         wanted: Condvar::new(),
     };
-    thread::scope(|scope| {
-        for _ in 0..count {
-            scope.spawn(|| {
-                let _leaves = ThreadExit(&table);
-                let (mut own, is_stopped) = (B::default(), || stop.load(Ordering::Relaxed));
-                while !is_stopped() {
-                    let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    let result =
-                        catch_panic::catch(|| work(item, &mut own, &is_stopped)).unwrap_or_else(|why| lost(item, why));
-                    table.put(result);
-                }
-            });
+    let work_on = || {
+        let _leaves = ThreadExit(&table);
+        let (mut own, is_stopped) = (B::default(), || stop.load(Ordering::Relaxed));
+        while !is_stopped() {
+            let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let result = catch_panic::catch(|| work(item, &mut own, &is_stopped)).unwrap_or_else(|why| lost(item, why));
+            table.put(result);
         }
+    };
+    let mut report = || {
         let (mut reported, mut is_first, mut due) = (0, true, Instant::now());
         loop {
             let (results, done, is_end) = table.take(due, is_first);
@@ -64,6 +61,21 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
                 return;
             }
             reported = done;
+        }
+    };
+    with_threads(count, &work_on, &mut report);
+}
+
+/// Runs `work` on `count` other threads, and `own` on this one. Continues a panic of one of them. Compiled once for all
+/// kinds of work.
+fn with_threads(count: usize, work: &(dyn Fn() + Sync), own: &mut dyn FnMut()) {
+    thread::scope(|scope| {
+        let others: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
+        own();
+        for other in others {
+            if let Err(panic) = other.join() {
+                std::panic::resume_unwind(panic);
+            }
         }
     });
 }
@@ -120,7 +132,7 @@ where
     if len <= SOME {
         return items.map(work).collect();
     }
-    let next = Mutex::new(items);
+    let (next, parts) = (Mutex::new(items), Mutex::new(Vec::new()));
     let take = || {
         let (mut done, mut some): (Vec<(usize, Vec<R>)>, _) = (Vec::new(), Vec::with_capacity(SOME));
         loop {
@@ -131,24 +143,16 @@ where
                 at
             };
             if some.is_empty() {
-                return done;
+                break;
             }
             done.push((at, some.drain(..).map(&work).collect()));
         }
+        parts.lock().unwrap_or_else(PoisonError::into_inner).append(&mut done);
     };
-    let mut done = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads()).map(|_| scope.spawn(take)).collect();
-        let mut done = take();
-        for other in others {
-            match other.join() {
-                Ok(part) => done.extend(part),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        done
-    });
-    done.sort_by_key(|(at, _)| *at);
-    done.into_iter().flat_map(|(_, part)| part).collect()
+    with_threads(threads() - 1, &take, &mut || take());
+    let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    sort::by_key(&mut parts, |(at, _)| *at);
+    parts.into_iter().flat_map(|(_, part)| part).collect()
 }
 
 /// The results of all threads. Threads are not woken for each result, because there can be many thousands per second.

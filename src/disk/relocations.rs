@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use crate::base::paths::normalize;
+use crate::base::sort;
 use crate::disk::dir_identities::{self, DirIdentity};
 use crate::disk::state;
 
@@ -63,7 +64,7 @@ pub fn candidates(
         one.files > 0 || is_same(&one.dir) || (one.of == 0 && one.dir.join(".git").exists())
     };
     let mut all: Vec<RelocationCandidate> = dirs.into_iter().map(candidate).filter(is_likely).collect();
-    all.sort_by_cached_key(|one| std::cmp::Reverse((one.files, is_same(&one.dir))));
+    sort::by_cached_key(&mut all, |one| std::cmp::Reverse((one.files, is_same(&one.dir))));
     all.truncate(MOST);
     all
 }

@@ -192,6 +192,11 @@ impl Scan<'_> {
     /// Reads digests of the files that were not shown yet, and reports them in batches until all are done or `batch`
     /// returns `false`. Returns the number of files that were not in the index.
     pub fn read(&mut self, mut batch: impl FnMut(ScanBatch) -> bool) -> usize {
+        self.read_all(&mut batch)
+    }
+
+    /// [`Scan::read`], compiled once.
+    fn read_all(&mut self, batch: &mut dyn FnMut(ScanBatch) -> bool) -> usize {
         let files = std::mem::take(&mut self.found.files);
         let unchanged = std::mem::take(&mut self.found.unchanged);
         let (index, sources, real, all) = (&self.index, &self.sources, &self.real, files.len() + unchanged.len());
@@ -300,7 +305,7 @@ impl ScanSources<'_> {
         found: &SessionFile,
         (index, real): (Option<&Index>, &RealPaths),
         buffer: &mut Vec<u8>,
-        is_stopped: impl Fn() -> bool,
+        is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Digest>, Unreadable> {
         let (bytes, mtime) = found.version();
         let before = match found.known {
@@ -308,7 +313,7 @@ impl ScanSources<'_> {
             _ => None,
         };
         let wishes = ScanOptions { texts: index.is_some(), state: index.is_some() && bytes >= WORTH_GOING_ON, before };
-        let read = digest::read(self.home, (&found.path, mtime), wishes, buffer, &is_stopped);
+        let read = digest::read(self.home, (&found.path, mtime), wishes, buffer, is_stopped);
         let mut read = read.map_err(|error| Unreadable::file(&found.path, &error))?;
         if let Some(index) = index.filter(|_| !is_stopped()) {
             index.keep(found, read.as_mut());
@@ -336,5 +341,5 @@ pub fn read(found: &[SessionFile], home: &str, batch: impl FnMut(ScanBatch) -> b
 pub fn again(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(path, owner) else { return Ok(None) };
     let sources = ScanSources { dirs: &[], home, cache: None };
-    sources.digest(&found, (None, &RealPaths::default()), &mut Vec::new(), || false)
+    sources.digest(&found, (None, &RealPaths::default()), &mut Vec::new(), &|| false)
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::base::numbers;
+use crate::base::sort;
 use crate::base::text::{clean, clean_text};
 use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
 use crate::export::{IndexRow, Writer};
@@ -240,7 +241,7 @@ fn demoted(text: &str) -> String {
 
 /// Returns a text in which characters of one byte are replaced.
 fn edited(text: &str, mut edits: Vec<(usize, &str)>) -> String {
-    edits.sort_unstable_by_key(|&(at, _)| at);
+    sort::by_key(&mut edits, |&(at, _)| at);
     edits.dedup_by_key(|(at, _)| *at);
     let (mut out, mut from) = (String::with_capacity(text.len()), 0);
     for (at, new) in edits {

@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use regex::{Captures, Regex};
 
 use crate::base::named::named;
+use crate::base::sort;
 
 named! {
     /// A group of personal data.
@@ -53,7 +54,7 @@ impl PersonalReplacer {
         let homes: Vec<String> = homes.filter_map(home_of).collect();
         if groups.contains(&PersonalData::Paths) {
             let mut cwds: Vec<&String> = known.cwds.iter().filter(|cwd| cwd.len() > 1).collect();
-            cwds.sort_by_key(|cwd| std::cmp::Reverse(cwd.len()));
+            sort::by_key(&mut cwds, |cwd| std::cmp::Reverse(cwd.len()));
             patterns.extend(cwds.iter().map(|cwd| (format!(r"{}\b", regex::escape(cwd)), "project")));
             let home = Some(&known.home).filter(|home| home.len() > 1);
             patterns.extend(home.map(|home| (format!(r"{}\b", regex::escape(home)), "home")));

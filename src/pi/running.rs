@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::base::sort;
 use crate::disk::create;
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::pi::processes::{self, ByDir};
@@ -40,7 +41,7 @@ pub(crate) fn by_session(reported: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>
     for pi in reported {
         by_session.entry(&pi.session).or_default().push(pi);
     }
-    by_session.values_mut().for_each(|pi| pi.sort_by_key(|pi| pi.urgency()));
+    by_session.values_mut().for_each(|pi| sort::by_key(pi, |pi| pi.urgency()));
     by_session
 }
 

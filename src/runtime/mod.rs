@@ -38,6 +38,7 @@ use crate::app::picker_output::PickerOutput;
 use crate::app::saved_state::SavedState;
 use crate::app::startup::Startup;
 use crate::app::update::{self, WHEEL, update};
+use crate::base::sort;
 use crate::base::text::{self, Tone};
 use crate::changes::Changes;
 use crate::config::{AfterPi, Palette};
@@ -323,7 +324,7 @@ impl Browser {
 
     fn perform(&mut self, mut effects: Vec<Effect>, screen: &mut Screen) -> Result<(), LoopEnd> {
         // Work that quitting would interrupt is not started.
-        effects.sort_by_key(|effect| !matches!(effect, Effect::Resume(_)));
+        sort::by_key(&mut effects, |effect| !matches!(effect, Effect::Resume(_)));
         for effect in effects {
             match effect {
                 Effect::Quit => return Err(LoopEnd::Quit),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::base::sort;
 use crate::catalog::relations::shared_entries;
 use crate::changes::slim::{PlannedSession, SlimOverview, SlimmingWriter};
 use crate::changes::{ExpectedSession, SharedRewriter};
@@ -53,7 +54,7 @@ pub(crate) fn plan(
         is_complete = report(done);
         is_complete
     });
-    planned.sort_by_key(|planned| (std::cmp::Reverse(planned.savings.total), planned.session.path.clone()));
+    sort::by_key(&mut planned, |planned| (std::cmp::Reverse(planned.savings.total), planned.session.path.clone()));
     failed.sort();
     let writer = SharedRewriter(Arc::new(SlimmingWriter { rules: rules.clone(), shared }));
     is_complete.then_some(SlimOverview { rules, planned, failed, writer })

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::base::normalize::fold;
+use crate::base::sort;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace, Test, TestResult};
 use crate::search::fuzzy::Fuzzy;
 use crate::search::qualifier::value::QueryScope;
@@ -156,7 +157,7 @@ impl Matcher {
         let said = texts.conversation.each().map(|(entry, said)| (count(said), entry, MatchField::Conversation));
         let summed_up = texts.summaries.each().map(|(entry, summary)| (count(summary), entry, MatchField::Summary));
         let mut found: Vec<_> = labels.chain(said).chain(summed_up).filter(|(count, ..)| *count > 0).collect();
-        found.sort_by_key(|&(count, entry, _)| (Reverse(count), entry));
+        sort::by_key(&mut found, |&(count, entry, _)| (Reverse(count), entry));
         found.into_iter().map(|(_, entry, field)| (entry, field)).collect()
     }
 

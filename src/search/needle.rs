@@ -6,6 +6,7 @@ use memchr::memmem::Finder;
 
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
+use crate::base::sort;
 use crate::search::pattern::Pattern;
 use crate::search::query::TermKind;
 
@@ -115,7 +116,7 @@ impl Needle {
 
 /// Sorts ranges and merges those that overlap or touch.
 pub(crate) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    ranges.sort_by_key(|range| range.start);
+    sort::by_key(&mut ranges, |range| range.start);
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
     for range in ranges {
         match merged.last_mut().filter(|last| range.start <= last.end) {

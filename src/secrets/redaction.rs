@@ -12,6 +12,7 @@ use super::boundary;
 use super::rules::Rules;
 use super::secret::{Finding, RuleId, sample};
 use super::value::Classes;
+use crate::base::sort;
 
 /// The fewest bytes of a value that is replaced everywhere; shorter values are replaced where a rule finds them.
 const EVERYWHERE: usize = 8;
@@ -117,7 +118,7 @@ impl<'r> Redaction<'r> {
             .filter(|_| !patterns.is_empty());
         let mut values: Vec<_> = self.known.iter().map(|(value, &at)| (value.clone(), at)).collect();
         values.retain(|(value, _)| value.len() >= 2 * HEAD && value.is_char_boundary(HEAD));
-        values.sort_by_key(|(_, at)| *at);
+        sort::by_key(&mut values, |(_, at)| *at);
         let heads =
             AhoCorasick::new(values.iter().map(|(value, _)| &value[..HEAD])).ok().filter(|_| !values.is_empty());
         let has_short = self.known.keys().any(|value| !is_replaced_everywhere(value));
@@ -205,7 +206,7 @@ impl Redactor<'_> {
         if places.is_empty() {
             return Cow::Borrowed(text);
         }
-        places.sort_by_key(|(range, _)| range.start);
+        sort::by_key(&mut places, |(range, _)| range.start);
         let (mut redacted, mut from) = (String::with_capacity(text.len()), 0);
         for (range, at) in places {
             let secret = &self.secrets[at];

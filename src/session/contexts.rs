@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use crate::base::sort;
 use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::LineCollector;
@@ -199,7 +200,7 @@ impl ContextEntries<'_> {
         };
         let mut edits: Vec<(Index, bool)> =
             edits.iter().filter(|(edit, _)| tree.is_below(*edit, target)).copied().collect();
-        edits.sort_by_key(|(edit, _)| place(*edit));
+        sort::by_key(&mut edits, |(edit, _)| place(*edit));
         let mut edits = edits.into_iter().peekable();
         // The ends of the subtrees of the edits around a place, the innermost last.
         let mut open = vec![(tree.end[target as usize], false)];

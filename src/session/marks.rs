@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::javascript::js_trim;
+use crate::base::sort;
 
 /// The longest tag, in characters.
 const MOST_TAG: usize = 100;
@@ -164,7 +165,7 @@ impl Marks {
             *counts.entry(tag).or_default() += 1;
         }
         let mut tags: Vec<(&str, usize)> = counts.into_iter().collect();
-        tags.sort_by_key(|&(_, count)| Reverse(count));
+        sort::by_key(&mut tags, |&(_, count)| Reverse(count));
         tags.into_iter().map(|(tag, _)| tag.to_owned()).collect()
     }
 }

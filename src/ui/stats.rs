@@ -8,6 +8,7 @@ use ratatui::widgets::{Clear, LineGauge};
 
 use crate::app::layers::stats::{PeriodTotals, SHOWN, StatsLayout, StatsView, WEEKDAY_COLUMNS, words};
 use crate::base::numbers::{count, dollars};
+use crate::base::sort;
 use crate::base::text::{Span, Tone, spans_width, width};
 use crate::catalog::stats::overview::{NamedTable, PANELS};
 use crate::catalog::stats::table::NamedRow;
@@ -235,7 +236,7 @@ fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Pain
     let shown: Vec<(Date, &StatsSum)> =
         shown.filter(|(day, sum)| (weeks.first..end).contains(day) && value(sum) > 0.0).collect();
     let mut sorted: Vec<f64> = shown.iter().map(|(_, sum)| value(sum)).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
+    sort::by(&mut sorted, f64::total_cmp);
     let level = |value: f64| match sorted.len() {
         0 => 0,
         _ if value <= 0.0 => 0,

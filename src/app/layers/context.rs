@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::cursor::Cursor;
+use crate::base::sort;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
@@ -78,7 +79,7 @@ impl ContextView {
     fn list(&mut self) {
         self.rows = if let Some(Ok(listing)) = &self.listing { listing.rows.clone() } else { Vec::new() };
         if self.by_size {
-            self.rows.sort_by_key(|row| Reverse(row.tokens.filter(|_| row.why.is_none())));
+            sort::by_key(&mut self.rows, |row| Reverse(row.tokens.filter(|_| row.why.is_none())));
         }
         self.first = self.rows.iter().position(|row| row.why.is_none()).unwrap_or(0);
         // Some omitted rows are visible above.

@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::normalize::fold;
+use crate::base::sort;
 use crate::catalog::file_states::StateRow;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::keymap::Action;
@@ -159,7 +160,7 @@ impl FilesView {
     fn make_rows(&mut self, selected: Option<(String, Option<EntryRef>)>) {
         let score = |(at, file): (usize, &ListedFile)| Some((self.words.score(&file.folded)?, at));
         let mut shown: Vec<_> = self.files.iter().enumerate().filter_map(score).collect();
-        shown.sort_by_key(|&(score, at)| (std::cmp::Reverse(score), at));
+        sort::by_key(&mut shown, |&(score, at)| (std::cmp::Reverse(score), at));
         let mut rows = Vec::new();
         for (_, file) in shown {
             rows.push(FilesRow::File(file));
@@ -211,7 +212,7 @@ impl FilesView {
         let selected = self.selection();
         let Some(unfolded) = self.unfolded.get_mut(file) else { return };
         change(unfolded);
-        unfolded.states.sort_by_key(|state| std::cmp::Reverse((state.time, state.entry.at)));
+        sort::by_key(&mut unfolded.states, |state| std::cmp::Reverse((state.time, state.entry.at)));
         self.make_rows(selected);
     }
 

@@ -10,6 +10,7 @@ use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{largest, middle};
 use crate::base::normalize::fold;
+use crate::base::sort;
 use crate::base::text::{Glyphs, Span, Tone, highlight, spans_width, width};
 use crate::keymap::{Action, Key, Place};
 use crate::search::text_match::Words;
@@ -159,7 +160,7 @@ impl Palette {
         let called = |row: &PaletteItem| begins(row).then_some(std::cmp::Reverse(row.name.len()));
         let rank = |(at, row): (usize, &PaletteItem)| Some((called(row), row.score(&self.words)?, at));
         let mut found: Vec<_> = self.rows.iter().enumerate().filter_map(rank).collect();
-        found.sort_by_key(|&(called, score, _)| std::cmp::Reverse((called, score)));
+        sort::by_key(&mut found, |&(called, score, _)| std::cmp::Reverse((called, score)));
         self.shown = found.into_iter().map(|(.., at)| at).collect();
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
+use crate::base::sort;
 use crate::catalog::stats::keys::GroupKey;
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
@@ -106,7 +107,7 @@ impl OverviewRequest {
 fn days(table: StatsTable) -> DaySums {
     let day = |key: &GroupKey| if let GroupKey::Text(day) = key { day.parse().ok() } else { None };
     let mut days: DaySums = table.rows.into_iter().map(|(keys, sum)| (keys.first().and_then(day), sum)).collect();
-    days.sort_by_key(|(day, _)| *day);
+    sort::by_key(&mut days, |(day, _)| *day);
     days
 }
 

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::base::sort;
 use crate::catalog::stats::keys::GroupKey;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::session::stats::StatsSum;
@@ -67,7 +68,7 @@ impl RowOrder<'_> {
             other.0 += valued.len() - limit;
             valued.drain(limit..).for_each(|(_, (_, sum))| other.1 += &sum);
         }
-        valued.sort_unstable_by(order);
+        sort::by(&mut valued, order);
         rows.extend(valued.into_iter().map(|(_, row)| row));
     }
 

@@ -273,7 +273,7 @@ impl SessionSource for SharedSource {
         let read = || {
             let options = ScanOptions::default();
             let read =
-                digest::read(&self.0.dirs.home, (&file.path, file.version().1), options, &mut Vec::new(), || false);
+                digest::read(&self.0.dirs.home, (&file.path, file.version().1), options, &mut Vec::new(), &|| false);
             read.ok().flatten().map(|session| session.digest)
         };
         let facts = || Digest { header: self.header(number), ..Digest::default() };
@@ -393,6 +393,6 @@ impl SessionPieces<'_> {
 
 /// Reads a session from its file. A session that cannot be read counts as missing.
 fn digest_of(home: &str, path: &Path) -> Option<Digest> {
-    let read = digest::read(home, (path, 0), ScanOptions::default(), &mut Vec::new(), || false);
+    let read = digest::read(home, (path, 0), ScanOptions::default(), &mut Vec::new(), &|| false);
     Some(read.ok()??.digest)
 }

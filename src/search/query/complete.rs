@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::base::javascript::{is_js_space, js_trim};
 use crate::base::normalize::fold;
+use crate::base::sort;
 use crate::search::qualifier;
 use crate::search::qualifier::QualifierRow;
 use crate::search::qualifier::value::{ValueList, in_quotes};
@@ -76,7 +77,7 @@ fn value(
     let typed = fold(js_trim(typed.trim_matches('"')));
     let mut ranked: Vec<(u8, &str)> =
         row.choices(values).into_iter().filter_map(|value| Some((rank(&fold(value), &typed)?, value))).collect();
-    ranked.sort_by_key(|(rank, _)| *rank);
+    sort::by_key(&mut ranked, |(rank, _)| *rank);
     // A value that contains a quote cannot be written in a query.
     let can_be_written = ranked.iter().filter(|(_, value)| !value.contains('"'));
     let option =

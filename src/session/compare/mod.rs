@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use crate::base::javascript::{js_trim, utf16_prefix};
+use crate::base::sort;
 use crate::session::compare::files::{ComparedFiles, FilesCollector, SideFile};
 use crate::session::digest::details::{ModelUse, Models};
 use crate::session::entry::kind::EntryKind;
@@ -281,7 +282,7 @@ impl<'n> SideCollector<'n> {
         let Self { mut side, models, tools, files } = self;
         side.models = models.busiest_first();
         side.tools = tools.into_iter().map(|(name, (calls, failed))| ToolUse { name, calls, failed }).collect();
-        side.tools.sort_by_key(|tool| Reverse(tool.calls));
+        sort::by_key(&mut side.tools, |tool| Reverse(tool.calls));
         (side, files.files)
     }
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::sort;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::TouchedFiles;
 use crate::session::entry::Entry;
@@ -221,7 +222,7 @@ impl Models {
     /// Returns the models by number of answers, highest first.
     pub(crate) fn busiest_first(self) -> Vec<(Box<str>, ModelUse)> {
         let mut models: Vec<_> = self.0.into_iter().collect();
-        models.sort_by_key(|(_, uses)| Reverse(uses.answers));
+        sort::by_key(&mut models, |(_, uses)| Reverse(uses.answers));
         models
     }
 }

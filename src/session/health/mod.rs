@@ -7,6 +7,7 @@ pub mod pieces;
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::base::sort;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, RawTime, parse};
 use crate::session::health::code::{Code, Severity};
@@ -118,7 +119,7 @@ impl Checkup {
             found.iter_mut().for_each(|finding| finding.line = None);
             found.push(Finding::new(Code::NewerFormat, Some(format!("version {version}"))));
         }
-        found.sort_by_key(|finding| (finding.line, finding.code));
+        sort::by_key(&mut found, |finding| (finding.line, finding.code));
         Some(found)
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::base::javascript;
+use crate::base::sort;
 use crate::session::json::{JsonReader, NotJson, Result, Str, ValueKind as Json, edit};
 
 /// The maximum number of parsed fields; relevant fields come earlier.
@@ -45,7 +46,7 @@ impl<'a> Fields<'a> {
                 None => fields.push((key, value)),
             }
         }
-        fields.sort_by_key(|(key, _)| index(key).map_or((true, 0), |index| (false, index)));
+        sort::by_key(&mut fields, |(key, _)| index(key).map_or((true, 0), |index| (false, index)));
         fields
     }
 

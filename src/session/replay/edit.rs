@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::sort;
 use crate::session::json::value::{Fields, items};
 use crate::session::replay::lines::{Hunk, KnownLines, split};
 
@@ -182,7 +183,7 @@ fn replaced_pieces(text: &str, edits: &[(String, String)]) -> Option<String> {
         }
         places.push((start, start + old.len(), new));
     }
-    places.sort_unstable_by_key(|&(start, ..)| start);
+    sort::by_key(&mut places, |&(start, ..)| start);
     let (mut out, mut from) = (String::with_capacity(text.len()), 0);
     for (start, end, new) in places {
         out.push_str(text.get(from..start)?);

@@ -8,6 +8,7 @@ mod parts;
 
 use std::ops::AddAssign;
 
+use crate::base::sort;
 use crate::session::contexts::ContextCollector;
 use crate::session::digest::details::identity;
 use crate::session::entry::{Entry, RawTime};
@@ -100,7 +101,7 @@ impl SessionSpace {
                 None => sums.push((group.kind, group.sum)),
             }
         }
-        sums.sort_by_key(|(kind, sum)| (std::cmp::Reverse(sum.bytes), *kind));
+        sort::by_key(&mut sums, |(kind, sum)| (std::cmp::Reverse(sum.bytes), *kind));
         sums
     }
 }

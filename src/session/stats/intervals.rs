@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::sort;
 use crate::session::stats::StatsSum;
 use crate::session::stats::entry_stats::SessionStats;
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
@@ -73,7 +74,7 @@ impl SessionSums {
                 None => models.push((name, sum.clone())),
             }
         }
-        models.sort_by(|(_, one), (_, other)| other.cost.total_cmp(&one.cost));
+        sort::by(&mut models, |(_, one), (_, other)| other.cost.total_cmp(&one.cost));
         (models, total)
     }
 

@@ -8,6 +8,7 @@ use std::ops::AddAssign;
 
 use thiserror::Error;
 
+use crate::base::sort;
 use crate::session::contexts::ContextCollector;
 use crate::session::digest::details::identity;
 use crate::session::entry::kind::EntryKind;
@@ -328,7 +329,7 @@ impl<'a> SlimPlanner<'a> {
                 savings.snapshots.push((name.clone(), saving, is_on));
             }
         }
-        savings.snapshots.sort_by_key(|(_, saving, _)| std::cmp::Reverse(saving.bytes));
+        sort::by_key(&mut savings.snapshots, |(_, saving, _)| std::cmp::Reverse(saving.bytes));
     }
 }
 

@@ -7,6 +7,7 @@ use std::mem::take;
 use crate::app::panes::sessions::{SessionRow, SessionsPane};
 use crate::app::title::plain;
 use crate::app::widgets::cursor::Cursor;
+use crate::base::sort;
 use crate::base::text::{Glyphs, width};
 use crate::catalog::search::SessionHit;
 use crate::catalog::{Catalog, SessionKey};
@@ -52,7 +53,7 @@ impl SessionsPane {
         }
         self.is_flat = true;
         if self.shows.newest_hits_first {
-            ranked.sort_by_key(|&(_, key)| Reverse(catalog[key].facts().order_time()));
+            sort::by_key(&mut ranked, |&(_, key)| Reverse(catalog[key].facts().order_time()));
         } else {
             ranked.sort_unstable();
         }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::app::widgets::cursor::Cursor;
+use crate::base::sort;
 use crate::base::text::Glyphs;
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::families::Families;
@@ -367,7 +368,7 @@ impl SessionsPane {
     /// Returns the marked sessions, newest first, and how many of them have no row now.
     pub fn marked(&self, catalog: &Catalog) -> (Vec<SessionKey>, usize) {
         let mut marked: Vec<SessionKey> = self.marks.iter().copied().filter(|&key| catalog.has(key)).collect();
-        marked.sort_by_cached_key(|&key| {
+        sort::by_cached_key(&mut marked, |&key| {
             let facts = catalog[key].facts();
             (Reverse(facts.order_time()), facts.path.join())
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::paths::{shorten, split_name};
+use crate::base::sort;
 use crate::base::text::{Glyphs, Span, Tone, clean, width};
 use crate::catalog::families::Families;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
@@ -147,7 +148,7 @@ fn pinned_first(projects: &mut [Project], catalog: &Catalog, families: &Families
     for project in projects {
         let pinned = project.sessions.iter().filter(|&&key| catalog.marks().is_pinned(catalog[key].facts().id));
         let pinned: HashSet<SessionKey> = pinned.filter_map(|&key| families.line(key).last()).collect();
-        project.roots.sort_by_key(|root| !pinned.contains(root)); // stable
+        sort::by_key(&mut project.roots, |root| !pinned.contains(root)); // stable
     }
 }
 
@@ -169,7 +170,7 @@ pub(super) fn add_hidden(projects: &mut [Project], catalog: &Catalog, hidden: &[
 /// suffix is a neighbor.
 fn tell_apart(projects: &mut [Project]) {
     let mut order: Vec<usize> = (0..projects.len()).collect();
-    order.sort_unstable_by(|&a, &b| projects[a].cwd.bytes().rev().cmp(projects[b].cwd.bytes().rev()));
+    sort::by(&mut order, |&a, &b| projects[a].cwd.bytes().rev().cmp(projects[b].cwd.bytes().rev()));
     for pair in order.windows(2) {
         let (a, b) = (projects[pair[0]].cwd.chars(), projects[pair[1]].cwd.chars());
         let shared = a.rev().zip(b.rev()).take_while(|(a, b)| a == b).count();

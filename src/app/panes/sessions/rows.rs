@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::app::panes::sessions::{HiddenSubagents, RowKey, SessionRow, SessionsPane, Totals, project_of, projects};
 use crate::app::widgets::cursor::Cursor;
+use crate::base::sort;
 use crate::base::text::Glyphs;
 use crate::catalog::parents::MissingParentKey;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
@@ -182,18 +183,18 @@ impl SessionsPane {
 
     fn flat(&mut self, catalog: &Catalog, mut shown: Vec<SessionKey>) {
         match self.shows.sort {
-            Sort::Name => shown.sort_by_cached_key(|&key| catalog[key].once().title().to_lowercase()),
+            Sort::Name => sort::by_cached_key(&mut shown, |&key| catalog[key].once().title().to_lowercase()),
             Sort::Size => shown.sort_by_key(|&key| Reverse(catalog[key].facts().bytes)),
             Sort::Cost => shown.sort_by(|&a, &b| catalog.own(b).cost.total_cmp(&catalog.own(a).cost)),
             Sort::Live => {
                 catalog.sort_newest_first(&mut shown);
-                shown.sort_by_key(|&key| catalog.live_rank(key));
+                sort::by_key(&mut shown, |&key| catalog.live_rank(key));
             }
             Sort::Tags => {
                 catalog.sort_newest_first(&mut shown);
                 let tags = |key: SessionKey| catalog.marks().tags(catalog[key].facts().id).collect::<Vec<_>>();
                 // Sessions without tags are last.
-                shown.sort_by_cached_key(|&key| (tags(key).is_empty(), tags(key)));
+                sort::by_cached_key(&mut shown, |&key| (tags(key).is_empty(), tags(key)));
             }
             Sort::Threaded | Sort::Recent => catalog.sort_newest_first(&mut shown),
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::app::panes::tree::family::TreePosition;
 use crate::app::ticket::Claim;
+use crate::base::sort;
 use crate::search::query::Query;
 use crate::search::text_match::Words;
 use crate::session::entry::kind::EntryKind;
@@ -90,7 +91,7 @@ impl TreeFind {
             self.searched = if before.labels == tree.labels { self.searched } else { 0 };
             self.place_in(tree);
             let order = &self.order;
-            self.hits.sort_by_key(|&hit| order.get(hit as usize));
+            sort::by_key(&mut self.hits, |&hit| order.get(hit as usize));
         }
     }
 
@@ -123,7 +124,7 @@ impl TreeFind {
             |hit: &Index| self.is_hit.get_mut(*hit as usize).is_some_and(|is_hit| !std::mem::replace(is_hit, true));
         self.hits.extend(hits.filter(is_new));
         let order = &self.order;
-        self.hits.sort_by_key(|&hit| order.get(hit as usize));
+        sort::by_key(&mut self.hits, |&hit| order.get(hit as usize));
     }
 
     /// Returns the hit nearest to an entry.

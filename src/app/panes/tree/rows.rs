@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use crate::app::panes::tree::activity::ToolRun;
 use crate::app::panes::tree::family::ForkedFile;
+use crate::base::sort;
 use crate::base::text::Glyphs;
 use crate::config::Filter;
 use crate::session::entry::kind::EntryKind;
@@ -351,7 +352,7 @@ fn with_forks(list: &[TreeRow], anchors: &[(RowIndex, usize, bool)]) -> Vec<Tree
     }
     let mut places: Vec<(RowIndex, RowIndex, usize, bool)> =
         anchors.iter().map(|&(anchor, fork, folded)| (ends[anchor], anchor, fork, folded)).collect();
-    places.sort_by_key(|&(end, anchor, fork, _)| (end, std::cmp::Reverse(anchor), fork));
+    sort::by_key(&mut places, |&(end, anchor, fork, _)| (end, std::cmp::Reverse(anchor), fork));
     let mut merged: Vec<TreeRow> = Vec::with_capacity(list.len() + places.len());
     let mut moved = Vec::with_capacity(list.len());
     let mut places = places.into_iter().peekable();

@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
+use crate::base::sort;
 use crate::search::known_secrets::KnownSecrets;
 use crate::search::lost_work::LostSessions;
 use crate::session::digest::Digest;
@@ -141,7 +142,7 @@ impl ValueLists {
         }
         let [files, labels, models, tools] = [files, labels, models, tools].map(most);
         let mut commits: Vec<(String, Option<i64>)> = commits.into_iter().collect();
-        commits.sort_unstable_by(|(a, time), (b, later)| later.cmp(time).then_with(|| a.cmp(b)));
+        sort::by(&mut commits, |(a, time), (b, later)| later.cmp(time).then_with(|| a.cmp(b)));
         let commits = commits.into_iter().take(Self::MAX).map(|(sha, _)| sha).collect();
         Self { files, labels, commits, models, tools }
     }
@@ -159,7 +160,7 @@ fn count<'a>(counts: &mut HashMap<String, usize>, values: impl Iterator<Item = &
 
 fn most(counts: HashMap<String, usize>) -> Vec<String> {
     let mut counts: Vec<(String, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
-    counts.sort_unstable_by(|(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
+    sort::by(&mut counts, |(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
     counts.into_iter().take(ValueLists::MAX).map(|(value, _)| value).collect()
 }
 
