@@ -98,8 +98,9 @@ static SYNTAXES: Mutex<Option<SyntaxCache>> = Mutex::new(None);
 
 /// Loads the syntaxes that `tests/docs/syntaxes.rs` selects and shortens.
 fn embedded_syntaxes() -> SyntaxSet {
-    let data = include_bytes!("../../assets/syntaxes.bin");
-    dumps::from_uncompressed_data(data).unwrap_or_else(|_| SyntaxSet::new())
+    let packed: &[u8] = include_bytes!("../../assets/syntaxes.bin");
+    let set = zstd::decode_all(packed).ok().and_then(|data| dumps::from_uncompressed_data(&data).ok());
+    set.unwrap_or_default()
 }
 
 /// Returns the syntaxes, and registers the use of the one with the given name.
