@@ -52,7 +52,7 @@ pub struct PassagesBuf {
 /// Reusable buffers for stored texts.
 #[derive(Debug, Default)]
 pub struct TextBuffers {
-    /// The serialized texts: see [`SearchTexts::to_bytes`].
+    /// The serialized texts: see [`SearchTextsBuf::into_bytes`].
     pub(crate) bytes: Vec<u8>,
     pub(crate) starts: [Vec<(u32, Index)>; 2],
 }
@@ -61,25 +61,6 @@ pub struct TextBuffers {
 const NUMBER: usize = size_of::<u32>();
 
 impl<'a> SearchTexts<'a> {
-    /// Serializes the texts.
-    pub(crate) fn to_bytes(self) -> Vec<u8> {
-        let passages = [self.conversation, self.summaries];
-        let lengths = passages.map(|one| [one.folded.len(), one.starts.len(), one.capitals.len()]);
-        let mut bytes = Vec::with_capacity(6 * NUMBER + passages.iter().map(Passages::bytes).sum::<usize>());
-        let put = |bytes: &mut Vec<u8>, number: u32| bytes.extend(number.to_le_bytes());
-        // Texts are shorter than 4 GB: see `PassagesBuf::push`.
-        lengths.iter().flatten().for_each(|&length| put(&mut bytes, length as u32));
-        for Passages { folded, starts, capitals } in passages {
-            bytes.extend(folded.as_bytes());
-            starts.iter().for_each(|&(start, entry)| {
-                put(&mut bytes, start);
-                put(&mut bytes, entry);
-            });
-            bytes.extend(capitals);
-        }
-        bytes
-    }
-
     /// Deserializes the texts in place; `starts` is a buffer for the decoded positions.
     pub(crate) fn from_bytes(bytes: &'a [u8], starts: &'a mut [Vec<(u32, Index)>; 2]) -> Option<Self> {
         let (numbers, mut rest) = bytes.split_at_checked(6 * NUMBER)?;
@@ -150,6 +131,31 @@ impl SearchTextsBuf {
             let passages = if field == TextField::Summary { &mut self.summaries } else { &mut self.conversation };
             passages.push(at, &text);
         }
+    }
+
+    /// Serializes the texts. The longest one is not copied, because it can take gigabytes.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        let Self { conversation, summaries } = self;
+        let rest = conversation.as_passages().bytes() - conversation.folded.len() + summaries.as_passages().bytes();
+        let lengths = [&conversation, &summaries].map(|one| [one.folded.len(), one.starts.len(), one.capitals.len()]);
+        let put = |bytes: &mut Vec<u8>, number: u32| bytes.extend(number.to_le_bytes());
+        let mut numbers = Vec::with_capacity(6 * NUMBER);
+        // Texts are shorter than 4 GB: see `PassagesBuf::push`.
+        lengths.iter().flatten().for_each(|&length| put(&mut numbers, length as u32));
+        let put_rest = |bytes: &mut Vec<u8>, starts: &[(u32, Index)], capitals: &[u8]| {
+            starts.iter().for_each(|&(start, entry)| {
+                put(bytes, start);
+                put(bytes, entry);
+            });
+            bytes.extend(capitals);
+        };
+        let mut bytes = conversation.folded.into_bytes();
+        bytes.reserve_exact(numbers.len() + rest);
+        bytes.splice(0..0, numbers);
+        put_rest(&mut bytes, &conversation.starts, &conversation.capitals);
+        bytes.extend(summaries.folded.as_bytes());
+        put_rest(&mut bytes, &summaries.starts, &summaries.capitals);
+        bytes
     }
 
     /// Borrows the texts.

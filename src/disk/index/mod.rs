@@ -377,19 +377,20 @@ impl Index {
         );
     }
 
-    /// Stores the data of a file, or records that it is not a session. If it can be written, the details of the digest
+    /// Stores the data of a file and takes its texts, or records that it is not a session. If it can be written, the details of the digest
     /// are then loaded from there.
     pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut ScannedSession>) {
         let Some(session) = read else {
             self.put(file, Addition::default());
             return;
         };
-        let ScannedSession { digest, texts, state, content } = &*session;
+        let keys = keys(&session.digest, session.texts.as_texts());
+        let texts = std::mem::take(&mut session.texts).into_bytes();
+        let ScannedSession { digest, state, content, .. } = &*session;
         let stats = digest.stats();
         let sums = bytes(&SessionSums::new(&stats));
-        let pieces = [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes(), bytes(&*stats), sums];
+        let pieces = [bytes(digest), bytes(&**digest.details()), texts, bytes(&*stats), sums];
         let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..digest.facts() };
-        let keys = keys(digest, texts.as_texts());
         let [digest, details, texts, stats, sums] = &pieces;
         let pieces = [&**digest, details, texts, state, stats, sums];
         let addition =
@@ -476,7 +477,7 @@ mod tests {
         written.sort();
         let mut texts = SearchTextsBuf::default();
         texts.conversation.push(3, "As it was Said");
-        written.push(texts.as_texts().to_bytes());
+        written.push(texts.into_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
             (15, 3_160_759_917_937_167_119),

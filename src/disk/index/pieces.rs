@@ -154,16 +154,19 @@ impl SegmentPieces {
     /// # Errors
     /// They cannot be written.
     pub(super) fn overwrite(&self, from: u64, to: u64) -> io::Result<()> {
-        static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        let zeros = vec![0; to.saturating_sub(from).min(1 << 16) as usize];
         let mut at = from;
         while at < to {
-            let len = (to - at).min(ZEROS.len() as u64);
-            self.write_at(at, &ZEROS[..len as usize])?;
+            let len = (to - at).min(zeros.len() as u64);
+            self.write_at(at, &zeros[..len as usize])?;
             at += len;
         }
         Ok(())
     }
 }
+
+/// The length in bytes from which a piece is not copied to write it together with others.
+const LONG_PIECE: usize = 1 << 20;
 
 /// A segment being written as a draft. It is removed on drop unless it is finished.
 #[derive(Debug)]
@@ -204,15 +207,22 @@ impl SegmentDraft {
     /// # Errors
     /// The pieces cannot be written.
     pub(super) fn add(&mut self, pieces: [&[u8]; KINDS]) -> io::Result<RecordPieces> {
-        let mut bytes = Vec::with_capacity(pieces.iter().map(|piece| HASH + piece.len()).sum());
+        let all: usize = pieces.iter().map(|piece| HASH + piece.len()).sum();
+        let mut bytes = Vec::with_capacity(all.min(LONG_PIECE));
         let mut places = RecordPieces { at: self.end, lens: [0; KINDS] };
         for (len, piece) in places.lens.iter_mut().zip(pieces) {
             *len = u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
             bytes.extend(hash(piece).to_le_bytes());
-            bytes.extend(piece);
+            if piece.len() < LONG_PIECE {
+                bytes.extend(piece);
+            } else {
+                self.file.write_all(&bytes)?;
+                self.file.write_all(piece)?;
+                bytes.clear();
+            }
         }
         self.file.write_all(&bytes)?;
-        self.end += bytes.len() as u64;
+        self.end += all as u64;
         Ok(places)
     }
 
