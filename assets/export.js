@@ -12,6 +12,7 @@
 	};
 	const roles = new Map(entries.map((entry) => [entry, entry.className]));
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
+	for (const entry of entries) entry.querySelector(":scope > a, :scope > small > a").href = `#${encodeURIComponent(entry.id)}`;
 	// Without data-up, an entry follows the previous one.
 	const parents = new Map(entries.map((entry, at) => [entry, "up" in entry.dataset ? byId.get(entry.dataset.up) : entries[at - 1]]));
 	const parentOf = (entry) => parents.get(entry);
@@ -88,10 +89,10 @@
 	tree.setAttribute("aria-label", "Entries");
 	tree.hidden = true;
 	const nameOf = (entry) => {
-		const number = entry.querySelector("h2.number")?.textContent ?? "";
-		const element = entry.querySelector("h2:not(.number), h3, div, summary, p.tool, pre, img");
+		const number = entry.querySelector("h2:not(.i)");
+		const element = entry.querySelector("h2.i, h3, h4, h5, h6, p:not(.branch), li, td, summary, pre, img");
 		const text = (element?.textContent ?? "").trim().slice(0, 80);
-		return `${number} ${text}`.trim() || "entry";
+		return `${number ? `${number.textContent}. ` : ""}${text}`.trim() || "entry";
 	};
 	const build = () => {
 		const top = make("ul");
@@ -102,7 +103,7 @@
 			const above = lists.get(parent);
 			const inner = make("ul");
 			const isStart = childrenOf(parent).length > 1;
-			const isOfUser = entry.classList.contains("prompt");
+			const isOfUser = entry.classList.contains("P");
 			if (isStart) lists.set(entry, { prompts: inner, others: inner, inner });
 			else if (isOfUser) lists.set(entry, { prompts: above.prompts, others: inner, inner });
 			else lists.set(entry, { ...above, inner });
@@ -127,7 +128,7 @@
 				inner.remove();
 				fold.style.visibility = "hidden";
 			} else {
-				setFold(entry.classList.contains("prompt") && !inner.querySelector(".prompt"));
+				setFold(entry.classList.contains("P") && !inner.querySelector(".P"));
 			}
 		}
 		tree.append(top);
@@ -290,7 +291,7 @@
 	main.addEventListener("pointerover", offer);
 
 	// Keys.
-	const isPrompt = (entry) => entry.classList.contains("prompt");
+	const isPrompt = (entry) => entry.classList.contains("P");
 	const keys = {
 		j: () => step(1),
 		k: () => step(-1),

@@ -129,7 +129,7 @@ const use = `(async () => {
 		all.click();
 	} else if (hidden() > 0) wrong.push("entries are hidden");
 	named("Tools").click();
-	if ([...document.querySelectorAll("details.tool")].some((tool) => tool.checkVisibility())) wrong.push("tools are visible");
+	if ([...document.querySelectorAll("details.T")].some((tool) => tool.checkVisibility())) wrong.push("tools are visible");
 	named("Tools").click();
 	const text = entries.at(-1).textContent.trim().split("\\n")[0].slice(0, 12).toLowerCase();
 	const search = document.querySelector(".bar input");
@@ -142,12 +142,12 @@ const use = `(async () => {
 	search.value = "no such words";
 	search.dispatchEvent(new Event("input"));
 	if (document.querySelector(".bar output").textContent !== "not found") wrong.push("found what is not there");
-	location.hash = entries[0].querySelector("small a").hash;
+	location.hash = entries[0].querySelector("a[href]").hash;
 	await frame();
 	await frame();
 	if (!entries[0].classList.contains("current") || entries[0].hidden) wrong.push("the permalink does not work");
 	named("Theme").click();
-	for (const link of [...document.querySelectorAll("small a")].slice(0, 20)) link.click();
+	for (const link of [...document.querySelectorAll("article > a, small a")].slice(0, 20)) link.click();
 	await frame();
 	return wrong;
 })()`;

@@ -139,16 +139,32 @@ fn pages_of_hostile_sessions_have_only_known_elements() {
             let name = words.next().unwrap();
             assert!(known.contains(&name), "{text}: <{tag}>");
             let values = words.next().unwrap_or_default();
-            for name in values.split('"').step_by(2).map(|name| name.trim().trim_end_matches('=')) {
-                assert!(name.is_empty() || name == "html" || attributes.contains(&name), "{text}: <{tag}>");
-            }
-            let address = tag.split_once("href=\"").map(|(_, rest)| rest.split('"').next().unwrap());
             let is_safe =
                 |address: &str| ["https://", "http://", "mailto:", "#"].iter().any(|start| address.starts_with(start));
-            assert!(address.is_none_or(is_safe), "{text}: <{tag}>");
+            for (name, value) in attributes_of(values) {
+                assert!(name == "html" || attributes.contains(&name), "{text}: <{tag}>");
+                assert!(name != "href" || is_safe(value), "{text}: <{tag}>");
+            }
         }
         assert!(!rest.contains(|c: char| c.is_control() && !"\n\t".contains(c)), "{text}");
     }
+}
+
+/// Returns the names and values of attributes. Values without quotes contain only plain characters.
+fn attributes_of(mut rest: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let (name, value) = rest.split_once('=').unwrap_or((rest, ""));
+        let (value, after) = match value.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap(),
+            None => value.split_once(' ').unwrap_or((value, "")),
+        };
+        let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        assert!(is_plain || rest[name.len()..].starts_with("=\""), "{rest}");
+        found.push((name, value));
+        rest = after.trim_start();
+    }
+    found
 }
 
 /// Writes pages for `scripts/browser/run` to the directory in `PITREE_PAGES`.

@@ -63,10 +63,10 @@ fn the_policy_of_exported_pages_is_current() {
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'\n",
         hash(style),
-        hash(script)
+        hash(&script)
     );
     is_current("assets/export.csp", &policy);
-    for text in [style, script] {
+    for text in [style, &script] {
         assert!(!text.contains("</") && !text.contains("<!--") && !text.contains("://"), "no end tag, no address");
     }
 }

@@ -48,7 +48,7 @@ impl CodeWriter {
                     match class(span.tone) {
                         "" => out.push_str(&text),
                         class => {
-                            ["<i class=\"", class, "\">", &text, "</i>"].iter().for_each(|text| out.push_str(text));
+                            ["<i class=", class, ">", &text, "</i>"].iter().for_each(|text| out.push_str(text));
                         }
                     }
                 }
@@ -88,7 +88,7 @@ fn class(tone: Tone) -> &'static str {
 
 /// Writes a diff. Runs of added and removed lines are one element each.
 pub(super) fn diff(text: &str, out: &mut String) {
-    out.push_str("<pre class=\"diff\">");
+    out.push_str("<pre class=diff>");
     let mut open = "";
     for (at, line) in diff::styled(text.trim_end_matches('\n')).iter().enumerate() {
         let element = match line.spans.first().map(|span| span.tone) {
@@ -127,9 +127,9 @@ mod tests {
     fn code_and_diffs_keep_their_text() {
         let mut out = String::new();
         CodeWriter::default().block("rs", "fn a() {\n    // <b>\n}\n", &mut out);
-        assert!(out.contains("<i class=\"k\">fn</i>") && out.contains("&lt;b&gt;"), "{out}");
+        assert!(out.contains("<i class=k>fn</i>") && out.contains("&lt;b&gt;"), "{out}");
         let mut out = String::new();
         diff("@@ -1 +1 @@\n-a <b>\n-c\n+d\n e", &mut out);
-        assert_eq!(out, "<pre class=\"diff\"><b>@@ -1 +1 @@</b>\n<del>-a &lt;b&gt;\n-c</del>\n<ins>+d</ins>\n e</pre>");
+        assert_eq!(out, "<pre class=diff><b>@@ -1 +1 @@</b>\n<del>-a &lt;b&gt;\n-c</del>\n<ins>+d</ins>\n e</pre>");
     }
 }

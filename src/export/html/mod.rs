@@ -9,7 +9,7 @@ mod markdown;
 use crate::base::numbers;
 use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
 use crate::export::html::code::CodeWriter;
-use crate::export::html::escape::{attribute, escape, fragment};
+use crate::export::html::escape::{escape, fragment, value};
 use crate::export::markdown::image_address;
 use crate::export::{IndexRow, PageLink, Writer};
 
@@ -54,23 +54,21 @@ impl Writer for HtmlWriter {
     }
 
     fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
-        push(out, &["<article id=\"", &attribute(&entry.id), "\""]);
-        if entry.role != BlockRole::Answer {
-            push(out, &[" class=\"", entry.role.name(), "\""]);
+        push(out, &["<article id=", &value(&entry.id)]);
+        let class = role_class(entry.role);
+        if !class.is_empty() {
+            push(out, &[" class=", class]);
         }
         // Most entries follow the previous one.
         if entry.parent != self.last {
-            push(out, &[" data-up=\"", &attribute(entry.parent.as_deref().unwrap_or_default()), "\""]);
+            push(out, &[" data-up=", &value(entry.parent.as_deref().unwrap_or_default())]);
         }
         out.push('>');
         self.last = Some(entry.id.clone());
         if let Some(branch) = &entry.branch {
             let after =
                 if branch.after.is_empty() { String::new() } else { format!(" after “{}”", escape(&branch.after)) };
-            push(
-                out,
-                &["<p class=\"branch\">Branch ", &format!("{} of {}", branch.number, branch.count), &after, "</p>"],
-            );
+            push(out, &["<p class=branch>Branch ", &format!("{} of {}", branch.number, branch.count), &after, "</p>"]);
         }
         let has_text = matches!(entry.parts.first(), Some(Part::Markdown(_)));
         let is_whole = matches!(&entry.parts[..], [Part::Markdown(text)] if text.trim() == entry.title);
@@ -85,13 +83,17 @@ impl Writer for HtmlWriter {
             _ if is_whole => {}
             _ => self.parts(&entry.parts, out),
         }
+        // The end of an article also ends its last paragraph.
+        if out.ends_with("</p>") {
+            out.truncate(out.len() - "</p>".len());
+        }
         out.push_str("</article>\n");
     }
 
     fn foot(&mut self, notes: &[String], out: &mut String) {
         out.push_str("<footer>");
         notes.iter().for_each(|note| push(out, &["<p>", &escape(note), "</p>"]));
-        push(out, &["</footer></main>\n<script>", SCRIPT, "</script></body></html>\n"]);
+        push(out, &["</footer></main>\n<script>", &script(), "</script></body></html>\n"]);
     }
 
     fn links(&mut self, links: &[PageLink], out: &mut String) {
@@ -117,26 +119,25 @@ impl Writer for HtmlWriter {
 }
 
 impl HtmlWriter {
-    /// Writes the title of an entry with its facts and its permalink. A prompt whose text follows has only a number.
+    /// Writes the title of an entry with its facts, from which the script makes a permalink. A prompt whose text follows
+    /// has only a number, after which the style adds a dot.
     fn entry_head(&mut self, entry: &EntryBlock, has_title: bool, out: &mut String) {
         let name = match entry.role {
             BlockRole::Prompt => {
                 self.prompts += 1;
                 match has_title {
-                    true => format!("<h2>{}. {}</h2>", self.prompts, escape(&entry.title)),
-                    false => format!("<h2 class=\"number\">{}.</h2>", self.prompts),
+                    true => format!("<h2 class=i>{}. {}</h2>", self.prompts, escape(&entry.title)),
+                    false => format!("<h2>{}</h2>", self.prompts),
                 }
             }
             BlockRole::Summary | BlockRole::Note => format!("<h3>{}</h3>", escape(&entry.title)),
             BlockRole::Answer | BlockRole::Tool | BlockRole::Message => String::new(),
         };
-        push(out, &[&name, "<small><a href=\"#", &fragment(&entry.id), "\">"]);
         let facts = if entry.facts.is_empty() { "#".to_owned() } else { escape(&entry.facts.join(" · ")) };
-        push(out, &[&facts, "</a>"]);
-        if let Some(label) = &entry.label {
-            push(out, &["<b>", &escape(label), "</b>"]);
+        match &entry.label {
+            Some(label) => push(out, &[&name, "<small><a>", &facts, "</a><b>", &escape(label), "</b></small>"]),
+            None => push(out, &[&name, "<a>", &facts, "</a>"]),
         }
-        out.push_str("</small>");
     }
 
     fn parts(&mut self, parts: &[Part], out: &mut String) {
@@ -147,20 +148,13 @@ impl HtmlWriter {
         match part {
             Part::Markdown(text) => markdown::markdown(text, &mut self.code, out),
             Part::Thinking(text) => {
-                push(
-                    out,
-                    &[
-                        "<details class=\"thinking\"><summary>Thinking</summary><p>",
-                        &escape(text.trim()),
-                        "</p></details>",
-                    ],
-                );
+                push(out, &["<details><summary>Thinking</summary><p>", &escape(text.trim()), "</p></details>"]);
             }
             Part::Code(language, text) => self.code.block(language, text, out),
             Part::Plain(text) => push(out, &["<pre>", &line_start(&escape(text.trim_end())), "</pre>"]),
             Part::Diff(text) => code::diff(text, out),
-            Part::Error(text) => push(out, &["<pre class=\"error\">", &line_start(&escape(text.trim_end())), "</pre>"]),
-            Part::Note(text) => push(out, &["<p class=\"remark\">", &escape(text), "</p>"]),
+            Part::Error(text) => push(out, &["<pre class=error>", &line_start(&escape(text.trim_end())), "</pre>"]),
+            Part::Note(text) => push(out, &["<p class=r>", &escape(text), "</p>"]),
             Part::Section(name, text) => {
                 push(out, &["<h4>", &escape(name), "</h4><pre>", &line_start(&escape(text.trim_end())), "</pre>"]);
             }
@@ -169,7 +163,7 @@ impl HtmlWriter {
                 Some(address) => push(out, &["<img alt=\"image\" src=\"", &address, "\">"]),
                 None => {
                     let size = numbers::bytes(*bytes as u64);
-                    push(out, &["<p class=\"remark\">", &escape(mime), ", ", &size, "</p>"]);
+                    push(out, &["<p class=r>", &escape(mime), ", ", &size, "</p>"]);
                 }
             },
         }
@@ -179,9 +173,9 @@ impl HtmlWriter {
         let failed = if tool.has_failed { " <em>failed</em>" } else { "" };
         let about = format!("<b>{}</b> {}{failed}", escape(&tool.name), escape(&tool.about));
         if tool.parts.is_empty() {
-            return push(out, &["<p class=\"tool\">", &about, "</p>"]);
+            return push(out, &["<p class=T>", &about, "</p>"]);
         }
-        push(out, &["<details class=\"tool\"><summary>", &about, "</summary>"]);
+        push(out, &["<details class=T><summary>", &about, "</summary>"]);
         self.parts(&tool.parts, out);
         out.push_str("</details>");
     }
@@ -189,6 +183,18 @@ impl HtmlWriter {
 
 fn push(out: &mut String, texts: &[&str]) {
     texts.iter().for_each(|text| out.push_str(text));
+}
+
+/// Returns the class of the entries of a role, or an empty string.
+fn role_class(role: BlockRole) -> &'static str {
+    match role {
+        BlockRole::Prompt => "P",
+        BlockRole::Answer => "",
+        BlockRole::Tool => "T",
+        BlockRole::Summary => "S",
+        BlockRole::Message => "M",
+        BlockRole::Note => "N",
+    }
 }
 
 /// Protects a line break at the start of `<pre>`, which HTML would remove.
@@ -201,7 +207,12 @@ fn page_link(file: &str, text: &str, out: &mut String) {
     push(out, &["<a href=\"./", &fragment(file), "\">", &escape(text), "</a> "]);
 }
 
+/// Returns the script without indentation and comments.
+fn script() -> String {
+    SCRIPT.lines().map(str::trim_start).filter(|line| !line.starts_with("//")).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// Returns the style and the script, for the test that generates the policy.
-pub fn style_and_script() -> (&'static str, &'static str) {
-    (STYLE, SCRIPT)
+pub fn style_and_script() -> (&'static str, String) {
+    (STYLE, script())
 }
