@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::boundary;
 use super::rule_file::AssignmentNames;
+use super::sentence;
 use super::value::{self, Classes, ValueLists};
+use super::wrapped;
 
 /// The most bytes of a name on each side of a keyword.
 const NAME: usize = 60;
@@ -41,6 +43,8 @@ struct Assigned {
     is_tight: bool,
     /// `true` for a sentence: "the token is …".
     is_prose: bool,
+    /// `true` for a parameter of a URL.
+    is_parameter: bool,
 }
 
 impl Assignments {
@@ -57,15 +61,34 @@ impl Assignments {
         let bytes = text.as_bytes();
         let has_blank = bytes[keyword.clone()].contains(&b' ') && bytes[keyword.end - 1].is_ascii_alphabetic();
         let name = if has_blank { keyword } else { name_around(bytes, keyword.start) };
-        let assigned = assigned(bytes, &name)?;
-        let name = text.get(name)?;
-        let value = text.get(assigned.range.clone())?;
-        let is_variable = is_variable(name.as_bytes());
+        let found = self.assigned_secret(text, &name, lists);
+        found.or_else(|| {
+            // A word in a sentence: "password", but no variable.
+            let kind = text.get(name.clone()).and_then(|name| self.kind(name));
+            (kind == Some(NameKind::Password)).then(|| sentence::password(text, &name, lists)).flatten()
+        })
+    }
+
+    /// Returns the secret that is assigned to a name.
+    fn assigned_secret(&self, text: &str, name: &Range<usize>, lists: &ValueLists) -> Option<Range<usize>> {
+        let bytes = text.as_bytes();
+        let Assigned { range, is_quoted, is_tight, is_prose, is_parameter } = assigned(bytes, name)?;
+        let name = text.get(name.clone())?;
+        let value = text.get(range.clone())?;
+        let is_tight = is_tight && (is_variable(name.as_bytes()) || is_parameter);
         let kind = self.kind(name)?;
-        if assigned.is_prose && !is_in_sentence(kind, value) {
+        if is_prose && !is_in_sentence(kind, value) {
             return None;
         }
-        is_secret(kind, value, (assigned.is_quoted, is_variable && assigned.is_tight), lists).then_some(assigned.range)
+        if !is_quoted && !is_prose && value.len() > 11 {
+            let continued = wrapped::continued(text, &range).filter(|(_, whole)| whole.end > range.end);
+            if let Some((value, whole)) = continued
+                && is_secret(kind, &value, (is_quoted, is_tight), lists)
+            {
+                return Some(whole);
+            }
+        }
+        is_secret(kind, value, (is_quoted, is_tight), lists).then_some(range)
     }
 
     /// Returns `true` if a JSON field has the name and the value of a secret.
@@ -263,8 +286,15 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
     if prefix.len() > 1 && b"brfuB".contains(&prefix[0]) && b"\"'".contains(&prefix[1]) {
         cursor.at += 1;
     }
-    let assigned = value_at(cursor, is_tight)?;
-    Some(Assigned { is_prose, ..assigned })
+    let mut assigned = value_at(cursor, is_tight)?;
+    // The next parameter of a URL.
+    let is_parameter = is_tight && name.start > 0 && b"?&".contains(&bytes[name.start - 1]);
+    if is_parameter {
+        let value = &bytes[assigned.range.clone()];
+        let len = value.iter().position(|byte| b"&#".contains(byte)).unwrap_or(value.len());
+        assigned.range.end = assigned.range.start + len;
+    }
+    Some(Assigned { is_prose, is_parameter, ..assigned })
 }
 
 /// Skips a type between `:` and `=`, as in `token: &str = "…"`.
@@ -321,6 +351,7 @@ fn value_at(mut cursor: Cursor<'_>, is_tight: bool) -> Option<Assigned> {
         is_quoted: quote.is_some(),
         is_tight,
         is_prose: false,
+        is_parameter: false,
     })
 }
 
@@ -346,12 +377,15 @@ fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool)
     }
     match kind {
         NameKind::Password => {
-            let is_identifier = value::is_words(value) && (classes.digits == 0 || value.contains(['_', '-', '.', '/']));
+            let is_identifier = value::is_words(value)
+                && (classes.digits == 0
+                    || value.contains(['_', '-', '.', '/']) && (classes.digits < 2 || classes.upper == 0));
+            let is_scrambled = value::is_scrambled(value);
             classes.count() > 1
-                && (classes.digits + classes.other > 0 || is_quoted)
+                && (classes.digits + classes.other > 0 || is_quoted || is_scrambled)
                 && !is_identifier
                 && !value::is_plain_data(value)
-                && (is_quoted || is_variable || classes.digits > 0)
+                && (is_quoted || is_variable || classes.digits > 0 || is_scrambled)
         }
         NameKind::Secret => {
             let is_long = value.len() >= if is_variable { 8 } else { 12 };

@@ -6,13 +6,16 @@
 
 mod assignment;
 mod boundary;
+mod manifest;
 mod private_key;
 mod redaction;
 mod rule;
 mod rule_file;
 mod rules;
 mod secret;
+mod sentence;
 mod value;
+mod wrapped;
 
 pub use redaction::{Redaction, Redactor, Secret};
 pub use rules::{CustomRules, Rules};

@@ -10,6 +10,7 @@ use super::boundary;
 use super::rule_file::{Check, RuleEntry, Strength};
 use super::secret::RuleId;
 use super::value::{self, Classes, ValueLists};
+use super::wrapped::{FirstLine, Unwrapped};
 
 /// The most bytes of a match that starts at its keyword, and the most if a group of it is the secret.
 const LONGEST: [usize; 2] = [16 * 1024, 4 * 1024];
@@ -68,7 +69,16 @@ impl Rule {
             }
             let end = (keyword.start + LONGEST[usize::from(has_group)]).min(text.len());
             let window = &text.as_bytes()[keyword.start..end];
-            return self.secret(text, keyword.start, &regex.captures(window)?, lists);
+            let captures = regex.captures(window);
+            let found = captures.as_ref().and_then(|found| self.secret(text, keyword.start, found, lists));
+            let start = match &found {
+                _ if self.entry.strength == Strength::Place => None,
+                Some(found) => Some((found.start, FirstLine::Complete)),
+                None if captures.is_some() => None, // a placeholder, or part of other text
+                None => value_start(text.as_bytes(), &keyword).map(|at| (at, FirstLine::Incomplete)),
+            };
+            let wrapped = start.and_then(|start| self.wrapped(text, keyword.start, (regex, start), lists));
+            return wrapped.or(found);
         }
         let from = keyword.start.saturating_sub(self.entry.before);
         let window = &text.as_bytes()[from..(keyword.end + AFTER).min(text.len())];
@@ -81,6 +91,19 @@ impl Rule {
             .take_while(|found| found.get(0).is_some_and(|found| from + found.start() <= keyword.start));
         let captures = captures.find(|found| found.get(0).is_some_and(|found| is_around(&found)))?;
         self.secret(text, from, &captures, lists)
+    }
+
+    /// Returns the secret at a keyword if a terminal wrapped it over several lines. The value starts at `at`.
+    fn wrapped(
+        &self,
+        text: &str,
+        keyword: usize,
+        (regex, (at, first)): (&Regex, (usize, FirstLine)),
+        lists: &ValueLists,
+    ) -> Option<Range<usize>> {
+        let unwrapped = Unwrapped::new(text, keyword, at, first)?;
+        let captures = regex.captures(unwrapped.text.as_bytes())?;
+        unwrapped.original(self.secret(&unwrapped.text, 0, &captures, lists)?)
     }
 
     /// Returns the secrets in a whole text, for a rule without keywords.
@@ -148,6 +171,14 @@ impl Rule {
     }
 }
 
+/// Returns the start of the value at a keyword: the keyword itself, or what is assigned to it on its line.
+fn value_start(bytes: &[u8], keyword: &Range<usize>) -> Option<usize> {
+    let rest = &bytes[keyword.start..(keyword.end + 80).min(bytes.len())];
+    let line = memchr::memchr(b'\n', rest)?;
+    let assigned = rest[..line].iter().rposition(|byte| b"=:\"' ".contains(byte));
+    Some(keyword.start + assigned.map_or(0, |at| at + 1))
+}
+
 fn passes(check: Check, value: &str) -> bool {
     let decoded = |value: &str| value::decode(value).and_then(|bytes| String::from_utf8(bytes).ok());
     match check {
@@ -178,6 +209,10 @@ fn passes(check: Check, value: &str) -> bool {
         Check::MixedCase => {
             let classes = Classes::of(value);
             classes.digits > 0 && classes.upper > 0 && classes.lower > 0
+        }
+        Check::Scrambled => {
+            let classes = Classes::of(value);
+            classes.upper > 2 && classes.lower > 2 && value::entropy(value) >= 3.8
         }
     }
 }

@@ -106,4 +106,6 @@ pub(super) enum Check {
     DiscordToken,
     /// The value contains an upper-case letter, a lower-case letter and a digit.
     MixedCase,
+    /// Letters of both cases in a random order, with or without digits.
+    Scrambled,
 }

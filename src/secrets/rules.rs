@@ -11,6 +11,7 @@ use regex::bytes::Regex;
 use twox_hash::XxHash3_64;
 
 use super::assignment::Assignments;
+use super::manifest;
 use super::private_key;
 use super::rule::Rule;
 use super::rule_file::{RuleEntry, RuleFile, Strength};
@@ -60,6 +61,7 @@ enum Target {
     Rule(usize),
     Assignment,
     PrivateKey,
+    Manifest,
     Value,
 }
 
@@ -67,6 +69,7 @@ enum Target {
 struct FixedIds {
     assignment: RuleId,
     private_key: RuleId,
+    manifest: RuleId,
     value: RuleId,
 }
 
@@ -131,6 +134,7 @@ impl Rules {
         }
         file.assignment.keywords.iter().for_each(|text| add(text.clone(), true, Target::Assignment));
         private_key::KEYWORDS.iter().for_each(|text| add((*text).into(), false, Target::PrivateKey));
+        manifest::KEYWORDS.iter().for_each(|text| add((*text).into(), false, Target::Manifest));
         let about = concat!(env!("CARGO_PKG_VERSION"), include_str!("../../assets/secrets.toml"));
         let fingerprint = values.is_empty().then(|| XxHash3_64::oneshot(about.as_bytes()));
         values.into_iter().filter(|value| !value.is_empty()).for_each(|value| add(value, false, Target::Value));
@@ -142,6 +146,7 @@ impl Rules {
         let ids = FixedIds {
             assignment: RuleId::new("assigned-secret"),
             private_key: RuleId::new("private-key"),
+            manifest: RuleId::new("kubernetes-secret"),
             value: RuleId::new("configured-value"),
         };
         Self {
@@ -167,6 +172,7 @@ impl Rules {
         let fixed = [
             (&self.ids.assignment, "Value with the name of a secret, such as in .env files"),
             (&self.ids.private_key, "Private key in PEM or PuTTY format"),
+            (&self.ids.manifest, "Encoded value in a Secret of Kubernetes"),
             (&self.ids.value, "Value from the setting redact.values"),
         ];
         self.rules.iter().map(|rule| (&rule.id, rule.entry().description.as_str())).chain(fixed)
@@ -219,6 +225,7 @@ impl Rules {
                 Target::Rule(at) => (if self.rules[at].is_distinct() { 1 } else { 2 }, &self.rules[at].id),
                 Target::Assignment => (3, &self.ids.assignment),
                 Target::PrivateKey => (0, &self.ids.private_key),
+                Target::Manifest => (2, &self.ids.manifest),
                 Target::Value => (0, &self.ids.value),
             };
             if found.iter().rev().take(4).any(|last| last.rule == rule && hit.start() < last.range.end) {
@@ -228,6 +235,11 @@ impl Rules {
                 Target::Rule(at) => self.rules[at].at_keyword(text, hit.range(), &self.lists),
                 Target::Assignment => self.assignments.at_keyword(text, hit.range(), &self.lists),
                 Target::PrivateKey => private_key::at_keyword(text, hit.range()),
+                Target::Manifest => {
+                    let ranges = manifest::values(text, &hit.range(), &self.lists);
+                    found.extend(ranges.into_iter().map(|range| Candidate { rank, range, rule }));
+                    None
+                }
                 Target::Value => Some(hit.range()),
             };
             found.extend(range.map(|range| Candidate { rank, range, rule }));

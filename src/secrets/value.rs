@@ -139,6 +139,16 @@ pub(super) fn is_random(value: &str, least: Option<f64>) -> bool {
     has_both && entropy(value) >= least.unwrap_or_else(|| threshold(value, classes))
 }
 
+/// Returns `true` if letters of both cases alternate as in random text.
+pub(super) fn is_scrambled(value: &str) -> bool {
+    let is_consonant = |byte: &u8| !b"aeiouyAEIOUY".contains(byte);
+    let bytes = value.as_bytes();
+    let changes = bytes.windows(2).filter(|pair| pair[0].is_ascii_uppercase() != pair[1].is_ascii_uppercase()).count();
+    let has_cluster = bytes.windows(4).any(|four| four.iter().all(is_consonant));
+    let is_of_letters = bytes.len() >= 10 && bytes.iter().all(u8::is_ascii_alphabetic);
+    is_of_letters && changes * 5 >= bytes.len() * 2 && has_cluster && !is_words(value)
+}
+
 /// Returns `true` if most letters of a value are in words: runs of letters of one case with vowels.
 pub(super) fn is_words(value: &str) -> bool {
     let (mut letters, mut in_words) = (0, 0);
@@ -303,6 +313,7 @@ mod tests {
         for value in ["userAccessToken2", "my-secret-name-1", "PASSWORD_RESET_URL", "passwordResetForm2"] {
             assert!(is_words(value), "{value}");
         }
+        assert!(is_scrambled("tPbRFamenrXy") && !is_scrambled("getHttpClient") && !is_scrambled("userAccessToken"));
         assert!(!is_random("abcabcabc1", None) && !is_random("onlyLettersHere", None));
         assert!((entropy("abcd") - 2.0).abs() < 1e-9 && entropy("aaaa").abs() < 1e-9);
     }

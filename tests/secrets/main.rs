@@ -1,10 +1,11 @@
 //! The rules for secrets, applied to texts with made-up secrets and to texts that only look like it.
 //!
-//! `texts.txt` contains the texts. Every third one of the first part is held out: the rules were not adjusted to it.
+//! `texts.txt` contains the texts. The rules were not adjusted to every third one of the first part, and to no text of the
+//! last part.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail anywhere, not only in a function marked #[test]")]
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -16,12 +17,16 @@ use regex::{Captures, Regex};
 /// The number of texts made from each line.
 const VARIANTS: u64 = 5;
 
+/// The name of the first part.
+const FIRST: &str = "first part";
+
 /// A text with its secrets.
 struct Labeled {
     line: usize,
     text: String,
     secrets: Vec<Range<usize>>,
-    is_held_out: bool,
+    /// The part of the file, and `true` if the rules were not adjusted to the text.
+    part: (&'static str, bool),
 }
 
 /// A generator of random numbers.
@@ -48,11 +53,16 @@ fn characters(alphabet: &str, len: usize, random: &mut Random) -> String {
 
 fn labeled() -> Vec<Labeled> {
     let template = Regex::new(r#"\{([^{}"\s]+):([0-9]+)\}"#).unwrap();
-    let lines =
-        include_str!("texts.txt").lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with("# "));
-    let second_part = include_str!("texts.txt").lines().position(|line| line == "# ---- second part").unwrap();
-    let mut all = Vec::new();
-    for (at, (line, content)) in lines.enumerate() {
+    let (mut all, mut part, mut at) = (Vec::new(), FIRST, 0);
+    for (line, content) in include_str!("texts.txt").lines().enumerate() {
+        if let Some(name) = content.strip_prefix("# ---- ").filter(|name| name.contains("part")) {
+            part = name;
+        }
+        if content.is_empty() || content.starts_with("# ") {
+            continue;
+        }
+        at += 1;
+        let is_held_out = if part == FIRST { at % 3 == 0 } else { part.contains("held out") };
         for variant in 0..VARIANTS {
             let mut random = Random(line as u64 * 1000 + variant);
             let mut expanded = content.replace('⏎', "\n").replace('␛', "\u{1b}");
@@ -68,7 +78,7 @@ fn labeled() -> Vec<Labeled> {
                 }
                 text.push_str(part);
             }
-            all.push(Labeled { line: line + 1, text, secrets, is_held_out: at % 3 == 2 && line < second_part });
+            all.push(Labeled { line: line + 1, text, secrets, part: (part, is_held_out) });
         }
     }
     all
@@ -84,7 +94,8 @@ struct Score {
     found: usize,
     missed: usize,
     wrong: usize,
-    problems: BTreeSet<String>,
+    /// One for each line.
+    problems: BTreeMap<usize, String>,
 }
 
 impl Score {
@@ -96,14 +107,14 @@ impl Score {
             self.found += usize::from(is_found);
             self.missed += usize::from(!is_found);
             if !is_found {
-                self.problems.insert(format!("{line:>4}: misses {} in {text:?}", &text[secret.clone()]));
+                self.problems.insert(*line, format!("misses {} in {text:?}", &text[secret.clone()]));
             }
         }
         for found in &findings {
             if !secrets.iter().any(|secret| found.range.start < secret.end && secret.start < found.range.end) {
                 self.wrong += 1;
                 let value = &text[found.range.clone()];
-                self.problems.insert(format!("{line:>4}: {} finds {value} in {text:?}", found.rule));
+                self.problems.insert(*line, format!("{} finds {value} in {text:?}", found.rule));
             }
         }
     }
@@ -120,19 +131,23 @@ impl Score {
 #[test]
 #[allow(clippy::print_stdout, reason = "--nocapture shows the rates")]
 fn most_secrets_are_found_and_few_other_texts() {
-    let (mut adjusted, mut held_out) = (Score::default(), Score::default());
+    let mut scores: BTreeMap<(&str, bool), Score> = BTreeMap::new();
     let texts = labeled();
-    assert!(texts.len() >= 300 * VARIANTS as usize);
-    for text in &texts {
-        if text.is_held_out { held_out.add(text) } else { adjusted.add(text) }
+    assert!(texts.len() >= 500 * VARIANTS as usize);
+    texts.iter().for_each(|text| scores.entry(text.part).or_default().add(text));
+    for ((part, is_held_out), score) in &scores {
+        println!("{part}, held out: {is_held_out}: recall {:.3}, precision {:.3}", score.recall(), score.precision());
     }
-    for (name, score) in [("adjusted", &adjusted), ("held out", &held_out)] {
-        println!("{name}: recall {:.3}, precision {:.3}", score.recall(), score.precision());
-    }
-    let problems: Vec<_> = adjusted.problems.iter().map(String::as_str).collect();
+    let adjusted = scores.iter().filter(|((_, is_held_out), _)| !is_held_out);
+    let problems: Vec<_> = adjusted
+        .flat_map(|(_, score)| &score.problems)
+        .map(|(line, problem)| format!("{line:>4}: {problem}"))
+        .collect();
     println!("{}", problems.join("\n"));
-    for score in [adjusted, held_out] {
-        assert!(score.recall() >= 0.95 && score.precision() >= 0.95);
+    for ((part, is_held_out), score) in scores {
+        // Texts in new places are harder to find.
+        let least = if is_held_out && part != FIRST { 0.9 } else { 0.95 };
+        assert!(score.recall() >= least && score.precision() >= 0.95, "{part}");
     }
 }
 
