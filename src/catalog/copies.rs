@@ -5,6 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use crate::base::sort;
 use crate::catalog::key::SessionKey;
 use crate::session::digest::listed::{ListedSession, SessionFacts, SharedSession};
 use crate::session::links::{ById, IdHash};
@@ -67,7 +68,7 @@ impl SessionCopies {
             (Reverse(facts.all.entries), facts.is_mirrored(), facts.is_link, time, facts.machine(), *key)
         };
         self.members.extend(group.iter());
-        group.sort_by(|one, other| rank(one).cmp(&rank(other)));
+        sort::by(group, |one, other| rank(one).cmp(&rank(other)));
         let mut shown: Vec<ShownCopy<'a>> = Vec::new();
         for &mut key in group {
             let session = listed(key);
@@ -81,7 +82,7 @@ impl SessionCopies {
                 None => shown.push(ShownCopy { key, session, entries: None }),
             }
         }
-        shown.sort_by(|one, other| one.session.facts().compare_age(&other.session.facts()));
+        sort::by(&mut shown, |one, other| one.session.facts().compare_age(&other.session.facts()));
         for (at, one) in shown.iter().enumerate() {
             let base = shown[..at].iter().find(|base| base.can_replace(one.session) && base.is_related(one.session));
             self.bases.extend(base.map(|base| (one.key, base.key)));

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::{Result, bail, ensure};
 
+use crate::base::sort;
 use crate::catalog::file_history::{FileVersion, ReplayControl, each_version, prompt};
 use crate::catalog::files::FilePlaces;
 use crate::catalog::{EntryRef, SessionKey};
@@ -175,7 +176,7 @@ impl StatesCache {
             each_version((session, tree), &wanted, control, &mut effects, |_, version| touches.push(version));
         *self.effects.lock().unwrap_or_else(PoisonError::into_inner) = (Arc::downgrade(tree), effects);
         replayed?;
-        touches.sort_by_key(|version| version.entry);
+        sort::by_key(&mut touches, |version| version.entry);
         let states = Arc::new(FileStates { session: session.into(), tree: tree.clone(), file: file.into(), touches });
         self.keep(&states);
         Ok(states)
@@ -298,7 +299,7 @@ pub fn list(
     control: ReplayControl<'_>,
     mut reply: impl FnMut(SessionKey, Vec<StateRow>, Arc<Tree>) -> bool,
 ) -> Result<()> {
-    sessions.sort_by(|a, b| a.session.facts().compare_age(&b.session.facts()));
+    sort::by(&mut sessions, |a, b| a.session.facts().compare_age(&b.session.facts()));
     let places = FilePlaces { home: control.home, worktrees: &worktrees };
     let mut known = HashSet::new();
     let mut problem = None;

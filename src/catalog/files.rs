@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::base::sort;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::digest::touched_files::{FileTouch, FileUses};
 use crate::session::links::ById;
@@ -71,7 +72,7 @@ pub fn outline(
     is_wanted: &dyn Fn() -> bool,
 ) -> Option<Vec<TouchedFile>> {
     let mut sessions: Vec<&SharedSession> = sessions.iter().collect();
-    sessions.sort_by(|a, b| a.facts().compare_age(&b.facts()));
+    sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
     let mut by_path: HashMap<String, (usize, usize)> = HashMap::new(); // index in `all`, and the last session that touched the file
     let mut all: Vec<TouchedFile> = Vec::new();
     let mut first: ById<usize> = ById::default();
@@ -103,7 +104,7 @@ pub fn outline(
             file.latest = file.latest.max(time);
         }
     }
-    all.sort_by(|a, b| b.latest.cmp(&a.latest).then_with(|| a.path.cmp(&b.path)));
+    sort::by(&mut all, |a, b| b.latest.cmp(&a.latest).then_with(|| a.path.cmp(&b.path)));
     Some(all)
 }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use anyhow::{Result, ensure};
 
 use crate::base::paths::relative_to;
+use crate::base::sort;
 use crate::catalog::file_history::{ReplayControl, each_version};
 use crate::disk::fingerprint::{self, hash};
 use crate::disk::git::TipContents;
@@ -227,7 +228,7 @@ impl<'a> Comparison<'a> {
         };
         let mut compared: Vec<_> = files.iter().filter(|(path, state)| is_compared(path, state)).collect();
         // If there are many files, those that were only read are left out.
-        compared.sort_by_key(|(_, state)| state.source.is_read());
+        sort::by_key(&mut compared, |(_, state)| state.source.is_read());
         let mut missing = Vec::new();
         for (path, state) in compared {
             ensure!((self.control.is_wanted)(), "canceled");

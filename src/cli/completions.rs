@@ -91,7 +91,7 @@ pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
             .collect()
     });
     NumberedCopies::remove_from(&mut sessions);
-    sessions.sort_by_cached_key(|session| (Reverse(session.facts().order_time()), session.facts().path.join()));
+    sort::by_cached_key(&mut sessions, |session| (Reverse(session.facts().order_time()), session.facts().path.join()));
     let one = |session: &SharedSession| {
         let session = session.once();
         let name = session.name.as_deref().filter(|name| !typed.is_empty() && name.starts_with(typed));

@@ -139,7 +139,7 @@ impl LogCommand {
                 commit: commit.map(|commit| commit.sha.clone()),
             }));
         })?;
-        all.sort_by_key(|state| std::cmp::Reverse(state.entry.age()));
+        sort::by_key(&mut all, |state| std::cmp::Reverse(state.entry.age()));
         all.truncate(self.limit.map_or(usize::MAX, NonZeroUsize::get));
         Ok((all, unreadable))
     }
@@ -157,7 +157,7 @@ fn sessions(
     });
     chosen.keep(scan);
     NumberedCopies::remove_from(&mut sessions);
-    sessions.sort_by(|a, b| a.facts().compare_age(&b.facts()));
+    sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
     (sessions, unreadable)
 }
 

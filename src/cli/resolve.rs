@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
+use crate::base::sort;
 use crate::base::{archive_paths, machine_paths};
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};

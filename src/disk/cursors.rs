@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::base::sort;
 use crate::disk::{create, files};
 
 /// The version of cursors, with which they start.
@@ -85,7 +86,7 @@ pub(crate) fn write(state_dir: &Path, cursor: &Cursor, content: &[u8]) -> io::Re
 /// Returns the cursors beyond the limits, given with their times. Chains with one run are removed first, because most are
 /// not continued.
 fn beyond_limits(mut all: Vec<(Cursor, SystemTime)>, new: &Cursor) -> Vec<Cursor> {
-    all.sort_by_key(|(cursor, time)| (cursor == new, *time));
+    sort::by_key(&mut all, |(cursor, time)| (cursor == new, *time));
     let mut chains: BTreeMap<String, Vec<(Cursor, SystemTime)>> = BTreeMap::new();
     all.into_iter().for_each(|(cursor, time)| chains.entry(cursor.chain.clone()).or_default().push((cursor, time)));
     let mut old = Vec::new();
@@ -95,7 +96,7 @@ fn beyond_limits(mut all: Vec<(Cursor, SystemTime)>, new: &Cursor) -> Vec<Cursor
     }
     let mut chains: Vec<Vec<(Cursor, SystemTime)>> = chains.into_values().collect();
     let newest = |chain: &[(Cursor, SystemTime)]| chain.last().map(|(cursor, time)| (cursor == new, *time));
-    chains.sort_by_key(|chain| {
+    sort::by_key(&mut chains, |chain| {
         let is_new = chain.last().is_some_and(|(cursor, _)| cursor == new);
         (is_new || chain.len() > 1, newest(chain))
     });

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::base::machine_paths;
+use crate::base::sort;
 use crate::config::{Address, SyncConfig};
 use crate::disk::{files, parallel, program};
 use crate::machines::link::Link;
@@ -53,7 +54,7 @@ pub(crate) fn discover(home: &Path, config: &SyncConfig, known: &[Machine]) -> V
         let sessions = sessions(&address, config);
         (address, sessions)
     });
-    found.sort_by_key(|(address, _)| address.to_string());
+    sort::by_key(&mut found, |(address, _)| address.to_string());
     let named = |(address, sessions): (Address, Result<u64, String>)| {
         let is_known = known.iter().any(|machine| machine.address == address);
         let name = name(&address, &mut names);

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::base::machine_paths;
+use crate::base::sort;
 use crate::disk::fingerprint::{ContentHash, HashingReader};
 use crate::disk::{create, files, state};
 use crate::machines::listing::{self, RemoteFile};
@@ -205,7 +206,7 @@ pub(super) fn plan(
         .filter(|file| !known.get(&*file.path).is_some_and(|known| known.is_like(file)))
         .map(|file| (file.clone(), known.get(&*file.path).map_or(0, |known| known.bytes)))
         .collect();
-    changed.sort_by(|(one, _), (other, _)| other.mtime.cmp(&one.mtime).then_with(|| one.path.cmp(&other.path)));
+    sort::by(&mut changed, |(one, _), (other, _)| other.mtime.cmp(&one.mtime).then_with(|| one.path.cmp(&other.path)));
     let mut total: u64 = held.iter().map(|file| file.bytes).sum();
     let count = changed.len();
     let fetched: Vec<_> = changed

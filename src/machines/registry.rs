@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::base::machine_paths;
+use crate::base::sort;
 use crate::config::machines::NAME_RULE;
 use crate::config::{Address, Config};
 use crate::disk::state;
@@ -54,7 +55,7 @@ pub(crate) fn machines(config: &Config, data: Option<&Path>) -> io::Result<Vec<M
             machines.push(Machine { name, address, is_configured: false });
         }
     }
-    machines.sort_by(|one, other| one.name.cmp(&other.name));
+    sort::by(&mut machines, |one, other| one.name.cmp(&other.name));
     Ok(machines)
 }
 

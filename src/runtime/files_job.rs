@@ -15,6 +15,7 @@ use crate::app::panes::preview::EntryForm;
 use crate::app::ticket::Ticket;
 use crate::base::numbers::bytes;
 use crate::base::paths::relative_to;
+use crate::base::sort;
 use crate::base::text::{Span, Tone, clean};
 use crate::catalog::file_history::ReplayControl;
 use crate::catalog::file_states::{
@@ -79,7 +80,7 @@ impl FilesJob<'_> {
         let FilesRequest { sessions, worktrees, cwd } = request;
         let home = self.control.home;
         let mut files = outline(sessions, FilePlaces { home, worktrees }, self.control.is_wanted)?;
-        files.sort_by(|a, b| {
+        sort::by(&mut files, |a, b| {
             let often = |file: &TouchedFile| (file.uses.changes(), file.uses.reads);
             often(b).cmp(&often(a)).then_with(|| a.path.cmp(&b.path))
         });

@@ -9,6 +9,7 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::RowIndex;
+use crate::base::sort;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Place;
 use crate::search::lost_work::LostWork;
@@ -98,7 +99,7 @@ fn choose(model: &mut Model) {
         return;
     }
     let mut waiting: Vec<SessionKey> = model.catalog.keys().filter(|&key| is_unsearched(model, key)).collect();
-    waiting.sort_by_cached_key(|&key| model.catalog[key].facts().order_time());
+    sort::by_cached_key(&mut waiting, |&key| model.catalog[key].facts().order_time());
     model.lost.retain(&model.catalog);
     (model.lost.waiting, model.lost.as_of) = (waiting, version);
 }

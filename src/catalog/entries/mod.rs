@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::safe_json::{PathFields, object, push_json_line};
+use crate::base::sort;
 pub(crate) use crate::catalog::entries::facts::machine;
 use crate::catalog::entries::facts::{PreparedSession, masked};
 use crate::catalog::entries::session::SessionReader;
@@ -132,7 +133,7 @@ impl EntriesRequest<'_> {
         };
         let mut groups: Vec<SessionGroup<'_>> = self.sessions.groups().map(SessionGroup::new).collect();
         // The order in which files were read varies.
-        groups.sort_by_cached_key(|group| {
+        sort::by_cached_key(&mut groups, |group| {
             let facts = self.sessions.get(*group.members.first()?)?.facts();
             Some((facts.created, facts.path.join()))
         });
