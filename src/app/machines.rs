@@ -88,7 +88,7 @@ mod tests {
         let offline = shown(MachineState { error: Some("x".into()), is_offline: true, ..MachineState::default() });
         let mut machines = Machines::default();
         machines.known.insert("box".into(), synced(88_000));
-        machines.known.insert("gpu".into(), offline.clone());
+        machines.known.insert("gpu".into(), offline);
         let text = |machines: &Machines, room| {
             machines.spans(100_000, room).iter().map(|span| &*span.text).collect::<String>()
         };

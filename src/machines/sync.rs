@@ -474,7 +474,8 @@ mod tests {
             wire::send(bytes, &Answer::Files(vec![file("a.jsonl", 3)])).unwrap();
             wire::send(bytes, &Answer::Listed(Vec::new())).unwrap();
         };
-        let cases: [&dyn Fn(&mut Vec<u8>); 8] = [
+        type Answers<'a> = &'a dyn Fn(&mut Vec<u8>);
+        let cases: [Answers<'_>; 8] = [
             &|bytes| send_file(bytes, 7, 0, b"{}\n"),
             &|bytes| send_file(bytes, 0, 99, b"{}\n"),
             &|bytes| wire::send_bytes(bytes, b"{}\n").unwrap(),

@@ -63,7 +63,9 @@ impl JobContext {
                 running.insert(at);
                 is_heard &= reply(shown(&machines[at], &states[at], true));
                 let (sender, job, machine) = (sender.clone(), job.clone(), machines[at].clone());
-                thread::spawn(move || sender.send((at, job.run(&machine))));
+                thread::spawn(move || {
+                    let _ = sender.send((at, job.run(&machine))); // the browser can have ended
+                });
             }
             let next = waiting.iter().map(|(due, _)| due - now).find(|left| *left > 0);
             let next = next.filter(|_| running.len() < AT_ONCE);
@@ -90,7 +92,7 @@ impl JobContext {
                 let (sender, job, machine) = (sender.clone(), job.clone(), machine.clone());
                 thread::spawn(move || {
                     let state = job.run(&machine);
-                    sender.send((machine, state))
+                    let _ = sender.send((machine, state)); // the browser can have ended
                 });
             }
             drop(sender);
