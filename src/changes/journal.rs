@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::base::paths;
+use crate::base::{machine_paths, paths};
 pub use crate::changes::change::ChangeState;
 use crate::changes::change::{Change, ChangeStep};
 use crate::disk::append::PendingLine;
@@ -75,6 +75,11 @@ impl JournalRecord {
     /// Returns `true` if the change can be undone by number, even if undo skips it.
     pub(crate) fn can_be_undone(&self) -> bool {
         matches!(self.state, ChangeState::Done | ChangeState::Overtaken)
+    }
+
+    /// Returns `true` if a synchronization with another machine made the change, and not the user.
+    pub(crate) fn is_of_mirror(&self) -> bool {
+        matches!(self.change, Change::Trash(_)) && machine_paths::machine(self.change.path()).is_some()
     }
 
     /// Returns `true` if this change moved a session to the trash and it is still there.

@@ -159,8 +159,9 @@ fn reasons(passed: &[(u64, String)]) -> String {
 /// # Errors
 /// A change was made by a newer pitree, which is neither undone nor skipped.
 fn to_undo(records: &[JournalRecord]) -> Result<Vec<JournalRecord>> {
-    let last = records.iter().rev().find(|record| is_in_force(record)).map(|last| last.group);
-    let group = records.iter().rev().filter(|record| Some(record.group) == last && is_in_force(record));
+    let of_user = || records.iter().rev().filter(|record| !record.is_of_mirror());
+    let last = of_user().find(|record| is_in_force(record)).map(|last| last.group);
+    let group = of_user().filter(|record| Some(record.group) == last && is_in_force(record));
     group.map(|record| refuse_unknown(record).map(|()| record.clone())).collect()
 }
 
@@ -170,10 +171,11 @@ fn to_undo(records: &[JournalRecord]) -> Result<Vec<JournalRecord>> {
 /// The errors of [`to_undo`].
 fn to_redo(records: &[JournalRecord]) -> Result<Vec<JournalRecord>> {
     let is_undone = |record: &&JournalRecord| record.state == ChangeState::Undone;
-    let begun_at = records.iter().map(|record| record.begun_at).max().unwrap_or_default();
-    let last = records.iter().filter(is_undone).max_by_key(|record| record.undone_at);
+    let of_user = || records.iter().filter(|record| !record.is_of_mirror());
+    let begun_at = of_user().map(|record| record.begun_at).max().unwrap_or_default();
+    let last = of_user().filter(is_undone).max_by_key(|record| record.undone_at);
     let last = last.filter(|last| last.undone_at > begun_at).map(|last| last.group);
-    let group = records.iter().filter(is_undone).filter(|record| Some(record.group) == last);
+    let group = of_user().filter(is_undone).filter(|record| Some(record.group) == last);
     group.map(|record| refuse_unknown(record).map(|()| record.clone())).collect()
 }
 

@@ -55,12 +55,16 @@ pub(super) fn browse(
     }
     let mut setting = Startup::new(&config, located, home, demo.is_some());
     if setting.located.mirrors.is_some() {
-        setting.machines = machine_context::machines(&config)?;
+        // Without the list, the mirrors of added machines are not updated.
+        match machine_context::machines(&config) {
+            Ok(machines) => setting.machines = machines,
+            Err(error) => setting.notice = Some(format!("{error:#}")),
+        }
     }
     setting.at = at;
     setting.picker = print;
     setting.opens_statistics = is_statistics;
-    setting.notice = corrected;
+    setting.notice = corrected.or(setting.notice);
     // `pitree .` shows the current project only.
     setting.here_only = query == ["."];
     setting.query = if setting.here_only { String::new() } else { query.join(" ") };

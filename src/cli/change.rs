@@ -25,6 +25,7 @@ use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
 use crate::machines;
+use crate::machines::wire::RemoteChange;
 use crate::pi::running;
 use crate::pi::warnings::signs;
 use crate::system::signals;
@@ -104,10 +105,29 @@ impl<'a> Changer<'a> {
         if self.switches.dry_run {
             bail!("--dry-run cannot be used for sessions on other machines");
         }
-        let change = machines::changes::remote(request)?;
+        self.make_remote(name, &machines::changes::remote(request)?)
+    }
+
+    /// Undoes or redoes the last change if it was made on another machine. Returns `None` if it was made on this one.
+    ///
+    /// # Errors
+    /// The errors of [`make_on`](Self::make_on).
+    pub(super) fn undo_elsewhere(&self, redoes: bool) -> Result<Option<ChangeResult>> {
+        let is_of_user = |record: &&JournalRecord| !record.is_of_mirror();
+        let since = self.changes.history()?.iter().filter(is_of_user).map(|record| record.time).max();
+        let last = locate::state_dir()
+            .and_then(|state| machines::changes::last_change(&state, since.unwrap_or(i64::MIN), redoes));
+        let Some((machine, change)) = last else { return Ok(None) };
+        if self.switches.dry_run {
+            bail!("the last change was made on {machine}; --dry-run cannot be used for it");
+        }
+        self.make_remote(&machine, &change).map(Some)
+    }
+
+    fn make_remote(&self, name: &str, change: &RemoteChange) -> Result<ChangeResult> {
         let machine = machine_context::named(&machine_context::machines(self.config)?, name)?;
         machine_context::with_context((self.config, &self.changes), |context| {
-            machines::changes::make(&machine, &change, context)
+            machines::changes::make(&machine, change, context)
         })
     }
 

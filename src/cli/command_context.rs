@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use crate::catalog::Catalog;
-use crate::cli::output;
+use crate::cli::{machine_context, output};
 use crate::config::{Config, Filter};
 use crate::disk::demo::DemoDir;
 use crate::disk::last_seen;
@@ -59,7 +59,9 @@ impl CommandContext {
 
     /// Reads all sessions.
     pub(super) fn catalog(&self) -> Catalog {
-        self.report(Catalog::read(self.sources(), now()))
+        let mut catalog = self.report(Catalog::read(self.sources(), now()));
+        catalog.set_remote_pis(machine_context::remote_pis(&self.config, self.located.mirrors.as_deref()), now());
+        catalog
     }
 
     /// Reports that the index could not be written for a catalog.

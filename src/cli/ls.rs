@@ -117,7 +117,7 @@ impl LsCommand {
             part.iter().map(row).collect::<Vec<SessionRow<'_>>>()
         };
         if self.json {
-            let reported = machine_context::reported(chosen);
+            let reported = machine_context::reported(&chosen.config, chosen.located.mirrors.as_deref());
             let reported = running::by_session(&reported);
             // A subagent session can be the parent of a listed session.
             let mut all = [&sessions[..], &unlisted].concat();

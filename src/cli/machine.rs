@@ -21,7 +21,7 @@ use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, completions, now, output, resolve};
 use crate::config::Address;
 use crate::disk::load::Bodies;
-use crate::disk::{locate, parallel, relocations, scan};
+use crate::disk::{locate, relocations, scan};
 use crate::machines::check::{self, MachineCheck};
 use crate::machines::discover;
 use crate::machines::registry::{self, Machine};
@@ -244,8 +244,13 @@ fn print_json(machine: &Machine, state: &MachineState, out: &mut Output) -> Resu
 
 fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode> {
     let (data, state_dir) = dirs()?;
-    let machine = named(&machines(&chosen.config)?, name)?;
-    ensure!(!machine.is_configured, "{name} is in config.toml; remove it there");
+    let known = machines(&chosen.config)?;
+    // The mirror of a machine stays when the machine is removed.
+    let has_mirror = machine_paths::is_name(name) && machine_paths::mirrors_in(&data).join(name).is_dir();
+    if !(deletes && has_mirror) {
+        let machine = named(&known, name)?;
+        ensure!(!machine.is_configured, "{name} is in config.toml; remove it there");
+    }
     if deletes {
         let switches = ChangeArgs::default();
         let changer = Changer::new(chosen, &switches)?;
@@ -272,7 +277,7 @@ fn check(chosen: &CommandContext, names: &[String], json: bool, out: &mut Output
     let config = &chosen.config.sync;
     let mut exit = Exit::Done.found(!machines.is_empty());
     let can_ask = output::can_ask() && machines.len() == 1;
-    let checked = parallel::map(&machines, |machine| check::check(machine, config, can_ask));
+    let checked = check::several(&machines, config, can_ask);
     for (machine, checked) in machines.iter().zip(checked) {
         if !checked.is_reachable {
             exit = Exit::Failed;
@@ -302,13 +307,22 @@ fn sync(
     crate::system::signals::hold().context("cannot handle signals")?;
     let states = with_context((&chosen.config, &changes), |context| {
         let context = SyncContext { can_ask: context.can_ask && machines.len() == 1, ..*context };
-        Ok(sync::several(&machines, &context, gone))
+        Ok(sync::several(&machines, &context, &gone))
     })?;
     let mut exit = Exit::Done;
     for (machine, state) in machines.iter().zip(states) {
         let name = &machine.name;
-        let Some(state) = state.with_context(|| format!("cannot synchronize {name}"))? else {
-            output::note(&format!("{name}: another pitree is synchronizing it"));
+        let state = match state {
+            Ok(state) => state,
+            Err(error) => {
+                output::error(&format!("{name}: {error}"));
+                exit = Exit::Failed;
+                continue;
+            }
+        };
+        let Some(state) = state else {
+            output::error(&format!("{name}: another pitree is synchronizing it; repeat the command"));
+            exit = Exit::Failed;
             continue;
         };
         if json {
@@ -327,8 +341,12 @@ fn sync(
         if state.is_stale() && state.error.is_none() {
             exit = if exit == Exit::Done { Exit::Over } else { exit };
             output::note(&format!(
-                "{name}: {} mirrored sessions are gone there; nothing was removed. Run `pitree machine sync {name} --delete-gone` to move them to the trash, or --keep-gone to keep them.",
-                state.gone
+                "{name}: {} gone there; nothing was removed. Run `pitree machine sync {name} --delete-gone` to move them to the trash, or --keep-gone to keep them.",
+                count(
+                    usize::try_from(state.gone).unwrap_or(usize::MAX),
+                    "mirrored session is",
+                    "mirrored sessions are"
+                )
             ));
         }
     }

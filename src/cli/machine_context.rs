@@ -1,11 +1,11 @@
 //! The known machines and the parameters of a synchronization, for several commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use crate::changes::Changes;
-use crate::cli::{CommandContext, now, output};
+use crate::cli::output;
 use crate::config::Config;
 use crate::disk::locate;
 use crate::machines::registry::{self, Machine};
@@ -13,6 +13,7 @@ use crate::machines::state;
 use crate::machines::sync::SyncContext;
 use crate::pi::running;
 use crate::pi::status::PiStatus;
+use crate::runtime::jobs::now;
 use crate::system::signals;
 
 /// Returns all machines.
@@ -61,6 +62,7 @@ pub(super) fn with_context<T>(
         state: &state,
         changes,
         can_ask: output::can_ask(),
+        probes: true,
         now,
         is_wanted: &|| signals::noted().is_none(),
     };
@@ -68,15 +70,18 @@ pub(super) fn with_context<T>(
 }
 
 /// Returns the running pis that report their state, also those of other machines as of the last synchronization.
-pub(super) fn reported(chosen: &CommandContext) -> Vec<PiStatus> {
-    let Some(state_dir) = locate::state_dir() else { return Vec::new() };
-    let mut reported = running::reported(Some(&state_dir));
-    if let Some(mirrors) = &chosen.located.mirrors {
-        // Without the list of machines, their sessions are listed without states.
-        for machine in machines(&chosen.config).unwrap_or_default() {
-            let state = state::read(&state_dir, &machine.name).unwrap_or_default();
-            reported.extend(state.pis_in(&machine.name, mirrors));
-        }
-    }
+pub(super) fn reported(config: &Config, mirrors: Option<&Path>) -> Vec<PiStatus> {
+    let mut reported = running::reported(locate::state_dir().as_deref());
+    reported.extend(remote_pis(config, mirrors));
     reported
+}
+
+/// Returns the running pis of other machines as of the last synchronization.
+pub(super) fn remote_pis(config: &Config, mirrors: Option<&Path>) -> Vec<PiStatus> {
+    let (Some(state_dir), Some(mirrors)) = (locate::state_dir(), mirrors) else { return Vec::new() };
+    // Without the list of machines, their sessions are listed without states.
+    let machines = machines(config).unwrap_or_default();
+    let pis_of =
+        |machine: &Machine| state::read(&state_dir, &machine.name).unwrap_or_default().pis_in(&machine.name, mirrors);
+    machines.iter().flat_map(pis_of).collect()
 }

@@ -15,7 +15,7 @@ use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::exit::Exit;
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, completions, now, output, resolve};
+use crate::cli::{CommandContext, completions, machine_context, now, output, resolve};
 use crate::config::{Config, GoBy};
 use crate::disk::load;
 use crate::disk::load::Bodies;
@@ -152,6 +152,20 @@ impl ResumeCommand {
             None => None,
         };
         let start = RemoteStart::of(path, entry.as_deref(), &chosen.config)?;
+        let starts = !(self.yes || self.print || self.json || self.dry_run);
+        let is_open = || {
+            machine_context::reported(&chosen.config, chosen.located.mirrors.as_deref())
+                .iter()
+                .any(|pi| pi.session == *path)
+        };
+        if starts && is_open() {
+            output::note(&format!("A pi on {} has the session open. {APART}", start.machine));
+            output::check_can_ask()?;
+            if !output::is_yes("Resume it anyway?")? {
+                output::note("pi was not started");
+                return Ok(Exit::Nothing.into());
+            }
+        }
         if self.json {
             let mut out = output::stdout();
             let (machine, command) = (&start.machine, &start.words);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::thousands;
@@ -75,13 +75,20 @@ impl UndoCommand {
         let history = || changer.changes.history();
         if let Some(machine) = &self.on {
             let number = self.number.map(|numbers| numbers.first);
+            ensure!(
+                self.number.is_none_or(|numbers| numbers.first == numbers.last),
+                "--on undoes one change or the last command; give one number"
+            );
             return changer.say(&changer.make_on(machine, &Request::Undo { number })?, CliStep::Undo);
         }
         let request = match self.number {
             _ if self.list && self.switches.json => return change::print_records(out, &history()?),
             _ if self.list => return print_changes(&history()?, &changer, chosen.config.signs(), out),
             Some(numbers) => numbers.request(&history()?)?,
-            None => Request::Undo { number: None },
+            None => match changer.undo_elsewhere(false)? {
+                Some(done) => return changer.say(&done, CliStep::Undo),
+                None => Request::Undo { number: None },
+            },
         };
         let done = changer.make(&request)?;
         changer.say(&done, CliStep::Undo)
@@ -148,7 +155,10 @@ impl RedoCommand {
         let changer = Changer::new(chosen, &self.switches)?;
         let done = match &self.on {
             Some(machine) => changer.make_on(machine, &Request::Redo)?,
-            None => changer.make(&Request::Redo)?,
+            None => match changer.undo_elsewhere(true)? {
+                Some(done) => done,
+                None => changer.make(&Request::Redo)?,
+            },
         };
         changer.say(&done, CliStep::Redo)
     }

@@ -372,9 +372,10 @@ impl PendingDir {
                     Some(owner) => (DirLevel::Session(1), Some(SubagentOwner { path: Some(owner) })),
                     None => (DirLevel::Project, None),
                 },
+                // The mirror of a machine can be on another disk.
+                DirLevel::Mirrors => (DirLevel::Machine, None),
                 // Links at this level are not followed, because they could form a cycle.
                 _ if *is_link => return None,
-                DirLevel::Mirrors => (DirLevel::Machine, None),
                 DirLevel::Machine => (DirLevel::Root, None),
                 DirLevel::Project => (DirLevel::Session(1), Some(SubagentOwner { path: owner() })),
                 // A subagent session has a directory for its own subagents.

@@ -4,10 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
 
 use crate::base::machine_paths;
 use crate::changes::{ChangeOrigin, ChangeResult, Changes, ExpectedSession, FileSnapshot, Request, random, to_the_end};
 use crate::disk::load;
+use crate::disk::state as state_file;
 use crate::machines::client::Client;
 use crate::machines::link::LinkError;
 use crate::machines::registry::Machine;
@@ -31,32 +33,71 @@ pub(crate) fn machine_of(request: &Request) -> Result<Option<String>> {
     Ok(first.map(String::from))
 }
 
-/// The last change on another machine, so that undo and redo apply to it.
+/// The changes of a browser in order, with the machine of each, so that undo and redo apply to the right one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LastChange {
-    origin: Option<ChangeOrigin>,
-    is_undone: bool,
+pub struct ChangeOrder {
+    /// `None` for changes on this machine.
+    made: Vec<Option<ChangeOrigin>>,
+    undone: Vec<Option<ChangeOrigin>>,
 }
 
-impl LastChange {
+impl ChangeOrder {
     /// Returns the machine for a request of undo or redo, and the change there. Returns `None` if it concerns this machine.
     pub(crate) fn step(&self, request: &Request) -> Option<(String, RemoteChange)> {
-        let ChangeOrigin { machine, request: id } = self.origin.clone()?;
         match request {
-            Request::UndoLast { .. } if !self.is_undone => Some((machine, RemoteChange::UndoRequest(id))),
-            Request::Redo if self.is_undone => Some((machine, RemoteChange::Redo)),
+            Request::UndoLast { .. } => {
+                let origin = self.made.last().cloned().flatten()?;
+                Some((origin.machine, RemoteChange::UndoRequest(origin.request)))
+            }
+            Request::Redo => Some((self.undone.last().cloned().flatten()?.machine, RemoteChange::Redo)),
             _ => None,
         }
     }
 
     /// Records the result of a request.
     pub(crate) fn note(&mut self, request: &Request, result: &Result<ChangeResult>) {
-        match result {
-            Ok(done) if done.machine.is_some() && request.is_step() => self.is_undone = !self.is_undone,
-            Ok(done) => (self.origin, self.is_undone) = (done.machine.clone(), false),
-            Err(_) => {}
+        let Ok(done) = result else { return };
+        match request {
+            Request::UndoLast { .. } => {
+                let undone = self.made.pop().flatten();
+                self.undone.push(undone);
+            }
+            Request::Redo => {
+                let redone = self.undone.pop().flatten();
+                self.made.push(redone);
+            }
+            _ if request.is_step() => {}
+            _ if done.changes.is_empty() && done.machine.is_none() => {}
+            _ => {
+                self.made.push(done.machine.clone());
+                self.undone.clear();
+            }
         }
     }
+}
+
+/// The last change on another machine that a command or a browser made, and a change whose result is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct RecordedChanges {
+    /// The machine and the ID of the request.
+    last: Option<(String, String)>,
+    /// The time of the last change in milliseconds since 1970.
+    time: i64,
+    is_undone: bool,
+    /// The machine, the change and the ID of a request without an answer, so that a repetition has the same ID.
+    pending: Option<(String, RemoteChange, String)>,
+}
+
+fn record_file(state: &Path) -> PathBuf {
+    state.join("machines").join(".changes.json")
+}
+
+/// Returns the machine of the last change, and the change that undoes or redoes it, if it was made after a time.
+pub(crate) fn last_change(state: &Path, since: i64, redoes: bool) -> Option<(String, RemoteChange)> {
+    let recorded: RecordedChanges = state_file::read(&record_file(state)).ok()?;
+    let (machine, request) = recorded.last.filter(|_| recorded.time > since && recorded.is_undone == redoes)?;
+    Some((machine, if redoes { RemoteChange::Redo } else { RemoteChange::UndoRequest(request) }))
 }
 
 /// Converts a request for mirrored sessions to one for the machine.
@@ -99,21 +140,50 @@ fn id_of(path: &Path) -> String {
 /// The machine cannot be reached or has no pitree, or the change failed there.
 pub(crate) fn make(machine: &Machine, change: &RemoteChange, context: &SyncContext<'_>) -> Result<ChangeResult> {
     let transport = Transport { address: &machine.address, config: context.config, can_ask: context.can_ask };
-    let id = format!("{:032x}", random());
-    let name = &machine.name;
+    let (name, path) = (&machine.name, record_file(context.state));
+    let recorded: RecordedChanges = state_file::read(&path).unwrap_or_default();
+    let pending = recorded.pending.filter(|(of, known, _)| of == name && known == change).map(|(.., id)| id);
+    let id = pending.unwrap_or_else(|| format!("{:032x}", random()));
+    let record = |change: &dyn Fn(&mut RecordedChanges)| state_file::update(&path, |content| change(content));
+    record(&|content| content.pending = Some((name.clone(), change.clone(), id.clone())))
+        .context("cannot record the change")?;
     let mut last = None;
     for _ in 0..TRIES {
         match Client::connect(transport).and_then(|mut client| client.change(&id, change.clone())) {
             Ok(outcome) => {
+                let is_made = outcome.is_made;
+                let noted = record(&|content| {
+                    content.pending = None;
+                    match change {
+                        _ if !is_made => {}
+                        RemoteChange::Undo(_) | RemoteChange::UndoRequest(_) => content.is_undone = true,
+                        RemoteChange::Redo => content.is_undone = false,
+                        _ => {
+                            content.last = Some((name.clone(), id.clone()));
+                            (content.time, content.is_undone) = ((context.now)(), false);
+                        }
+                    }
+                });
+                drop(noted); // only `pitree undo` without --on needs it
+                let gone = match change {
+                    RemoteChange::Trash(files) => files.iter().map(|(path, ..)| path.clone()).collect(),
+                    _ => Vec::new(),
+                };
                 // Without it, the mirror follows with the next synchronization.
-                let _ = sync(machine, context, GoneFiles::Ask);
+                drop(sync(machine, context, &GoneFiles::AskExcept(gone)));
                 return result((name, &id), outcome);
             }
-            Err(error) if error.is_offline => last = Some(error),
             Err(error) if error.is_missing => {
                 bail!("changes of sessions on {name} need pitree there ({error}); install it, or run the command there")
             }
-            Err(error) => bail!("{name}: {error}"),
+            Err(error) if !error.is_offline => bail!("{name}: {error}"),
+            Err(error) => {
+                let is_silent = error.is_silent;
+                last = Some(error);
+                if is_silent {
+                    break;
+                }
+            }
         }
     }
     let error = last.unwrap_or_else(|| LinkError::new("no answer"));

@@ -1,6 +1,7 @@
 //! Checks what works on a machine, and what is missing.
 
 use std::io;
+use std::thread;
 
 use serde::Serialize;
 
@@ -44,7 +45,7 @@ pub(crate) fn check(machine: &Machine, config: &SyncConfig, can_ask: bool) -> Ma
     if let Address::Dir(dir) = &machine.address {
         let is_reachable = dir.is_dir();
         let error = (!is_reachable).then(|| format!("no directory {}", dir.display()));
-        let sessions = is_reachable.then(|| listing::list(dir).0.len() as u64);
+        let sessions = is_reachable.then(|| listing::list(dir).files.len() as u64);
         return MachineCheck { error, is_reachable, sessions, ..MachineCheck::default() };
     }
     let transport = Transport { address: &machine.address, config, can_ask };
@@ -59,6 +60,14 @@ pub(crate) fn check(machine: &Machine, config: &SyncConfig, can_ask: bool) -> Ma
         Err(error) => checked.error = Some(error.reason),
     }
     checked
+}
+
+/// Checks several machines at the same time. The results are in the order of the machines.
+pub(crate) fn several(machines: &[Machine], config: &SyncConfig, can_ask: bool) -> Vec<MachineCheck> {
+    thread::scope(|scope| {
+        let started: Vec<_> = machines.iter().map(|machine| scope.spawn(|| check(machine, config, can_ask))).collect();
+        started.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+    })
 }
 
 fn programs(transport: Transport<'_>) -> Result<MachineCheck, LinkError> {

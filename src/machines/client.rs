@@ -15,7 +15,10 @@ use crate::machines::wire::{self, Answer, Ask, ChangeOutcome, Frame, PROTOCOL, R
 const FILES_AT_ONCE: usize = 2000;
 
 /// The time limit of a change.
-const CHANGE_LIMIT: Duration = Duration::from_secs(60);
+const CHANGE_LIMIT: Duration = Duration::from_secs(30);
+
+/// The time limit to list files.
+const LIST_LIMIT: Duration = Duration::from_secs(300);
 
 /// The line of a script that does not find pitree.
 const NOT_FOUND: &str = "pitree-not-found";
@@ -38,7 +41,7 @@ impl Client {
     pub(super) fn connect(transport: Transport<'_>) -> Result<Self, LinkError> {
         let run = script(transport.address.dir(), "serve --stdio");
         let command = transport.script(&run).map_err(|error| LinkError::new(format!("{error:#}")))?;
-        let mut link = Link::start(command)?;
+        let mut link = Link::start_as(command, transport.can_ask)?;
         let facts = greet(&mut link).map_err(|error| {
             let mut failure = link.explain(&error);
             // A shell that knows no `command -v`, an older pitree, or another program of that name.
@@ -51,6 +54,7 @@ impl Client {
             let reason = format!("pitree {} there does not fit; update both", facts.pitree);
             return Err(LinkError { is_missing: true, ..LinkError::new(reason) });
         }
+        link.end_within(None);
         Ok(Self { link, facts })
     }
 
@@ -88,13 +92,13 @@ impl Client {
     }
 
     /// Returns the files of a machine whose files differ from `held`.
-    fn differing(&mut self, held: Vec<RemoteFile>) -> Result<(Vec<RemoteFile>, usize), LinkError> {
+    fn differing(&mut self, held: Vec<RemoteFile>) -> Result<(Vec<RemoteFile>, usize, bool), LinkError> {
         let digests = listing::digests(&held);
         self.ask(&Ask::List(digests.iter().map(|(folder, digest)| (folder.clone(), *digest)).collect()))?;
         let (mut files, mut refused) = (Vec::new(), 0);
-        let folders = loop {
+        let (folders, is_complete) = loop {
             match self.answer()? {
-                Answer::Files(more) => {
+                Answer::Files(more) if !more.is_empty() => {
                     let count = more.len();
                     files.extend(more.into_iter().filter(RemoteFile::is_safe));
                     refused += count;
@@ -102,7 +106,7 @@ impl Client {
                         return Err(LinkError::new("too many files"));
                     }
                 }
-                Answer::Listed(folders) => break folders,
+                Answer::Listed { folders, is_complete } => break (folders, is_complete),
                 _ => return Err(unexpected()),
             }
         };
@@ -113,7 +117,7 @@ impl Client {
         files.extend(held.into_iter().filter(|file| same.contains(file.folder())));
         files.sort();
         files.dedup_by(|one, other| one.path == other.path);
-        Ok((files, refused))
+        Ok((files, refused, is_complete))
     }
 }
 
@@ -157,12 +161,14 @@ impl Source for Client {
             return Ok(listing);
         }
         let held = held(&listing.dir)?;
+        self.link.end_within(Some(LIST_LIMIT));
         self.ask(&Ask::Compare(listing::digest(&listing::digests(&held))))?;
         match self.answer()? {
-            Answer::Same => listing.files = held,
-            Answer::Differs => (listing.files, listing.refused) = self.differing(held)?,
+            Answer::Same => (listing.files, listing.is_complete) = (held, true),
+            Answer::Differs => (listing.files, listing.refused, listing.is_complete) = self.differing(held)?,
             _ => return Err(unexpected()),
         }
+        self.link.end_within(None);
         Ok(listing)
     }
 
@@ -174,11 +180,12 @@ impl Source for Client {
                 WantedFile { path: file.path.clone(), known, hash }
             });
             self.ask(&Ask::Fetch(wanted.collect()))?;
+            let mut sent = HashSet::new();
             loop {
                 match self.answer()? {
                     Answer::File { at, from, mtime } => {
                         let file = some.get(at as usize).ok_or_else(unexpected)?;
-                        if from != 0 && from != file.known.parts().0 {
+                        if !sent.insert(at) || (from != 0 && from != file.known.parts().0) {
                             return Err(unexpected());
                         }
                         let mut content =

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use crate::base::machine_paths;
 use crate::base::sort;
 use crate::config::{Address, SyncConfig};
-use crate::disk::{files, parallel, program};
+use crate::disk::{files, program};
 use crate::machines::link::Link;
 use crate::machines::registry::Machine;
 use crate::machines::transport::Transport;
@@ -19,6 +20,9 @@ const MOST_BYTES: u64 = 1_000_000;
 
 /// The maximum number of hosts and containers.
 const MOST: usize = 200;
+
+/// The maximum number of machines that are asked at the same time.
+const AT_ONCE: usize = 16;
 
 /// The time limit to list containers.
 const LIST_LIMIT: Duration = Duration::from_secs(5);
@@ -50,10 +54,15 @@ pub(crate) fn discover(home: &Path, config: &SyncConfig, known: &[Machine]) -> V
     let words = words.chain(containers(config).into_iter().map(|name| format!("docker:{name}")));
     let addresses: Vec<Address> = words.filter_map(|text| Address::parse(&[text]).ok()).take(MOST).collect();
     let mut names: Vec<String> = known.iter().map(|machine| machine.name.to_lowercase()).collect();
-    let mut found = parallel::map(addresses, |address| {
-        let sessions = sessions(&address, config);
-        (address, sessions)
-    });
+    let mut found = Vec::with_capacity(addresses.len());
+    for some in addresses.chunks(AT_ONCE) {
+        thread::scope(|scope| {
+            let started: Vec<_> = some.iter().map(|address| scope.spawn(|| sessions(address, config))).collect();
+            let failed = || Err("internal error in pitree".to_owned());
+            let counted = started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| failed()));
+            found.extend(some.iter().cloned().zip(counted));
+        });
+    }
     sort::by_key(&mut found, |(address, _)| address.to_string());
     let named = |(address, sessions): (Address, Result<u64, String>)| {
         let is_known = known.iter().any(|machine| machine.address == address);

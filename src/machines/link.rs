@@ -13,10 +13,16 @@ use thiserror::Error;
 
 use crate::base::text::clean;
 use crate::disk::program;
-use crate::system::programs;
+use crate::system::{programs, signals};
 
 /// The time without any data after which a machine is given up.
 const IDLE: Duration = Duration::from_secs(10);
+
+/// The time without any data while ssh can ask the user.
+const ASKING: Duration = Duration::from_secs(180);
+
+/// The interval between checks for signals.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// The time for a program to end after its output.
 const END: Duration = Duration::from_secs(3);
@@ -47,13 +53,15 @@ pub(crate) struct LinkError {
     pub(crate) reason: String,
     /// `true` if the machine cannot be reached, which can change by itself.
     pub(crate) is_offline: bool,
+    /// `true` if the machine did not answer in time.
+    pub(crate) is_silent: bool,
     /// `true` if a script did not find the program that it runs.
     pub(crate) is_missing: bool,
 }
 
 impl LinkError {
     pub(super) fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), is_offline: false, is_missing: false }
+        Self { reason: reason.into(), is_offline: false, is_silent: false, is_missing: false }
     }
 
     fn offline(reason: impl Into<String>) -> Self {
@@ -72,6 +80,8 @@ pub(super) struct Link {
     /// The number of bytes received and sent.
     pub(super) transferred: u64,
     idle: Duration,
+    /// The time at which the machine is given up.
+    end: Option<Instant>,
 }
 
 impl Link {
@@ -79,8 +89,19 @@ impl Link {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(super) fn start(mut command: Command) -> Result<Self, LinkError> {
-        let mut child = programs::start_apart(&mut command).map_err(|error| LinkError::new(error.to_string()))?;
+    pub(super) fn start(command: Command) -> Result<Self, LinkError> {
+        Self::start_as(command, false)
+    }
+
+    /// Starts the program, which can ask in the terminal with `can_ask`.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(super) fn start_as(mut command: Command, can_ask: bool) -> Result<Self, LinkError> {
+        // A program in the background cannot read from the terminal.
+        let started = if can_ask { command.spawn() } else { programs::start_apart(&mut command) };
+        let mut child = started.map_err(|error| LinkError::new(error.to_string()))?;
+        let idle = if can_ask { ASKING } else { IDLE };
         let input = child.stdin.take().map(write_from);
         let (sender, chunks) = mpsc::sync_channel(AHEAD);
         if let Some(mut output) = child.stdout.take() {
@@ -103,7 +124,14 @@ impl Link {
             let errors = errors.clone();
             thread::spawn(move || errors.collect(from));
         }
-        Ok(Self { child, input, chunks, chunk: Vec::new(), at: 0, errors, transferred: 0, idle: IDLE })
+        Ok(Self { child, input, chunks, chunk: Vec::new(), at: 0, errors, transferred: 0, idle, end: None })
+    }
+
+    /// Gives up the machine after a time, even if it sends data; `None` for no limit. Silence has the usual limit from now
+    /// on.
+    pub(super) fn end_within(&mut self, limit: Option<Duration>) {
+        self.end = limit.map(|limit| Instant::now() + limit);
+        self.idle = IDLE;
     }
 
     /// Sets the time without any data after which the machine is given up.
@@ -119,7 +147,8 @@ impl Link {
     /// Explains why the connection failed.
     pub(super) fn explain(&mut self, error: &io::Error) -> LinkError {
         if error.kind() == io::ErrorKind::TimedOut {
-            return LinkError::offline(format!("no answer for {} s", self.idle.as_secs()));
+            let reason = format!("no answer for {} s", self.idle.as_secs());
+            return LinkError { is_silent: true, ..LinkError::offline(reason) };
         }
         let status = program::ended(&mut self.child, |elapsed| elapsed >= END);
         let code = status.ok().flatten().and_then(|status| status.code());
@@ -170,17 +199,35 @@ impl Link {
 impl Read for Link {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at == self.chunk.len() {
-            self.chunk = match self.chunks.recv_timeout(self.idle) {
-                Ok(chunk) => chunk?,
-                Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
-                Err(RecvTimeoutError::Disconnected) => Vec::new(),
-            };
+            self.chunk = self.next_chunk()?;
             (self.at, self.transferred) = (0, self.transferred + self.chunk.len() as u64);
         }
         let count = buffer.len().min(self.chunk.len() - self.at);
         buffer[..count].copy_from_slice(&self.chunk[self.at..self.at + count]);
         self.at += count;
         Ok(count)
+    }
+}
+
+impl Link {
+    fn next_chunk(&self) -> io::Result<Vec<u8>> {
+        let begun = Instant::now();
+        loop {
+            if self.end.is_some_and(|end| Instant::now() >= end) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            match self.chunks.recv_timeout(LOOK) {
+                Ok(chunk) => return chunk,
+                Err(RecvTimeoutError::Disconnected) => return Ok(Vec::new()),
+                Err(RecvTimeoutError::Timeout) if signals::noted().is_some() => {
+                    return Err(io::Error::other("interrupted"));
+                }
+                Err(RecvTimeoutError::Timeout) if begun.elapsed() >= self.idle => {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 }
 
@@ -282,7 +329,7 @@ fn explain(errors: &str, code: Option<i32>, error: Option<&io::Error>) -> LinkEr
         (Some(255), Some(last), _) => LinkError::offline(last),
         (Some(code), Some(last), _) if code != 0 => LinkError::new(format!("{last} (exit code {code})")),
         (_, _, Some(error)) => LinkError::new(error.to_string()),
-        (Some(0) | None, ..) => LinkError::offline("the connection was lost"),
+        (Some(0 | 255) | None, ..) => LinkError::offline("the connection was lost"),
         (Some(code), ..) => LinkError::new(format!("the command there failed with exit code {code}")),
     }
 }

@@ -76,11 +76,21 @@ fn cfg_windows() -> bool {
     std::path::MAIN_SEPARATOR == '\\'
 }
 
-/// Lists the session files below a directory of this machine. Files whose names other machines would refuse are left
-/// out; their number is the second value.
-pub(super) fn list(dir: &Path) -> (Vec<RemoteFile>, usize) {
+/// The session files of a directory of this machine.
+#[derive(Debug, Default)]
+pub(super) struct ListedFiles {
+    pub(super) files: Vec<RemoteFile>,
+    /// The number of files that are left out, because other machines would refuse their names.
+    pub(super) refused: usize,
+    /// `false` if a directory cannot be read.
+    pub(super) is_complete: bool,
+}
+
+/// Lists the session files below a directory of this machine.
+pub(super) fn list(dir: &Path) -> ListedFiles {
     let found = scan::find(&[dir.to_path_buf()]);
     let (mut files, mut refused) = (Vec::with_capacity(found.files.len()), 0);
+    let is_complete = found.unreadable.is_empty();
     for file in found.files {
         let below = file.path.strip_prefix(dir).ok().and_then(Path::to_str);
         let (bytes, mtime) = file.version();
@@ -89,7 +99,7 @@ pub(super) fn list(dir: &Path) -> (Vec<RemoteFile>, usize) {
         if file.is_safe() { files.push(file) } else { refused += 1 }
     }
     files.sort();
-    (files, refused)
+    ListedFiles { files, refused, is_complete }
 }
 
 /// Returns the path of a file below a directory of this machine.

@@ -39,22 +39,29 @@ pub(super) struct Mirror {
 pub(super) struct SyncPlan {
     /// The files to fetch, newest first, with the number of bytes that the mirror has.
     pub(super) fetched: Vec<(RemoteFile, u64)>,
+    /// The files whose time differs only because it was known in seconds.
+    pub(super) retimed: Vec<RemoteFile>,
     /// The mirrored files that are gone on the machine.
     pub(super) gone: Vec<String>,
-    /// `true` if so many are gone that the user must decide.
-    pub(super) is_doubtful: bool,
+}
+
+impl SyncPlan {
+    /// Returns `true` if so many files are gone that the user must decide; `is_expected` tells which ones the user removed.
+    pub(super) fn is_doubtful(&self, held: usize, is_empty: bool, is_expected: impl Fn(&str) -> bool) -> bool {
+        let gone = self.gone.iter().filter(|path| !is_expected(path)).count();
+        gone > 0 && (is_empty || gone as f64 > held as f64 * MOST_GONE)
+    }
 }
 
 /// A mirrored file that is growing, to undo a write that was interrupted.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Growth {
-    path: String,
+    path: PathBuf,
     bytes: u64,
 }
 
 impl Mirror {
-    /// Opens the mirror of a session directory, and repairs a file whose growth was interrupted. Returns `None` if the
-    /// path of the directory is too long or not absolute.
+    /// Opens the mirror of a session directory. Returns `None` if the path of the directory is too long or not absolute.
     ///
     /// # Errors
     /// A directory cannot be created.
@@ -63,13 +70,12 @@ impl Mirror {
         create::folders(&dir)?;
         let mirror = Self { dir, incoming: incoming(data, machine) };
         create::private_folder(&mirror.incoming)?;
-        mirror.repair()?;
         Ok(Some(mirror))
     }
 
     /// Lists the mirrored files.
     pub(super) fn files(&self) -> Vec<RemoteFile> {
-        listing::list(&self.dir).0
+        listing::list(&self.dir).files
     }
 
     /// Returns the path of a mirrored file.
@@ -139,46 +145,80 @@ impl Mirror {
 
     /// Appends complete lines to a file.
     fn grow(&self, target: &Path, file: &RemoteFile, (from, lines): (u64, &mut File)) -> io::Result<()> {
-        let growth = Growth { path: file.path.clone(), bytes: from };
+        let growth = Growth { path: target.to_path_buf(), bytes: from };
         let known = File::open(target)?;
         if known.metadata()?.len() != from {
             return Err(io::Error::other("the mirror was changed by another program"));
         }
-        create::replace(&self.growth(), &state::bytes(&growth)?)?;
+        create::replace(&growth_file(&self.incoming), &state::bytes(&growth)?)?;
         system::files::set_permissions(&known, WRITABLE)?;
-        let mut to = files::open_regular(target, File::options().append(true))?;
-        lines.seek(SeekFrom::Start(0))?;
-        io::copy(lines, &mut to)?;
-        set_time(&to, file.mtime)?;
-        system::files::set_permissions(&to, MODE)?;
-        fs::remove_file(self.growth())
+        let written = (|| {
+            let mut to = files::open_regular(target, File::options().append(true))?;
+            lines.seek(SeekFrom::Start(0))?;
+            io::copy(lines, &mut to)?;
+            set_time(&to, file.mtime)?;
+            system::files::set_permissions(&to, MODE)
+        })();
+        if written.is_err() {
+            // The disk can be full.
+            growth.undo()?;
+        }
+        fs::remove_file(growth_file(&self.incoming))?;
+        written
     }
 
-    /// Returns the path of the file that describes a growth.
-    fn growth(&self) -> PathBuf {
-        self.incoming.join("growing.json")
+    /// Sets the time of a file that is the same there.
+    ///
+    /// # Errors
+    /// It cannot be set.
+    pub(super) fn set_time(&self, file: &RemoteFile) -> io::Result<()> {
+        set_time(&File::open(self.path(&file.path))?, file.mtime)
     }
+}
 
-    /// Removes incomplete lines of an interrupted growth.
-    fn repair(&self) -> io::Result<()> {
-        let growth: Growth = match state::read(&self.growth()) {
-            Ok(growth) => growth,
-            Err(_) => return fs::remove_file(self.growth()), // written before the file grew
-        };
-        let file = RemoteFile { path: growth.path, bytes: growth.bytes, mtime: 0 };
-        if !file.is_safe() {
-            return Ok(());
+impl Growth {
+    /// Removes what was written.
+    fn undo(&self) -> io::Result<()> {
+        let Ok(known) = File::open(&self.path) else { return Ok(()) };
+        system::files::set_permissions(&known, WRITABLE)?;
+        let to = files::open_regular(&self.path, File::options().write(true))?;
+        if to.metadata()?.len() > self.bytes {
+            to.set_len(self.bytes)?;
         }
-        if let Ok(known) = File::open(self.path(&file.path)) {
-            system::files::set_permissions(&known, WRITABLE)?;
-            let to = files::open_regular(&self.path(&file.path), File::options().write(true))?;
-            if to.metadata()?.len() > file.bytes {
-                to.set_len(file.bytes)?;
-            }
-            system::files::set_permissions(&to, MODE)?;
-        }
-        fs::remove_file(self.growth())
+        system::files::set_permissions(&to, MODE)
     }
+}
+
+/// Removes incomplete lines of a growth that was interrupted.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn repair(data: &Path, machine: &str) -> io::Result<()> {
+    let path = growth_file(&incoming(data, machine));
+    match state::read::<Growth>(&path) {
+        Ok(growth) if machine_paths::machine(&growth.path) == Some(machine) => growth.undo()?,
+        Ok(growth) if growth.path.as_os_str().is_empty() => return Ok(()),
+        _ => {} // written before the file grew
+    }
+    fs::remove_file(path)
+}
+
+/// Moves the mirror of a session directory that has another path now, unless that has a mirror.
+///
+/// # Errors
+/// It cannot be moved.
+pub(super) fn relocate(data: &Path, machine: &str, [before, now]: [&str; 2]) -> io::Result<()> {
+    let mirrors = machine_paths::mirrors_in(data);
+    let [before, now] = [before, now].map(|dir| machine_paths::mirror(&mirrors, machine, dir));
+    match (before, now) {
+        (Some(before), Some(now)) if before.is_dir() && !now.exists() => fs::rename(before, now),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the path of the file that describes a growth.
+fn growth_file(incoming: &Path) -> PathBuf {
+    incoming.join("growing.json")
 }
 
 /// Returns the directory for incomplete files of a machine.
@@ -221,8 +261,12 @@ pub(super) fn plan(
     let left = count - fetched.len();
     let gone = held.iter().filter(|file| !there.contains_key(&*file.path) && !is_kept(&file.path));
     let gone: Vec<String> = gone.map(|file| file.path.clone()).collect();
-    let is_doubtful = !gone.is_empty() && (listed.is_empty() || gone.len() as f64 > held.len() as f64 * MOST_GONE);
-    (SyncPlan { fetched, gone, is_doubtful }, left)
+    let is_exact = |file: &&RemoteFile| known.get(&*file.path).is_some_and(|known| known.mtime == file.mtime);
+    let is_retimed = |file: &&RemoteFile| {
+        file.mtime % 1000 != 0 && known.get(&*file.path).is_some_and(|known| known.is_like(file)) && !is_exact(file)
+    };
+    let retimed = listed.iter().filter(is_retimed).cloned().collect();
+    (SyncPlan { fetched, retimed, gone }, left)
 }
 
 /// A file that is removed unless it is complete.
@@ -357,13 +401,15 @@ mod tests {
         let mut world = World::new();
         world.take(0, "{\"a\":1}\n", 1_000).unwrap();
         let path = world.mirror.path("--a--/x.jsonl");
-        let growth = Growth { path: "--a--/x.jsonl".into(), bytes: 8 };
-        fs::write(world.mirror.growth(), state::bytes(&growth).unwrap()).unwrap();
+        let growth = Growth { path: path.clone(), bytes: 8 };
+        let noted = growth_file(&world.mirror.incoming);
+        fs::write(&noted, state::bytes(&growth).unwrap()).unwrap();
         system::files::set_permissions(&File::open(&path).unwrap(), WRITABLE).unwrap();
         fs::write(&path, "{\"a\":1}\n{\"b").unwrap();
-        world.mirror = Mirror::open(world.dir.path(), "box", "/s").unwrap().unwrap();
+        repair(world.dir.path(), "box").unwrap();
         assert_eq!(world.text(), "{\"a\":1}\n");
-        assert!(!world.mirror.growth().exists());
+        assert!(!noted.exists());
+        repair(world.dir.path(), "box").unwrap();
     }
 
     #[test]
@@ -379,8 +425,14 @@ mod tests {
         assert_eq!(fetched, [("new.jsonl".into(), 0), ("3.jsonl".into(), 10)]);
         let (limited, left) = plan(&held, &listed, |_| false, 107);
         assert_eq!((limited.fetched.len(), limited.fetched[0].0.path.as_str(), left), (1, "new.jsonl", 1));
-        assert_eq!((of(&held[..8]).gone.len(), of(&held[..8]).is_doubtful), (2, false));
-        assert!(of(&held[..7]).is_doubtful && of(&[]).is_doubtful);
+        let doubts = |listed: &[RemoteFile], expected: &str| {
+            of(listed).is_doubtful(10, listed.is_empty(), |path| path == expected)
+        };
+        assert_eq!((of(&held[..8]).gone.len(), doubts(&held[..8], "")), (2, false));
+        assert!(doubts(&held[..7], "") && !doubts(&held[..7], "9.jsonl") && doubts(&[], "9.jsonl"));
+        let mut exact = held.clone();
+        exact[2].mtime += 7;
+        assert_eq!((of(&exact).retimed, of(&exact).fetched.len()), (vec![exact[2].clone()], 0));
         assert_eq!(plan(&held, &held[..8], |path| path == "9.jsonl", u64::MAX).0.gone, ["8.jsonl"]);
     }
 }

@@ -11,7 +11,7 @@ use crate::base::machine_paths;
 use crate::base::sort;
 use crate::config::machines::NAME_RULE;
 use crate::config::{Address, Config};
-use crate::disk::state;
+use crate::disk::{locate, state};
 
 /// A machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,9 +45,13 @@ fn file(data: &Path) -> PathBuf {
 /// # Errors
 /// The file of added machines cannot be read.
 pub(crate) fn machines(config: &Config, data: Option<&Path>) -> io::Result<Vec<Machine>> {
-    let added: MachinesFile = data.map_or_else(|| Ok(MachinesFile::default()), |data| state::read(&file(data)))?;
+    let added: MachinesFile = data.map_or_else(|| Ok(MachinesFile::default()), |data| state::load(&file(data)))?;
     let mut machines: Vec<Machine> = Vec::new();
-    let configured = config.machines.iter().cloned();
+    let expanded = |address: Address| match address {
+        Address::Dir(dir) => Address::Dir(locate::expand(dir, &locate::home())),
+        address => address,
+    };
+    let configured = config.machines.iter().cloned().map(|(name, address)| (name, expanded(address)));
     machines.extend(configured.map(|(name, address)| Machine { name, address, is_configured: true }));
     for (name, words) in added.machines {
         let is_known = machines.iter().any(|known| known.name.eq_ignore_ascii_case(&name));

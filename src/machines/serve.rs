@@ -12,7 +12,7 @@ use crate::changes::Changes;
 use crate::disk::fingerprint::ContentHash;
 use crate::disk::program;
 use crate::machines::changes;
-use crate::machines::listing::{self, RemoteFile};
+use crate::machines::listing::{self, ListedFiles, RemoteFile};
 use crate::machines::wire::{self, Answer, Ask, Frame, RemotePi, ServerFacts, WantedFile};
 use crate::pi::status::PiStatus;
 
@@ -41,14 +41,15 @@ impl Server {
         writeln!(to, "{}", wire::GREETING)?;
         wire::send(&mut to, &Answer::Hello(self.facts()))?;
         to.flush()?;
-        let mut listed: Option<Vec<RemoteFile>> = None;
+        let mut listed: Option<ListedFiles> = None;
         while let Some(frame) = wire::receive(&mut from).context("a request is not valid")? {
             let Frame::Message(ask) = frame else { anyhow::bail!("unexpected bytes of a file") };
             let is_compared = matches!(ask, Ask::Compare(_) | Ask::List(_));
-            let files = listed.get_or_insert_with(|| if is_compared { listing::list(&self.dir).0 } else { Vec::new() });
+            let files = listed
+                .get_or_insert_with(|| if is_compared { listing::list(&self.dir) } else { ListedFiles::default() });
             match ask {
                 Ask::Compare(digest) => {
-                    let is_same = listing::digest(&listing::digests(files)) == digest;
+                    let is_same = files.is_complete && listing::digest(&listing::digests(&files.files)) == digest;
                     wire::send(&mut to, if is_same { &Answer::Same } else { &Answer::Differs })?;
                 }
                 Ask::List(known) => list(files, &known, &mut to)?,
@@ -112,7 +113,11 @@ impl Server {
     }
 }
 
-fn list(files: &[RemoteFile], known: &[(String, u64)], to: &mut impl Write) -> Result<()> {
+fn list(
+    ListedFiles { files, is_complete, .. }: &ListedFiles,
+    known: &[(String, u64)],
+    to: &mut impl Write,
+) -> Result<()> {
     let digests = listing::digests(files);
     let known: HashMap<&str, u64> = known.iter().map(|(folder, digest)| (&**folder, *digest)).collect();
     let is_known = |folder: &str| known.get(folder) == digests.get(folder);
@@ -121,7 +126,8 @@ fn list(files: &[RemoteFile], known: &[(String, u64)], to: &mut impl Write) -> R
     for files in differing.chunks(FILES_AT_ONCE) {
         wire::send(to, &Answer::Files(files.to_vec()))?;
     }
-    Ok(wire::send(to, &Answer::Listed(digests.into_keys().collect()))?)
+    let (folders, is_complete) = (digests.into_keys().collect(), *is_complete);
+    Ok(wire::send(to, &Answer::Listed { folders, is_complete })?)
 }
 
 fn send_content(content: &mut impl Read, to: &mut impl Write) -> Result<()> {

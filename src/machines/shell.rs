@@ -26,7 +26,17 @@ const PI_DIR: &str = "\"${PI_CODING_AGENT_SESSION_DIR:-${PI_CODING_AGENT_DIR:-$H
 const START: &str = "pitree-list";
 const RSYNC: &str = "pitree-rsync";
 const NO_DIR: &str = "pitree-no-dir";
+const INCOMPLETE: &str = "pitree-incomplete";
 const END: &str = "pitree-end";
+
+/// The time limit to list files.
+const LIST_LIMIT: Duration = Duration::from_secs(300);
+
+/// The number of bytes by which a file can grow between the list and `rsync`.
+const SLACK: u64 = 16 * 1024 * 1024;
+
+/// The number of files that `rsync` sends at a time.
+const FILES_AT_ONCE: usize = 500;
 
 /// The time limit of `rsync`, which has a limit for silence of its own.
 const RSYNC_LIMIT: Duration = Duration::from_secs(3600);
@@ -52,7 +62,7 @@ impl<'a> ShellSource<'a> {
 
     fn start(&self, script: &str) -> Result<Link, LinkError> {
         let command = self.transport.script(script).map_err(|error| LinkError::new(format!("{error:#}")))?;
-        Link::start(command)
+        Link::start_as(command, self.transport.can_ask)
     }
 
     /// Returns the script that lists the files. GNU `find` prints fractions of seconds; others need `stat`.
@@ -63,9 +73,9 @@ impl<'a> ShellSource<'a> {
             "d={dir}; LC_ALL=C; export LC_ALL; echo {START}; date +%s; \
              if command -v rsync >/dev/null 2>&1; then echo {RSYNC}; else echo; fi; \
              if cd \"$d\" 2>/dev/null; then pwd -P; \
-             if find . -maxdepth 0 -printf '' >/dev/null 2>&1; then {find} -printf '%s %T@ %p\\n'; \
+             {{ if find . -maxdepth 0 -printf '' >/dev/null 2>&1; then {find} -printf '%s %T@ %p\\n'; \
              elif stat -c %s . >/dev/null 2>&1; then {find} -exec stat -c '%s %Y %n' {{}} +; \
-             else {find} -exec stat -f '%z %m %N' {{}} +; fi 2>/dev/null; \
+             else {find} -exec stat -f '%z %m %N' {{}} +; fi || echo {INCOMPLETE}; }} 2>/dev/null; \
              else printf '%s\\n' \"$d\"; echo {NO_DIR}; fi; echo {END}"
         )
     }
@@ -77,12 +87,14 @@ impl<'a> ShellSource<'a> {
         let now = link.line()?.trim().parse::<i64>().ok().map(|seconds| seconds.saturating_mul(1000));
         self.has_rsync = link.line()?.trim() == RSYNC;
         self.dir = link.line()?;
-        let mut listing = Listing { dir: self.dir.clone(), has_dir: true, now, ..Listing::default() };
+        let mut listing =
+            Listing { dir: self.dir.clone(), has_dir: true, is_complete: true, now, ..Listing::default() };
         loop {
             let line = link.line()?;
             match line.trim_end_matches('\r') {
                 END => return Ok(listing),
                 NO_DIR => listing.has_dir = false,
+                INCOMPLETE => listing.is_complete = false,
                 line => match file(line) {
                     Some(file) if listing.files.len() < MOST_FILES => listing.files.push(file),
                     Some(_) => return Err(invalid("too many files")),
@@ -108,7 +120,9 @@ impl<'a> ShellSource<'a> {
             for entry in archive.entries()? {
                 let mut entry = entry?;
                 let path = entry.path_bytes().into_owned();
-                let place = std::str::from_utf8(&path).ok().and_then(|path| places.get(path.strip_prefix("./")?));
+                let place = std::str::from_utf8(&path)
+                    .ok()
+                    .and_then(|path| places.get(path.strip_prefix("./").unwrap_or(path)));
                 let (Some((at, wanted)), true) = (place, entry.header().entry_type().is_file()) else { continue };
                 // The file can have grown since it was listed, but not beyond what was planned for the mirror.
                 let mtime = wanted.file.mtime;
@@ -190,6 +204,9 @@ impl<'a> ShellSource<'a> {
         let found = program::find("rsync").ok_or_else(|| LinkError::new("cannot find rsync on the PATH"))?;
         let mut command = std::process::Command::new(found);
         command.args(["-rtsz", "--from0", "--files-from=-", "--no-links", "--timeout=10", "--stats", "-e"]).arg(rsh);
+        // A machine that sends more than it listed is cut off.
+        let largest = files.iter().map(|file| file.file.bytes).max().unwrap_or(0);
+        command.arg(format!("--max-size={}", largest + SLACK));
         command.arg(format!("--copy-dest={}", mirror.dir.display()));
         command.arg("--").arg(format!("{host}:{}/", self.dir)).arg(&staging);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -223,6 +240,9 @@ impl Source for ShellSource<'_> {
     fn list(&mut self, held: &mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>) -> Result<Listing, LinkError> {
         let mut link = self.start(&self.list_script())?;
         link.end_input();
+        if !self.transport.can_ask {
+            link.end_within(Some(LIST_LIMIT));
+        }
         let listing = self.parse(&mut link).map_err(|error| link.explain(&error))?;
         self.transferred += link.transferred;
         if listing.has_dir {
@@ -234,7 +254,17 @@ impl Source for ShellSource<'_> {
 
     fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
         if let (Method::Rsync, Some(rsh)) = (self.method(), self.transport.rsh()) {
-            return self.rsync(files, rsh, take);
+            let mut unread = 0;
+            for (number, some) in files.chunks(FILES_AT_ONCE).enumerate() {
+                let mut take_one =
+                    |at: usize, version, content: &mut dyn Read| take(number * FILES_AT_ONCE + at, version, content);
+                let fetched = self.rsync(some, rsh.clone(), &mut take_one);
+                if let (Err(_), Some(mirror)) = (&fetched, &self.mirror) {
+                    let _ = fs::remove_dir_all(mirror.staging()); // the next run would replace it
+                }
+                unread += fetched?;
+            }
+            return Ok(unread);
         }
         let numbered = files.iter().enumerate();
         let has_grown = |file: &FetchedFile| (1..=file.file.bytes).contains(&file.known.parts().0);

@@ -1,11 +1,12 @@
 //! Sources of session files: a pitree on a machine, a shell there, or a directory of this machine.
 
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::disk::fingerprint::ContentHash;
 use crate::machines::link::LinkError;
-use crate::machines::listing::{self, RemoteFile};
+use crate::machines::listing::{self, ListedFiles, RemoteFile};
 use crate::machines::state::Method;
 use crate::machines::wire::RemotePi;
 
@@ -28,6 +29,8 @@ pub(super) struct Listing {
     pub(super) files: Vec<RemoteFile>,
     /// The number of files that are left out because of their names.
     pub(super) refused: usize,
+    /// `false` if a directory there cannot be read.
+    pub(super) is_complete: bool,
 }
 
 /// A file to fetch.
@@ -70,7 +73,8 @@ pub(super) struct DirSource {
 
 impl DirSource {
     pub(super) fn new(dir: &Path) -> Self {
-        Self { dir: dir.into() }
+        // A directory that is named by a symbolic link has one mirror.
+        Self { dir: fs::canonicalize(dir).unwrap_or_else(|_| dir.into()) }
     }
 }
 
@@ -80,8 +84,8 @@ impl Source for DirSource {
         if !self.dir.is_dir() {
             return Ok(Listing { dir, ..Listing::default() });
         }
-        let (files, refused) = listing::list(&self.dir);
-        Ok(Listing { dir, has_dir: true, files, refused, ..Listing::default() })
+        let ListedFiles { files, refused, is_complete } = listing::list(&self.dir);
+        Ok(Listing { dir, has_dir: true, files, refused, is_complete, ..Listing::default() })
     }
 
     fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {

@@ -83,12 +83,15 @@ impl MachineState {
         self.gone > 0
     }
 
-    /// Returns the time of the next attempt: after the interval, or later after failures.
-    pub(crate) fn next(&self, interval_ms: i64) -> i64 {
+    /// Returns the time of the next attempt: after the interval, or later after failures. It is due if the clock was set
+    /// back.
+    pub(crate) fn next(&self, interval_ms: i64, now: i64) -> i64 {
         /// The maximum factor of the interval after failures.
         const MOST: i64 = 30;
         let factor = 1i64.checked_shl(self.failures).unwrap_or(MOST).clamp(1, MOST);
-        self.tried.map_or(0, |tried| tried.saturating_add(interval_ms.saturating_mul(factor)))
+        self.tried
+            .filter(|tried| *tried <= now)
+            .map_or(0, |tried| tried.saturating_add(interval_ms.saturating_mul(factor)))
     }
 
     /// Returns the state of the pis as of the last synchronization, with the paths of their sessions in the mirror.
@@ -148,7 +151,10 @@ mod tests {
     #[test]
     fn attempts_become_rare_after_failures() {
         let state = |failures| MachineState { tried: Some(1000), failures, ..MachineState::default() };
-        assert_eq!(MachineState::default().next(60), 0);
-        assert_eq!([0, 1, 2, 4, 5, 70].map(|failures| state(failures).next(60)), [1060, 1120, 1240, 1960, 2800, 2800]);
+        assert_eq!((MachineState::default().next(60, 1000), state(0).next(60, 999)), (0, 0));
+        assert_eq!(
+            [0, 1, 2, 4, 5, 70].map(|failures| state(failures).next(60, 1000)),
+            [1060, 1120, 1240, 1960, 2800, 2800]
+        );
     }
 }

@@ -41,15 +41,19 @@ pub(crate) struct SyncContext<'a> {
     pub(crate) can_ask: bool,
     /// Returns the current time in milliseconds since 1970.
     pub(crate) now: fn() -> i64,
+    /// `true` to look for a pitree on the machine, even if there was none a moment ago.
+    pub(crate) probes: bool,
     /// Returns `false` after the user canceled.
     pub(crate) is_wanted: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// The treatment of files that are gone on the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GoneFiles {
     /// Move them to the trash, unless they are many.
     Ask,
+    /// The same, except for files that the user moved to the trash there: their paths.
+    AskExcept(Vec<String>),
     /// Move them to the trash.
     Remove,
     /// Keep those that are gone now.
@@ -60,14 +64,19 @@ pub(crate) enum GoneFiles {
 ///
 /// # Errors
 /// The state cannot be read or written. If the machine cannot be reached, its state says so.
-pub(crate) fn sync(machine: &Machine, context: &SyncContext<'_>, gone: GoneFiles) -> io::Result<Option<MachineState>> {
+pub(crate) fn sync(machine: &Machine, context: &SyncContext<'_>, gone: &GoneFiles) -> io::Result<Option<MachineState>> {
     let path = state::file(context.state, &machine.name);
     create::private_folder(path.parent().unwrap_or(context.state))?;
     let lock = create::private().read(true).write(true).create(true).open(path.with_extension("lock"))?;
     if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
         return Ok(None);
     }
-    let mut state = state::read(context.state, &machine.name)?;
+    // An invalid state only describes the mirror.
+    let mut state = state::read(context.state, &machine.name).or_else(|error| match error.kind() {
+        io::ErrorKind::InvalidData => Ok(MachineState::default()),
+        _ => Err(error),
+    })?;
+    mirror::repair(context.data, &machine.name)?;
     state.tried = Some((context.now)());
     match (MachineSync { machine, context, state: &mut state }).run(gone) {
         Ok(()) => {
@@ -78,6 +87,7 @@ pub(crate) fn sync(machine: &Machine, context: &SyncContext<'_>, gone: GoneFiles
             state.failures = state.failures.saturating_add(1);
             (state.error, state.is_offline) = (Some(error.reason), error.is_offline);
             state.pis.clear();
+            state.warnings.clear();
         }
     }
     state::write(context.state, &machine.name, &state)?;
@@ -97,7 +107,7 @@ const AT_ONCE: usize = 8;
 pub(crate) fn several(
     machines: &[Machine],
     context: &SyncContext<'_>,
-    gone: GoneFiles,
+    gone: &GoneFiles,
 ) -> Vec<io::Result<Option<MachineState>>> {
     let mut results = Vec::with_capacity(machines.len());
     for some in machines.chunks(AT_ONCE) {
@@ -117,18 +127,25 @@ struct MachineSync<'a> {
 }
 
 impl MachineSync<'_> {
-    fn run(&mut self, gone: GoneFiles) -> Result<(), LinkError> {
+    fn run(&mut self, gone: &GoneFiles) -> Result<(), LinkError> {
         let (context, machine) = (self.context, self.machine);
         let mut source = self.source(context, machine)?;
+        let before = self.state.dir.clone();
         let mut held = None;
         let listing = source.list(&mut |dir| {
+            if let Some(before) = before.as_deref().filter(|before| *before != dir) {
+                mirror::relocate(context.data, &machine.name, [before, dir]).map_err(|error| local(&error))?;
+            }
             let opened = opened(context, machine, dir)?;
             let files = opened.1.clone();
             held = Some(opened);
             Ok(files)
         })?;
         if !listing.has_dir {
-            return self.without_dir(&listing);
+            return self.without_dir(listing, gone);
+        }
+        if let (None, Some(before)) = (&held, before.filter(|before| *before != listing.dir)) {
+            mirror::relocate(context.data, &machine.name, [&before, &listing.dir]).map_err(|error| local(&error))?;
         }
         let held = held.map_or_else(|| opened(context, machine, &listing.dir), Ok)?;
         self.update(&mut *source, listing, held, gone)
@@ -145,7 +162,7 @@ impl MachineSync<'_> {
         }
         let transport = Transport { address: &machine.address, config: context.config, can_ask: context.can_ask };
         let now = (context.now)();
-        if self.state.without_pitree.is_none_or(|then| now - then > PROBE || now < then) {
+        if context.probes || self.state.without_pitree.is_none_or(|then| now - then > PROBE || now < then) {
             match Client::connect(transport) {
                 Ok(client) => {
                     self.state.without_pitree = None;
@@ -160,15 +177,31 @@ impl MachineSync<'_> {
         Ok(Box::new(ShellSource::new(transport, (context.data, &machine.name))))
     }
 
-    /// Keeps the mirror of a session directory that is missing.
-    fn without_dir(&mut self, listing: &Listing) -> Result<(), LinkError> {
-        if self.state.files == 0 {
-            return Err(LinkError::new(format!("no session directory {} there", listing.dir)));
-        }
-        self.state.gone = self.state.files;
-        self.state.warnings =
-            vec![format!("the session directory {} is missing there; the mirror is kept", listing.dir)];
+    /// Keeps the mirror of a session directory that is missing, unless the user has decided.
+    fn without_dir(&mut self, listing: Listing, gone: &GoneFiles) -> Result<(), LinkError> {
+        let (context, name) = (self.context, &self.machine.name);
+        let Listing { dir, pitree, program, pis, .. } = listing;
+        (self.state.pitree, self.state.program, self.state.pis) = (pitree, program, pis);
+        let mirrored = self.state.dir.clone().filter(|_| self.state.files > 0);
+        let Some(mirrored) = mirrored else {
+            self.state.warnings = vec![format!("there are no sessions yet: {dir} is missing there")];
+            return Ok(());
+        };
+        let mirror = Mirror::open(context.data, name, &mirrored).map_err(|error| local(&error))?;
+        let Some(mirror) = mirror else { return Ok(()) };
+        let trashed = &self.state.trashed;
+        let (plan, _) = mirror::plan(&mirror.files(), &[], |path| trashed.contains(path), 0);
+        self.state.warnings = vec![format!("the session directory {dir} is missing there; the mirror is kept")];
+        self.remove(&mirror, &plan, (gone, &mirrored, true))?;
+        self.count(&mirror);
         Ok(())
+    }
+
+    /// Counts the mirrored files.
+    fn count(&mut self, mirror: &Mirror) {
+        let files = mirror.files();
+        let state = &mut *self.state;
+        (state.files, state.bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
     }
 
     fn update(
@@ -176,7 +209,7 @@ impl MachineSync<'_> {
         source: &mut dyn Source,
         listing: Listing,
         (mirror, held): (Mirror, Vec<RemoteFile>),
-        gone: GoneFiles,
+        gone: &GoneFiles,
     ) -> Result<(), LinkError> {
         self.state.trashed.retain(|path| listing.files.binary_search_by(|file| file.path.cmp(path)).is_err());
         let trashed = &self.state.trashed;
@@ -191,7 +224,8 @@ impl MachineSync<'_> {
         let (mut fetched, mut refused) = (Ok(0), listing.refused);
         // A machine can send more than it listed.
         let size = |files: &[RemoteFile]| files.iter().map(|file| file.bytes).sum::<u64>();
-        let mut room = self.context.config.bytes().saturating_sub(size(&held));
+        let replaced: u64 = plan.fetched.iter().map(|(_, known)| known).sum();
+        let mut room = self.context.config.bytes().saturating_sub(size(&held).saturating_sub(replaced));
         if !wanted.is_empty() {
             fetched = source.fetch(&wanted, &mut |at, (from, mtime), content| {
                 if !(self.context.is_wanted)() {
@@ -213,31 +247,48 @@ impl MachineSync<'_> {
             });
         }
         sync_files(&mirror.dir, written);
-        let unread = fetched?;
-        self.remove(&mirror, &plan, gone)?;
-        let files = mirror.files();
+        plan.retimed.iter().try_for_each(|file| mirror.set_time(file)).map_err(|error| local(&error))?;
+        let unread = fetched.inspect_err(|_| self.count(&mirror))?;
+        self.state.gone = 0;
+        if listing.is_complete {
+            self.remove(&mirror, &plan, (gone, &listing.dir, listing.files.is_empty()))?;
+        }
+        self.count(&mirror);
         let state = &mut *self.state;
-        (state.files, state.bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
         (state.dir, state.pis) = (Some(listing.dir), listing.pis);
         (state.method, state.transferred) = (Some(source.method()), source.transferred());
         (state.pitree, state.program) = (listing.pitree, listing.program);
         state.warnings = warnings(refused, unread, left, listing.now.map(|now| now - (self.context.now)()));
+        if !listing.is_complete {
+            state.warnings.push("a directory there cannot be read; no session was removed".into());
+        }
         Ok(())
     }
 
-    /// Moves files that are gone on the machine to the trash, unless they are many.
-    fn remove(&mut self, mirror: &Mirror, plan: &SyncPlan, gone: GoneFiles) -> Result<(), LinkError> {
-        let asks = plan.is_doubtful && gone == GoneFiles::Ask;
-        self.state.gone = if asks { plan.gone.len() as u64 } else { 0 };
-        if asks || plan.gone.is_empty() {
-            return Ok(());
-        }
-        if gone != GoneFiles::Keep {
-            let paths: Vec<PathBuf> = plan.gone.iter().map(|path| mirror.path(path)).collect();
+    /// Moves files that are gone on the machine to the trash, unless they are many. `is_empty` tells that all are gone.
+    fn remove(
+        &mut self,
+        mirror: &Mirror,
+        plan: &SyncPlan,
+        (gone, dir, is_empty): (&GoneFiles, &str, bool),
+    ) -> Result<(), LinkError> {
+        let expected: Vec<&str> = match gone {
+            GoneFiles::AskExcept(paths) => paths.iter().filter_map(|path| path.strip_prefix(dir)).collect(),
+            _ => Vec::new(),
+        };
+        let is_expected = |path: &str| expected.iter().any(|expected| expected.trim_start_matches('/') == path);
+        let asks = matches!(gone, GoneFiles::Ask | GoneFiles::AskExcept(_));
+        let held = mirror.files().len();
+        let is_doubtful = asks && plan.is_doubtful(held, is_empty, is_expected);
+        let (removed, kept): (Vec<&String>, Vec<&String>) =
+            plan.gone.iter().partition(|path| !is_doubtful || is_expected(path));
+        self.state.gone = kept.len() as u64;
+        if *gone != GoneFiles::Keep && !removed.is_empty() {
+            let paths: Vec<PathBuf> = removed.iter().map(|path| mirror.path(path)).collect();
             self.trash(&paths)
                 .map_err(|error| LinkError::new(format!("cannot move mirrored sessions to the trash: {error}")))?;
         }
-        self.state.trashed.extend(plan.gone.iter().cloned());
+        self.state.trashed.extend(removed.into_iter().cloned());
         Ok(())
     }
 
@@ -379,12 +430,13 @@ mod tests {
                 config: &self.config,
                 data: &self.dir.path().join("data"),
                 state: &state,
-                changes: &Changes::new(state.clone(), Trash::default()),
+                changes: &Changes::new(state.clone(), Trash { command: vec!["rm".into()], ..Trash::default() }),
                 can_ask: false,
                 now: || 1_000_000_000_000,
+                probes: false,
                 is_wanted: &|| true,
             };
-            sync(&machine, &context, GoneFiles::Ask).unwrap().unwrap()
+            sync(&machine, &context, &GoneFiles::Ask).unwrap().unwrap()
         }
 
         /// Synchronizes with a machine that sends these answers.
@@ -406,7 +458,9 @@ mod tests {
                     assert!(metadata.is_file() || metadata.is_dir(), "{}", path.display());
                     if metadata.is_dir() {
                         dirs.push(path);
-                    } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                    } else if path.extension().is_some_and(|extension| extension == "jsonl")
+                        && !path.ends_with("state/journal.jsonl")
+                    {
                         found.push(path.strip_prefix(&data).unwrap().to_str().unwrap().to_owned());
                     }
                 }
@@ -456,7 +510,8 @@ mod tests {
             wire::send(bytes, &hello("/s")).unwrap();
             wire::send(bytes, &Answer::Differs).unwrap();
             wire::send(bytes, &Answer::Files(names.iter().map(|name| file(name, 3)).collect())).unwrap();
-            wire::send(bytes, &Answer::Listed(vec![String::new(), "../..".into()])).unwrap();
+            wire::send(bytes, &Answer::Listed { folders: vec![String::new(), "../..".into()], is_complete: true })
+                .unwrap();
             (0..3).for_each(|at| send_file(bytes, at, 0, b"{}\n"));
             wire::send(bytes, &Answer::Fetched).unwrap();
         });
@@ -472,7 +527,7 @@ mod tests {
             wire::send(bytes, &hello("/s")).unwrap();
             wire::send(bytes, &Answer::Differs).unwrap();
             wire::send(bytes, &Answer::Files(vec![file("a.jsonl", 3)])).unwrap();
-            wire::send(bytes, &Answer::Listed(Vec::new())).unwrap();
+            wire::send(bytes, &Answer::Listed { folders: Vec::new(), is_complete: true }).unwrap();
         };
         type Answers<'a> = &'a dyn Fn(&mut Vec<u8>);
         let cases: [Answers<'_>; 8] = [
@@ -518,7 +573,7 @@ mod tests {
             wire::send(bytes, &hello("/s")).unwrap();
             wire::send(bytes, &Answer::Differs).unwrap();
             wire::send(bytes, &Answer::Files(vec![file("a.jsonl", 0)])).unwrap();
-            wire::send(bytes, &Answer::Listed(Vec::new())).unwrap();
+            wire::send(bytes, &Answer::Listed { folders: Vec::new(), is_complete: true }).unwrap();
             send_file(bytes, 0, 0, b"{}\n");
             wire::send(bytes, &Answer::Fetched).unwrap();
         });
@@ -563,5 +618,27 @@ mod tests {
         assert_eq!(hostile.files(), ["machine-mirrors/box/%2Fs/a.jsonl"]);
         let mirrored = hostile.dir.path().join("data/machine-mirrors/box/%2Fs/a.jsonl");
         assert_eq!(fs::read_to_string(mirrored).unwrap(), "{\"a\":1}\n");
+    }
+
+    #[test]
+    fn nothing_is_removed_after_an_incomplete_list() {
+        let hostile = Hostile::new();
+        let mut archive = tar::Builder::new(Vec::new());
+        for name in (0..10).map(|number| format!("./{number}.jsonl")) {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(3);
+            archive.append_data(&mut header, name, &b"{}\n"[..]).unwrap();
+        }
+        fs::write(hostile.dir.path().join("tar"), archive.into_inner().unwrap()).unwrap();
+        let list = |names: std::ops::Range<u8>, end: &str| {
+            let lines: String = names.map(|number| format!("3 5 ./{number}.jsonl\n")).collect();
+            let list = format!("pitree-list\n1000000000\n\n/s\n{lines}{end}pitree-end\n");
+            fs::write(hostile.dir.path().join("list"), list).unwrap();
+            hostile.sync("case $3 in *pitree-list*) cat list;; *tar*) cat tar;; *) exit 97;; esac")
+        };
+        assert_eq!((list(0..10, "").files, hostile.files().len()), (10, 10));
+        let state = list(1..10, "pitree-incomplete\n");
+        assert_eq!((state.files, state.gone, state.warnings.len()), (10, 0, 1), "{state:?}");
+        assert_eq!((list(1..10, "").files, hostile.files().len()), (9, 9));
     }
 }

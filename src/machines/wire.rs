@@ -56,8 +56,13 @@ pub(super) enum Answer {
     Differs,
     /// Some files of a directory that differs.
     Files(Vec<RemoteFile>),
-    /// All differing directories were listed; these are all directories.
-    Listed(Vec<String>),
+    /// All differing directories were listed.
+    Listed {
+        /// All directories.
+        folders: Vec<String>,
+        /// `false` if a directory cannot be read.
+        is_complete: bool,
+    },
     /// A file follows in pieces, from this offset.
     File {
         /// Its place in the request.

@@ -27,7 +27,7 @@ use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{last_seen, locate, prompt, relocations, scan};
-use crate::machines::changes::LastChange;
+use crate::machines::changes::ChangeOrder;
 use crate::pi::{launch, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::secret_finder::SecretFinder;
@@ -75,8 +75,8 @@ pub struct JobContext {
     pub lost: Arc<Mutex<LossCache>>,
     /// The search for git worktrees.
     pub worktrees: Arc<Mutex<WorktreeFinder>>,
-    /// The last change, if it was made on another machine.
-    pub last_change: Arc<Mutex<LastChange>>,
+    /// The changes in order, with the machine of each.
+    pub change_order: Arc<Mutex<ChangeOrder>>,
     /// The directory with the replacements of missing directories, if there is a home directory.
     pub state_dir: Option<PathBuf>,
 }
@@ -321,7 +321,7 @@ impl JobContext {
         };
         let here = || self.changes.as_ref().context(NO_JOURNAL)?.make(&request, now, &mut watch);
         let result = self.change_elsewhere(&request).unwrap_or_else(here);
-        self.last_change.lock().unwrap_or_else(PoisonError::into_inner).note(&request, &result);
+        self.change_order.lock().unwrap_or_else(PoisonError::into_inner).note(&request, &result);
         if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
             reply(Reply::Changing(total, total));
         }

@@ -39,7 +39,7 @@ const LOOK: Duration = Duration::from_secs(60);
 impl JobContext {
     /// Synchronizes all machines that are due, and then periodically. Reports their states.
     pub(super) fn follow_machines(&self, is_wanted: impl Fn() -> bool, reply: &mut dyn FnMut(Reply) -> bool) {
-        let Some(job) = self.sync_job() else { return };
+        let Some(job) = self.sync_job(false) else { return };
         let machines = &self.setting.machines;
         let default = if machines.len() > FEW { LONG_INTERVAL } else { INTERVAL };
         let seconds = self.setting.config.sync.seconds;
@@ -50,12 +50,14 @@ impl JobContext {
         let (sender, results) = mpsc::channel();
         let mut running: HashSet<usize> = HashSet::new();
         let _stop = StopOnDrop(job.stop.clone());
+        // The first attempt does not wait.
+        states.iter_mut().for_each(|state| state.tried = None);
         while is_heard && is_wanted() && interval > 0 {
+            let now = now();
             let is_idle = |at: &usize| !running.contains(at);
             let mut waiting: Vec<(i64, usize)> =
-                (0..machines.len()).filter(is_idle).map(|at| (states[at].next(interval), at)).collect();
+                (0..machines.len()).filter(is_idle).map(|at| (states[at].next(interval, now), at)).collect();
             waiting.sort_unstable();
-            let now = now();
             let is_due = |(due, _): &&(i64, usize)| *due <= now;
             let started: Vec<usize> =
                 waiting.iter().take(AT_ONCE - running.len()).take_while(is_due).map(|(_, at)| *at).collect();
@@ -84,11 +86,14 @@ impl JobContext {
 
     /// Synchronizes all machines once, and reports their states.
     pub(super) fn sync_machines(&self, is_wanted: impl Fn() -> bool, reply: &mut dyn FnMut(Reply) -> bool) {
-        let Some(job) = self.sync_job() else { return };
+        let Some(job) = self.sync_job(true) else { return };
         let _stop = StopOnDrop(job.stop.clone());
         for machines in self.setting.machines.chunks(AT_ONCE) {
             let (sender, results) = mpsc::channel();
             for machine in machines {
+                if !reply(shown(machine, &job.state(machine), true)) {
+                    return;
+                }
                 let (sender, job, machine) = (sender.clone(), job.clone(), machine.clone());
                 thread::spawn(move || {
                     let state = job.run(&machine);
@@ -104,8 +109,9 @@ impl JobContext {
         }
     }
 
-    fn sync_job(&self) -> Option<SyncJob> {
+    fn sync_job(&self, probes: bool) -> Option<SyncJob> {
         Some(SyncJob {
+            probes,
             config: Arc::new(self.setting.config.clone()),
             changes: self.changes.clone()?,
             dirs: (locate::data_dir()?, self.state_dir.clone()?),
@@ -116,7 +122,7 @@ impl JobContext {
     /// Makes a change on another machine, if the request is for its sessions. Undo and redo apply to the last change.
     /// Returns `None` for this machine.
     pub(super) fn change_elsewhere(&self, request: &Request) -> Option<Result<ChangeResult>> {
-        let last = self.last_change.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = self.change_order.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((machine, change)) = last.step(request) {
             return Some(self.change_on(&machine, &change));
         }
@@ -137,6 +143,7 @@ impl JobContext {
             state,
             changes,
             can_ask: false,
+            probes: false,
             now,
             is_wanted: &|| true,
         };
@@ -156,6 +163,8 @@ struct SyncJob {
     /// The data and state directories.
     dirs: (PathBuf, PathBuf),
     stop: Arc<AtomicBool>,
+    /// `true` to look for a pitree on each machine.
+    probes: bool,
 }
 
 impl SyncJob {
@@ -173,11 +182,12 @@ impl SyncJob {
             state,
             changes: &self.changes,
             can_ask: false,
+            probes: self.probes,
             now,
             is_wanted: &|| !self.stop.load(Ordering::Relaxed),
         };
         let tried = Some(now());
-        match sync::sync(machine, &context, GoneFiles::Ask) {
+        match sync::sync(machine, &context, &GoneFiles::Ask) {
             Ok(Some(state)) => state,
             // Another process is synchronizing the machine.
             Ok(None) => MachineState { tried, ..self.state(machine) },

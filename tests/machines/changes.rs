@@ -31,7 +31,8 @@ fn names_labels_and_the_trash_are_changed_there() {
     remote.ok(&["redo", "--on", "box"]);
     assert_eq!(last_line(&path)["label"], "good");
     remote.ok(&["rm", "--yes", "abcdef12"]);
-    assert!(!path.exists());
+    // The user removed it, so that it is no doubt whether it goes here too.
+    assert!(!path.exists() && remote.mirrored().is_empty());
     remote.ok(&["undo", "--on", "box"]);
     assert!(path.exists());
     // The journal of this machine has no change of the session but its mirror's way to the trash.
@@ -104,4 +105,51 @@ fn sessions_are_resumed_and_pulled() {
     let pulled = remote.ok(&["machine", "pull", "abcdef12", "--cwd", dir.to_str().unwrap()]);
     let copy = fs::read_to_string(pulled.trim()).unwrap();
     assert!(copy.contains("\"imported\"") && copy.contains("Hello"), "{copy}");
+}
+
+#[test]
+fn undo_applies_to_the_last_change_of_the_user() {
+    let (remote, path) = remote(Way::Pitree);
+    let local = remote.here.session(&Session::new("local123").asked("Here", &["Hi"]));
+    remote.ok(&["rename", "abcdef12", "There"]);
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    remote.ok(&["rename", "local123", "Here"]);
+    // The synchronization moves a file to the trash meanwhile.
+    let other = remote.there.session(&Session::new("other123").asked("Other", &["Hi"]));
+    (0..5).for_each(|number| drop(remote.there.session(&Session::new(&format!("s{number}")).asked("More", &["Hi"]))));
+    remote.sync(&[]);
+    fs::remove_file(other).unwrap();
+    remote.sync(&[]);
+    let undone = remote.ok(&["undo"]);
+    assert!(undone.contains("Here"), "{undone}");
+    assert!(!fs::read_to_string(&local).unwrap().trim_end().ends_with("\"Here\"}"));
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    remote.ok(&["rename", "abcdef12", "Again"]);
+    remote.ok(&["undo"]);
+    assert_eq!(last_line(&path)["name"], "There");
+    remote.ok(&["redo"]);
+    assert_eq!(last_line(&path)["name"], "Again");
+}
+
+#[test]
+fn a_repeated_command_after_a_lost_answer_changes_nothing_twice() {
+    let (remote, path) = remote(Way::Pitree);
+    let home = remote.there.path().display();
+    // All answers of changes are lost until the file is gone.
+    let script = format!(
+        "run() {{ env -i PATH=/usr/bin:/bin HOME={home} \"$@\"; }}\n\
+         case $3 in *'serve --stdio'*) if [ -e {home}/lost ]; then run \"$@\" | stdbuf -o0 head -c \"$(run \"$@\" </dev/null | wc -c)\"; exit 255; fi;; esac\n\
+         run \"$@\"\n"
+    );
+    let program = remote.here.script("loses", &script);
+    remote.ok(&["machine", "remove", "box"]);
+    remote.ok(&["machine", "add", "box", &format!("command:{}", program.display())]);
+    remote.ok(&["rename", "abcdef12", "One"]);
+    remote.ok(&["rename", "abcdef12", "Two"]);
+    fs::write(remote.there.path().join("lost"), "").unwrap();
+    let lost = remote.run(&["undo", "--on", "box"]);
+    assert!(lost.code == 2 && lost.err.contains("repeat the command"), "{lost:?}");
+    fs::remove_file(remote.there.path().join("lost")).unwrap();
+    remote.ok(&["undo", "--on", "box"]);
+    assert_eq!(last_line(&path)["name"], "One");
 }
