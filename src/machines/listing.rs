@@ -91,7 +91,8 @@ pub(super) fn list(dir: &Path) -> ListedFiles {
     let found = scan::find(&[dir.to_path_buf()]);
     let (mut files, mut refused) = (Vec::with_capacity(found.files.len()), 0);
     let is_complete = found.unreadable.is_empty();
-    for file in found.files {
+    // A shell on another machine does not list links either.
+    for file in found.files.into_iter().filter(|file| !file.is_link) {
         let below = file.path.strip_prefix(dir).ok().and_then(Path::to_str);
         let (bytes, mtime) = file.version();
         let path = below.map(|below| below.replace(std::path::MAIN_SEPARATOR, "/")).unwrap_or_default();

@@ -50,7 +50,7 @@ impl RemoteStart {
                 let Some(program) = state.program else {
                     bail!("resuming at an entry on {name} needs pitree there; install it, or resume at the leaf");
                 };
-                format!("{} resume {} {}", quote(program), quote(&*there), quote(entry))
+                format!("{} resume -- {} {}", quote(program), quote(&*there), quote(entry))
             }
         };
         let transport = Transport { address: &machine.address, config: sync, can_ask: true };

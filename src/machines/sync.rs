@@ -283,12 +283,17 @@ impl MachineSync<'_> {
         let (removed, kept): (Vec<&String>, Vec<&String>) =
             plan.gone.iter().partition(|path| !is_doubtful || is_expected(path));
         self.state.gone = kept.len() as u64;
+        let before = self.state.trashed.clone();
+        self.state.trashed.extend(removed.iter().copied().cloned());
         if *gone != GoneFiles::Keep && !removed.is_empty() {
             let paths: Vec<PathBuf> = removed.iter().map(|path| mirror.path(path)).collect();
-            self.trash(&paths)
-                .map_err(|error| LinkError::new(format!("cannot move mirrored sessions to the trash: {error}")))?;
+            // If pitree ends meanwhile, a file that the user restores still stays.
+            let noted = state::write(self.context.state, &self.machine.name, self.state);
+            noted.and_then(|()| self.trash(&paths)).map_err(|error| {
+                self.state.trashed = before;
+                LinkError::new(format!("cannot move mirrored sessions to the trash: {error}"))
+            })?;
         }
-        self.state.trashed.extend(removed.into_iter().cloned());
         Ok(())
     }
 

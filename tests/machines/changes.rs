@@ -100,7 +100,7 @@ fn sessions_are_resumed_and_pulled() {
     let expected = format!("sh -c 'cd /nowhere && pi --session {}'\n", path.display());
     assert!(line.ends_with(&expected), "{line}");
     let line = remote.ok(&["resume", "--print", "abcdef12", "u1"]);
-    assert!(line.trim_end().ends_with(&format!(" resume {} u1'", path.display())), "{line}");
+    assert!(line.trim_end().ends_with(&format!(" resume -- {} u1'", path.display())), "{line}");
     let dir = remote.here.dir("work");
     let pulled = remote.ok(&["machine", "pull", "abcdef12", "--cwd", dir.to_str().unwrap()]);
     let copy = fs::read_to_string(pulled.trim()).unwrap();
