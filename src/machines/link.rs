@@ -64,7 +64,7 @@ impl LinkError {
         Self { reason: reason.into(), is_offline: false, is_silent: false, is_missing: false }
     }
 
-    fn offline(reason: impl Into<String>) -> Self {
+    pub(super) fn offline(reason: impl Into<String>) -> Self {
         Self { is_offline: true, ..Self::new(reason) }
     }
 }
@@ -150,6 +150,7 @@ impl Link {
             let reason = format!("no answer for {} s", self.idle.as_secs());
             return LinkError { is_silent: true, ..LinkError::offline(reason) };
         }
+        self.end_input();
         let status = program::ended(&mut self.child, |elapsed| elapsed >= END);
         let code = status.ok().flatten().and_then(|status| status.code());
         let is_end = matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe);

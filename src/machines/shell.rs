@@ -127,7 +127,8 @@ impl<'a> ShellSource<'a> {
                 // The file can have grown since it was listed, but not beyond what was planned for the mirror.
                 let mtime = wanted.file.mtime;
                 done += 1;
-                let mut content = (&mut entry).take(wanted.file.bytes);
+                let bytes = entry.size().min(wanted.file.bytes);
+                let mut content = Exact { from: &mut entry, left: bytes, end: None };
                 if let Err(error) = take(*at, (0, mtime), &mut content) {
                     return Ok(Err(error));
                 }
@@ -163,15 +164,12 @@ impl<'a> ShellSource<'a> {
         for &(at, file) in files {
             let (known, _) = file.known.parts();
             let is_same = self.is_known(&file.file.path, &link.line().map_err(|error| link.explain(&error))?);
-            let mut tail = (&mut link).take(file.file.bytes - known);
-            if is_same {
-                take(at, (known, file.file.mtime), &mut tail)?;
-            }
-            let rest = io::copy(&mut tail, &mut io::sink()).and_then(|_| Ok((link.line()?, link.line()?)));
-            match rest.map_err(|error| link.explain(&error))? {
-                (empty, end) if empty.is_empty() && end == END => {}
-                _ => return Err(LinkError::new("a file became shorter while it was read")),
-            }
+            let mut tail = Exact { from: &mut link, left: file.file.bytes - known, end: Some(end_of_tail) };
+            let read = match is_same {
+                true => take(at, (known, file.file.mtime), &mut tail),
+                false => io::copy(&mut tail, &mut io::sink()).map(drop).map_err(|error| link.explain(&error)),
+            };
+            read?;
             replaced.extend((!is_same).then_some((at, file)));
         }
         self.transferred += link.transferred;
@@ -233,6 +231,40 @@ impl<'a> ShellSource<'a> {
         }
         let _ = fs::remove_dir_all(&staging); // the next run replaces it
         Ok(unread)
+    }
+}
+
+/// Checks the lines after the end of a file.
+fn end_of_tail(link: &mut Link) -> io::Result<()> {
+    match (link.line()?, link.line()?) {
+        (empty, end) if empty.is_empty() && end == END => Ok(()),
+        _ => Err(io::Error::other(LinkError::new("a file became shorter while it was read"))),
+    }
+}
+
+/// A reader of a number of bytes, after which the end is checked. An earlier end is an error, so that no file is taken
+/// that is cut off.
+struct Exact<'a, R> {
+    from: &'a mut R,
+    left: u64,
+    /// The check after the bytes, which runs once.
+    end: Option<fn(&mut R) -> io::Result<()>>,
+}
+
+impl<R: Read> Read for Exact<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if most == 0 {
+            let check = if buffer.is_empty() { None } else { self.end.take() };
+            return check.map_or(Ok(0), |check| check(self.from).map(|()| 0));
+        }
+        match self.from.read(&mut buffer[..most])? {
+            0 => Err(io::Error::other(LinkError::offline("the connection was lost"))),
+            count => {
+                self.left -= count as u64;
+                Ok(count)
+            }
+        }
     }
 }
 

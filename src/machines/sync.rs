@@ -4,6 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Duration;
 
 use crate::base::numbers::{count, duration, thousands};
 use crate::changes::{Changes, FileSnapshot, Request, to_the_end};
@@ -26,6 +27,10 @@ const CLOCK: i64 = 120_000;
 
 /// The time in milliseconds after which a machine without pitree is asked for it again.
 const PROBE: i64 = 3_600_000;
+
+/// The number of attempts to lock a machine, and the time between them.
+const LOCK_TRIES: usize = 10;
+const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 /// The parameters of a synchronization.
 #[derive(Clone, Copy)]
@@ -68,8 +73,15 @@ pub(crate) fn sync(machine: &Machine, context: &SyncContext<'_>, gone: &GoneFile
     let path = state::file(context.state, &machine.name);
     create::private_folder(path.parent().unwrap_or(context.state))?;
     let lock = create::private().read(true).write(true).create(true).open(path.with_extension("lock"))?;
-    if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
-        return Ok(None);
+    let is_locked = || matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+    // Another process can be about to end. The lock of this one is shared for a moment by programs that it starts.
+    let mut tries = 0;
+    while is_locked() {
+        tries += 1;
+        if tries == LOCK_TRIES {
+            return Ok(None);
+        }
+        thread::sleep(LOCK_WAIT);
     }
     // An invalid state only describes the mirror.
     let mut state = state::read(context.state, &machine.name).or_else(|error| match error.kind() {
@@ -645,5 +657,37 @@ mod tests {
         let state = list(1..10, "pitree-incomplete\n");
         assert_eq!((state.files, state.gone, state.warnings.len()), (10, 0, 1), "{state:?}");
         assert_eq!((list(1..10, "").files, hostile.files().len()), (9, 9));
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_stays_as_it_was() {
+        let hostile = Hostile::new();
+        let write = |name: &str, bytes: &[u8]| fs::write(hostile.dir.path().join(name), bytes).unwrap();
+        let mut archive = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(8);
+        archive.append_data(&mut header, "./a.jsonl", &b"{\"a\":1}\n"[..]).unwrap();
+        write("tar", &archive.into_inner().unwrap());
+        let script = "case $3 in *pitree-list*) cat list;; *cksum*) cat tail;; *tar*) cat tar;; *) exit 97;; esac";
+        write("list", b"pitree-list\n1000000000\n\n/s\n8 5 ./a.jsonl\npitree-end\n");
+        assert_eq!(hostile.sync(script).error, None);
+        // Cut off, or shorter than listed.
+        write("list", b"pitree-list\n1000000000\n\n/s\n24 6 ./a.jsonl\npitree-end\n");
+        let sum = format!("{}\n", cksum(b"{\"a\":1}\n"));
+        for tail in ["{\"b\":2}\n{\"c\":", "{\"b\":2}\n\npitree-end\n", "{\"b\":2}\n{\"c\":3}\nodd\npitree-end\n"] {
+            write("tail", format!("{sum}{tail}").as_bytes());
+            let state = hostile.sync(script);
+            assert!(state.error.is_some(), "{tail:?}");
+            let mirrored = hostile.dir.path().join("data/machine-mirrors/box/%2Fs/a.jsonl");
+            assert_eq!(fs::read_to_string(mirrored).unwrap(), "{\"a\":1}\n", "{tail:?}");
+        }
+        write("tail", format!("{sum}{{\"b\":2}}\n{{\"c\":3}}\n\npitree-end\n").as_bytes());
+        assert_eq!((hostile.sync(script).error, hostile.files().len()), (None, 1));
+    }
+
+    fn cksum(bytes: &[u8]) -> String {
+        let mut sum = crate::machines::cksum::Cksum::default();
+        sum.write_all(bytes).unwrap();
+        sum.to_string()
     }
 }
