@@ -134,7 +134,7 @@ pub fn run(data: &[u8]) {
     for (name, bytes) in [("sessions/s.jsonl", session), ("sessions/other.jsonl", OTHER)] {
         fs::write(path(name), bytes).expect("a new file");
     }
-    let located = Located { dirs: vec![path("sessions")], origin: "--dir".into() };
+    let located = Located { dirs: vec![path("sessions")], origin: "--dir".into(), mirrors: None };
     let config = Config::default();
     let setting = Arc::new(Startup::new(&config, located, "/home/demo".into(), false));
     let desk = by_hand::desk(setting.clone(), &path("state"));

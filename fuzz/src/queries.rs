@@ -47,7 +47,8 @@ pub fn run(data: &[u8]) {
             for Known { digest, titles, texts } in known() {
                 let texts = texts.texts().expect("texts of a session");
                 let titles = titles.as_titles();
-                let session = Candidate { digest, titles, texts: Some(texts), is_live: false, has_forks: true };
+                let session =
+                    Candidate { digest, titles, texts: Some(texts), is_live: false, has_forks: true, copies: &[] };
                 if matcher.matches(&session).is_some() {
                     assert!(matcher.entries(digest, texts).iter().all(|(at, _)| (*at as usize) < digest.entry_count));
                 }
@@ -61,7 +62,7 @@ pub fn run(data: &[u8]) {
     }
     let files = ["/a b".to_string(), "~/é".into(), "//x".into()];
     let lists = ValueLists { files: files.to_vec(), ..ValueLists::default() };
-    let values = ValueList { dirs: &files, tags: &[], worktrees: &[], lists: &lists };
+    let values = ValueList { dirs: &files, tags: &[], worktrees: &[], machines: &[], lists: &lists };
     for cursor in (0..=text.len() + 2).step_by(1 + text.len() / 40) {
         let Some(completion) = complete(&text, cursor, values) else { continue };
         for option in completion.options.iter().take(4) {
