@@ -74,7 +74,7 @@ pub(crate) fn sync(machine: &Machine, context: &SyncContext<'_>, gone: &GoneFile
     create::private_folder(path.parent().unwrap_or(context.state))?;
     let lock = create::private().read(true).write(true).create(true).open(path.with_extension("lock"))?;
     let is_locked = || matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
-    // Another process can be about to end. The lock of this one is shared for a moment by programs that it starts.
+    // Another process can be about to end. Programs that this process starts share its lock for a moment.
     let mut tries = 0;
     while is_locked() {
         tries += 1;
