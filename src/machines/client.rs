@@ -115,8 +115,6 @@ impl Client {
         let differing: HashSet<String> = files.iter().map(|file| file.folder().to_owned()).collect();
         let same: HashSet<String> = folders.into_iter().filter(|folder| !differing.contains(folder)).collect();
         files.extend(held.into_iter().filter(|file| same.contains(file.folder())));
-        files.sort();
-        files.dedup_by(|one, other| one.path == other.path);
         Ok((files, refused, is_complete))
     }
 }

@@ -219,10 +219,12 @@ impl MachineSync<'_> {
     fn update(
         &mut self,
         source: &mut dyn Source,
-        listing: Listing,
+        mut listing: Listing,
         (mirror, held): (Mirror, Vec<RemoteFile>),
         gone: &GoneFiles,
     ) -> Result<(), LinkError> {
+        listing.files.sort();
+        listing.files.dedup_by(|one, other| one.path == other.path);
         self.state.trashed.retain(|path| listing.files.binary_search_by(|file| file.path.cmp(path)).is_err());
         let trashed = &self.state.trashed;
         let (plan, left) =
@@ -648,7 +650,8 @@ mod tests {
         }
         fs::write(hostile.dir.path().join("tar"), archive.into_inner().unwrap()).unwrap();
         let list = |names: std::ops::Range<u8>, end: &str| {
-            let lines: String = names.map(|number| format!("3 5 ./{number}.jsonl\n")).collect();
+            // `find` has an order of its own.
+            let lines: String = names.rev().map(|number| format!("3 5 ./{number}.jsonl\n")).collect();
             let list = format!("pitree-list\n1000000000\n\n/s\n{lines}{end}pitree-end\n");
             fs::write(hostile.dir.path().join("list"), list).unwrap();
             hostile.sync("case $3 in *pitree-list*) cat list;; *tar*) cat tar;; *) exit 97;; esac")
@@ -656,6 +659,9 @@ mod tests {
         assert_eq!((list(0..10, "").files, hostile.files().len()), (10, 10));
         let state = list(1..10, "pitree-incomplete\n");
         assert_eq!((state.files, state.gone, state.warnings.len()), (10, 0, 1), "{state:?}");
+        assert_eq!((list(1..10, "").files, hostile.files().len()), (9, 9));
+        // A file that comes back is an ordinary one again.
+        assert_eq!((list(0..10, "").files, hostile.files().len()), (10, 10));
         assert_eq!((list(1..10, "").files, hostile.files().len()), (9, 9));
     }
 
