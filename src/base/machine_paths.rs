@@ -63,6 +63,11 @@ pub(crate) fn machine(path: &Path) -> Option<&str> {
     machine_of_parts([&[], path.as_os_str().as_encoded_bytes()])
 }
 
+/// Returns `true` for a session file in a mirror.
+pub(crate) fn is_mirrored(path: &Path) -> bool {
+    machine(path).is_some()
+}
+
 /// Returns the path on its machine of a file or directory in a mirror; `None` for other paths.
 pub(crate) fn remote_path(path: &Path) -> Option<PathBuf> {
     Split::of(path).map(|split| split.remote())

@@ -79,7 +79,7 @@ impl JournalRecord {
 
     /// Returns `true` if a synchronization with another machine made the change, and not the user.
     pub(crate) fn is_of_mirror(&self) -> bool {
-        matches!(self.change, Change::Trash(_)) && machine_paths::machine(self.change.path()).is_some()
+        matches!(self.change, Change::Trash(_)) && machine_paths::is_mirrored(self.change.path())
     }
 
     /// Returns `true` if this change moved a session to the trash and it is still there.

@@ -28,6 +28,7 @@ use crate::machines;
 use crate::machines::wire::RemoteChange;
 use crate::pi::running;
 use crate::pi::warnings::signs;
+use crate::runtime::raw_output;
 use crate::system::signals;
 
 /// The time in milliseconds before a command shows its progress, because most changes are short.
@@ -292,6 +293,22 @@ impl<'a> Changer<'a> {
         }
         output::error(&format!("interrupted; {} remaining", thousands(done.left)));
         Ok(signals::noted().map_or(Exit::Failed.into(), by_signal))
+    }
+
+    /// Prints the path of the file that a change made, and what was done to standard error. A dry run and JSON are printed
+    /// by [`say`](Self::say).
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub(super) fn say_made(&self, done: &ChangeResult) -> Result<ExitCode> {
+        match &done.made {
+            Some(made) if !self.switches.json && !self.switches.dry_run => {
+                self.say_aside(done);
+                raw_output::print(made.as_os_str()).with_context(|| self.unprinted(done))?;
+                Ok(ExitCode::SUCCESS)
+            }
+            _ => self.say(done, CliStep::Make),
+        }
     }
 
     /// Describes changes that could not be printed.

@@ -124,7 +124,7 @@ impl DoctorCommand {
         let end = output::end(out, unreadable)?;
         let damaged = found.iter().filter(|(_, found)| can_be_repaired(found)).map(|(path, _)| path);
         let (mirrored, damaged): (Vec<&PathBuf>, Vec<&PathBuf>) =
-            damaged.partition(|path| machine_paths::machine(path).is_some());
+            damaged.partition(|path| machine_paths::is_mirrored(path));
         note_mirrored(if self.repair { mirrored.len() } else { 0 });
         let has_problems = found.values().flatten().any(Finding::is_problem);
         let code = match changer {

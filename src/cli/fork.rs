@@ -7,11 +7,10 @@ use anyhow::{Context, Result};
 use clap_complete::ArgValueCompleter;
 
 use crate::changes::Request;
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::change::{ChangeArgs, Changer};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, completions, resolve};
 use crate::disk::load;
-use crate::runtime::raw_output;
 use crate::session::entry::EntryId;
 
 /// Fork a session at an entry and print the new path
@@ -39,13 +38,6 @@ impl ForkCommand {
         let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
         let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;
-        match &done.made {
-            Some(made) if !self.switches.json && !self.switches.dry_run => {
-                changer.say_aside(&done);
-                raw_output::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
-                Ok(ExitCode::SUCCESS)
-            }
-            _ => changer.say(&done, CliStep::Make),
-        }
+        changer.say_made(&done)
     }
 }

@@ -9,12 +9,11 @@ use clap::ValueHint;
 
 use crate::base::numbers::{count, thousands};
 use crate::changes::{ImportRequest, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::change::{ChangeArgs, Changer};
 use crate::cli::resolve::SessionResolver;
 use crate::cli::{CommandContext, output, resolve};
 use crate::disk::load::Bodies;
 use crate::disk::relocations;
-use crate::runtime::raw_output;
 use crate::session::write::import::{self, ImportedHeader};
 
 /// The maximum number of listed line numbers.
@@ -58,14 +57,7 @@ impl ImportCommand {
         if new_id {
             output::note(&format!("another session has the id {}; the imported session gets a new one", checked.id));
         }
-        match &done.made {
-            Some(made) if !self.switches.json && !self.switches.dry_run => {
-                changer.say_aside(&done);
-                raw_output::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
-                Ok(ExitCode::SUCCESS)
-            }
-            _ => changer.say(&done, CliStep::Make),
-        }
+        changer.say_made(&done)
     }
 
     fn is_stdin(&self) -> bool {

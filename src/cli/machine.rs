@@ -12,7 +12,7 @@ use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count};
 use crate::base::time;
 use crate::changes::{FileSnapshot, ImportRequest, Request};
-use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
+use crate::cli::change::{self, ChangeArgs, Changer};
 use crate::cli::exit::Exit;
 use crate::cli::machine_context::{dirs, machines, named, with_context};
 use crate::cli::output::{Output, object};
@@ -27,7 +27,6 @@ use crate::machines::discover;
 use crate::machines::registry::{self, Machine};
 use crate::machines::state::{self, MachineState};
 use crate::machines::sync::{self, GoneFiles, SyncContext};
-use crate::runtime::raw_output;
 
 /// Mirror the sessions of other machines
 ///
@@ -387,23 +386,16 @@ fn pull(
 ) -> Result<ExitCode> {
     let changer = Changer::new(chosen, switches)?;
     let path = SessionResolver::new(chosen).file(session)?;
-    ensure!(machine_paths::machine(&path).is_some(), "{} is a session of this machine", path.display());
+    ensure!(machine_paths::is_mirrored(&path), "{} is a session of this machine", path.display());
     let dir = resolve::absolute(cwd.unwrap_or(Path::new(".")))?;
     let cwd = relocations::directory(&dir).context("--cwd names the project of the copy")?;
     let into = chosen.located.project_dir(&cwd).context("there is no session directory")?;
     let id = resolve::digest(&path)?.header.id;
-    let is_here =
-        |facts: &crate::session::digest::listed::SessionFacts<'_>| facts.id == id && facts.machine().is_none();
-    let catalog = chosen.catalog();
-    let new_id = catalog.keys().any(|key| is_here(&catalog[key].facts()));
+    let mut new_id = false;
+    let scan = chosen.sources().scan();
+    scan.headers(|file, of, _| new_id |= of == id && !machine_paths::is_mirrored(&file.path));
+    chosen.keep(scan);
     let bytes = Bodies::open(&path)?.whole()?;
     let done = changer.make(&Request::Import(ImportRequest { bytes, into, cwd, new_id }))?;
-    match &done.made {
-        Some(made) if !switches.json && !switches.dry_run => {
-            changer.say_aside(&done);
-            raw_output::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        _ => changer.say(&done, CliStep::Make),
-    }
+    changer.say_made(&done)
 }

@@ -75,7 +75,7 @@ impl ResumeCommand {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = Changer::new(chosen, &switches)?;
         let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, self.entry.as_deref(), chosen)?;
-        if machine_paths::machine(&path).is_some() {
+        if machine_paths::is_mirrored(&path) {
             return self.resume_there(&path, entry.as_deref(), chosen);
         }
         let path = changer.brought_back(path, self.yes)?;

@@ -12,6 +12,7 @@ use crate::machines::client::Client;
 use crate::machines::link::{Link, LinkError};
 use crate::machines::listing;
 use crate::machines::registry::Machine;
+use crate::machines::shell;
 use crate::machines::transport::Transport;
 
 /// The script that finds programs and counts sessions.
@@ -70,11 +71,13 @@ pub(crate) fn several(machines: &[Machine], config: &SyncConfig, can_ask: bool) 
     })
 }
 
-fn programs(transport: Transport<'_>) -> Result<MachineCheck, LinkError> {
-    let dir = crate::machines::shell::dir_of(transport.address);
-    let script = format!("D={dir}; {SCRIPT}");
-    let command = transport.script(&script).map_err(|error| LinkError::new(format!("{error:#}")))?;
-    let mut link = Link::start(command)?;
+/// Finds the programs on a machine, and counts its sessions.
+///
+/// # Errors
+/// It cannot be reached.
+pub(super) fn programs(transport: Transport<'_>) -> Result<MachineCheck, LinkError> {
+    let script = format!("D={}; {SCRIPT}", shell::dir_of(transport.address));
+    let mut link = Link::run(transport, &script)?;
     link.end_input();
     let mut read = || {
         link.skip_to(&["pitree-check"])?;

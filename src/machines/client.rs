@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::io::{self, BufReader, Read, Write};
 use std::time::Duration;
 
-use crate::machines::link::{Link, LinkError, MISSING};
+use crate::machines::link::{LIST_LIMIT, Link, LinkError, MISSING};
 use crate::machines::listing::{self, MOST_FILES, RemoteFile};
-use crate::machines::source::{FetchedFile, Listing, Source, TakeFile};
+use crate::machines::mirror::Mirror;
+use crate::machines::source::{FetchedFile, Listing, OpenMirror, Source, TakeFile};
 use crate::machines::state::Method;
 use crate::machines::transport::{Transport, dir_word};
 use crate::machines::wire::{self, Answer, Ask, ChangeOutcome, Frame, PROTOCOL, RemoteChange, ServerFacts, WantedFile};
@@ -16,9 +17,6 @@ const FILES_AT_ONCE: usize = 2000;
 
 /// The time limit of a change.
 const CHANGE_LIMIT: Duration = Duration::from_secs(30);
-
-/// The time limit to list files.
-const LIST_LIMIT: Duration = Duration::from_secs(300);
 
 /// The line of a script that does not find pitree.
 const NOT_FOUND: &str = "pitree-not-found";
@@ -40,8 +38,7 @@ impl Client {
     /// The machine cannot be reached, or has no pitree with the same protocol; then `is_missing` is set.
     pub(super) fn connect(transport: Transport<'_>) -> Result<Self, LinkError> {
         let run = script(transport.address.dir(), "serve --stdio");
-        let command = transport.script(&run).map_err(|error| LinkError::new(format!("{error:#}")))?;
-        let mut link = Link::start_as(command, transport.can_ask)?;
+        let mut link = Link::run(transport, &run)?;
         let facts = greet(&mut link).map_err(|error| {
             let mut failure = link.explain(&error);
             // A shell that knows no `command -v`, an older pitree, or another program of that name.
@@ -120,7 +117,7 @@ impl Client {
 }
 
 /// Returns the script that runs pitree on a machine.
-pub(super) fn script(dir: Option<&str>, command: &str) -> String {
+fn script(dir: Option<&str>, command: &str) -> String {
     let dir = dir.map_or(String::new(), |dir| format!("--dir {} ", dir_word(dir)));
     format!(
         r#"for p in {PLACES}; do if command -v "$p" >/dev/null 2>&1; then exec "$p" {dir}{command}; fi; done; echo {NOT_FOUND}; exit {MISSING}"#
@@ -144,7 +141,7 @@ fn unexpected() -> LinkError {
 }
 
 impl Source for Client {
-    fn list(&mut self, held: &mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>) -> Result<Listing, LinkError> {
+    fn list(&mut self, open_mirror: OpenMirror<'_>) -> Result<Listing, LinkError> {
         let ServerFacts { pitree, program, dir, has_dir, now, pis, .. } = self.facts.clone();
         let mut listing = Listing {
             dir,
@@ -158,7 +155,7 @@ impl Source for Client {
         if !has_dir {
             return Ok(listing);
         }
-        let held = held(&listing.dir)?;
+        let held = open_mirror(&listing.dir)?;
         self.link.end_within(Some(LIST_LIMIT));
         self.ask(&Ask::Compare(listing::digest(&listing::digests(&held))))?;
         match self.answer()? {
@@ -170,7 +167,7 @@ impl Source for Client {
         Ok(listing)
     }
 
-    fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
+    fn fetch(&mut self, _: &Mirror, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
         let mut unread = 0;
         for (number, some) in files.chunks(FILES_AT_ONCE).enumerate() {
             let wanted = some.iter().map(|FetchedFile { file, known }| {

@@ -1,6 +1,5 @@
 //! Finds machines with sessions of pi: the hosts in the user's ssh configuration, and running containers.
 
-use std::io::Write;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -11,7 +10,8 @@ use crate::base::machine_paths;
 use crate::base::sort;
 use crate::config::{Address, SyncConfig};
 use crate::disk::{files, program};
-use crate::machines::link::Link;
+use crate::machines::check::{self, MachineCheck};
+use crate::machines::link::LinkError;
 use crate::machines::registry::Machine;
 use crate::machines::transport::Transport;
 
@@ -26,9 +26,6 @@ const AT_ONCE: usize = 16;
 
 /// The time limit to list containers.
 const LIST_LIMIT: Duration = Duration::from_secs(5);
-
-/// The script that counts sessions.
-const COUNT: &str = "echo pitree-count; find \"${PI_CODING_AGENT_SESSION_DIR:-${PI_CODING_AGENT_DIR:-$HOME/.pi/agent}/sessions}\" -type f -name '*.jsonl' 2>/dev/null | wc -l";
 
 /// A machine that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -57,19 +54,22 @@ pub(crate) fn discover(home: &Path, config: &SyncConfig, known: &[Machine]) -> V
     let mut found = Vec::with_capacity(addresses.len());
     for some in addresses.chunks(AT_ONCE) {
         thread::scope(|scope| {
-            let started: Vec<_> = some.iter().map(|address| scope.spawn(|| sessions(address, config))).collect();
-            let failed = || Err("internal error in pitree".to_owned());
+            let started: Vec<_> = some
+                .iter()
+                .map(|address| scope.spawn(|| check::programs(Transport { address, config, can_ask: false })))
+                .collect();
+            let failed = || Err(LinkError::new("internal error in pitree"));
             let counted = started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| failed()));
             found.extend(some.iter().cloned().zip(counted));
         });
     }
     sort::by_key(&mut found, |(address, _)| address.to_string());
-    let named = |(address, sessions): (Address, Result<u64, String>)| {
+    let named = |(address, checked): (Address, Result<MachineCheck, LinkError>)| {
         let is_known = known.iter().any(|machine| machine.address == address);
         let name = name(&address, &mut names);
-        let (sessions, error) = match sessions {
-            Ok(sessions) => (Some(sessions), None),
-            Err(error) => (None, Some(error)),
+        let (sessions, error) = match checked {
+            Ok(checked) => (checked.sessions, None),
+            Err(error) => (None, Some(error.reason)),
         };
         FoundMachine { name, address: address.to_string(), sessions, error, is_known }
     };
@@ -99,21 +99,6 @@ fn containers(config: &SyncConfig) -> Vec<String> {
     let output = program::read_to_end(command, LIST_LIMIT).ok().flatten();
     let names = output.filter(|(status, _)| status.success()).map(|(_, names)| names).unwrap_or_default();
     names.lines().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
-}
-
-/// Returns the number of session files of a machine.
-fn sessions(address: &Address, config: &SyncConfig) -> Result<u64, String> {
-    let transport = Transport { address, config, can_ask: false };
-    let command = transport.script(COUNT).map_err(|error| format!("{error:#}"))?;
-    let mut link = Link::start(command).map_err(|error| error.to_string())?;
-    let _ = link.flush();
-    link.end_input();
-    let counted = (|| {
-        link.skip_to(&["pitree-count"])?;
-        link.line()
-    })();
-    let line = counted.map_err(|error| link.explain(&error).reason)?;
-    line.trim().parse().map_err(|_| "no count of sessions".to_owned())
 }
 
 /// Suggests an unused name for an address.

@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::base::text::clean;
 use crate::disk::program;
+use crate::machines::transport::Transport;
 use crate::system::{programs, signals};
 
 /// The time without any data after which a machine is given up.
@@ -20,6 +21,9 @@ const IDLE: Duration = Duration::from_secs(10);
 
 /// The time without any data while ssh can ask the user.
 const ASKING: Duration = Duration::from_secs(180);
+
+/// The time limit to list files.
+pub(super) const LIST_LIMIT: Duration = Duration::from_secs(300);
 
 /// The interval between checks for signals.
 const LOOK: Duration = Duration::from_millis(200);
@@ -85,6 +89,15 @@ pub(super) struct Link {
 }
 
 impl Link {
+    /// Runs a script on a machine.
+    ///
+    /// # Errors
+    /// The program that reaches the machine is missing or cannot be started.
+    pub(super) fn run(transport: Transport<'_>, script: &str) -> Result<Self, LinkError> {
+        let command = transport.script(script).map_err(|error| LinkError::new(format!("{error:#}")))?;
+        Self::start_as(command, transport.can_ask)
+    }
+
     /// Starts the program.
     ///
     /// # Errors
@@ -94,10 +107,7 @@ impl Link {
     }
 
     /// Starts the program, which can ask in the terminal with `can_ask`.
-    ///
-    /// # Errors
-    /// It cannot be started.
-    pub(super) fn start_as(mut command: Command, can_ask: bool) -> Result<Self, LinkError> {
+    fn start_as(mut command: Command, can_ask: bool) -> Result<Self, LinkError> {
         // A program in the background cannot read from the terminal.
         let started = if can_ask { command.spawn() } else { programs::start_apart(&mut command) };
         let mut child = started.map_err(|error| LinkError::new(error.to_string()))?;

@@ -58,7 +58,8 @@ impl RemoteFile {
     }
 }
 
-fn is_safe(path: &str) -> bool {
+/// Returns `true` for a path below a session directory that can be used on this machine; see [`RemoteFile::is_safe`].
+pub(super) fn is_safe(path: &str) -> bool {
     let is_name = |name: &str| {
         !name.is_empty() && name != "." && name != ".." && name.len() <= LONGEST_NAME && !name.contains('\\')
     };

@@ -1,9 +1,9 @@
 //! The mirror of a session directory of a machine: read-only files at the same places. A file appears whole, or grows by
 //! complete lines. Nothing is removed here: the caller moves files to the trash.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -43,13 +43,16 @@ pub(super) struct SyncPlan {
     pub(super) retimed: Vec<RemoteFile>,
     /// The mirrored files that are gone on the machine.
     pub(super) gone: Vec<String>,
+    /// The numbers of mirrored files, and of files on the machine.
+    counts: [usize; 2],
 }
 
 impl SyncPlan {
     /// Returns `true` if so many files are gone that the user must decide; `is_expected` tells which ones the user removed.
-    pub(super) fn is_doubtful(&self, held: usize, is_empty: bool, is_expected: impl Fn(&str) -> bool) -> bool {
+    pub(super) fn is_doubtful(&self, is_expected: impl Fn(&str) -> bool) -> bool {
+        let [held, listed] = self.counts;
         let gone = self.gone.iter().filter(|path| !is_expected(path)).count();
-        gone > 0 && (is_empty || gone as f64 > held as f64 * MOST_GONE)
+        gone > 0 && (listed == 0 || gone as f64 > held as f64 * MOST_GONE)
     }
 }
 
@@ -88,14 +91,13 @@ impl Mirror {
         self.incoming.join("staging")
     }
 
-    /// Returns the hash of a mirrored file.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub(super) fn hash(&self, path: &str) -> io::Result<ContentHash> {
-        let mut hashed = HashingReader::new(files::open(&self.path(path))?, true);
-        hashed.read_to(u64::MAX)?;
-        Ok(hashed.content())
+    /// Returns the content of a mirrored file of some length, if the file there may start with it.
+    pub(super) fn known(&self, file: &RemoteFile, bytes: u64) -> ContentHash {
+        if bytes == 0 || bytes > file.bytes {
+            return ContentHash::default();
+        }
+        // A file that cannot be read is fetched again.
+        File::open(self.path(&file.path)).and_then(whole).unwrap_or_default()
     }
 
     /// Takes the content of a file from an offset, which is 0 or the length of the mirrored file. Only complete lines
@@ -124,18 +126,13 @@ impl Mirror {
             self.grow(&target, file, (from, &mut draft.file))?;
             return Ok(Some(target));
         }
-        if fs::symlink_metadata(&target).is_ok() {
-            let known = HashingReader::new(File::open(&target)?, true);
-            if is_start(known, &mut draft.file)? {
-                // It only looked replaced.
-            } else {
-                remove(&target)?;
-            }
+        // A file that cannot be compared may only look replaced.
+        if fs::symlink_metadata(&target).is_ok() && !whole(File::open(&target)?)?.starts(&draft.path)? {
+            remove(&target)?;
         }
         if let Some(folder) = target.parent() {
             create::folders(folder)?;
         }
-        draft.file.flush()?;
         set_time(&draft.file, file.mtime)?;
         system::files::set_permissions(&draft.file, MODE)?;
         fs::rename(&draft.path, &target)?;
@@ -240,7 +237,7 @@ pub(super) fn plan(
     limit: u64,
 ) -> (SyncPlan, usize) {
     let known: HashMap<&str, &RemoteFile> = held.iter().map(|file| (&*file.path, file)).collect();
-    let there: HashMap<&str, &RemoteFile> = listed.iter().map(|file| (&*file.path, file)).collect();
+    let there: HashSet<&str> = listed.iter().map(|file| &*file.path).collect();
     let mut changed: Vec<(RemoteFile, u64)> = listed
         .iter()
         .filter(|file| !known.get(&*file.path).is_some_and(|known| known.is_like(file)))
@@ -259,14 +256,14 @@ pub(super) fn plan(
         })
         .collect();
     let left = count - fetched.len();
-    let gone = held.iter().filter(|file| !there.contains_key(&*file.path) && !is_kept(&file.path));
+    let gone = held.iter().filter(|file| !there.contains(&*file.path) && !is_kept(&file.path));
     let gone: Vec<String> = gone.map(|file| file.path.clone()).collect();
     let is_exact = |file: &&RemoteFile| known.get(&*file.path).is_some_and(|known| known.mtime == file.mtime);
     let is_retimed = |file: &&RemoteFile| {
         file.mtime % 1000 != 0 && known.get(&*file.path).is_some_and(|known| known.is_like(file)) && !is_exact(file)
     };
     let retimed = listed.iter().filter(is_retimed).cloned().collect();
-    (SyncPlan { fetched, retimed, gone }, left)
+    (SyncPlan { fetched, retimed, gone, counts: [held.len(), listed.len()] }, left)
 }
 
 /// A file that is removed unless it is complete.
@@ -317,14 +314,11 @@ fn complete(file: &mut File) -> io::Result<u64> {
     Ok(if is_whole { len } else { end })
 }
 
-/// Returns `true` if a file starts with all content of another one.
-fn is_start(mut known: HashingReader<File>, file: &mut File) -> io::Result<bool> {
-    known.read_to(u64::MAX)?;
-    let known = known.content();
-    file.seek(SeekFrom::Start(0))?;
-    let mut hashed = HashingReader::new(&*file, true);
-    hashed.read_to(known.parts().0)?;
-    Ok(hashed.content() == known)
+/// Returns the whole content of a file.
+fn whole(file: File) -> io::Result<ContentHash> {
+    let mut hashed = HashingReader::new(file, true);
+    hashed.read_to(u64::MAX)?;
+    Ok(hashed.content())
 }
 
 fn set_time(file: &File, mtime: i64) -> io::Result<()> {
@@ -417,7 +411,7 @@ mod tests {
         let name = |at: usize| format!("{at}.jsonl");
         let held: Vec<_> = (0..10).map(|at| file(&name(at), 10, at as i64 * 1000)).collect();
         let of = |listed: &[RemoteFile]| plan(&held, listed, |_| false, u64::MAX).0;
-        assert_eq!(of(&held), SyncPlan::default());
+        assert_eq!(of(&held), SyncPlan { counts: [10, 10], ..SyncPlan::default() });
         let mut listed = held.clone();
         listed[3].bytes = 20;
         listed.push(file("new.jsonl", 5, 99_000));
@@ -425,9 +419,7 @@ mod tests {
         assert_eq!(fetched, [("new.jsonl".into(), 0), ("3.jsonl".into(), 10)]);
         let (limited, left) = plan(&held, &listed, |_| false, 107);
         assert_eq!((limited.fetched.len(), limited.fetched[0].0.path.as_str(), left), (1, "new.jsonl", 1));
-        let doubts = |listed: &[RemoteFile], expected: &str| {
-            of(listed).is_doubtful(10, listed.is_empty(), |path| path == expected)
-        };
+        let doubts = |listed: &[RemoteFile], expected: &str| of(listed).is_doubtful(|path| path == expected);
         assert_eq!((of(&held[..8]).gone.len(), doubts(&held[..8], "")), (2, false));
         assert!(doubts(&held[..7], "") && !doubts(&held[..7], "9.jsonl") && doubts(&[], "9.jsonl"));
         let mut exact = held.clone();

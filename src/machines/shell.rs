@@ -9,13 +9,12 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use crate::config::Address;
-use crate::disk::fingerprint::ContentHash;
 use crate::disk::{create, files, program};
 use crate::machines::cksum::Cksum;
-use crate::machines::link::{Link, LinkError};
-use crate::machines::listing::{self, MOST_FILES, RemoteFile};
+use crate::machines::link::{LIST_LIMIT, Link, LinkError};
+use crate::machines::listing::{MOST_FILES, RemoteFile};
 use crate::machines::mirror::Mirror;
-use crate::machines::source::{FetchedFile, Listing, Source, SourceReader, TakeFile};
+use crate::machines::source::{FetchedFile, Listing, OpenMirror, Source, TakeFile, read_from};
 use crate::machines::state::Method;
 use crate::machines::transport::{Transport, dir_word};
 
@@ -28,9 +27,6 @@ const RSYNC: &str = "pitree-rsync";
 const NO_DIR: &str = "pitree-no-dir";
 const INCOMPLETE: &str = "pitree-incomplete";
 const END: &str = "pitree-end";
-
-/// The time limit to list files.
-const LIST_LIMIT: Duration = Duration::from_secs(300);
 
 /// The number of bytes by which a file can grow between the list and `rsync`.
 const SLACK: u64 = 16 * 1024 * 1024;
@@ -48,21 +44,12 @@ pub(super) struct ShellSource<'a> {
     dir: String,
     /// `true` if the machine has `rsync`.
     has_rsync: bool,
-    /// The mirror, in which `rsync` finds the known content.
-    mirror: Option<Mirror>,
-    data: &'a Path,
-    machine: &'a str,
     transferred: u64,
 }
 
 impl<'a> ShellSource<'a> {
-    pub(super) fn new(transport: Transport<'a>, (data, machine): (&'a Path, &'a str)) -> Self {
-        Self { transport, dir: String::new(), has_rsync: false, mirror: None, data, machine, transferred: 0 }
-    }
-
-    fn start(&self, script: &str) -> Result<Link, LinkError> {
-        let command = self.transport.script(script).map_err(|error| LinkError::new(format!("{error:#}")))?;
-        Link::start_as(command, self.transport.can_ask)
+    pub(super) fn new(transport: Transport<'a>) -> Self {
+        Self { transport, dir: String::new(), has_rsync: false, transferred: 0 }
     }
 
     /// Returns the script that lists the files. GNU `find` prints fractions of seconds; others need `stat`.
@@ -109,14 +96,13 @@ impl<'a> ShellSource<'a> {
         let places: HashMap<&str, (usize, &FetchedFile)> =
             files.iter().map(|&(at, file)| (&*file.file.path, (at, file))).collect();
         let dir = dir_word(&self.dir);
-        let mut link = self.start(&format!("cd {dir} && tar -cf - -T - 2>/dev/null"))?;
+        let mut link = Link::run(self.transport, &format!("cd {dir} && tar -cf - -T - 2>/dev/null"))?;
         let names: String = files.iter().map(|(_, file)| format!("./{}\n", file.file.path)).collect();
         link.write_all(names.as_bytes()).map_err(|error| link.explain(&error))?;
         link.end_input();
         let mut done = 0;
-        let mut from = SourceReader { from: &mut link, error: None };
         let read = (|| {
-            let mut archive = tar::Archive::new(&mut from);
+            let mut archive = tar::Archive::new(&mut link);
             for entry in archive.entries()? {
                 let mut entry = entry?;
                 let path = entry.path_bytes().into_owned();
@@ -135,7 +121,6 @@ impl<'a> ShellSource<'a> {
             }
             Ok::<_, io::Error>(Ok(()))
         })();
-        drop(from);
         self.transferred += link.transferred;
         read.map_err(|error| link.explain(&error))??;
         Ok(files.len().saturating_sub(done))
@@ -144,15 +129,17 @@ impl<'a> ShellSource<'a> {
     /// Fetches what was appended to files, if the known content is unchanged; returns the others.
     fn tails<'f>(
         &mut self,
+        mirror: &Mirror,
         files: &[(usize, &'f FetchedFile)],
         take: TakeFile<'_>,
     ) -> Result<Vec<(usize, &'f FetchedFile)>, LinkError> {
         let dir = dir_word(&self.dir);
-        let mut link = self.start(&format!(
+        let script = format!(
             "cd {dir} && while IFS= read -r k && IFS= read -r l && IFS= read -r f; do \
              head -c \"$k\" \"./$f\" 2>/dev/null | cksum; \
              tail -c \"+$((k + 1))\" \"./$f\" 2>/dev/null | head -c \"$l\"; echo; echo {END}; done"
-        ))?;
+        );
+        let mut link = Link::run(self.transport, &script)?;
         let line = |file: &FetchedFile| {
             let (known, _) = file.known.parts();
             format!("{known}\n{}\n{}\n", file.file.bytes - known, file.file.path)
@@ -163,7 +150,7 @@ impl<'a> ShellSource<'a> {
         let mut replaced = Vec::new();
         for &(at, file) in files {
             let (known, _) = file.known.parts();
-            let is_same = self.is_known(&file.file.path, &link.line().map_err(|error| link.explain(&error))?);
+            let is_same = is_sum_of(&mirror.path(&file.file.path), &link.line().map_err(|error| link.explain(&error))?);
             let mut tail = Exact { from: &mut link, left: file.file.bytes - known, end: Some(end_of_tail) };
             let read = match is_same {
                 true => take(at, (known, file.file.mtime), &mut tail),
@@ -176,25 +163,14 @@ impl<'a> ShellSource<'a> {
         Ok(replaced)
     }
 
-    /// Returns `true` if a line of `cksum` is that of the mirrored file.
-    fn is_known(&self, path: &str, line: &str) -> bool {
-        let Some(mirror) = &self.mirror else { return false };
-        let sum = files::open(&mirror.path(path)).and_then(|mut file| {
-            let mut sum = Cksum::default();
-            io::copy(&mut file, &mut sum).map(|_| sum.to_string())
-        });
-        let mut words = line.split_whitespace();
-        sum.is_ok_and(|sum| sum.split(' ').eq(words.by_ref().take(2)))
-    }
-
     /// Fetches files with `rsync`, which sends only the parts that differ from the mirror.
     fn rsync(
         &mut self,
+        mirror: &Mirror,
         files: &[FetchedFile],
-        (rsh, host): (String, String),
+        (rsh, host): &(String, String),
         take: TakeFile<'_>,
     ) -> Result<usize, LinkError> {
-        let Some(mirror) = &self.mirror else { return Ok(files.len()) };
         let failed = |error: io::Error| LinkError::new(format!("rsync: {error}"));
         let staging = mirror.staging();
         let _ = fs::remove_dir_all(&staging); // of an interrupted run
@@ -220,18 +196,17 @@ impl<'a> ShellSource<'a> {
             return Err(link.explain(&io::ErrorKind::UnexpectedEof.into()));
         }
         self.transferred += rsync_bytes(&stats);
-        let mut unread = 0;
-        for (at, FetchedFile { file, known }) in files.iter().enumerate() {
-            let path = listing::below(&staging, &file.path);
-            let Ok((mut content, from, _)) = listing::opened_at(&path, *known) else {
-                unread += 1;
-                continue;
-            };
-            take(at, (from, file.mtime), &mut content)?;
-        }
-        let _ = fs::remove_dir_all(&staging); // the next run replaces it
-        Ok(unread)
+        read_from(&staging, files, &mut |at, (from, _), content| take(at, (from, files[at].file.mtime), content))
     }
+}
+
+/// Returns `true` if a line of `cksum` is that of a file.
+fn is_sum_of(path: &Path, line: &str) -> bool {
+    let sum = files::open(path).and_then(|mut file| {
+        let mut sum = Cksum::default();
+        io::copy(&mut file, &mut sum).map(|_| sum.to_string())
+    });
+    sum.is_ok_and(|sum| sum.split(' ').eq(line.split_whitespace().take(2)))
 }
 
 /// Checks the lines after the end of a file.
@@ -269,8 +244,8 @@ impl<R: Read> Read for Exact<'_, R> {
 }
 
 impl Source for ShellSource<'_> {
-    fn list(&mut self, held: &mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>) -> Result<Listing, LinkError> {
-        let mut link = self.start(&self.list_script())?;
+    fn list(&mut self, open_mirror: OpenMirror<'_>) -> Result<Listing, LinkError> {
+        let mut link = Link::run(self.transport, &self.list_script())?;
         link.end_input();
         if !self.transport.can_ask {
             link.end_within(Some(LIST_LIMIT));
@@ -278,22 +253,19 @@ impl Source for ShellSource<'_> {
         let listing = self.parse(&mut link).map_err(|error| link.explain(&error))?;
         self.transferred += link.transferred;
         if listing.has_dir {
-            held(&listing.dir)?;
-            self.mirror = Mirror::open(self.data, self.machine, &listing.dir).ok().flatten();
+            open_mirror(&listing.dir)?;
         }
         Ok(listing)
     }
 
-    fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
+    fn fetch(&mut self, mirror: &Mirror, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
         if let (Method::Rsync, Some(rsh)) = (self.method(), self.transport.rsh()) {
             let mut unread = 0;
             for (number, some) in files.chunks(FILES_AT_ONCE).enumerate() {
                 let mut take_one =
                     |at: usize, version, content: &mut dyn Read| take(number * FILES_AT_ONCE + at, version, content);
-                let fetched = self.rsync(some, rsh.clone(), &mut take_one);
-                if let (Err(_), Some(mirror)) = (&fetched, &self.mirror) {
-                    let _ = fs::remove_dir_all(mirror.staging()); // the next run would replace it
-                }
+                let fetched = self.rsync(mirror, some, &rsh, &mut take_one);
+                let _ = fs::remove_dir_all(mirror.staging()); // the next run would replace it
                 unread += fetched?;
             }
             return Ok(unread);
@@ -302,7 +274,7 @@ impl Source for ShellSource<'_> {
         let has_grown = |file: &FetchedFile| (1..=file.file.bytes).contains(&file.known.parts().0);
         let (grown, mut whole): (Vec<_>, Vec<_>) = numbered.partition(|(_, file)| has_grown(file));
         if !grown.is_empty() {
-            whole.extend(self.tails(&grown, &mut *take)?);
+            whole.extend(self.tails(mirror, &grown, &mut *take)?);
         }
         if whole.is_empty() { Ok(0) } else { self.tar(&whole, take) }
     }
@@ -341,11 +313,6 @@ fn rsync_bytes(stats: &str) -> u64 {
         digits.parse::<u64>().ok()
     };
     stats.lines().filter(|line| line.starts_with("Total bytes ")).filter_map(number).sum()
-}
-
-/// Returns the known content of mirrored files, for files that may have grown.
-pub(super) fn known(mirror: &Mirror, file: &RemoteFile, bytes: u64) -> ContentHash {
-    if bytes == 0 || bytes > file.bytes { ContentHash::default() } else { mirror.hash(&file.path).unwrap_or_default() }
 }
 
 #[cfg(test)]

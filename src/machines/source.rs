@@ -1,12 +1,13 @@
 //! Sources of session files: a pitree on a machine, a shell there, or a directory of this machine.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::disk::fingerprint::ContentHash;
 use crate::machines::link::LinkError;
 use crate::machines::listing::{self, ListedFiles, RemoteFile};
+use crate::machines::mirror::Mirror;
 use crate::machines::state::Method;
 use crate::machines::wire::RemotePi;
 
@@ -45,25 +46,43 @@ pub(super) struct FetchedFile {
 /// A function that takes the content of a file: its place in the request, the offset and the modification time.
 pub(super) type TakeFile<'a> = &'a mut dyn FnMut(usize, (u64, i64), &mut dyn Read) -> Result<(), LinkError>;
 
+/// A function that opens the mirror of a session directory, and returns its files.
+pub(super) type OpenMirror<'a> = &'a mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>;
+
 /// A source of session files.
 pub(super) trait Source {
-    /// Lists the files; `held` returns those of the mirror for a session directory.
+    /// Lists the files. Calls `open_mirror` once if the session directory exists.
     ///
     /// # Errors
     /// The machine cannot be reached, or its answer is not valid.
-    fn list(&mut self, held: &mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>) -> Result<Listing, LinkError>;
+    fn list(&mut self, open_mirror: OpenMirror<'_>) -> Result<Listing, LinkError>;
 
-    /// Fetches files, or what was appended to them. Files that cannot be read are left out; the result is their number.
+    /// Fetches files for a mirror, or what was appended to them. Files that cannot be read are left out; the result is their number.
     ///
     /// # Errors
     /// The connection failed, or `take` did.
-    fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError>;
+    fn fetch(&mut self, mirror: &Mirror, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError>;
 
     /// Returns the way in which files are read.
     fn method(&self) -> Method;
 
     /// Returns the number of bytes received and sent.
     fn transferred(&self) -> u64;
+}
+
+/// Reads files below a directory of this machine. Returns the number of those that cannot be read.
+///
+/// # Errors
+/// `take` failed.
+pub(super) fn read_from(dir: &Path, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
+    let mut unread = 0;
+    for (at, FetchedFile { file, known }) in files.iter().enumerate() {
+        match listing::opened_at(&listing::below(dir, &file.path), *known) {
+            Ok((mut content, from, mtime)) => take(at, (from, mtime), &mut content)?,
+            Err(_) => unread += 1,
+        }
+    }
+    Ok(unread)
 }
 
 /// A directory of this machine.
@@ -79,24 +98,18 @@ impl DirSource {
 }
 
 impl Source for DirSource {
-    fn list(&mut self, _: &mut dyn FnMut(&str) -> Result<Vec<RemoteFile>, LinkError>) -> Result<Listing, LinkError> {
+    fn list(&mut self, open_mirror: OpenMirror<'_>) -> Result<Listing, LinkError> {
         let dir = self.dir.to_string_lossy().into_owned();
         if !self.dir.is_dir() {
             return Ok(Listing { dir, ..Listing::default() });
         }
+        open_mirror(&dir)?;
         let ListedFiles { files, refused, is_complete } = listing::list(&self.dir);
         Ok(Listing { dir, has_dir: true, files, refused, is_complete, ..Listing::default() })
     }
 
-    fn fetch(&mut self, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
-        let mut unread = 0;
-        for (at, FetchedFile { file, known }) in files.iter().enumerate() {
-            match listing::opened_at(&listing::below(&self.dir, &file.path), *known) {
-                Ok((mut content, from, mtime)) => take(at, (from, mtime), &mut content)?,
-                Err(_) => unread += 1,
-            }
-        }
-        Ok(unread)
+    fn fetch(&mut self, _: &Mirror, files: &[FetchedFile], take: TakeFile<'_>) -> Result<usize, LinkError> {
+        read_from(&self.dir, files, take)
     }
 
     fn method(&self) -> Method {
@@ -105,22 +118,5 @@ impl Source for DirSource {
 
     fn transferred(&self) -> u64 {
         0
-    }
-}
-
-/// A reader whose errors are those of the connection, in contrast to errors of the mirror.
-pub(super) struct SourceReader<'a, R> {
-    pub(super) from: &'a mut R,
-    /// The error that ended the reading.
-    pub(super) error: Option<io::Error>,
-}
-
-impl<R: Read> Read for SourceReader<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.from.read(buffer).map_err(|error| {
-            let copy = io::Error::new(error.kind(), error.to_string());
-            self.error = Some(error);
-            copy
-        })
     }
 }

@@ -7,33 +7,24 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::base::machine_paths;
+use crate::base::named::named;
 use crate::disk::state as state_file;
 use crate::machines::wire::RemotePi;
 use crate::pi::status::PiStatus;
 
-/// The way in which files of a machine are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Method {
-    /// A pitree on the machine.
-    Pitree,
-    /// `rsync`.
-    Rsync,
-    /// `tar`, and `tail` for additions.
-    Tar,
-    /// Files of a directory.
-    Files,
-}
-
-impl Method {
-    /// Returns the name for display.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pitree => "pitree",
-            Self::Rsync => "rsync",
-            Self::Tar => "tar",
-            Self::Files => "files",
-        }
+named! {
+    /// The way in which files of a machine are read.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Method {
+        /// A pitree on the machine.
+        Pitree = "pitree",
+        /// `rsync`.
+        Rsync = "rsync",
+        /// `tar`, and `tail` for additions.
+        Tar = "tar",
+        /// Files of a directory.
+        Files = "files",
     }
 }
 

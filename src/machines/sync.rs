@@ -16,7 +16,7 @@ use crate::machines::link::LinkError;
 use crate::machines::listing::RemoteFile;
 use crate::machines::mirror::{self, Mirror, SyncPlan};
 use crate::machines::registry::Machine;
-use crate::machines::shell::{self, ShellSource};
+use crate::machines::shell::ShellSource;
 use crate::machines::source::{DirSource, FetchedFile, Listing, Source};
 use crate::machines::state::{self, MachineState};
 use crate::machines::transport::Transport;
@@ -113,7 +113,7 @@ pub(crate) fn forget(machine: &str, data: &Path, state: &Path) {
 }
 
 /// The maximum number of machines that are synchronized at the same time.
-const AT_ONCE: usize = 8;
+pub(crate) const AT_ONCE: usize = 8;
 
 /// Updates the mirrors of several machines at the same time; see [`sync`]. The results are in the order of the machines.
 pub(crate) fn several(
@@ -143,24 +143,23 @@ impl MachineSync<'_> {
         let (context, machine) = (self.context, self.machine);
         let mut source = self.source(context, machine)?;
         let before = self.state.dir.clone();
-        let mut held = None;
+        let mut opened = None;
         let listing = source.list(&mut |dir| {
             if let Some(before) = before.as_deref().filter(|before| *before != dir) {
                 mirror::relocate(context.data, &machine.name, [before, dir]).map_err(|error| local(&error))?;
             }
-            let opened = opened(context, machine, dir)?;
-            let files = opened.1.clone();
-            held = Some(opened);
-            Ok(files)
+            let mirror = Mirror::open(context.data, &machine.name, dir).map_err(|error| local(&error))?;
+            let reason =
+                || format!("cannot mirror the session directory {dir:?}: its path is too long or not absolute");
+            let mirror = mirror.ok_or_else(|| LinkError::new(reason()))?;
+            let held = mirror.files();
+            opened = Some((mirror, held.clone()));
+            Ok(held)
         })?;
-        if !listing.has_dir {
-            return self.without_dir(listing, gone);
+        match opened {
+            Some(opened) => self.update(&mut *source, listing, opened, gone),
+            None => self.without_dir(listing, gone),
         }
-        if let (None, Some(before)) = (&held, before.filter(|before| *before != listing.dir)) {
-            mirror::relocate(context.data, &machine.name, [&before, &listing.dir]).map_err(|error| local(&error))?;
-        }
-        let held = held.map_or_else(|| opened(context, machine, &listing.dir), Ok)?;
-        self.update(&mut *source, listing, held, gone)
     }
 
     /// Chooses the way in which files are read: a pitree on the machine, or else its shell.
@@ -186,7 +185,7 @@ impl MachineSync<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Box::new(ShellSource::new(transport, (context.data, &machine.name))))
+        Ok(Box::new(ShellSource::new(transport)))
     }
 
     /// Keeps the mirror of a session directory that is missing, unless the user has decided.
@@ -204,7 +203,7 @@ impl MachineSync<'_> {
         let trashed = &self.state.trashed;
         let (plan, _) = mirror::plan(&mirror.files(), &[], |path| trashed.contains(path), 0);
         self.state.warnings = vec![format!("the session directory {dir} is missing there; the mirror is kept")];
-        self.remove(&mirror, &plan, (gone, &mirrored, true))?;
+        self.remove(&mirror, &plan, (gone, &mirrored))?;
         self.count(&mirror);
         Ok(())
     }
@@ -229,10 +228,8 @@ impl MachineSync<'_> {
         let trashed = &self.state.trashed;
         let (plan, left) =
             mirror::plan(&held, &listing.files, |path| trashed.contains(path), self.context.config.bytes());
-        let wanted = |(file, bytes): &(RemoteFile, u64)| FetchedFile {
-            file: file.clone(),
-            known: shell::known(&mirror, file, *bytes),
-        };
+        let wanted =
+            |(file, bytes): &(RemoteFile, u64)| FetchedFile { file: file.clone(), known: mirror.known(file, *bytes) };
         let wanted: Vec<FetchedFile> = plan.fetched.iter().map(wanted).collect();
         let mut written = Vec::new();
         let (mut fetched, mut refused) = (Ok(0), listing.refused);
@@ -241,7 +238,7 @@ impl MachineSync<'_> {
         let replaced: u64 = plan.fetched.iter().map(|(_, known)| known).sum();
         let mut room = self.context.config.bytes().saturating_sub(size(&held).saturating_sub(replaced));
         if !wanted.is_empty() {
-            fetched = source.fetch(&wanted, &mut |at, (from, mtime), content| {
+            fetched = source.fetch(&mirror, &wanted, &mut |at, (from, mtime), content| {
                 if !(self.context.is_wanted)() {
                     return Err(LinkError::new("canceled"));
                 }
@@ -265,7 +262,7 @@ impl MachineSync<'_> {
         let unread = fetched.inspect_err(|_| self.count(&mirror))?;
         self.state.gone = 0;
         if listing.is_complete {
-            self.remove(&mirror, &plan, (gone, &listing.dir, listing.files.is_empty()))?;
+            self.remove(&mirror, &plan, (gone, &listing.dir))?;
         }
         self.count(&mirror);
         let state = &mut *self.state;
@@ -279,21 +276,15 @@ impl MachineSync<'_> {
         Ok(())
     }
 
-    /// Moves files that are gone on the machine to the trash, unless they are many. `is_empty` tells that all are gone.
-    fn remove(
-        &mut self,
-        mirror: &Mirror,
-        plan: &SyncPlan,
-        (gone, dir, is_empty): (&GoneFiles, &str, bool),
-    ) -> Result<(), LinkError> {
+    /// Moves files that are gone from the session directory on the machine to the trash, unless they are many.
+    fn remove(&mut self, mirror: &Mirror, plan: &SyncPlan, (gone, dir): (&GoneFiles, &str)) -> Result<(), LinkError> {
         let expected: Vec<&str> = match gone {
             GoneFiles::AskExcept(paths) => paths.iter().filter_map(|path| path.strip_prefix(dir)).collect(),
             _ => Vec::new(),
         };
         let is_expected = |path: &str| expected.iter().any(|expected| expected.trim_start_matches('/') == path);
         let asks = matches!(gone, GoneFiles::Ask | GoneFiles::AskExcept(_));
-        let held = mirror.files().len();
-        let is_doubtful = asks && plan.is_doubtful(held, is_empty, is_expected);
+        let is_doubtful = asks && plan.is_doubtful(is_expected);
         let (removed, kept): (Vec<&String>, Vec<&String>) =
             plan.gone.iter().partition(|path| !is_doubtful || is_expected(path));
         self.state.gone = kept.len() as u64;
@@ -350,15 +341,6 @@ fn sync_files(folder: &Path, files: Vec<PathBuf>) {
     if !is_synced {
         parallel::map(files, |path| File::open(path).and_then(|file| file.sync_data()));
     }
-}
-
-/// Opens the mirror of a session directory, and lists its files.
-fn opened(context: &SyncContext<'_>, machine: &Machine, dir: &str) -> Result<(Mirror, Vec<RemoteFile>), LinkError> {
-    let mirror = Mirror::open(context.data, &machine.name, dir).map_err(|error| local(&error))?;
-    let reason = || format!("cannot mirror the session directory {dir:?}: its path is too long or not absolute");
-    let mirror = mirror.ok_or_else(|| LinkError::new(reason()))?;
-    let files = mirror.files();
-    Ok((mirror, files))
 }
 
 /// Returns `true` if a name is taken by something else, such as a directory, or is not allowed by the file system.

@@ -10,12 +10,12 @@ use anyhow::Result;
 use crate::app::message::Msg;
 use crate::app::opener::{Opener, TextCopy};
 use crate::app::startup::Startup;
+use crate::base::machine_paths;
 use crate::disk::create::TempCopy;
 use crate::disk::program;
 use crate::machines::resume::RemoteStart;
 use crate::pi::launch::{self, Launch, Start, is_there, there};
 use crate::runtime::input::InputGate;
-use crate::runtime::machines_job::is_mirrored;
 use crate::runtime::terminal::{self, Screen};
 use crate::system::{programs, signals};
 
@@ -104,7 +104,7 @@ pub(super) fn resume(
     state: Option<&Path>,
     (screen, returns): (&mut Screen, Option<&InputGate>),
 ) -> Result<Msg> {
-    if is_mirrored(&wanted.path) {
+    if machine_paths::is_mirrored(&wanted.path) {
         return resume_elsewhere(setting, &wanted, (screen, returns));
     }
     let pi = &setting.config.pi;
@@ -157,7 +157,7 @@ fn remote_start(setting: &Startup, wanted: &Start) -> Result<RemoteStart> {
 
 /// Returns the shell command that resumes a session, on its machine.
 pub(super) fn command_line_of(setting: &Startup, start: &Start, state: Option<&Path>) -> String {
-    if !is_mirrored(&start.path) {
+    if !machine_paths::is_mirrored(&start.path) {
         return launch::line(&setting.config.pi, start, state);
     }
     match remote_start(setting, start) {

@@ -1,7 +1,7 @@
 //! Jobs for other machines: the synchronization while the browser runs, and changes that the pitree there makes.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
@@ -12,19 +12,15 @@ use anyhow::{Context, Result};
 
 use crate::app::machines::ShownMachine;
 use crate::app::message::Reply;
-use crate::base::machine_paths;
 use crate::changes::{ChangeResult, Changes, Request};
 use crate::config::Config;
 use crate::disk::locate;
 use crate::machines::changes;
 use crate::machines::registry::Machine;
 use crate::machines::state::{self, MachineState};
-use crate::machines::sync::{self, GoneFiles, SyncContext};
+use crate::machines::sync::{self, AT_ONCE, GoneFiles, SyncContext};
 use crate::machines::wire::RemoteChange;
 use crate::runtime::jobs::{JobContext, NO_JOURNAL, now};
-
-/// The maximum number of machines that are synchronized at the same time.
-const AT_ONCE: usize = 8;
 
 /// The intervals in milliseconds, for a few machines and for more.
 const INTERVAL: i64 = 60_000;
@@ -203,9 +199,4 @@ impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
-}
-
-/// Returns `true` for a mirrored session.
-pub(super) fn is_mirrored(path: &Path) -> bool {
-    machine_paths::machine(path).is_some()
 }

@@ -10,7 +10,7 @@ use crate::changes::request::{Refusal, Request};
 /// # Errors
 /// [`Refusal::Mirrored`].
 pub(crate) fn check(request: &Request) -> Result<()> {
-    match request.paths().into_iter().find(|path| machine_paths::machine(path).is_some()) {
+    match request.paths().into_iter().find(|path| machine_paths::is_mirrored(path)) {
         Some(path) => Err(Refusal::Mirrored { path: path.into() }.into()),
         None => Ok(()),
     }
