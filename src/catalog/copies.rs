@@ -60,7 +60,7 @@ impl SessionCopies {
         copies
     }
 
-    /// Adds sessions with the same ID. The longest one is listed; of equal ones, that of this machine.
+    /// Adds sessions with the same ID. The longest copy is listed; of equal ones, that of this machine.
     fn add<'a>(&mut self, group: &mut [SessionKey], listed: &impl Fn(SessionKey) -> &'a ListedSession) {
         let rank = |key: &SessionKey| {
             let facts = listed(*key).facts();

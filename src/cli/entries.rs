@@ -12,7 +12,7 @@ use crate::catalog::entries::{EntriesRequest, EntriesTotals, machine};
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::changes::random;
-use crate::cli::chosen_sessions::chosen_sessions;
+use crate::cli::chosen_sessions::listed_sessions;
 use crate::cli::exit::Exit;
 use crate::cli::output::{self, Output, object};
 use crate::cli::project::ProjectArg;
@@ -54,7 +54,7 @@ impl EntriesCommand {
         let rules = (!self.no_redact).then(|| ChosenRules::new(&chosen.config.redact)).transpose()?;
         let resolver = SessionResolver::new(chosen);
         let catalog = resolver.catalog();
-        let is_found = chosen_sessions(&self.words, &resolver, chosen.here_and_now())?;
+        let is_found = listed_sessions(&self.words, &resolver, chosen.here_and_now())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
             let is_found = is_found.as_ref().is_none_or(|found| found.contains(&key));

@@ -109,6 +109,15 @@ fn paths_of_mirrored_sessions_are_no_files_for_pi() {
 }
 
 #[test]
+fn entries_of_a_shorter_local_copy_are_those_of_the_listed_copy() {
+    let world = World::new();
+    world.here(&Session::new("grown-1").user("g1", "here"));
+    world.on("box", &Session::new("grown-1").user("g1", "here").user("g2", "on box"));
+    let lines = world.objects(&["entries", "grown-1"]);
+    assert_eq!(lines.last().unwrap()["entries"], 2, "{lines:?}");
+}
+
+#[test]
 fn differing_copies_are_one_family() {
     let world = sample();
     let family = world.print(&["export", "split-1", "--family", "-f", "text", "-o", "-"], 0);

@@ -41,7 +41,7 @@ fn ends(model: &Model) -> HashSet<RowIndex> {
     sessions.flat_map(of_session).filter_map(row).collect()
 }
 
-/// Starts the next batch, unless one is running.
+/// Starts the next batch if no batch is running.
 fn search(model: &mut Model) {
     // The directories of demo sessions never exist.
     if model.setting.demo || !model.catalog.progress.finished || model.scan.claim.is_some() {
@@ -117,10 +117,11 @@ fn is_unsearched(model: &Model, key: SessionKey) -> bool {
     has_files(model, key) && !model.lost.is_current(&model.catalog, key) && !model.catalog.is_live(key) && !is_large()
 }
 
-/// Returns `true` if the working directory of a session may exist.
+/// Returns `true` if the working directory of a session may exist on this machine.
 fn has_files(model: &Model, key: SessionKey) -> bool {
-    let cwd = model.catalog.get(key).map_or("", |session| session.facts().cwd);
-    !cwd.is_empty() && !model.catalog.gone_dirs.contains(cwd)
+    let Some(session) = model.catalog.get(key) else { return false };
+    let facts = session.facts();
+    !facts.is_mirrored() && !facts.cwd.is_empty() && !model.catalog.gone_dirs.contains(facts.cwd)
 }
 
 /// Takes the results of a batch: those of the first sessions, if they took long.
