@@ -164,7 +164,7 @@ fn paragraphs(roff: &mut Roff, text: &str) {
 fn paragraph(roff: &mut Roff, text: &str) {
     let mut line = String::new();
     for word in text.split_whitespace() {
-        let is_full = line.len() + 1 + word.len() + word.matches('-').count() > LINE;
+        let is_full = escaped_length(&line) + 1 + escaped_length(word) > LINE;
         if is_full || line.ends_with('.') && !line.ends_with("e.g.") {
             roff_line(roff, &std::mem::take(&mut line));
         }
@@ -174,6 +174,17 @@ fn paragraph(roff: &mut Roff, text: &str) {
         line += word;
     }
     roff_line(roff, &line);
+}
+
+/// Returns the bytes of a text with its escapes: `\-`, and `\[u2026]` for a character beyond ASCII.
+fn escaped_length(text: &str) -> usize {
+    text.chars()
+        .map(|char| match char {
+            '-' => 2,
+            _ if char.is_ascii() => 1,
+            _ => 8,
+        })
+        .sum()
 }
 
 fn roff_line(roff: &mut Roff, line: &str) {
