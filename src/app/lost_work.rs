@@ -43,8 +43,8 @@ pub(crate) fn version(session: &ListedSession) -> SessionVersion {
 
 impl LostWorkState {
     fn searched(&self, catalog: &Catalog, key: SessionKey) -> Option<&SearchedVersion> {
-        let session = catalog.get(key)?;
-        self.known.get(&key).filter(|known| known.version == version(session))
+        let known = self.known.get(&key)?;
+        catalog.get(key).is_some_and(|session| known.version == version(session)).then_some(known)
     }
 
     /// Returns the lost work of a session; `None` if it has none, or was not searched since its file has changed.

@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use memchr::memmem;
 
@@ -43,17 +44,20 @@ pub(crate) fn is_mirrors(dir: &Path) -> bool {
 
 /// Returns the machine of a session file in a mirror, by the path of the file in two parts; `None` for other files.
 pub(crate) fn machine_of_parts<'a>([dir, rest]: [&'a [u8]; 2]) -> Option<&'a str> {
+    // Each list asks this for all of its sessions.
+    static NAME: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(MIRRORS));
     let inside = |bytes: &'a [u8]| {
-        let at = memmem::find_iter(bytes, MIRRORS).find(|&at| {
+        let at = NAME.find_iter(bytes).find(|&at| {
             let is_start = at == 0 || is_separator(bytes[at - 1]);
             is_start && bytes.get(at + MIRRORS.len()).is_some_and(|&next| is_separator(next))
         })?;
         Some(&bytes[at + MIRRORS.len() + 1..])
     };
-    let below = inside(dir).filter(|below| !below.is_empty()).or_else(|| match inside(dir) {
-        Some(_) => Some(rest),
-        None => inside(rest),
-    })?;
+    let below = match inside(dir) {
+        Some([]) => rest,
+        Some(below) => below,
+        None => inside(rest)?,
+    };
     let name = below.split(|&byte| is_separator(byte)).next()?;
     std::str::from_utf8(name).ok().filter(|name| is_name(name))
 }

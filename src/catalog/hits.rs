@@ -137,7 +137,7 @@ fn assign_to_oldest<'a>(
     mut family: Vec<(&'a SearchedSession, Vec<MatchingEntry>)>,
     parts: &QueryParts,
 ) -> Vec<(&'a SearchedSession, OwnEntries)> {
-    sort::by_key(&mut family, |(session, _)| session.digest.age());
+    sort::by(&mut family, |(a, _), (b, _)| a.digest.facts().compare_age(&b.digest.facts()));
     let name = |session: &'a SearchedSession| session.digest.name.as_deref().filter(|name| parts.is_in(&fold(name)));
     let id = |session: &'a SearchedSession, entry: &MatchingEntry| session.digest.entry_key(entry.at);
     let mut oldest: ById<usize> = ById::default();

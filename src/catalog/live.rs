@@ -38,10 +38,10 @@ impl SessionActivity {
 }
 
 impl Catalog {
-    /// Sets the running pis; `now` is in milliseconds since 1970.
-    pub fn set_pis(&mut self, pis: RunningPis, now: i64) {
+    /// Sets the running pis; `now` is in milliseconds since 1970. Returns `true` if a session is no longer active.
+    pub fn set_pis(&mut self, pis: RunningPis, now: i64) -> bool {
         self.pis = pis;
-        self.note_live(now);
+        self.note_live(now)
     }
 
     /// Sets the running pis of other machines. Returns `true` if they differ.
@@ -54,16 +54,18 @@ impl Catalog {
         is_new
     }
 
-    /// Finds the sessions in which a pi is active.
-    pub(crate) fn note_live(&mut self, now: i64) {
+    /// Finds the sessions in which a pi is active. Returns `true` if a session is no longer active.
+    pub(crate) fn note_live(&mut self, now: i64) -> bool {
         let mut live: HashMap<SessionKey, SessionActivity> = HashMap::new();
-        // Sessions known by another path are found by id.
+        // Sessions of this machine that are known by another path are found by id.
         let mut by_id: HashMap<&str, Vec<&PiStatus>> = HashMap::new();
         let mut reported_in: HashMap<SessionKey, Vec<PiStatus>> = HashMap::new();
-        for pi in self.pis.reported.iter().chain(&self.remote_pis) {
+        let here = self.pis.reported.iter().map(|pi| (pi, true));
+        for (pi, is_here) in here.chain(self.remote_pis.iter().map(|pi| (pi, false))) {
             match self.key_of(&pi.session).filter(|&key| self.has(key)).map(|key| self.listed_copy(key)) {
                 Some(key) => reported_in.entry(key).or_default().push(pi.clone()),
-                None => by_id.entry(&pi.id).or_default().push(pi),
+                None if is_here => by_id.entry(&pi.id).or_default().push(pi),
+                None => {}
             }
         }
         // The pis of other machines are not among those that run here.
@@ -100,7 +102,8 @@ impl Catalog {
         for key in self.keys().filter(is_new).filter(is_here).filter(|&key| is_fresh(&self[key], now)) {
             live.entry(key).or_insert(SessionActivity::Guessed);
         }
-        self.live = live;
+        let before = std::mem::replace(&mut self.live, live);
+        before.keys().any(|key| !self.live.contains_key(key))
     }
 
     /// Returns the activity of pi in a session.
@@ -232,6 +235,12 @@ mod tests {
         let status = reported("/elsewhere/s.jsonl", "");
         catalog.set_pis(RunningPis { reported: vec![status], by_dir: HashMap::new() }, 99_000_000);
         assert_eq!(live(&catalog), ["/s/s.jsonl"]);
+        catalog.set_pis(RunningPis::default(), 99_000_000);
+        let unknown = mirrored.replace("--a--", "--b--");
+        catalog.set_remote_pis(vec![reported(&unknown, "")], 99_000_000);
+        assert_eq!(live(&catalog), [""; 0], "a session of this name on this machine is another one");
+        catalog.set_remote_pis(vec![reported(mirrored, "")], 99_000_000);
+        assert_eq!(live(&catalog), [mirrored]);
     }
 
     #[test]

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::lost_lines::{self, FileStamp, FoundLosses, KnownTips, LossControl, stamp};
-use crate::catalog::search::SearchedSession;
 use crate::catalog::session_results::{forget_others, key, read, version, write};
 use crate::disk::parallel::{self, StopSignal};
 use crate::search::lost_work::{LostSessions, LostWork};
+use crate::session::digest::listed::SessionFacts;
 
 /// The format version. Increase it also when the comparison changes.
 const FORM: u32 = 1;
@@ -60,10 +60,10 @@ pub struct LossCache(Option<Content>);
 /// A session file and its working directory.
 pub type ComparedPaths = (PathBuf, String);
 
-/// Returns the files and working directories of sessions on this machine. The working trees of others are unknown.
-pub(crate) fn compared_paths(sessions: &[SearchedSession]) -> Vec<ComparedPaths> {
-    let here = sessions.iter().map(|session| session.digest.facts()).filter(|facts| !facts.is_mirrored());
-    here.map(|facts| (facts.path.join(), facts.cwd.to_owned())).collect()
+/// Returns the file and the working directory of a session; `None` for a session of another machine, whose working tree is
+/// unknown.
+pub(crate) fn compared_paths(facts: &SessionFacts<'_>) -> Option<ComparedPaths> {
+    (!facts.is_mirrored()).then(|| (facts.path.join(), facts.cwd.to_owned()))
 }
 
 impl LossCache {
@@ -174,6 +174,7 @@ mod tests {
 
     use super::*;
     use crate::search::lost_work::LostFile;
+    use crate::session::digest::Digest;
 
     const LINES: &str = "the first line\nthe second line\nthe third line\n";
 
@@ -203,6 +204,15 @@ mod tests {
             message("5", "\"4\"", 4, result("d")),
         ];
         lines.join("\n") + "\n"
+    }
+
+    #[test]
+    fn sessions_of_other_machines_are_not_compared() {
+        let mut session = Digest { path: "/s/a.jsonl".into(), ..Digest::default() };
+        session.header.cwd = "/code".into();
+        assert_eq!(compared_paths(&session.facts()), Some(("/s/a.jsonl".into(), "/code".into())));
+        session.path = "/data/machine-mirrors/box/%2Fs/a.jsonl".into();
+        assert_eq!(compared_paths(&session.facts()), None);
     }
 
     #[test]

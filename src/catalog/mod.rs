@@ -444,7 +444,7 @@ fn has_same_relations(before: &Digest, now: &Digest) -> bool {
         && before.parent_path == now.parent_path
         && before.owner == now.owner
         && (&before.header.id, &before.header.parent_id) == (&now.header.id, &now.header.parent_id)
-        && before.age() == now.age()
+        && before.header.created == now.header.created
         && before.roots == now.roots
 }
 

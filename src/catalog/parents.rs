@@ -152,7 +152,10 @@ fn by_entries<'a>(
         // A moved file usually keeps its name.
         let has_name =
             |other: &ListedSession| other.path.file_name() == session.parent_path.as_deref().and_then(Path::file_name);
-        Some((fork, holders.max_by_key(|&other| (has_name(listed(other)), listed(other).age()))?))
+        let compare = |a: &ListedSession, b: &ListedSession| {
+            has_name(a).cmp(&has_name(b)).then_with(|| a.facts().compare_age(&b.facts()))
+        };
+        Some((fork, holders.max_by(|&a, &b| compare(listed(a), listed(b)))?))
     };
     forks.into_iter().filter_map(parent).collect()
 }

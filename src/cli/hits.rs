@@ -128,7 +128,8 @@ impl HitSearch {
         }
         if query.needs_lost_work() {
             let place = (&*chosen.home, chosen.cache.as_deref());
-            let known = LossCache::default().find(&compared_paths(&sessions), place, |done, all| {
+            let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
+            let known = LossCache::default().find(&compared, place, |done, all| {
                 output::progress(&format!("{done} of {all} sessions compared"));
                 true
             });

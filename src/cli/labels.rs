@@ -44,7 +44,7 @@ impl LabelsCommand {
         chosen.keep(scan);
         NumberedCopies::remove_from(&mut sessions);
         let ids = resolve::shortest(ids.iter().map(String::as_str));
-        sort::by(&mut sessions, |a, b| a.age().cmp(&b.age()));
+        sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
             session.labels.iter().map(move |label| (session.label_key(label), number, label))
         });

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::catalog::SessionKey;
 use crate::catalog::lost_lines::KnownTips;
+use crate::catalog::lost_work::compared_paths;
 use crate::runtime::jobs::JobContext;
 use crate::search::lost_work::LostWork;
 use crate::session::digest::listed::SharedSession;
@@ -26,8 +27,8 @@ impl JobContext {
         let lock = || self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, mut found) = (sessions.len(), Vec::new());
         for (key, session) in sessions {
-            let compared = (session.facts().path.join(), session.facts().cwd.to_owned());
-            let work = lock().find_in(&compared, (&self.setting.home, cache), &tips, is_wanted);
+            let find = |session| lock().find_in(&session, (&self.setting.home, cache), &tips, is_wanted);
+            let work = compared_paths(&session.facts()).map(find).unwrap_or_default();
             if !is_wanted() {
                 break;
             }

@@ -95,7 +95,8 @@ impl JobContext {
         if query.needs_lost_work() {
             let mut cache = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
             let place = (&*self.setting.home, self.cache.as_deref());
-            scope.lost = cache.find(&compared_paths(sessions), place, told).map(Arc::new);
+            let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
+            scope.lost = cache.find(&compared, place, told).map(Arc::new);
             return Ok(scope.lost.is_some());
         }
         Ok(true)

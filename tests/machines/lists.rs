@@ -129,6 +129,17 @@ fn differing_copies_are_one_family() {
 }
 
 #[test]
+fn shared_labels_are_listed_in_the_session_of_this_machine() {
+    let world = World::new();
+    let labeled = talk("split-1", "/code/app").label("l1", "split-1u1", "here");
+    world.here(&labeled.clone().user("h3", "continued here"));
+    world.on("box", &labeled.user("b3", "continued on box"));
+    let labels = world.objects(&["labels", "--json"]);
+    assert_eq!(labels.len(), 1, "{labels:?}");
+    assert!(labels[0]["path"].as_str().unwrap().contains(".pi/agent"), "{labels:?}");
+}
+
+#[test]
 fn commands_that_read_work_on_mirrored_sessions() {
     let world = World::new();
     let cwd = world.home.dir("code/app");

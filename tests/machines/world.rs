@@ -26,10 +26,10 @@ impl World {
         self.home.session(session)
     }
 
-    /// Writes a session to the mirror of a machine.
+    /// Writes a session to the mirror of a machine. As usual, its path is before those of this machine.
     pub(crate) fn on(&self, machine: &str, session: &Session) -> PathBuf {
         let dir = REMOTE.replace('/', "%2F");
-        let file = format!("data/pitree/machine-mirrors/{machine}/{dir}/--project--/{}.jsonl", session.id);
+        let file = format!(".data/pitree/machine-mirrors/{machine}/{dir}/--project--/{}.jsonl", session.id);
         self.home.write(file, session.text())
     }
 
@@ -39,7 +39,7 @@ impl World {
     }
 
     pub(crate) fn run(&self, args: &[impl AsRef<OsStr>]) -> Outcome {
-        Outcome::of(self.home.command(args).env("XDG_DATA_HOME", self.home.path().join("data")))
+        Outcome::of(self.home.command(args).env("XDG_DATA_HOME", self.home.path().join(".data")))
     }
 
     /// Returns the output of a run that ends with an exit code.

@@ -113,15 +113,15 @@ fn visible(model: &Model) -> impl Iterator<Item = SessionKey> {
 
 /// Returns `true` if a session can have lost work, and this version of its file was not searched.
 fn is_unsearched(model: &Model, key: SessionKey) -> bool {
+    let is_current = model.lost.is_current(&model.catalog, key);
     let is_large = || model.lost.is_known(key) && model.catalog[key].facts().bytes > MOST_AGAIN;
-    has_files(model, key) && !model.lost.is_current(&model.catalog, key) && !model.catalog.is_live(key) && !is_large()
+    !is_current && has_files(model, key) && !model.catalog.is_live(key) && !is_large()
 }
 
-/// Returns `true` if the working directory of a session may exist on this machine.
+/// Returns `true` if the working directory of a session may exist.
 fn has_files(model: &Model, key: SessionKey) -> bool {
-    let Some(session) = model.catalog.get(key) else { return false };
-    let facts = session.facts();
-    !facts.is_mirrored() && !facts.cwd.is_empty() && !model.catalog.gone_dirs.contains(facts.cwd)
+    let cwd = model.catalog.get(key).map(|session| session.facts().cwd);
+    cwd.is_some_and(|cwd| !cwd.is_empty() && !model.catalog.gone_dirs.contains(cwd))
 }
 
 /// Takes the results of a batch: those of the first sessions, if they took long.
@@ -142,7 +142,7 @@ pub(super) fn take_failure(model: &mut Model, ticket: u64) -> bool {
     true
 }
 
-/// Chooses the sessions again: those of pis that have ended are searched.
-pub(super) fn note_pis(model: &mut Model) {
+/// Chooses the sessions again, because those of pis that have ended can be searched.
+pub(super) fn choose_again(model: &mut Model) {
     model.lost.as_of = None;
 }

@@ -39,8 +39,9 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::Machine(name, shown) => machines::take(model, name, *shown),
         Reply::Pis(pis) => {
-            model.catalog.set_pis(pis, model.now);
-            lost_work::note_pis(model);
+            if model.catalog.set_pis(pis, model.now) {
+                lost_work::choose_again(model);
+            }
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
                 model.sessions.rebuild(&model.catalog, &model.setting.glyphs);

@@ -226,11 +226,6 @@ impl Digest {
         if self.header.is_fork() { "inherited" } else { "copied" }
     }
 
-    /// Returns a key that orders sessions by age, oldest first.
-    pub(crate) fn age(&self) -> (i64, &PathBuf) {
-        (self.header.created.unwrap_or(i64::MAX), &self.path)
-    }
-
     /// Returns the sort key for times: sessions with an invalid time are last.
     pub fn order_time(&self) -> i64 {
         self.modified.unwrap_or(i64::MIN)
