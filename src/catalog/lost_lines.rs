@@ -89,12 +89,12 @@ pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses>
     ends.extend(tree.leaf);
     ends.reverse();
     ends.truncate(MAX_BRANCHES);
-    let states = final_states((path, &tree), &ends, control)?;
+    let (states, mut effects) = final_states((path, &tree), &ends, control)?;
     let cwd = Path::new(&tree.header.cwd);
     let top = git::root(cwd).unwrap_or(cwd);
     let mut comparison = Comparison::new(control);
     let branches = states.iter().map(|files| comparison.missing_lines(files, top)).collect::<Result<Vec<_>>>()?;
-    let brought = BroughtLines::find((path, &tree), &branches, control)?;
+    let brought = BroughtLines::find((path, &tree), &branches, control, &mut effects)?;
     let mut result = FoundLosses::default();
     let mut lost: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
     for (&end, missing) in ends.iter().zip(branches) {
@@ -118,8 +118,12 @@ pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses>
     Ok(result)
 }
 
-/// Returns the files at the ends of branches. Common parts of the branches are replayed once.
-fn final_states((path, tree): (&Path, &Tree), ends: &[Index], control: LossControl<'_>) -> Result<Vec<Rc<Files>>> {
+/// Returns the files at the ends of branches, and the effects of commands. Common parts of the branches are replayed once.
+fn final_states(
+    (path, tree): (&Path, &Tree),
+    ends: &[Index],
+    control: LossControl<'_>,
+) -> Result<(Vec<Rc<Files>>, CommandEffects)> {
     let mut bodies = Bodies::open(path)?;
     let mut replay = Replay::new(tree, control.home, |node: &Node| {
         ensure!((control.is_wanted)(), "canceled");
@@ -143,7 +147,7 @@ fn final_states((path, tree): (&Path, &Tree), ends: &[Index], control: LossContr
         }
         states.push(files);
     }
-    Ok(states)
+    Ok((states, replay.into_effects()))
 }
 
 /// The lines of the files at the end of a branch that are missing on the disk.
@@ -158,7 +162,12 @@ struct BroughtLines<'a>(HashMap<&'a str, Vec<(Index, Vec<&'a str>)>>);
 
 impl<'a> BroughtLines<'a> {
     /// Finds the entries that brought some lines, except those that a fork inherited. Replays the session once.
-    fn find((path, tree): (&Path, &Tree), branches: &[MissingLines<'a>], control: LossControl<'_>) -> Result<Self> {
+    fn find(
+        (path, tree): (&Path, &Tree),
+        branches: &[MissingLines<'a>],
+        control: LossControl<'_>,
+        effects: &mut CommandEffects,
+    ) -> Result<Self> {
         let mut wanted: HashMap<&str, HashSet<&str>> = HashMap::new();
         for (file, lines) in branches.iter().flatten() {
             wanted.entry(file).or_default().extend(lines.iter());
@@ -169,7 +178,7 @@ impl<'a> BroughtLines<'a> {
         }
         let files = wanted.keys().map(|&file| file.to_owned()).collect();
         let control = ReplayControl { home: control.home, is_wanted: control.is_wanted };
-        each_version((path, tree), &files, control, &mut CommandEffects::new(), |file, version| {
+        each_version((path, tree), &files, control, effects, |file, version| {
             let Some((&file, lines)) = wanted.get_key_value(file).filter(|_| !tree.is_inherited(version.entry)) else {
                 return;
             };

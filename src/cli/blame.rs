@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::paths::full_path;
 use crate::base::time;
+use crate::catalog::file_history::FileVersion;
 use crate::cli::log::{LoggedEntry, each_state};
 use crate::cli::output::{Output, object};
 use crate::cli::table::{self, Column, LAST, words};
@@ -54,14 +55,15 @@ impl BlameCommand {
         }
         // The newest entry that brought each line.
         let mut origins: Vec<Option<Rc<LoggedEntry>>> = vec![None; lines.len()];
-        let unreadable = each_state(&file, &|_| true, chosen, |entry, version, _| {
+        let visit = |entry: LoggedEntry, version: &FileVersion| {
             let entry = Rc::new(entry);
             for (origin, _) in origins.iter_mut().zip(version.brought(&lines)).filter(|(_, brought)| *brought) {
                 if origin.as_ref().is_none_or(|known| known.age() < entry.age()) {
                     *origin = Some(entry.clone());
                 }
             }
-        })?;
+        };
+        let unreadable = each_state(&file, &|_| true, chosen, visit, |(), _| {})?;
         let is_wanted = |at: usize| line.is_none_or(|line| line == at + 1);
         let wanted = (0..lines.len()).filter(|&at| is_wanted(at)).map(|at| (at, lines[at], origins[at].as_deref()));
         let length = resolve::shortest(origins.iter().flatten().map(|origin| origin.session_id.as_str()));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::catalog::entries::state::PrintedEntries;
-use crate::catalog::entries::{EntriesRequest, EntriesTotals, machine};
+use crate::catalog::entries::{EntriesRequest, EntriesTotals};
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::changes::random;
@@ -78,7 +78,7 @@ impl EntriesCommand {
         let EntriesTotals { entries, sessions: printed, removed } = run.totals;
         let end = object! {
             #[serde(rename = "type")] record: "end",
-            machine: machine(None),
+            machine: None::<&str>, // this one
             generation: run.printed.generation,
             cursor: cursor.map(|cursor| cursor.text()),
             entries,

@@ -14,6 +14,7 @@ use crate::base::time;
 use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
+use crate::catalog::files::FilePlaces;
 use crate::cli::exit::Exit;
 use crate::cli::output::{Output, PathFields, object};
 use crate::cli::project::ProjectArg;
@@ -26,8 +27,9 @@ use crate::disk::scan::Unreadable;
 use crate::session::digest::Digest;
 use crate::session::digest::commits::{CommitPrefix, DigestCommit};
 use crate::session::digest::listed::{SessionFacts, SharedSession};
-use crate::session::replay::{CommandEffects, session_path};
+use crate::session::replay::CommandEffects;
 use crate::session::tree::{Index, Tree};
+use crate::session::worktrees::Worktrees;
 
 /// List the states of a file in all sessions, most recent first
 ///
@@ -128,16 +130,21 @@ impl LogCommand {
         chosen: &CommandContext,
     ) -> Result<(Vec<LoggedState>, Vec<Unreadable>)> {
         let mut all: Vec<LoggedState> = Vec::new();
-        let unreadable = each_state(file, is_wanted, chosen, |entry, version, commit| {
-            let is_listed = self.search.as_ref().is_none_or(|text| version.changes_count(text))
-                && self.commit.as_ref().is_none_or(|wanted| commit.is_some_and(|commit| wanted.is_of(&commit.sha)));
-            all.extend(is_listed.then(|| LoggedState {
+        let state = |entry: LoggedEntry, version: &FileVersion| {
+            let is_listed = self.search.as_ref().is_none_or(|text| version.changes_count(text));
+            is_listed.then(|| LoggedState {
                 entry,
                 lines: version.changed_lines(),
                 exactness: version.state.exactness().name(),
                 source: version.state.source.name(),
-                commit: commit.map(|commit| commit.sha.clone()),
-            }));
+                commit: None,
+            })
+        };
+        let unreadable = each_state(file, is_wanted, chosen, state, |state, commit| {
+            let is_listed =
+                self.commit.as_ref().is_none_or(|wanted| commit.is_some_and(|commit| wanted.is_of(&commit.sha)));
+            let state = state.filter(|_| is_listed);
+            all.extend(state.map(|state| LoggedState { commit: commit.map(|commit| commit.sha.clone()), ..state }));
         })?;
         sort::by_key(&mut all, |state| std::cmp::Reverse(state.entry.age()));
         all.truncate(self.limit.map_or(usize::MAX, NonZeroUsize::get));
@@ -161,42 +168,37 @@ fn sessions(
     (sessions, unreadable)
 }
 
-/// Passes the states of a file in all sessions to `visit`, with their first commits. Sessions are replayed one after another,
-/// oldest first, and no texts are kept.
-pub(super) fn each_state(
+/// Passes the states of a file in all sessions to `visit`. Sessions are replayed one after another, oldest first, and no
+/// texts are kept. At the end of a session, `done` gets what `visit` returned for each state, with the first commit of all
+/// branches that has the state.
+pub(super) fn each_state<R>(
     file: &str,
     is_wanted: &dyn Fn(&str) -> bool,
     chosen: &CommandContext,
-    mut visit: impl FnMut(LoggedEntry, &FileVersion, Option<&DigestCommit>),
+    mut visit: impl FnMut(LoggedEntry, &FileVersion) -> R,
+    mut done: impl FnMut(R, Option<&DigestCommit>),
 ) -> Result<Vec<Unreadable>> {
     let (sessions, unreadable) = sessions(|facts| is_wanted(facts.cwd), chosen);
     let control = ReplayControl { home: &chosen.home, is_wanted: &|| true };
     let files = [file.to_owned()].into();
     let mut known = HashSet::new();
+    let places = FilePlaces { home: &chosen.home, worktrees: &Worktrees::default() };
     for session in sessions {
-        let touches = &session.details().touches;
-        if !touches.paths.iter().any(|path| session_path(path, &session.header.cwd, &chosen.home) == file) {
+        if places.own_path(file, &session).is_none() {
             continue;
         }
         let tree = load::tree(&session.path, &chosen.home)?;
-        let replayed = (&*session.path, &tree);
-        let mut effects = CommandEffects::new();
-        // The entries come first, because a state has the first commit of all branches.
-        let mut commits = HashMap::new();
-        if !session.commits.is_empty() {
-            let mut states = HashSet::new();
-            each_version(replayed, &files, control, &mut effects, |_, version| {
-                states.extend(version.is_new().then_some(version.entry));
-            })?;
-            commits = commits_of_states(&tree, &states, &session.commits);
-        }
-        each_version(replayed, &files, control, &mut effects, |_, version| {
+        let (mut states, mut results) = (HashSet::new(), Vec::new());
+        each_version((&session.path, &tree), &files, control, &mut CommandEffects::new(), |_, version| {
+            let entry = version.entry;
+            states.extend(version.is_new().then_some(entry));
             // Forks inherit entries; the oldest session counts.
-            if version.is_new() && session.entry_key(version.entry).is_none_or(|key| known.insert(key)) {
-                let commit = commits.get(&version.entry).copied();
-                visit(LoggedEntry::new(&session.path, &tree, version.entry), &version, commit);
+            if version.is_new() && session.entry_key(entry).is_none_or(|key| known.insert(key)) {
+                results.push((entry, visit(LoggedEntry::new(&session.path, &tree, entry), &version)));
             }
         })?;
+        let commits = commits_of_states(&tree, &states, &session.commits);
+        results.into_iter().for_each(|(entry, result)| done(result, commits.get(&entry).copied()));
     }
     Ok(unreadable)
 }

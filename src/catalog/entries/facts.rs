@@ -11,11 +11,6 @@ use crate::catalog::entries::state::{PathKey, key};
 use crate::secrets::{Redactor, Rules};
 use crate::session::worktrees::Worktrees;
 
-/// Returns the machine of a session, or of the run without a path; `None` for this one.
-pub(crate) fn machine(session: Option<&Path>) -> Option<&str> {
-    session.and_then(machine_paths::machine)
-}
-
 /// A session to read.
 pub(super) struct PreparedSession<'a> {
     pub(super) path: &'a Path,
@@ -64,6 +59,6 @@ impl<'a> SessionFields<'a> {
         };
         let path = masked(key(session.path), session.rules);
         let [id, family, project] = [session.id, session.family, session.project].map(redacted);
-        Self { machine: machine(Some(session.path)), path, session: id, family, project, generation }
+        Self { machine: machine_paths::machine(session.path), path, session: id, family, project, generation }
     }
 }

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::base::safe_json::{PathFields, object, push_json_line};
+use crate::base::machine_paths;
+use crate::base::safe_json::{object, push_json_line};
 use crate::base::sort;
-pub(crate) use crate::catalog::entries::facts::machine;
 use crate::catalog::entries::facts::{PreparedSession, masked};
 use crate::catalog::entries::session::SessionReader;
 use crate::catalog::entries::state::{PathKey, PrintedEntries, PrintedSession};
@@ -68,7 +68,7 @@ enum Piece {
     /// Lines, and the number of entries in them.
     Lines(Vec<u8>, usize),
     /// The end of a session.
-    End(PathFields, PrintedSession),
+    End(PathKey, PrintedSession),
     Unreadable(Unreadable),
 }
 
@@ -92,7 +92,11 @@ struct SessionJob<'a> {
     session: &'a SharedSession,
     key: SessionKey,
     path: PathBuf,
+    /// The key of the path.
+    printed_key: PathKey,
     before: Option<PrintedSession>,
+    /// A hash of the facts in all records.
+    context: u64,
     /// A hash of all that determines the records; 0 if a file may still change without a new version.
     inputs: u64,
 }
@@ -139,46 +143,51 @@ impl EntriesRequest<'_> {
         });
         let mut jobs = Vec::new();
         for job in parallel::map(&groups, |group| self.jobs(group)).into_iter().flatten() {
-            let fields = state::key(&job.path);
-            let known = before.remove(&fields);
+            let known = before.remove(&job.printed_key);
             match known {
                 Some(known) if job.inputs != 0 && known.inputs == job.inputs => {
-                    run.printed.sessions.insert(fields, known);
+                    run.printed.sessions.insert(job.printed_key, known);
+                    continue;
                 }
-                known => {
-                    job.group.left.fetch_add(1, Ordering::Relaxed);
-                    jobs.push(SessionJob { before: known, ..job });
+                // Unless it is read, it is compared again in the next run.
+                Some(known) => {
+                    let unread = PrintedSession { inputs: 0, state: 0, ..known };
+                    run.printed.sessions.insert(job.printed_key.clone(), unread);
                 }
+                None => {}
             }
+            job.group.left.fetch_add(1, Ordering::Relaxed);
+            jobs.push(SessionJob { before: known, ..job });
         }
-        let mut is_open = true;
-        for (fields, known) in before {
-            let path = Path::new(&fields.0);
+        for (printed_key, known) in before {
+            let path = Path::new(&printed_key.0);
             let is_unreadable = || unreadable.iter().any(|one| path.starts_with(&one.path) && !one.is_missing);
             if is_unreadable() || files::is_there(path).is_err() {
-                run.printed.sessions.insert(fields, PrintedSession { inputs: 0, ..known });
+                run.printed.sessions.insert(printed_key, PrintedSession { inputs: 0, ..known });
                 continue;
             }
             run.totals.removed += 1;
-            is_open = is_open && write(&removal(fields, self.rules, generation));
+            if !write(&removal(printed_key, self.rules, generation)) {
+                return None;
+            }
         }
         let reader = |job: &SessionJob<'_>, buffer: &mut Vec<u8>, send: &dyn Fn(Piece) -> bool| {
             send(match self.read(job, generation, buffer, send) {
-                Ok(printed) => Piece::End(PathFields::from(&*job.path), printed),
+                Ok(printed) => Piece::End(job.printed_key.clone(), printed),
                 Err(reason) => Piece::Unreadable(Unreadable::new(&job.path, &reason)),
             });
         };
         let lost = |job: &SessionJob<'_>, reason: String| Piece::Unreadable(Unreadable::new(&job.path, &reason));
-        let (mut has_entries, was_open) = (false, is_open);
+        let (mut has_entries, mut is_open) = (false, true);
         let take = |piece: Piece| {
             match piece {
                 Piece::Lines(lines, entries) => {
                     (run.totals.entries, has_entries) = (run.totals.entries + entries, true);
                     is_open = write(&lines);
                 }
-                Piece::End(path, printed) => {
+                Piece::End(printed_key, printed) => {
                     run.totals.sessions += usize::from(std::mem::take(&mut has_entries));
-                    run.printed.sessions.insert((path.path, path.path_bytes), printed);
+                    run.printed.sessions.insert(printed_key, printed);
                 }
                 Piece::Unreadable(file) => {
                     has_entries = false;
@@ -187,17 +196,7 @@ impl EntriesRequest<'_> {
             }
             is_open
         };
-        if !was_open {
-            return None;
-        }
         parallel::in_order(&jobs, (reader, lost), take);
-        // A session that could not be read is compared again in the next run.
-        for job in jobs {
-            let fields = state::key(&job.path);
-            if let (Some(known), false) = (job.before, run.printed.sessions.contains_key(&fields)) {
-                run.printed.sessions.insert(fields, PrintedSession { inputs: 0, state: 0, ..known });
-            }
-        }
         is_open.then_some(run)
     }
 
@@ -213,9 +212,11 @@ impl EntriesRequest<'_> {
         let mut jobs = Vec::new();
         for (member, (key, session, path)) in members.into_iter().enumerate() {
             if self.sessions.is_wanted(key) {
-                let inputs = hash(&[shared.to_le_bytes(), self.context(key, session).to_le_bytes()].concat());
+                let context = self.context(key, session);
+                let inputs = hash(&[shared.to_le_bytes(), context.to_le_bytes()].concat());
                 let inputs = if versions.is_some() { inputs.max(1) } else { 0 };
-                jobs.push(SessionJob { group, member, session, key, path, before: None, inputs });
+                let printed_key = state::key(&path);
+                jobs.push(SessionJob { group, member, session, key, path, printed_key, before: None, context, inputs });
             }
         }
         jobs
@@ -249,7 +250,7 @@ impl EntriesRequest<'_> {
             project: self.sessions.project(job.session),
             worktrees: self.sessions.worktrees(),
             home: self.home,
-            context: self.context(job.key, job.session),
+            context: job.context,
             rules: self.rules,
         };
         let places = job.group.places(self.sessions);
@@ -275,7 +276,7 @@ fn settled_version(path: &Path, started: i64) -> Option<u64> {
 /// Returns the line of a removed session.
 fn removal(path: PathKey, rules: Option<&Rules>, generation: i64) -> Vec<u8> {
     let mut line = Vec::new();
-    let machine = machine(Some(Path::new(&path.0))).map(str::to_owned);
+    let machine = machine_paths::machine(Path::new(&path.0)).map(str::to_owned);
     let path = masked(path, rules);
     let none = None::<&str>;
     let removed = object! {

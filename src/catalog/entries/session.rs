@@ -47,13 +47,8 @@ impl<'a> SessionReader<'a> {
         generation: i64,
         send: LineReceiver<'_>,
     ) -> io::Result<PrintedSession> {
-        // Hashed first: if the file changes meanwhile, the next run prints it again.
-        let content = {
-            let mut reader = HashingReader::new(files::open(self.session.path)?, true);
-            reader.read_to(files::len(self.session.path)?)?;
-            reader.content()
-        };
-        let redactor = self.redactor()?;
+        // If the file changes after this, the next run prints it again.
+        let (redactor, content) = self.first_pass()?;
         let secrets = redactor.as_ref().map_or(0, |redactor| redactor.secrets().count() as u32);
         let is_continued = |before: &&PrintedSession| {
             let (bytes, hash) = before.content;
@@ -166,16 +161,20 @@ impl<'a> SessionReader<'a> {
         Ok(())
     }
 
-    /// Collects the secrets of the session. Returns `None` if there are none, or if secrets are kept.
-    fn redactor(&mut self) -> io::Result<Option<Redactor<'a>>> {
-        let Some(rules) = self.session.rules else { return Ok(None) };
-        let mut found = Redaction::new(rules);
-        [self.session.id, self.session.cwd, self.session.project].iter().for_each(|text| found.collect(text));
-        lines::each(&mut files::open(self.session.path)?, 0, u64::MAX, self.buffer, |line| {
-            jsonl::each_text(line.bytes, &mut |key, text| found.collect_field(key, text));
-            true
-        })?;
-        Ok((found.count() > 0).then(|| found.finish()))
+    /// Hashes the file, and collects its secrets. Returns no redactor if there are none, or if secrets are kept.
+    fn first_pass(&mut self) -> io::Result<(Option<Redactor<'a>>, ContentHash)> {
+        let mut file = HashingReader::new(files::open(self.session.path)?, true);
+        let mut found = self.session.rules.map(Redaction::new);
+        if let Some(found) = &mut found {
+            [self.session.id, self.session.cwd, self.session.project].iter().for_each(|text| found.collect(text));
+            lines::each(&mut file, 0, u64::MAX, self.buffer, |line| {
+                jsonl::each_text(line.bytes, &mut |key, text| found.collect_field(key, text));
+                true
+            })?;
+        }
+        file.read_to(u64::MAX)?;
+        let found = found.filter(|found| found.count() > 0);
+        Ok((found.map(Redaction::finish), file.content()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::safe_json::PathFields;
+use crate::base::paths;
 
 /// The format of this state and of the records. Increase it to print all entries again.
 pub(super) const FORM: &str = "1";
@@ -23,9 +23,10 @@ pub(crate) struct PrintedEntries {
 }
 
 /// The printed entries of a session.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PrintedSession {
-    /// A hash of the versions of all files that determine the records; 0 if a file was written shortly before.
+    /// A hash of all that determines the records: the versions of the session files with common entries, the rules, the
+    /// family, the project and the home directory. 0 if a file was written shortly before, or could not be read.
     pub(super) inputs: u64,
     /// The number of entries.
     pub(super) entries: u32,
@@ -41,8 +42,7 @@ pub(crate) struct PrintedSession {
 
 /// Returns the key of a path.
 pub(super) fn key(path: &Path) -> PathKey {
-    let PathFields { path, path_bytes, .. } = path.into();
-    (path, path_bytes)
+    (path.to_string_lossy().into_owned(), paths::non_utf8_base64(path))
 }
 
 impl PrintedEntries {
