@@ -80,7 +80,7 @@ pub(crate) fn each_version(
         if Rc::ptr_eq(before, after) {
             return;
         }
-        // The replay can also have the sources of moves.
+        // The replay can also have other files, such as the sources of moves.
         for (file, state) in after.iter().filter(|(file, state)| state.latest == entry && files.contains(*file)) {
             let before = before.get(file).cloned();
             visit(file, FileVersion { entry, state: state.clone(), before });

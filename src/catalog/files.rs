@@ -11,16 +11,16 @@ use crate::session::links::ById;
 use crate::session::replay::session_path;
 use crate::session::worktrees::Worktrees;
 
-/// A file touched by tools.
+/// A file touched by tools or shell commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TouchedFile {
     /// The path, absolute if possible.
     pub path: String,
     /// The number of uses.
     pub uses: FileUses,
-    /// The number of sessions with their own calls on the file.
+    /// The number of sessions with their own uses of the file.
     pub sessions: usize,
-    /// The time of the last call, in milliseconds since 1970.
+    /// The time of the last use, in milliseconds since 1970.
     pub latest: Option<i64>,
 }
 

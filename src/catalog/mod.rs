@@ -342,8 +342,8 @@ impl Catalog {
         self.get(key).is_some()
     }
 
-    /// Iterates over the existing sessions in the order in which they were first read. Of the copies of a session on
-    /// several machines, only one is among them.
+    /// Iterates over the listed sessions in the order in which they were first read. Only one copy of a session on several
+    /// machines is listed.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = SessionKey> {
         self.with_copies().filter(|&key| !self.copies.is_hidden(key))
     }

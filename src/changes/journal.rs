@@ -189,7 +189,8 @@ impl JournalRecords {
         self.places.get(&number).map(|&at| &self.list[at])
     }
 
-    /// Returns the changes that a request of another machine made, undid or redid, unless one was interrupted and not made.
+    /// Returns the changes that a request of another machine made, undid or redid. Returns `None` if one of them is
+    /// incomplete.
     pub(crate) fn answered(&self, request: &str) -> Option<Vec<&JournalRecord>> {
         let records: Vec<_> = self.requests.get(request)?.iter().filter_map(|number| self.find(*number)).collect();
         let is_made = |record: &&JournalRecord| record.state.step().is_none() && record.state != ChangeState::Dropped;

@@ -24,8 +24,8 @@ use crate::runtime::chosen_rules::ChosenRules;
 
 /// Print all entries as JSON Lines for a database, without likely secrets
 ///
-/// Each line is an entry with its session, project, text, tools, files, tokens and cost. The last line has a cursor: with
-/// --since, the next run prints only what is new since then. Likely secrets are replaced by marks such as [github-token 1];
+/// Each line is an entry with its session, project, text, tools, files, tokens and cost. The last line has a cursor; with
+/// --since CURSOR, the next run prints only newer entries. Likely secrets are replaced by marks such as [github-token 1];
 /// rules cannot find every secret. docs/fleet.md describes how to load the lines into DuckDB and ClickHouse.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:

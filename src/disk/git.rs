@@ -105,9 +105,9 @@ pub(crate) fn tips(root: &Path) -> Option<BTreeSet<String>> {
 pub(crate) enum TipContents {
     /// All contents.
     All(Vec<Vec<u8>>),
-    /// The contents cannot be compared: the name has a line break, or one is larger than 2 MB.
+    /// The contents cannot be compared: the file name has a line break, or a content is larger than 2 MB.
     Unsuitable,
-    /// git did not answer completely, and may do so the next time.
+    /// git failed or was stopped; the next call may succeed.
     Unanswered,
 }
 

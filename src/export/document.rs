@@ -48,23 +48,21 @@ pub struct Head {
     pub facts: Vec<(String, String)>,
 }
 
-named! {
-    /// The role of a block.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum BlockRole {
-        /// A prompt, or a command run by the user.
-        Prompt = "prompt",
-        /// An answer of the model.
-        Answer = "answer",
-        /// A tool result without its call.
-        Tool = "tool",
-        /// A summary of a compaction or a branch.
-        Summary = "summary",
-        /// A system message, or a message of an extension.
-        Message = "message",
-        /// A setting or another entry of one line.
-        Note = "note",
-    }
+/// The role of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockRole {
+    /// A prompt, or a command run by the user.
+    Prompt,
+    /// An answer of the model.
+    Answer,
+    /// A tool result without its call.
+    Tool,
+    /// A summary of a compaction or a branch.
+    Summary,
+    /// A system message, or a message of an extension.
+    Message,
+    /// A setting or another entry of one line.
+    Note,
 }
 
 /// An entry of a document.

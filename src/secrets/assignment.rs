@@ -81,7 +81,7 @@ impl Assignments {
             return None;
         }
         if !is_quoted && !is_prose && value.len() > 11 {
-            let continued = wrapped::continued(text, &range).filter(|(_, whole)| whole.end > range.end);
+            let continued = wrapped::continued(text, range.start).filter(|(_, whole)| whole.end > range.end);
             if let Some((value, whole)) = continued
                 && is_secret(kind, &value, (is_quoted, is_tight), lists)
             {

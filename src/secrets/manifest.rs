@@ -12,7 +12,7 @@ pub(super) const KEYWORDS: [&str; 3] = ["kind: Secret", "\"kind\": \"Secret\"", 
 const AROUND: [usize; 2] = [4 * 1024, 8 * 1024];
 
 /// Parts of the names of values that are not secret.
-const HARMLESS: [&str; 14] = [
+const HARMLESS: [&str; 13] = [
     "user",
     "email",
     "host",
@@ -25,7 +25,6 @@ const HARMLESS: [&str; 14] = [
     "bucket",
     ".crt",
     "cert",
-    "username",
     "server",
 ];
 
@@ -63,8 +62,7 @@ pub(super) fn values(text: &str, keyword: &Range<usize>, lists: &ValueLists) -> 
 
 /// Returns `true` if an encoded value is a secret, and not for example an address or a word.
 fn is_secret(value: &str, lists: &ValueLists) -> bool {
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-    if value.len() < 8 || !value.bytes().all(is_base64) || lists.is_placeholder(value) {
+    if value.len() < 8 || !value::is_base64(value) || lists.is_placeholder(value) {
         return false;
     }
     let Some(bytes) = value::decode(value.trim_end_matches('=')) else { return false };

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::value::is_base64;
+
 /// The texts at which a private key begins.
 pub(super) const KEYWORDS: [&str; 3] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "Private-Lines:"];
 
@@ -52,10 +54,6 @@ fn end_of_body(text: &str, start: usize) -> Option<usize> {
         at = next;
     }
     (count >= SHORTEST).then_some(end)
-}
-
-fn is_base64(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
 }
 
 /// Returns a line and the start of the next one. A line also ends at `\n` and `\r` that are written out.

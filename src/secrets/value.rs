@@ -292,6 +292,11 @@ pub(super) fn is_uuid(value: &str) -> bool {
     lens == [8, 4, 4, 4, 12] && value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
+/// Returns `true` if a text has only characters of Base64, or is empty.
+pub(super) fn is_base64(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+}
+
 /// Decodes Base64 of either alphabet, with or without padding.
 pub(super) fn decode(value: &str) -> Option<Vec<u8>> {
     let config = GeneralPurposeConfig::new()

@@ -79,9 +79,9 @@ impl Unwrapped {
     }
 }
 
-/// Returns the end of a value that starts at `range.start`, if lines after `range.end` continue it, and the whole value.
-pub(super) fn continued(text: &str, range: &Range<usize>) -> Option<(String, Range<usize>)> {
-    let unwrapped = Unwrapped::new(text, range.start, range.start, FirstLine::Complete)?;
+/// Returns the value that starts at `start` without its line breaks, and its place, if further lines continue it.
+pub(super) fn continued(text: &str, start: usize) -> Option<(String, Range<usize>)> {
+    let unwrapped = Unwrapped::new(text, start, start, FirstLine::Complete)?;
     let value = &unwrapped.text[..token_end(unwrapped.text.as_bytes(), 0)];
     Some((value.to_owned(), unwrapped.original(0..value.len())?))
 }

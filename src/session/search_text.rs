@@ -133,7 +133,7 @@ impl SearchTextsBuf {
         }
     }
 
-    /// Serializes the texts. The longest one is not copied, because it can take gigabytes.
+    /// Serializes the texts. The text of the conversation stays in its buffer, because a second one could take gigabytes.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Self { conversation, summaries } = self;
         let rest = conversation.as_passages().bytes() - conversation.folded.len() + summaries.as_passages().bytes();

@@ -13,7 +13,7 @@ use crate::session::worktrees::Worktrees;
 /// The sessions of a statistic, as they were in the catalog; another thread can count them.
 #[derive(Clone, Debug, Default)]
 pub struct StatsSessions {
-    /// All sessions by the number of their key.
+    /// The listed sessions by the number of their key.
     sessions: Vec<Option<SharedSession>>,
     /// The oldest ancestor of each session.
     oldest: Vec<SessionKey>,

@@ -377,8 +377,8 @@ impl Index {
         );
     }
 
-    /// Stores the data of a file and takes its texts, or records that it is not a session. If it can be written, the details of the digest
-    /// are then loaded from there.
+    /// Stores the data of a file and takes its texts, or records that it is not a session. If it can be written, the
+    /// details of the digest are then loaded from there.
     pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut ScannedSession>) {
         let Some(session) = read else {
             self.put(file, Addition::default());

@@ -8,7 +8,6 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::text::clean;
 use crate::session::entry::{Entry, EntryId, Message, ToolCall};
 use crate::session::json::Str;
-use crate::session::json::value::{Fields, Value};
 use crate::session::links::{ById, IdHash, Index};
 use crate::session::replay::commits::{GitUse, LENGTHS, SUBCOMMANDS, is_sha};
 
@@ -144,8 +143,7 @@ impl CommitCollector {
 
 /// Returns the commands of a shell call that print commits.
 fn git_use(call: &ToolCall<'_>) -> Option<GitUse> {
-    let command = call.name.is("bash").then(|| Fields::new(call.arguments).get("command").and_then(Value::str))?;
-    command.and_then(script_use)
+    call.script().and_then(script_use)
 }
 
 fn script_use(script: Str<'_>) -> Option<GitUse> {

@@ -10,7 +10,6 @@ use crate::session::digest::messages::MessageTexts;
 use crate::session::entry::tool_call::{self, Touch};
 use crate::session::entry::{Entry, ToolCall};
 use crate::session::json::Str;
-use crate::session::json::value::{Fields, Value};
 use crate::session::links::{ById, IdHash, Index, ParentLinks};
 use crate::session::replay::changed_files;
 
@@ -98,9 +97,10 @@ impl TouchCollector {
         let start = self.touches.all.len();
         if let Some((path, touch)) = tool_call::touched(call) {
             self.touch(at, time, &path, touch);
-        } else if call.name.is("bash") && may_change_files(call.arguments) {
-            let script = Fields::new(call.arguments).get("command").and_then(Value::str);
-            script.into_iter().for_each(|script| self.script(at, time, &script.text(), cwd));
+        } else if let Some(script) =
+            Some(call).filter(|call| may_change_files(call.arguments)).and_then(ToolCall::script)
+        {
+            self.script(at, time, &script.text(), cwd);
         }
         let touches = start..self.touches.all.len();
         if !touches.is_empty() {

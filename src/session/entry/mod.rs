@@ -230,6 +230,13 @@ pub struct ToolCall<'a> {
     pub path: Option<Value<'a>>,
 }
 
+impl<'a> ToolCall<'a> {
+    /// Returns the script of a `bash` call.
+    pub(crate) fn script(&self) -> Option<Str<'a>> {
+        if self.name.is("bash") { Fields::new(self.arguments).get("command")?.str() } else { None }
+    }
+}
+
 /// The usage of an entry. Missing numbers are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
@@ -263,6 +270,16 @@ impl<'a> Entry<'a> {
     /// Returns `message.role` if it is not empty.
     pub fn role(&self) -> Option<Str<'a>> {
         self.message.as_ref().map(|message| message.role).filter(|role| !role.is_empty())
+    }
+
+    /// Returns the provider of the model that the entry used or sets.
+    pub(crate) fn provider(&self) -> Option<Str<'a>> {
+        self.message.as_ref().and_then(|message| message.provider).or(self.provider)
+    }
+
+    /// Returns the model that the entry used or sets.
+    pub(crate) fn model(&self) -> Option<Str<'a>> {
+        self.message.as_ref().and_then(|message| message.model).or(self.model_id)
     }
 
     /// Returns the usage as counted by pi's session statistics (0.87.1): of assistant messages, tool results,

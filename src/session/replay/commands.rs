@@ -42,14 +42,11 @@ impl<R> Replay<'_, R> {
                     Some(_) => touched.doubt(path, Doubt::Command),
                     None => touched.state(path, Source::Touched, |state, at| state.latest = at),
                 }),
+                Effect::Remove(path) if files.keys().any(|known| is_inside(known, &path)) => {
+                    self.removed(files, at, &path);
+                }
                 Effect::Remove(path) => {
-                    let is_dir = |known: &String| below(known, &path).is_some_and(|rest| !rest.is_empty());
-                    match files.keys().any(is_dir) {
-                        true => self.removed(files, at, &path),
-                        false => self.file(files, &path, at, |touched, path| {
-                            touched.state(path, Source::Removed, |state, at| state.forget(Source::Removed, at));
-                        }),
-                    }
+                    self.file(files, &path, at, |touched, path| touched.forget(path, Source::Removed));
                 }
                 Effect::RemoveAll(path) => self.removed(files, at, &path),
                 Effect::Move(from, to) => self.moved(files, at, &from, &to),
@@ -68,24 +65,19 @@ impl<R> Replay<'_, R> {
     fn removed(&self, files: &mut Rc<Files>, at: Index, removed: &str) {
         let paths: Vec<String> = files.keys().filter(|path| below(path, removed).is_some()).cloned().collect();
         let mut touched = Touched { files: Rc::make_mut(files), at };
-        for path in paths {
-            touched.state(&path, Source::Removed, |state, at| state.forget(Source::Removed, at));
-        }
+        paths.iter().for_each(|path| touched.forget(path, Source::Removed));
     }
 
     /// Moves a file, or the files of a directory.
     fn moved(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
         // The target is a directory if it has known files.
-        let is_inside = |path: &str| below(path, to).is_some_and(|rest| !rest.is_empty());
-        let is_dir = files.iter().any(|(path, state)| is_inside(path) && state.content != Content::Removed);
-        let may_have_been = files.keys().any(|path| is_inside(path));
+        let is_dir = files.iter().any(|(path, state)| is_inside(path, to) && state.content != Content::Removed);
+        let may_have_been = files.keys().any(|path| is_inside(path, to));
         let to = if is_dir { format!("{to}/{}", file_name(from)) } else { to.into() };
         let paths: Vec<String> = files.keys().filter(|path| below(path, from).is_some()).cloned().collect();
         if paths.is_empty() {
             for (path, source) in [(&*to, Source::Touched), (from, Source::Removed)] {
-                self.file(files, path, at, |touched, path| {
-                    touched.state(path, source, |state, at| state.forget(source, at));
-                });
+                self.file(files, path, at, |touched, path| touched.forget(path, source));
             }
             return;
         }
@@ -101,7 +93,12 @@ impl<R> Replay<'_, R> {
                 state.doubt(Doubt::Command, at);
             }
             touched.files.insert(target, Arc::new(state));
-            touched.state(&path, Source::Removed, |state, at| state.forget(Source::Removed, at));
+            touched.forget(&path, Source::Removed);
         }
     }
+}
+
+/// Returns `true` if a path is inside a directory.
+fn is_inside(path: &str, dir: &str) -> bool {
+    below(path, dir).is_some_and(|rest| !rest.is_empty())
 }

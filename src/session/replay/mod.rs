@@ -95,7 +95,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
                 continue;
             }
             if !file_name(to).contains('.') {
-                // Any file below the target shows that it is a directory, also one that a command created.
+                // The target may be a directory, and any file below it shows that, also one that a command created.
                 return Ok(self);
             }
             wanted.extend(moved);

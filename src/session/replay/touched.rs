@@ -32,8 +32,13 @@ impl Touched<'_> {
         let content = arguments.get("content").and_then(|content| content.str()).map(|content| content.text());
         match content.filter(|content| !content.contains(read::REMOVED)) {
             Some(content) => self.set(path, &content, Source::Write),
-            None => self.state(path, Source::NoText, |state, at| state.forget(Source::NoText, at)),
+            None => self.forget(path, Source::NoText),
         }
+    }
+
+    /// Makes the content of a file unknown, or removes it.
+    pub(super) fn forget(&mut self, path: &str, source: Source) {
+        self.state(path, source, |state, at| state.forget(source, at));
     }
 
     /// Marks a known file as possibly changed.

@@ -217,11 +217,9 @@ impl StatsCollector {
             _ => {}
         }
         one.usage = entry.used().map(|used| {
-            let message = entry.message.as_ref();
-            let provider = message.and_then(|message| message.provider).or(entry.provider);
-            let model = message.and_then(|message| message.model).or(entry.model_id);
             let tokens = [used.input, used.output, used.cache_read, used.cache_write].map(TokenCount::from);
-            TokenUse { model: model.map(|model| self.model(provider, model)), tokens, cost: used.cost }
+            let model = entry.model().map(|model| self.model(entry.provider(), model));
+            TokenUse { model, tokens, cost: used.cost }
         });
         put(&one, &mut self.stats.entries);
     }
@@ -230,9 +228,8 @@ impl StatsCollector {
         one.calls += 1;
         if one.tool.is_none() {
             one.tool = Some(self.tool(call.name));
-            let command = || Fields::new(call.arguments).get("command").and_then(Value::str);
-            if let Some(command) = call.name.is("bash").then(command).flatten() {
-                one.program = program(&command.text())
+            if let Some(script) = call.script() {
+                one.program = program(&script.text())
                     .map(|program| number(program, &mut self.stats.programs, &mut self.program_numbers));
             }
         }
