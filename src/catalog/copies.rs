@@ -68,7 +68,7 @@ impl SessionCopies {
             (Reverse(facts.all.entries), facts.is_mirrored(), facts.is_link, time, facts.machine(), *key)
         };
         self.members.extend(group.iter());
-        sort::by(group, |one, other| rank(one).cmp(&rank(other)));
+        sort::by_key(group, rank);
         let mut shown: Vec<ShownCopy<'a>> = Vec::new();
         for &mut key in group {
             let session = listed(key);

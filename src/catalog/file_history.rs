@@ -67,7 +67,7 @@ pub(crate) fn each_version(
     files: &BTreeSet<String>,
     control: ReplayControl<'_>,
     effects: &mut CommandEffects,
-    mut visit: impl FnMut(&str, FileVersion),
+    visit: &mut dyn FnMut(&str, FileVersion),
 ) -> Result<()> {
     let mut bodies = Bodies::open(path)?;
     let read = |node: &Node| {

@@ -173,7 +173,7 @@ impl StatesCache {
         let mut touches = Vec::new();
         let wanted = [file.to_owned()].into();
         let replayed =
-            each_version((session, tree), &wanted, control, &mut effects, |_, version| touches.push(version));
+            each_version((session, tree), &wanted, control, &mut effects, &mut |_, version| touches.push(version));
         *self.effects.lock().unwrap_or_else(PoisonError::into_inner) = (Arc::downgrade(tree), effects);
         replayed?;
         sort::by_key(&mut touches, |version| version.entry);

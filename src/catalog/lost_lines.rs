@@ -178,7 +178,7 @@ impl<'a> BroughtLines<'a> {
         }
         let files = wanted.keys().map(|&file| file.to_owned()).collect();
         let control = ReplayControl { home: control.home, is_wanted: control.is_wanted };
-        each_version((path, tree), &files, control, effects, |file, version| {
+        each_version((path, tree), &files, control, effects, &mut |file, version| {
             let Some((&file, lines)) = wanted.get_key_value(file).filter(|_| !tree.is_inherited(version.entry)) else {
                 return;
             };

@@ -78,7 +78,7 @@ impl ParentIndex {
                 continue;
             }
             // The usual case needs no digest: a parent on this machine that is not reached through a link.
-            let direct = facts.parent_session.filter(|_| facts.machine().is_none()).map(Path::new).and_then(&known);
+            let direct = facts.parent_session.filter(|_| !facts.is_mirrored()).map(Path::new).and_then(&known);
             let is_direct = |&parent: &SessionKey| {
                 let parent = listed(parent).facts();
                 !parent.is_link && parent.real_path.is_none()

@@ -114,7 +114,7 @@ impl Catalog {
         self.unlisted.projects.clear();
         for key in unlisted {
             let dir = self[key].path.parent().unwrap_or(&self[key].path);
-            let dir = machine_paths::place(dir).unwrap_or_else(|| dir.to_string_lossy().into_owned());
+            let dir = machine_paths::shown(dir);
             let next = ProjectKey::new(self.dirs.len());
             let project = *self.unlisted.by_dir.entry(dir.clone()).or_insert(next);
             if project == next {

@@ -189,7 +189,7 @@ pub(super) fn each_state<R>(
         }
         let tree = load::tree(&session.path, &chosen.home)?;
         let (mut states, mut results) = (HashSet::new(), Vec::new());
-        each_version((&session.path, &tree), &files, control, &mut CommandEffects::new(), |_, version| {
+        each_version((&session.path, &tree), &files, control, &mut CommandEffects::new(), &mut |_, version| {
             let entry = version.entry;
             states.extend(version.is_new().then_some(entry));
             // Forks inherit entries; the oldest session counts.

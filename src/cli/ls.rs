@@ -134,21 +134,19 @@ impl LsCommand {
             let about =
                 SessionsContext { here: &here, marks: &marks, last_seen: &chosen.last_seen(), worktrees: &worktrees };
             let parent = |at: usize, session: &Digest| {
-                if let Some(base) = copies.base(at) {
-                    let path = absolute(&base.facts().path.join(), &here).to_string_lossy().into_owned();
-                    return Some(ParentFields { state: "present", path: Some(path) });
-                }
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
                 let is_file = |path: &&Path| scan::one(path, None).is_some();
                 let session_path = |at: usize| all[at].facts().path.join();
-                let (state, path) = match *known.get(&at)? {
-                    ForkParent::Present(at) => ("present", Some(session_path(at))),
-                    parent => match (path.filter(is_file), parent) {
+                let (state, path) = match (copies.base(at), known.get(&at)) {
+                    (Some(base), _) => ("present", Some(base.facts().path.join())),
+                    (None, Some(&ForkParent::Present(at))) => ("present", Some(session_path(at))),
+                    (None, Some(parent)) => match (path.filter(is_file), parent) {
                         (Some(path), _) => ("present", Some(path.to_path_buf())),
-                        (None, ForkParent::Moved(at)) => ("moved", Some(session_path(at))),
+                        (None, ForkParent::Moved(at)) => ("moved", Some(session_path(*at))),
                         (None, _) => ("missing", None),
                     },
+                    (None, None) => return None,
                 };
                 let path = path.map(|path| absolute(&path, &here).to_string_lossy().into_owned());
                 Some(ParentFields { state, path })

@@ -36,16 +36,29 @@ struct Versioned<T> {
 /// The file cannot be read or was written by a newer pitree. [`io::ErrorKind::InvalidData`]: it is not valid, or not a
 /// regular file.
 pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
-    let at = |kind, what: &str| io::Error::new(kind, format!("{}: {what}", path.display()));
+    let content = content_of_file(path)?.map(serde_json::from_value).transpose();
+    content.map(Option::unwrap_or_default).map_err(|error| in_file(path, &invalid(error)))
+}
+
+/// Reads the content of a file; `None` if it is missing. Compiled once for all types.
+fn content_of_file(path: &Path) -> io::Result<Option<Value>> {
     let text = match read_regular(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-            return Err(at(io::ErrorKind::InvalidData, &error.to_string()));
+            return Err(in_file(path, &io::Error::new(io::ErrorKind::InvalidData, error)));
         }
-        Err(error) => return Err(at(error.kind(), &error.to_string())),
+        Err(error) => return Err(in_file(path, &error)),
     };
-    parse(&text).map_err(|error| at(error.kind(), &error.to_string()))
+    content(&text).map(Some).map_err(|error| in_file(path, &error))
+}
+
+fn in_file(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+fn invalid(error: serde_json::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("not valid ({error})"))
 }
 
 /// Parses the content of a file.
@@ -53,13 +66,16 @@ pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> 
 /// # Errors
 /// The content is not valid, or was written by a newer pitree.
 pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
-    let odd = |error| io::Error::new(io::ErrorKind::InvalidData, format!("not valid ({error})"));
-    let Versioned { version, content } = serde_json::from_slice::<Versioned<Value>>(text).map_err(odd)?;
+    serde_json::from_value(content(text)?).map_err(invalid)
+}
+
+fn content(text: &[u8]) -> io::Result<Value> {
+    let Versioned { version, content } = serde_json::from_slice::<Versioned<Value>>(text).map_err(invalid)?;
     if version > VERSION {
         let newer = "was written by a newer pitree; update this one";
         return Err(io::Error::new(io::ErrorKind::Unsupported, newer));
     }
-    serde_json::from_value(content).map_err(odd)
+    Ok(content)
 }
 
 /// Returns the bytes of a file.

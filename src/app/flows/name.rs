@@ -117,7 +117,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
 fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Command) -> Command {
     let status = model.catalog.live(session).and_then(SessionActivity::reported);
     // Requests reach only pis of this machine.
-    let status = status.filter(|_| model.catalog[session].facts().machine().is_none());
+    let status = status.filter(|_| !model.catalog[session].facts().is_mirrored());
     let (Some(what), Some(pi)) = (what, status) else { return here };
     let text = "The running pi does not see changes to the file until it reopens the session.";
     let lines = delete::running_pi_signs(model, &[session], Some(text));

@@ -70,7 +70,7 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     let leaf = ResumePlan::at(session);
     let to = resume::at(tree, at);
-    if session.facts().machine().is_some() {
+    if session.facts().is_mirrored() {
         let is_leaf = to.is_here && to.text_of.is_none();
         let entry = tree.nodes[at as usize].id.as_deref().map(String::from).filter(|_| !is_leaf);
         let start = Start { entry, ..leaf.start };
@@ -91,7 +91,7 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
 
 /// Resumes at the leaf. Asks first if a pi may be using the session.
 fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
-    let is_elsewhere = model.catalog[key].facts().machine().is_some();
+    let is_elsewhere = model.catalog[key].facts().is_mirrored();
     if !model.catalog.is_live(key) {
         return Command::Resume(leaf);
     }

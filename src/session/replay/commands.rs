@@ -10,7 +10,7 @@ use crate::session::replay::state::{Content, Doubt, Files, Source};
 use crate::session::replay::touched::Touched;
 use crate::session::replay::{Replay, below, file_name};
 
-impl<R> Replay<'_, R> {
+impl<E> Replay<'_, E> {
     /// Applies a shell command.
     pub(super) fn command(&self, files: &mut Rc<Files>, at: Index, (script, has_failed): (&str, bool), output: &str) {
         let has_failed = has_failed || reports_error(output);

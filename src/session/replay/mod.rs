@@ -45,12 +45,12 @@ const SHORT_PATH: usize = 300;
 /// The results of commands that change no file certainly: `true` if they may have changed a known one.
 pub type CommandEffects = HashMap<Index, bool>;
 
-/// Replays the entries of a session. `R` reads the line of an entry.
-#[derive(Debug)]
-pub struct Replay<'t, R> {
+/// Replays the entries of a session. `E` is the error of a line that cannot be read.
+pub struct Replay<'t, E> {
     tree: &'t Tree,
     home: &'t str,
-    read: R,
+    /// Reads the line of an entry.
+    read: Box<dyn FnMut(&Node) -> Result<Vec<u8>, E> + 't>,
     /// The files to replay; `None` for all.
     wanted: Option<BTreeSet<String>>,
     /// The last entry with calls and its line: the results of one message follow each other.
@@ -59,10 +59,10 @@ pub struct Replay<'t, R> {
     commands: CommandEffects,
 }
 
-impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
-    /// Creates a replay of all files of a session. `home` is the home directory, for `~`.
-    pub fn new(tree: &'t Tree, home: &'t str, read: R) -> Self {
-        Self { tree, home, read, wanted: None, calls: None, commands: CommandEffects::new() }
+impl<'t, E> Replay<'t, E> {
+    /// Creates a replay of all files of a session. `home` is the home directory, for `~`; `read` returns the line of an entry.
+    pub fn new(tree: &'t Tree, home: &'t str, read: impl FnMut(&Node) -> Result<Vec<u8>, E> + 't) -> Self {
+        Self { tree, home, read: Box::new(read), wanted: None, calls: None, commands: CommandEffects::new() }
     }
 
     /// Takes the effects of commands that an earlier replay of the tree has found, so that fewer lines are read.
@@ -410,7 +410,7 @@ impl<'t, E, R: FnMut(&Node) -> Result<Vec<u8>, E>> Replay<'t, R> {
     }
 }
 
-impl<R> Replay<'_, R> {
+impl<E> Replay<'_, E> {
     /// Applies a change to a file, if it is wanted.
     fn file(&self, files: &mut Rc<Files>, path: &str, at: Index, change: impl FnOnce(&mut Touched<'_>, &str)) {
         let path = self.full_path(path);
