@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use crate::base::sort;
 use crate::catalog::key::SessionKey;
 use crate::session::digest::listed::ListedSession;
 
@@ -61,7 +60,9 @@ impl Families {
         }
         let latest: Vec<i64> = families.members.iter().map(|member| member.latest).collect();
         let newest_first = |keys: &mut Vec<SessionKey>| {
-            sort::by(keys, |&a, &b| order([a, b].map(|key| (latest[key.place()], listed(key)))));
+            if keys.len() > 1 {
+                sort_newest_first(keys, |key| latest[key.place()], &listed);
+            }
         };
         newest_first(&mut families.roots);
         families.members.iter_mut().for_each(|member| newest_first(&mut member.forks));
@@ -181,6 +182,23 @@ impl Families {
 /// their order is the same at each start.
 pub(super) fn order([(latest_a, a), (latest_b, b)]: [(i64, &ListedSession); 2]) -> Ordering {
     latest_b.cmp(&latest_a).then_with(|| a.facts().path.compare(b.facts().path))
+}
+
+/// Sorts sessions by their latest times, newest first: see [`order`].
+pub(super) fn sort_newest_first<'a>(
+    keys: &mut [SessionKey],
+    latest: impl Fn(SessionKey) -> i64,
+    listed: impl Fn(SessionKey) -> &'a ListedSession,
+) {
+    // The times are looked up once, because there can be 100,000 sessions.
+    let mut timed: Vec<(i64, SessionKey)> = keys.iter().map(|&key| (latest(key), key)).collect();
+    sort_timed(&mut timed, &|key| listed(key));
+    keys.iter_mut().zip(timed).for_each(|(key, (_, sorted))| *key = sorted);
+}
+
+/// Compiled once for all lists.
+fn sort_timed<'a>(timed: &mut [(i64, SessionKey)], listed: &dyn Fn(SessionKey) -> &'a ListedSession) {
+    timed.sort_by(|&a, &b| order([a, b].map(|(time, key)| (time, listed(key)))));
 }
 
 /// Cuts each cycle of parents at its first session. pi's list drops such sessions.

@@ -59,7 +59,7 @@ use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
 use copies::SessionCopies;
 use cost_sharing::CostSharing;
-use families::{Families, cut_cycles, order};
+use families::{Families, cut_cycles};
 pub use key::{EntryRef, ProjectKey, SessionKey};
 use parents::{MissingParent, ParentIndex, group_orphans};
 
@@ -362,9 +362,7 @@ impl Catalog {
 
     /// Sorts sessions, newest first.
     pub(crate) fn sort_newest_first(&self, keys: &mut [SessionKey]) {
-        let mut timed: Vec<(i64, SessionKey)> = keys.iter().map(|&key| (self[key].facts().order_time(), key)).collect();
-        timed.sort_by(|&a, &b| order([a, b].map(|(time, key)| (time, &*self[key]))));
-        keys.iter_mut().zip(timed).for_each(|(key, (_, sorted))| *key = sorted);
+        families::sort_newest_first(keys, |key| self[key].facts().order_time(), |key| &self[key]);
     }
 
     /// Returns the number of sessions.

@@ -74,13 +74,14 @@ impl SearchCommand {
         let here = chosen.here_and_now();
         let now_ms = here.now_ms;
         let (sessions, mut unreadable) = self.sessions(chosen)?;
-        let worktrees = self.json.then(|| chosen.worktrees(sessions.iter().map(|one| one.digest.facts().cwd)));
+        let mut finder = self.json.then(|| chosen.worktree_finder());
         let search = HitSearch::new(query, sessions, here, chosen)?;
         let page = (self.limit.get(), self.after.as_deref());
         let mut lines = Vec::new();
         let sum = search.each(page, &mut unreadable, |mut found| {
-            if let Some(worktrees) = &worktrees {
-                found.iter_mut().for_each(|line| line.set_worktree(worktrees));
+            if let Some(finder) = &mut finder {
+                chosen.find_worktrees(finder, found.iter().filter_map(HitLine::local_cwd));
+                found.iter_mut().for_each(|line| line.set_worktree(finder.found()));
                 found.iter().try_for_each(|line| output::json(out, line))?;
                 out.flush()?;
             } else {
@@ -89,7 +90,8 @@ impl SearchCommand {
             Ok(())
         })?;
         let HitTotals { printed, total, next } = &sum;
-        if self.json {
+        if let Some(mut finder) = finder {
+            let _ = finder.keep(now_ms); // without the record, only removed ones are lost
             output::json(out, &sum)?;
         } else {
             let ids = resolve::shortest(search.ids());
@@ -118,7 +120,13 @@ impl SearchCommand {
             let facts = session.digest.facts();
             is_in_project(facts.cwd) && (self.subagents || !facts.is_subagent) && is_here(session)
         };
-        let sessions: Arc<[SearchedSession]> = catalog.searched_sessions().iter().filter(is_wanted).cloned().collect();
+        let all = catalog.searched_sessions();
+        // Copying takes as long as a search for a rare word.
+        let sessions = if all.iter().all(|session| is_wanted(&session)) {
+            all
+        } else {
+            all.iter().filter(is_wanted).cloned().collect()
+        };
         if let (Some(here), true) = (&here, sessions.is_empty()) {
             bail!("{} is not among the searched sessions; specify its directory with --dir", here.display());
         }

@@ -250,12 +250,14 @@ pub(super) struct SharedSource(pub(super) Arc<StoredSessions>);
 
 impl SessionSource for SharedSource {
     fn facts(&self, number: u32) -> SessionFacts<'_> {
-        let facts = self.0.table.facts(number as usize);
-        let JoinedPath { rest, .. } = facts.path;
+        let mut facts = self.0.table.facts(number as usize);
         let dirs = &self.0.dirs;
-        let real_rest = rest.to_str().map_or(rest, |rest| real_below(rest).as_ref());
-        let real_path = dirs.real.as_ref().map(|dir| JoinedPath { dir: dir.as_os_str(), rest: real_rest });
-        SessionFacts { path: JoinedPath { dir: dirs.named.as_os_str(), rest }, real_path, ..facts }
+        facts.path.dir = dirs.named.as_os_str();
+        facts.real_path = dirs.real.as_ref().map(|dir| {
+            let rest = facts.path.rest;
+            JoinedPath { dir: dir.as_os_str(), rest: rest.to_str().map_or(rest, |rest| real_below(rest).as_ref()) }
+        });
+        facts
     }
 
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {

@@ -135,8 +135,7 @@ impl FullRecord {
     }
 
     fn from_bytes(bytes: &[u8; RECORD]) -> Self {
-        let word = |at: usize| bytes[at * 8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
-        let half = |at: usize| bytes[104 + at * 4..].first_chunk().map_or(0, |half| u32::from_le_bytes(*half));
+        let (word, half) = (|at| word(bytes, at), |at| half(bytes, at));
         let flags = half(18);
         let record = SegmentRecord {
             stamp: FileVersion {
@@ -156,14 +155,30 @@ impl FullRecord {
             flags,
             created: word(8).cast_signed(),
             modified: word(9).cast_signed(),
-            all: EntryTotals {
-                cost: f64::from_bits(word(10)),
-                tokens: f64::from_bits(word(11)),
-                entries: word(12) as usize,
-            },
+            all: totals(bytes),
             roots: (half(6), half(7)),
             strings: std::array::from_fn(|at| (half(8 + 2 * at), half(9 + 2 * at))),
         }
+    }
+}
+
+/// Returns a number of eight bytes in a record.
+#[inline]
+fn word(record: &[u8; RECORD], at: usize) -> u64 {
+    record.as_chunks().0.get(at).map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+/// Returns a number of four bytes in a record, counted from the first one after those of eight bytes.
+#[inline]
+fn half(record: &[u8; RECORD], at: usize) -> u32 {
+    record.as_chunks().0.get(26 + at).map_or(0, |half| u32::from_le_bytes(*half))
+}
+
+fn totals(record: &[u8; RECORD]) -> EntryTotals {
+    EntryTotals {
+        cost: f64::from_bits(word(record, 10)),
+        tokens: f64::from_bits(word(record, 11)),
+        entries: word(record, 12) as usize,
     }
 }
 
@@ -319,25 +334,28 @@ impl SegmentTable {
 
     /// Returns the facts about a session. Its path lacks the session directory.
     pub(super) fn facts(&self, at: usize) -> SessionFacts<'_> {
-        let FullRecord { record, flags, created, modified, all, roots, strings, .. } = self.full(at);
+        // Commands ask for the facts about all sessions several times, so only what is needed is decoded.
+        let record = self.bytes(at);
+        let flags = half(record, 18);
         let has = |flag: u32| flags & flag != 0;
-        let keys = self.roots.get(roots.0 as usize * 8..).and_then(|rest| rest.get(..roots.1 as usize * 8));
+        let string = |at: usize| self.string((half(record, 8 + 2 * at), half(record, 9 + 2 * at)));
+        let [first, count] = [6, 7].map(|at| half(record, at) as usize * 8);
         SessionFacts {
-            path: JoinedPath { dir: OsStr::new(""), rest: self.string(strings[0]).as_ref() },
+            path: JoinedPath { dir: OsStr::new(""), rest: string(0).as_ref() },
             is_named: has(NAMED),
             is_labeled: has(LABELED),
             is_committed: has(COMMITTED),
             is_cut_off: has(CUT_OFF),
-            id: self.string(strings[1]),
-            cwd: self.string(strings[2]),
-            parent_session: has(PARENT).then(|| self.string(strings[3])),
-            parent_id: has(PARENT_ID).then(|| self.string(strings[4])),
-            created: has(CREATED).then_some(created),
-            modified: has(MODIFIED).then_some(modified),
-            bytes: record.stamp.bytes,
-            mtime: record.stamp.mtime(),
-            all,
-            roots: RootKeys::Bytes(keys.unwrap_or_default()),
+            id: string(1),
+            cwd: string(2),
+            parent_session: has(PARENT).then(|| string(3)),
+            parent_id: has(PARENT_ID).then(|| string(4)),
+            created: has(CREATED).then(|| word(record, 8).cast_signed()),
+            modified: has(MODIFIED).then(|| word(record, 9).cast_signed()),
+            bytes: word(record, 2),
+            mtime: FileVersion { written: word(record, 3).cast_signed(), ..FileVersion::default() }.mtime(),
+            all: totals(record),
+            roots: RootKeys::Bytes(self.roots.get(first..).and_then(|rest| rest.get(..count)).unwrap_or_default()),
             ..SessionFacts::default()
         }
     }
