@@ -23,7 +23,7 @@ use pitree::search::qualifier::value::QueryScope;
 use pitree::search::query::Query;
 use pitree::session::digest::Digest;
 use pitree::session::digest::details::Details;
-use pitree::session::digest::listed::{JoinedPath, RootKeys, SessionFacts, SharedSession};
+use pitree::session::digest::listed::{JoinedPath, SessionFacts, SharedSession};
 use pitree::session::search_text::{SearchTextsBuf, TextBuffers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -209,9 +209,12 @@ fn copy(from: &Path, to: &Path) {
 /// Returns the facts about a session in a form that does not depend on where they are stored.
 fn plain(facts: &SessionFacts<'_>) -> String {
     let roots: Vec<_> = facts.roots.iter().collect();
-    let (path, real_path) = (facts.path.join(), facts.real_path.map(JoinedPath::join));
-    let rest = SessionFacts { path: JoinedPath::default(), real_path: None, roots: RootKeys::default(), ..*facts };
-    format!("{path:?} {real_path:?} {roots:?} {rest:?}")
+    let (path, real_path) = (facts.path().join(), facts.real_path().map(JoinedPath::join));
+    let texts = [Some(facts.id()), Some(facts.cwd()), facts.parent_session(), facts.parent_id()];
+    let SessionFacts { is_link, is_subagent, is_named, is_labeled, is_committed, is_cut_off, .. } = *facts;
+    let flags = [is_link, is_subagent, is_named, is_labeled, is_committed, is_cut_off, facts.is_fork()];
+    let SessionFacts { created, modified, bytes, mtime, all, .. } = *facts;
+    format!("{path:?} {real_path:?} {roots:?} {texts:?} {flags:?} {created:?} {modified:?} {bytes} {mtime} {all:?}")
 }
 
 fn view(session: &SharedSession) -> View {
@@ -793,8 +796,11 @@ fn sessions_are_recalled_without_looking_at_all_files() {
     let cache = world.cache();
     let recalled = |start: &str| {
         let sources = ScanSources { dirs: &world.dirs, home: "/home/me", cache: Some((&*cache).into()) };
-        let mut ids: Vec<String> =
-            sources.recalled(&|facts| facts.id.starts_with(start))?.iter().map(|one| one.facts().id.into()).collect();
+        let mut ids: Vec<String> = sources
+            .recalled(&|facts| facts.id().starts_with(start))?
+            .iter()
+            .map(|one| one.facts().id().into())
+            .collect();
         ids.sort();
         Some(ids)
     };

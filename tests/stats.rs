@@ -324,7 +324,7 @@ fn times_and_prices_decide_what_is_counted() {
     let other = row(&catalog, (Grouping::Model, &models), Some("other"));
     assert!((other.listed_cost - 26.5e-6).abs() < 1e-12 && other.unpriced_tokens == 0.0);
     // Sessions that are not wanted keep what they share.
-    let fork = catalog.keys().find(|key| catalog.get(*key).unwrap().facts().id == "fork").unwrap();
+    let fork = catalog.keys().find(|key| catalog.get(*key).unwrap().facts().id() == "fork").unwrap();
     let sessions = StatsSessions::new(&catalog, |key| key == fork);
     assert_eq!(StatsTable::new(&sessions, &rules(), &TableRequest::by(&[])).total.cost, 8.0);
 }

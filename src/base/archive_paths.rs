@@ -18,6 +18,11 @@ pub(crate) fn is_archived(path: impl AsRef<OsStr>) -> bool {
     path.as_ref().as_encoded_bytes().ends_with(SESSION.as_bytes())
 }
 
+/// Returns a path without the end that only archived sessions have.
+pub(crate) fn unpacked(path: &str) -> &str {
+    if is_archived(path) { &path[..path.len() - PACKED.len()] } else { path }
+}
+
 /// Returns the path in an archive of the files of a directory. Returns `None` if the path is relative, is not normalized,
 /// or is a network path of Windows.
 pub(crate) fn dir_in(archive: &Path, dir: &Path) -> Option<PathBuf> {

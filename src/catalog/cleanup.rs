@@ -137,14 +137,14 @@ impl Catalog {
         for key in self.keys() {
             let facts = self[key].facts();
             if !facts.is_archived() && !facts.is_link && !facts.is_mirrored() {
-                same.entry((facts.id, facts.bytes)).or_default().push(key);
+                same.entry((facts.id(), facts.bytes)).or_default().push(key);
             }
         }
         let is_parent = |key: SessionKey| !self.families().forks(key).is_empty();
         let candidate = |key: SessionKey| {
             let session = &self[key];
             let facts = session.facts();
-            let others = same.get(&(facts.id, facts.bytes)).into_iter().flatten().filter(|&&other| other != key);
+            let others = same.get(&(facts.id(), facts.bytes)).into_iter().flatten().filter(|&&other| other != key);
             let is_fork = !facts.is_subagent && self.families().parent(key).is_some();
             let shares = facts.bytes > LARGE || (is_fork && self.own(key).entries <= FEW);
             let mut sharing = if shares { self.sharing_sessions(key) } else { Vec::new() };
@@ -155,7 +155,7 @@ impl Catalog {
                 children: self.families().forks(key).to_vec(),
                 is_fork,
                 sharing,
-                same: others.map(|&other| (self[other].facts().path.join(), is_parent(other))).collect(),
+                same: others.map(|&other| (self[other].facts().path().join(), is_parent(other))).collect(),
             }
         };
         let keys = self.newest_first().into_iter().filter(|&key| self.can_be_suggested(key, now));
@@ -166,10 +166,10 @@ impl Catalog {
     fn can_be_suggested(&self, key: SessionKey, now: i64) -> bool {
         let facts: SessionFacts<'_> = self[key].facts();
         let marks = self.marks();
-        let is_marked = marks.is_pinned(facts.id)
-            || marks.tags(facts.id).next().is_some()
-            || marks.note(facts.id).is_some()
-            || marks.entry_notes(facts.id).next().is_some();
+        let is_marked = marks.is_pinned(facts.id())
+            || marks.tags(facts.id()).next().is_some()
+            || marks.note(facts.id()).is_some()
+            || marks.entry_notes(facts.id()).next().is_some();
         let is_idle = facts.mtime.max(facts.order_time()) < now - DAY;
         let is_ordinary = !facts.is_archived() && !facts.is_link && !facts.is_mirrored() && !facts.is_labeled;
         is_ordinary && !is_marked && !self.is_live(key) && is_idle

@@ -46,7 +46,7 @@ impl SessionCopies {
         if copies.machines.is_empty() {
             return copies;
         }
-        let with_id = keys.iter().map(|&key| (listed(key).facts().id, key)).filter(|(id, _)| !id.is_empty());
+        let with_id = keys.iter().map(|&key| (listed(key).facts().id(), key)).filter(|(id, _)| !id.is_empty());
         // Sorting takes less memory than a map.
         let mut by_id: Vec<(u64, SessionKey)> =
             with_id.map(|(id, key)| (IdHash::new(id.as_bytes()).value(), key)).collect();

@@ -96,14 +96,14 @@ impl Catalog {
     /// Returns the findings that concern several sessions: parents of forks, and session IDs.
     pub(crate) fn findings_between(&self) -> Vec<(PathBuf, Finding)> {
         let sessions: Vec<SharedSession> = self.with_copies().map(|key| self[key].clone()).collect();
-        let path = |at: usize| sessions[at].facts().path.join();
+        let path = |at: usize| sessions[at].facts().path().join();
         let mut found = Vec::new();
         for (fork, parent) in parents(&sessions) {
             let named = sessions[fork].facts();
             if named.is_mirrored() {
                 continue; // its parent need not be synchronized yet
             }
-            let named = named.parent_session.or(named.parent_id).unwrap_or_default();
+            let named = named.parent_session().or(named.parent_id()).unwrap_or_default();
             let detail = match parent {
                 ForkParent::Present(_) => continue,
                 ForkParent::Moved(parent) => format!("{named}; it is probably {}", path(parent).display()),
@@ -115,8 +115,8 @@ impl Catalog {
         for (at, session) in sessions.iter().enumerate() {
             let facts = session.facts();
             // The target of a link is listed itself.
-            if !facts.is_link && facts.real_path.is_none() && !facts.is_mirrored() {
-                by_id.entry(facts.id).or_default().push(at);
+            if !facts.is_link && facts.real_path().is_none() && !facts.is_mirrored() {
+                by_id.entry(facts.id()).or_default().push(at);
             }
         }
         for same in by_id.into_values().filter(|same| same.len() > 1) {
@@ -136,10 +136,10 @@ impl Catalog {
         let mut newest: HashMap<PathBuf, (i64, &str)> = HashMap::new();
         for session in self.keys().filter_map(|key| self.get(key)) {
             let facts = session.facts();
-            let path = facts.path.join();
+            let path = facts.path().join();
             if let Some(dir) = path.parent().filter(|dir| dirs.contains(dir)) {
                 let newest = newest.entry(dir.into()).or_default();
-                *newest = (*newest).max((facts.mtime, facts.cwd));
+                *newest = (*newest).max((facts.mtime, facts.cwd()));
             }
         }
         let cwd = |path: &Path| newest.get(path.parent()?).map(|(_, cwd)| *cwd);

@@ -181,7 +181,7 @@ impl Families {
 /// Compares two sessions with their latest times: newest first. Copies have equal times, so the path breaks the tie and
 /// their order is the same at each start.
 pub(super) fn order([(latest_a, a), (latest_b, b)]: [(i64, &ListedSession); 2]) -> Ordering {
-    latest_b.cmp(&latest_a).then_with(|| a.facts().path.compare(b.facts().path))
+    latest_b.cmp(&latest_a).then_with(|| a.facts().path().compare(b.facts().path()))
 }
 
 /// Sorts sessions by their latest times, newest first: see [`order`].
@@ -198,7 +198,8 @@ pub(super) fn sort_newest_first<'a>(
 
 /// Compiled once for all lists.
 fn sort_timed<'a>(timed: &mut [(i64, SessionKey)], listed: &dyn Fn(SessionKey) -> &'a ListedSession) {
-    timed.sort_by(|&a, &b| order([a, b].map(|(time, key)| (time, listed(key)))));
+    let by_path = |a, b| listed(a).facts().path().compare(listed(b).facts().path());
+    timed.sort_by(|&(time_a, a), &(time_b, b)| time_b.cmp(&time_a).then_with(|| by_path(a, b)));
 }
 
 /// Cuts each cycle of parents at its first session. pi's list drops such sessions.

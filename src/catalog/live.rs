@@ -71,7 +71,7 @@ impl Catalog {
         // The pis of other machines are not among those that run here.
         let is_here = |key: &SessionKey| !self[*key].facts().is_mirrored();
         for key in self.keys().filter(|_| !by_id.is_empty()).filter(is_here) {
-            for &reported in by_id.get(self[key].facts().id).into_iter().flatten() {
+            for &reported in by_id.get(self[key].facts().id()).into_iter().flatten() {
                 if self[key].path.file_name() == reported.session.file_name() {
                     reported_in.entry(key).or_default().push(reported.clone());
                 }
@@ -93,7 +93,7 @@ impl Catalog {
         for mut keys in in_dirs.into_values() {
             sort::by(&mut keys, |&a, &b| {
                 let [a, b] = [a, b].map(|key| self[key].facts());
-                b.mtime.cmp(&a.mtime).then_with(|| b.path.compare(a.path))
+                b.mtime.cmp(&a.mtime).then_with(|| b.path().compare(a.path()))
             });
             let pis = keys.first().map_or(0, |&key| running(key));
             live.extend(keys.into_iter().take(pis).map(|key| (key, SessionActivity::Guessed)));

@@ -63,7 +63,7 @@ pub type ComparedPaths = (PathBuf, String);
 /// Returns the file and the working directory of a session; `None` for a session of another machine, whose working tree is
 /// unknown.
 pub(crate) fn compared_paths(facts: &SessionFacts<'_>) -> Option<ComparedPaths> {
-    (!facts.is_mirrored()).then(|| (facts.path.join(), facts.cwd.to_owned()))
+    (!facts.is_mirrored()).then(|| (facts.path().join(), facts.cwd().to_owned()))
 }
 
 impl LossCache {

@@ -45,11 +45,11 @@ impl Catalog {
     /// Returns `true` if the working directory of a session is missing. That of a mirrored session is on its machine.
     pub fn has_gone_dir(&self, key: SessionKey) -> bool {
         let facts = self[key].facts();
-        self.gone_dirs.contains(facts.cwd) && !facts.is_mirrored()
+        self.gone_dirs.contains(facts.cwd()) && !facts.is_mirrored()
     }
 }
 
 /// Iterates over the working directories of sessions of this machine.
 pub(crate) fn local_cwds<'a>(sessions: impl Iterator<Item = &'a SharedSession>) -> impl Iterator<Item = &'a str> {
-    sessions.map(|session| session.facts()).filter(|facts| !facts.is_mirrored()).map(|facts| facts.cwd)
+    sessions.map(|session| session.facts()).filter(|facts| !facts.is_mirrored()).map(|facts| facts.cwd())
 }

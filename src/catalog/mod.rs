@@ -169,7 +169,7 @@ impl Catalog {
     pub(crate) fn key_of_file(&self, real_path: &Path) -> Option<SessionKey> {
         let is_it = |key: &SessionKey| {
             let facts = self[*key].facts();
-            facts.real_path.unwrap_or(facts.path).is(real_path.as_os_str()) && !facts.is_link
+            facts.real_path().unwrap_or(facts.path()).is(real_path.as_os_str()) && !facts.is_link
         };
         self.with_copies().find(is_it)
     }
@@ -258,8 +258,8 @@ impl Catalog {
 
     fn put(&mut self, session: SharedSession) -> SessionKey {
         let facts = session.facts();
-        let project = self.project_in(facts.cwd);
-        let place = self.place_of(facts.path);
+        let project = self.project_in(facts.cwd());
+        let place = self.place_of(facts.path());
         self.has_mirrored |= facts.is_mirrored();
         let slot = CatalogSlot { session, project, is_there: true, is_read: true };
         match place {
@@ -285,7 +285,7 @@ impl Catalog {
             false => SessionCopies::default(),
         };
         let keys: Vec<SessionKey> = self.keys().collect();
-        let linked = all.iter().filter_map(|&key| Some((self[key].facts().real_path?.join().into(), key)));
+        let linked = all.iter().filter_map(|&key| Some((self[key].facts().real_path()?.join().into(), key)));
         self.by_real_path = linked.collect();
         let mut parents = vec![None; self.slots.len()];
         let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
@@ -323,7 +323,7 @@ impl Catalog {
         let first = path.hash(&mut Vec::new());
         let (mut hash, mut tries) = (first, 0);
         while let Some(&key) = self.by_path.get(&hash) {
-            if self.slots[key.place()].session.facts().path.compare(path).is_eq() {
+            if self.slots[key.place()].session.facts().path().compare(path).is_eq() {
                 return (hash, Some(key));
             }
             tries += 1;
@@ -431,7 +431,7 @@ impl Catalog {
     /// Returns the existing session with the given path after resolving symbolic links.
     pub(crate) fn key_of_real(&self, real_path: &Path) -> Option<SessionKey> {
         let direct =
-            self.key_of(real_path).filter(|&key| self.get(key).is_some_and(|one| one.facts().real_path.is_none()));
+            self.key_of(real_path).filter(|&key| self.get(key).is_some_and(|one| one.facts().real_path().is_none()));
         direct.or_else(|| self.by_real_path.get(real_path.as_os_str()).copied())
     }
 }

@@ -42,7 +42,7 @@ impl Catalog {
             Some(rest) => rest.is_empty() || is_missing(cwd),
             None => false,
         };
-        let is_found = |facts: &SessionFacts<'_>| is_of_dir(facts.cwd) && !facts.is_mirrored();
+        let is_found = |facts: &SessionFacts<'_>| is_of_dir(facts.cwd()) && !facts.is_mirrored();
         let found = self.newest_first().into_iter().filter(|&key| is_found(&self[key].facts()));
         let (archived, sessions): (Vec<SessionKey>, Vec<SessionKey>) =
             found.partition(|&key| self[key].facts().is_archived());
@@ -56,10 +56,10 @@ impl Catalog {
         let mut moved: HashSet<SessionKey> = self.with_subagents(chosen).into_iter().collect();
         let can_move = |facts: SessionFacts<'_>| !facts.is_archived() && !facts.is_mirrored();
         moved.retain(|&key| named.contains(&key) || can_move(self[key].facts()));
-        let names_parent = |key: SessionKey| self[key].facts().parent_session.is_some();
+        let names_parent = |key: SessionKey| self[key].facts().parent_session().is_some();
         let plan = |key: SessionKey| {
-            let cwd = self[key].facts().cwd;
-            let from = from.unwrap_or_else(|| self[self.started_by(key)].facts().cwd);
+            let cwd = self[key].facts().cwd();
+            let from = from.unwrap_or_else(|| self[self.started_by(key)].facts().cwd());
             // A subagent can work in another directory.
             let cwd =
                 below(cwd, from).map_or_else(|| cwd.to_owned(), |rest| format!("{}{rest}", to.trim_end_matches('/')));

@@ -41,15 +41,15 @@ pub(crate) fn parents(sessions: &[SharedSession]) -> HashMap<usize, ForkParent> 
     let mut buffer = Vec::new();
     for (session, &key) in sessions.iter().zip(&keys) {
         let facts = session.facts();
-        match facts.real_path {
-            None => drop(by_path.insert(facts.path.hash(&mut buffer), key)),
+        match facts.real_path() {
+            None => drop(by_path.insert(facts.path().hash(&mut buffer), key)),
             Some(real_path) => drop(by_path.entry(real_path.hash(&mut buffer)).or_insert(key)),
         }
     }
     let known = |path: &Path| {
         let key = *by_path.get(&IdHash::new(path.as_os_str().as_encoded_bytes()))?;
         let facts = sessions[key.place()].facts();
-        facts.real_path.unwrap_or(facts.path).is(path.as_os_str()).then_some(key)
+        facts.real_path().unwrap_or(facts.path()).is(path.as_os_str()).then_some(key)
     };
     let parents = ParentIndex::new(&keys, |key| &sessions[key.place()], known);
     let parent = |key| match parents.found.get(key) {
@@ -68,7 +68,7 @@ impl ParentIndex {
         listed: impl Fn(SessionKey) -> &'a ListedSession,
         known: impl Fn(&Path) -> Option<SessionKey>,
     ) -> Self {
-        let by_id = || keys.iter().map(|&key| (listed(key).facts().id, key)).collect::<HashMap<_, _>>();
+        let by_id = || keys.iter().map(|&key| (listed(key).facts().id(), key)).collect::<HashMap<_, _>>();
         let by_id = LazyCell::new(by_id);
         let (mut parents, mut lost_forks) = (Self::default(), Vec::new());
         for &key in keys {
@@ -78,10 +78,10 @@ impl ParentIndex {
                 continue;
             }
             // The usual case needs no digest: a parent on this machine that is not reached through a link.
-            let direct = facts.parent_session.filter(|_| !facts.is_mirrored()).map(Path::new).and_then(&known);
+            let direct = facts.parent_session().filter(|_| !facts.is_mirrored()).map(Path::new).and_then(&known);
             let is_direct = |&parent: &SessionKey| {
                 let parent = listed(parent).facts();
-                !parent.is_link && parent.real_path.is_none()
+                !parent.is_link && parent.real_path().is_none()
             };
             if let Some(parent) = direct.filter(|_| !session.is_loaded()).filter(is_direct) {
                 parents.found.insert(key, parent);

@@ -99,7 +99,7 @@ impl Catalog {
 
     /// Finds the files that pi's list omits.
     pub(super) fn find_unlisted(&mut self, keys: &[SessionKey]) {
-        let path = |key: SessionKey| self[key].facts().path;
+        let path = |key: SessionKey| self[key].facts().path();
         // Consecutive sessions are mostly in the same directory.
         let runs = keys.chunk_by(|&one, &other| path(one).is_beside(path(other)));
         let runs: Vec<(Vec<u8>, &[SessionKey])> = runs.map(|run| (path(run[0]).folder(), run)).collect();

@@ -226,7 +226,7 @@ impl SearchCache {
             }
         }
         let is_read_now = self.is_on_disk(session) || session.digest.has_stored_texts();
-        let path = session.digest.facts().path;
+        let path = session.digest.facts().path();
         let read = is_read_now.then(|| search_text::of(&path.join()).ok().flatten()).flatten();
         act(read.as_ref().map(SearchTextsBuf::as_texts))
     }

@@ -42,7 +42,7 @@ impl Catalog {
     /// Returns `true` if a session has messages that were not shown.
     pub fn is_unread(&self, key: SessionKey) -> bool {
         let facts = self[key].facts();
-        self.last_seen.is_unread(facts.id, facts.modified)
+        self.last_seen.is_unread(facts.id(), facts.modified)
     }
 
     /// Iterates over the working directories of sessions on this machine.
@@ -64,7 +64,7 @@ impl Catalog {
         self.worktrees = worktrees;
         for place in 0..self.slots.len() {
             let session = self.slots[place].session.clone();
-            self.slots[place].project = self.project_in(session.facts().cwd);
+            self.slots[place].project = self.project_in(session.facts().cwd());
         }
         self.version += 1;
         true

@@ -26,7 +26,7 @@ impl FileSnapshot {
 
     /// Creates it from the facts about a session, without loading the digest.
     pub(crate) fn listed(facts: &SessionFacts<'_>) -> Self {
-        Self { path: facts.path.join(), bytes: facts.bytes, mtime: facts.mtime }
+        Self { path: facts.path().join(), bytes: facts.bytes, mtime: facts.mtime }
     }
 }
 
@@ -43,7 +43,7 @@ pub struct ExpectedSession {
 impl ExpectedSession {
     /// Creates it from a session in the list.
     pub fn of(facts: &SessionFacts<'_>) -> Self {
-        Self { path: facts.path.join(), id: facts.id.into() }
+        Self { path: facts.path().join(), id: facts.id().into() }
     }
 }
 

@@ -81,7 +81,7 @@ fn of_sessions(say: impl FnOnce(&Catalog) -> Vec<CompletionCandidate>) -> Vec<Co
 pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
     let Ok((_, chosen)) = typed_line() else { return Vec::new() };
-    let is_wanted = |facts: &SessionFacts<'_>| facts.id.starts_with(typed) || (facts.is_named && !typed.is_empty());
+    let is_wanted = |facts: &SessionFacts<'_>| facts.id().starts_with(typed) || (facts.is_named && !typed.is_empty());
     let recalled = chosen.sources().recalled(&is_wanted);
     let mut sessions = recalled.unwrap_or_else(|| {
         let catalog = Catalog::read(chosen.sources(), now());
@@ -91,7 +91,9 @@ pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
             .collect()
     });
     NumberedCopies::remove_from(&mut sessions);
-    sort::by_cached_key(&mut sessions, |session| (Reverse(session.facts().order_time()), session.facts().path.join()));
+    sort::by_cached_key(&mut sessions, |session| {
+        (Reverse(session.facts().order_time()), session.facts().path().join())
+    });
     let one = |session: &SharedSession| {
         let session = session.once();
         let name = session.name.as_deref().filter(|name| !typed.is_empty() && name.starts_with(typed));
@@ -129,7 +131,7 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
 pub(super) fn projects(typed: &OsStr) -> Vec<CompletionCandidate> {
     of_sessions(|catalog| {
         let keys = catalog.newest_first();
-        let projects: BTreeSet<&str> = keys.iter().map(|&key| catalog[key].facts().cwd).collect();
+        let projects: BTreeSet<&str> = keys.iter().map(|&key| catalog[key].facts().cwd()).collect();
         let fits = |dir: &&str| !dir.is_empty() && dir.as_bytes().starts_with(typed.as_encoded_bytes());
         projects.into_iter().filter(fits).filter_map(|dir| candidate(dir, "")).collect()
     })

@@ -164,7 +164,7 @@ impl HitSearch {
 
     /// Iterates over the ids of the searched sessions.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.sessions.iter().map(|sought| sought.digest.facts().id)
+        self.sessions.iter().map(|sought| sought.digest.facts().id())
     }
 
     /// Returns the files of the found sessions.

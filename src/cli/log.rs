@@ -178,7 +178,7 @@ pub(super) fn each_state<R>(
     mut visit: impl FnMut(LoggedEntry, &FileVersion) -> R,
     mut done: impl FnMut(R, Option<&DigestCommit>),
 ) -> Result<Vec<Unreadable>> {
-    let (sessions, unreadable) = sessions(|facts| is_wanted(facts.cwd), chosen);
+    let (sessions, unreadable) = sessions(|facts| is_wanted(facts.cwd()), chosen);
     let control = ReplayControl { home: &chosen.home, is_wanted: &|| true };
     let files = [file.to_owned()].into();
     let mut known = HashSet::new();
@@ -249,7 +249,7 @@ fn print_commits(
     out: &mut Output,
 ) -> Result<ExitCode> {
     let is_in_project = log.project.matcher(chosen);
-    let (sessions, unreadable) = sessions(|facts| facts.is_committed && is_in_project(facts.cwd), chosen);
+    let (sessions, unreadable) = sessions(|facts| facts.is_committed && is_in_project(facts.cwd()), chosen);
     let all = sessions.iter().enumerate().flat_map(|(number, session)| {
         let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
         such.map(move |commit| (session.commit_key(commit), number, commit))

@@ -54,7 +54,7 @@ impl<'a> SessionResolver<'a> {
             let mut all: Vec<(String, PathBuf)> = Vec::new();
             if let Some(catalog) = self.catalog.get() {
                 let facts = catalog.with_copies().map(|key| catalog[key].facts());
-                all.extend(facts.map(|facts| (facts.id.into(), facts.path.join())));
+                all.extend(facts.map(|facts| (facts.id().into(), facts.path().join())));
             } else {
                 let scan = self.chosen.sources().scan();
                 scan.headers(|file, id, _| all.push((id.into(), file.path.clone())));
@@ -88,7 +88,7 @@ impl<'a> SessionResolver<'a> {
         let catalog = self.catalog();
         let keys = matches.iter().filter_map(|(_, path)| catalog.key_of(path));
         let listed: BTreeSet<SessionKey> = keys.map(|key| catalog.listed_copy(key)).collect();
-        listed.first().filter(|_| listed.len() == 1).map(|&key| catalog[key].facts().path.join())
+        listed.first().filter(|_| listed.len() == 1).map(|&key| catalog[key].facts().path().join())
     }
 
     /// Returns all sessions, loaded for their names.
@@ -178,11 +178,11 @@ impl SessionResolver<'_> {
     /// Returns the only session whose ID starts with a text according to the index and its file. Does not look at all
     /// files, so that it is fast; the file of another such session may have changed without its directory.
     fn recalled(&self, start: &str) -> Option<PathBuf> {
-        let found = self.chosen.sources().recalled(&|facts| facts.id.starts_with(start))?;
+        let found = self.chosen.sources().recalled(&|facts| facts.id().starts_with(start))?;
         let [session] = &found[..] else { return None };
-        let path = session.facts().path.join();
+        let path = session.facts().path().join();
         let header = load::header(&path)?;
-        (header.id == session.facts().id).then_some(path)
+        (header.id == session.facts().id()).then_some(path)
     }
 }
 

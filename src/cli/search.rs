@@ -118,7 +118,7 @@ impl SearchCommand {
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |session: &&SearchedSession| {
             let facts = session.digest.facts();
-            is_in_project(facts.cwd) && (self.subagents || !facts.is_subagent) && is_here(session)
+            is_in_project(facts.cwd()) && (self.subagents || !facts.is_subagent) && is_here(session)
         };
         let all = catalog.searched_sessions();
         // Copying takes as long as a search for a rare word.

@@ -67,7 +67,7 @@ impl SpaceCommand {
         let is_found = listed_sessions(&self.words, &resolver, chosen.here_and_now())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
-            catalog.get(key).is_some_and(|session| is_in_project(session.facts().cwd))
+            catalog.get(key).is_some_and(|session| is_in_project(session.facts().cwd()))
                 && is_found.as_ref().is_none_or(|found| found.contains(&key))
         };
         let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(chosen.worktrees(catalog.cwds()));
@@ -189,11 +189,11 @@ impl Printer<'_> {
     }
 
     fn id(&self, key: SessionKey) -> String {
-        self.sessions.get(key).map_or_else(String::new, |session| session.facts().id.to_owned())
+        self.sessions.get(key).map_or_else(String::new, |session| session.facts().id().to_owned())
     }
 
     fn path(&self, key: SessionKey) -> PathFields {
-        let path = self.sessions.get(key).map(|session| session.facts().path.join()).unwrap_or_default();
+        let path = self.sessions.get(key).map(|session| session.facts().path().join()).unwrap_or_default();
         PathFields::from(&*path)
     }
 
@@ -205,7 +205,7 @@ impl Printer<'_> {
                 r#type: "session",
                 id: self.id(*key),
                 #[serde(flatten)] path: self.path(*key),
-                cwd: facts.map_or("", |facts| facts.cwd),
+                cwd: facts.map_or("", |facts| facts.cwd()),
                 sessions: 1,
                 #[serde(flatten)] sums: SpaceFields::new([space].into_iter()),
             };

@@ -100,8 +100,8 @@ impl IncrementalReader {
         let mut reader = Self { home: home.into(), dirs: dirs.into(), known, ..Self::default() };
         for session in sessions {
             let facts = session.facts();
-            if let Some(real) = facts.real_path {
-                reader.names.entry(real.join()).or_default().insert(facts.path.join());
+            if let Some(real) = facts.real_path() {
+                reader.names.entry(real.join()).or_default().insert(facts.path().join());
             }
         }
         reader

@@ -30,7 +30,7 @@ impl TrackedFile {
         Self {
             as_of: version(session),
             owner: if facts.is_subagent { session.owner.clone() } else { None },
-            real_path: facts.real_path.map(JoinedPath::join),
+            real_path: facts.real_path().map(JoinedPath::join),
         }
     }
 }
@@ -54,19 +54,19 @@ impl KnownFiles {
     /// Creates the state of sessions as they are listed.
     pub(super) fn new(sessions: &[SharedSession]) -> Self {
         let mut sessions = sessions.to_vec();
-        sort::by(&mut sessions, |one, other| one.facts().path.compare(other.facts().path));
+        sort::by(&mut sessions, |one, other| one.facts().path().compare(other.facts().path()));
         Self { sessions, changes: BTreeMap::new() }
     }
 
     /// Returns the place of the first session whose path is not less than a directory and a name.
     fn place(&self, range: Range<usize>, path: JoinedPath<'_>) -> usize {
         let start = range.start;
-        start + self.sessions[range].partition_point(|session| session.facts().path.compare(path).is_lt())
+        start + self.sessions[range].partition_point(|session| session.facts().path().compare(path).is_lt())
     }
 
     fn find(&self, range: Range<usize>, path: JoinedPath<'_>) -> Option<usize> {
         let at = self.place(range, path);
-        self.sessions.get(at).is_some_and(|session| session.facts().path.compare(path).is_eq()).then_some(at)
+        self.sessions.get(at).is_some_and(|session| session.facts().path().compare(path).is_eq()).then_some(at)
     }
 
     /// Returns the state of a file.
@@ -112,7 +112,7 @@ impl KnownFiles {
         let start = self.place(0..self.sessions.len(), JoinedPath::whole(Path::new(prefix)));
         let prefix = prefix.as_encoded_bytes();
         let starts = |session: &SharedSession| {
-            let [dir, rest] = session.facts().path.bytes();
+            let [dir, rest] = session.facts().path().bytes();
             match prefix.strip_prefix(dir) {
                 Some(end) => rest.starts_with(end),
                 None => dir.starts_with(prefix),
@@ -122,14 +122,14 @@ impl KnownFiles {
     }
 
     fn is_changed(&self, session: &SharedSession) -> bool {
-        !self.changes.is_empty() && self.changes.contains_key(session.facts().path.join().as_os_str())
+        !self.changes.is_empty() && self.changes.contains_key(session.facts().path().join().as_os_str())
     }
 
     /// Returns the files directly in a directory.
     pub(super) fn files_in(&self, dir: &Path) -> Vec<PathBuf> {
         let (range, changes) = self.below(dir);
         let sessions = self.sessions[range].iter().filter(|session| !self.is_changed(session));
-        let paths = sessions.map(|session| session.facts().path.join()).chain(changes.map(|(path, _)| path.into()));
+        let paths = sessions.map(|session| session.facts().path().join()).chain(changes.map(|(path, _)| path.into()));
         paths.filter(|path: &PathBuf| path.parent() == Some(dir)).collect()
     }
 
@@ -142,7 +142,7 @@ impl KnownFiles {
     /// Calls a function with the path and the version of each file.
     pub(super) fn each(&self, mut file: impl FnMut(&Path, Option<KnownVersion>)) {
         for session in self.sessions.iter().filter(|session| !self.is_changed(session)) {
-            file(&session.facts().path.join(), version(session));
+            file(&session.facts().path().join(), version(session));
         }
         for (path, known) in &self.changes {
             known.iter().for_each(|known| file(Path::new(path), known.as_of));
@@ -155,7 +155,7 @@ impl KnownFiles {
         places.for_each(|at| is_found[at] = true);
         let sessions = self.sessions.iter().zip(is_found).filter(|(_, is_found)| !is_found);
         let sessions = sessions.filter(|(session, _)| !self.is_changed(session));
-        let sessions = sessions.map(|(session, _)| session.facts().path.join());
+        let sessions = sessions.map(|(session, _)| session.facts().path().join());
         let changes = self.changes.iter().filter(|(_, file)| file.is_some()).map(|(path, _)| PathBuf::from(path));
         sessions.chain(changes).filter(|path| !has(path.as_os_str())).collect()
     }

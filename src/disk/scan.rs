@@ -109,7 +109,7 @@ impl<'a> ScanSources<'a> {
         if self.dirs.len() > 1 {
             // One directory can contain another one.
             let mut seen = HashSet::new();
-            sessions.retain(|session| seen.insert(session.facts().path.join()));
+            sessions.retain(|session| seen.insert(session.facts().path().join()));
         }
         Some(sessions)
     }
@@ -257,14 +257,14 @@ impl Scan<'_> {
         for (dir, place) in self.found.unchanged.iter().map(|file| file.record()) {
             let index = &self.index[dir];
             if let (Some(facts), Some(file)) = (index.facts(place), index.file(place)) {
-                each(&file, facts.id, facts.cwd);
+                each(&file, facts.id(), facts.cwd());
             }
         }
         for file in &self.found.files {
             match file.known {
                 IndexedFile::Same(place) | IndexedFile::Moved(place) => {
                     let facts = self.index[file.dir].facts(place);
-                    facts.into_iter().for_each(|facts| each(file, facts.id, facts.cwd));
+                    facts.into_iter().for_each(|facts| each(file, facts.id(), facts.cwd()));
                 }
                 IndexedFile::Before(_) | IndexedFile::Nothing => {
                     if let Some(Header { id, cwd, .. }) = header_with(&file.path, &mut buffer) {

@@ -37,7 +37,7 @@ struct Versioned<T> {
 /// regular file.
 pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
     let content = content_of_file(path)?.map(serde_json::from_value).transpose();
-    content.map(Option::unwrap_or_default).map_err(|error| in_file(path, &invalid(error)))
+    content.map(Option::unwrap_or_default).map_err(|error| in_file(path, &invalid(&error)))
 }
 
 /// Reads the content of a file; `None` if it is missing. Compiled once for all types.
@@ -57,7 +57,7 @@ fn in_file(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-fn invalid(error: serde_json::Error) -> io::Error {
+fn invalid(error: &serde_json::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("not valid ({error})"))
 }
 
@@ -66,11 +66,12 @@ fn invalid(error: serde_json::Error) -> io::Error {
 /// # Errors
 /// The content is not valid, or was written by a newer pitree.
 pub(crate) fn parse<T: DeserializeOwned>(text: &[u8]) -> io::Result<T> {
-    serde_json::from_value(content(text)?).map_err(invalid)
+    serde_json::from_value(content(text)?).map_err(|error| invalid(&error))
 }
 
 fn content(text: &[u8]) -> io::Result<Value> {
-    let Versioned { version, content } = serde_json::from_slice::<Versioned<Value>>(text).map_err(invalid)?;
+    let Versioned { version, content } =
+        serde_json::from_slice::<Versioned<Value>>(text).map_err(|error| invalid(&error))?;
     if version > VERSION {
         let newer = "was written by a newer pitree; update this one";
         return Err(io::Error::new(io::ErrorKind::Unsupported, newer));

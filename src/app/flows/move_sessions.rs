@@ -46,7 +46,7 @@ pub(crate) fn ask(model: &Model) -> Result<Command, &'static str> {
     };
     let selection = MoveSelection { sessions: without_mirrored(model, selection.sessions)?, ..selection };
     let first = *selection.sessions.first().ok_or("all sessions are archived; bring them back first")?;
-    let cwd = catalog[first].facts().cwd.to_owned();
+    let cwd = catalog[first].facts().cwd().to_owned();
     Ok(prompt(selection, &cwd))
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn plan(
 ) -> MovePlan {
     let mut plan = catalog.plan_move(sessions, from, to);
     let moves = |one: &PlannedMove| {
-        let path = catalog[one.key].facts().path.join();
+        let path = catalog[one.key].facts().path().join();
         (located.moved(&path, &one.cwd) != path).then_some(one.key)
     };
     let moving: HashSet<SessionKey> = plan.sessions.iter().filter_map(moves).collect();
@@ -150,7 +150,7 @@ pub(crate) fn plan(
 /// Returns the request of a plan.
 pub(crate) fn request(catalog: &Catalog, located: &Located, plan: &MovePlan) -> Request {
     let expected = |key: SessionKey| ExpectedSession::of(&catalog[key].facts());
-    let path = |key: SessionKey| catalog[key].facts().path.join();
+    let path = |key: SessionKey| catalog[key].facts().path().join();
     let sessions = plan.sessions.iter().map(|one| SessionMove {
         session: expected(one.key),
         cwd: one.cwd.clone(),

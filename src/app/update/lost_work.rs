@@ -120,7 +120,7 @@ fn is_unsearched(model: &Model, key: SessionKey) -> bool {
 
 /// Returns `true` if the working directory of a session may exist.
 fn has_files(model: &Model, key: SessionKey) -> bool {
-    let cwd = model.catalog.get(key).map(|session| session.facts().cwd);
+    let cwd = model.catalog.get(key).map(|session| session.facts().cwd());
     cwd.is_some_and(|cwd| !cwd.is_empty() && !model.catalog.gone_dirs.contains(cwd))
 }
 

@@ -139,7 +139,7 @@ impl EntriesRequest<'_> {
         // The order in which files were read varies.
         sort::by_cached_key(&mut groups, |group| {
             let facts = self.sessions.get(*group.members.first()?)?.facts();
-            Some((facts.created, facts.path.join()))
+            Some((facts.created, facts.path().join()))
         });
         let mut jobs = Vec::new();
         for job in parallel::map(&groups, |group| self.jobs(group)).into_iter().flatten() {
@@ -203,7 +203,7 @@ impl EntriesRequest<'_> {
     /// Returns the requested sessions of a group.
     fn jobs<'g>(&'g self, group: &'g SessionGroup<'g>) -> Vec<SessionJob<'g>> {
         let members = group.members.iter().filter_map(|&key| Some((key, self.sessions.get(key)?)));
-        let members: Vec<_> = members.map(|(key, session)| (key, session, session.facts().path.join())).collect();
+        let members: Vec<_> = members.map(|(key, session)| (key, session, session.facts().path().join())).collect();
         let versions: Option<Vec<u64>> = members.iter().map(|(.., path)| settled_version(path, self.started)).collect();
         let paths = members.iter().flat_map(|(.., path)| [path.as_os_str().as_encoded_bytes(), b"\0"]);
         let mut shared: Vec<u8> = paths.flatten().copied().collect();
@@ -230,7 +230,7 @@ impl EntriesRequest<'_> {
     }
 
     fn family(&self, key: SessionKey) -> &str {
-        self.sessions.get(self.sessions.oldest(key)).map_or("", |session| session.facts().id)
+        self.sessions.get(self.sessions.oldest(key)).map_or("", |session| session.facts().id())
     }
 
     /// Reads a session, and sends the lines of its new entries.
@@ -244,8 +244,8 @@ impl EntriesRequest<'_> {
         let facts = job.session.facts();
         let prepared = PreparedSession {
             path: &job.path,
-            id: facts.id,
-            cwd: facts.cwd,
+            id: facts.id(),
+            cwd: facts.cwd(),
             family: self.family(job.key),
             project: self.sessions.project(job.session),
             worktrees: self.sessions.worktrees(),

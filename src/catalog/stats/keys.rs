@@ -68,7 +68,7 @@ impl GroupName {
 impl GroupKey {
     /// Compares keys in a fixed order: texts alphabetically, sessions by ID, entries by their place in the file.
     pub fn compare(&self, other: &Self, sessions: &StatsSessions) -> Ordering {
-        let id = |key: &SessionKey| sessions.get(*key).map(|session| session.facts().id);
+        let id = |key: &SessionKey| sessions.get(*key).map(|session| session.facts().id());
         match (self, other) {
             (Self::Text(one), Self::Text(other)) => one.cmp(other),
             (Self::Session(one), Self::Session(other)) => id(one).cmp(&id(other)).then(one.cmp(other)),
@@ -86,7 +86,7 @@ impl GroupKey {
             Self::None => GroupName::default(),
             Self::Text(text) => GroupName { key: Some(text.clone()), title: None },
             Self::Session(key) => sessions.get(*key).map_or_else(GroupName::default, |session| GroupName {
-                key: Some(session.facts().id.to_string()),
+                key: Some(session.facts().id().to_string()),
                 title: Some(title(&session.once())),
             }),
             Self::Entry(key, at) => {

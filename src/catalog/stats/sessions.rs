@@ -75,7 +75,7 @@ impl StatsSessions {
 
     /// Returns the directory of the project of a session.
     pub(crate) fn project<'a>(&'a self, session: &'a ListedSession) -> &'a str {
-        self.worktrees.project(session.facts().cwd)
+        self.worktrees.project(session.facts().cwd())
     }
 
     /// Returns the worktrees.

@@ -26,6 +26,7 @@ use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use crate::base::archive_paths;
 use crate::disk::digest::{ResumeState, ScannedSession};
 use crate::disk::fingerprint::{FileVersion, hash};
 use crate::disk::parallel;
@@ -42,7 +43,7 @@ pub use list::IndexPlace;
 use list::{IndexFiles, SegmentList};
 pub(super) use merging::MergeScope;
 pub(super) use segment::DirRecords;
-use segment::{PieceKind, RecordUse, Segment, SessionDirs, real_below};
+use segment::{PieceKind, RecordUse, Segment, SessionDirs};
 use table::{SegmentRecord, SegmentTable};
 use writing::{Addition, Additions, bytes, keys, stored_keys};
 
@@ -157,7 +158,7 @@ impl Index {
             (None, None) => true,
             (Some(path), Some(real)) => {
                 let [path, real] = [path, real].map(|path| path.as_os_str().as_encoded_bytes());
-                path.strip_prefix(real) == Some(real_below(below).as_bytes())
+                path.strip_prefix(real) == Some(archive_paths::unpacked(below).as_bytes())
             }
             _ => false,
         };

@@ -208,11 +208,6 @@ impl SessionDirs {
     }
 }
 
-/// Returns the path of a file below the resolved or original directory, from its path below the named one.
-pub(super) fn real_below(below: &str) -> &str {
-    if archive_paths::is_archived(below) { &below[..below.len() - archive_paths::PACKED.len()] } else { below }
-}
-
 /// The sessions of an open segment.
 #[derive(Debug)]
 pub(super) struct StoredSessions {
@@ -239,7 +234,7 @@ impl StoredSessions {
         let stamp = self.table.record(number).stamp;
         let joined = |dir: &PathBuf, below: &str| JoinedPath { dir: dir.as_os_str(), rest: below.as_ref() }.join();
         let path = joined(&self.dirs.named, below);
-        let real_path = self.dirs.real.as_ref().map(|dir| joined(dir, real_below(below)));
+        let real_path = self.dirs.real.as_ref().map(|dir| joined(dir, archive_paths::unpacked(below)));
         Some(SessionFile { path, real_path, stamp, ..SessionFile::default() })
     }
 }
@@ -250,14 +245,9 @@ pub(super) struct SharedSource(pub(super) Arc<StoredSessions>);
 
 impl SessionSource for SharedSource {
     fn facts(&self, number: u32) -> SessionFacts<'_> {
-        let mut facts = self.0.table.facts(number as usize);
         let dirs = &self.0.dirs;
-        facts.path.dir = dirs.named.as_os_str();
-        facts.real_path = dirs.real.as_ref().map(|dir| {
-            let rest = facts.path.rest;
-            JoinedPath { dir: dir.as_os_str(), rest: rest.to_str().map_or(rest, |rest| real_below(rest).as_ref()) }
-        });
-        facts
+        let dirs = (dirs.named.as_os_str(), dirs.real.as_ref().map(|dir| dir.as_os_str()));
+        self.0.table.facts_in(dirs, number as usize)
     }
 
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
@@ -299,11 +289,11 @@ impl SharedSource {
     fn header(&self, number: u32) -> Header {
         let facts = self.0.table.facts(number as usize);
         Header {
-            id: facts.id.into(),
-            cwd: facts.cwd.into(),
+            id: facts.id().into(),
+            cwd: facts.cwd().into(),
             created: facts.created,
-            parent_session: facts.parent_session.map(Into::into),
-            parent_id: facts.parent_id.map(Into::into),
+            parent_session: facts.parent_session().map(Into::into),
+            parent_id: facts.parent_id().map(Into::into),
             ..Header::default()
         }
     }

@@ -15,7 +15,7 @@ use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
 use crate::disk::index::pieces::{RecordPieces, SegmentHeader, SegmentPieces};
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::listed::{JoinedPath, RootKeys, SessionFacts};
+use crate::session::digest::listed::{FactTexts, RootKeys, SessionFacts, StoredTexts};
 use crate::session::links::IdHash;
 
 /// The size of a record in bytes.
@@ -334,29 +334,37 @@ impl SegmentTable {
 
     /// Returns the facts about a session. Its path lacks the session directory.
     pub(super) fn facts(&self, at: usize) -> SessionFacts<'_> {
+        self.facts_in(Default::default(), at)
+    }
+
+    /// Returns the facts about a session in a directory: see [`StoredTexts`].
+    pub(super) fn facts_in<'a>(&'a self, dirs: (&'a OsStr, Option<&'a OsStr>), at: usize) -> SessionFacts<'a> {
         // Commands ask for the facts about all sessions several times, so only what is needed is decoded.
         let record = self.bytes(at);
         let flags = half(record, 18);
         let has = |flag: u32| flags & flag != 0;
-        let string = |at: usize| self.string((half(record, 8 + 2 * at), half(record, 9 + 2 * at)));
+        let place = |at: usize| (half(record, 8 + 2 * at), half(record, 9 + 2 * at));
         let [first, count] = [6, 7].map(|at| half(record, at) as usize * 8);
         SessionFacts {
-            path: JoinedPath { dir: OsStr::new(""), rest: string(0).as_ref() },
+            texts: FactTexts::Stored(StoredTexts {
+                dirs,
+                all: &self.strings,
+                places: [place(0), place(1), place(2)],
+                parents: [has(PARENT).then(|| place(3)), has(PARENT_ID).then(|| place(4))],
+            }),
             is_named: has(NAMED),
             is_labeled: has(LABELED),
             is_committed: has(COMMITTED),
             is_cut_off: has(CUT_OFF),
-            id: string(1),
-            cwd: string(2),
-            parent_session: has(PARENT).then(|| string(3)),
-            parent_id: has(PARENT_ID).then(|| string(4)),
             created: has(CREATED).then(|| word(record, 8).cast_signed()),
             modified: has(MODIFIED).then(|| word(record, 9).cast_signed()),
             bytes: word(record, 2),
             mtime: FileVersion { written: word(record, 3).cast_signed(), ..FileVersion::default() }.mtime(),
             all: totals(record),
             roots: RootKeys::Bytes(self.roots.get(first..).and_then(|rest| rest.get(..count)).unwrap_or_default()),
-            ..SessionFacts::default()
+            // Links and sessions of subagents are not stored.
+            is_link: false,
+            is_subagent: false,
         }
     }
 }
@@ -392,13 +400,13 @@ impl TableDraft {
         let number = self.filter.next();
         let place = self.add(below.unwrap_or_default())?;
         // pi names a file after the ID of its session.
-        let id = match below.filter(|_| !facts.id.is_empty()).and_then(|below| below.rfind(facts.id)) {
-            Some(at) => (place.0 + at as u32, facts.id.len() as u32),
-            None => self.add(facts.id)?,
+        let id = match below.filter(|_| !facts.id().is_empty()).and_then(|below| below.rfind(facts.id())) {
+            Some(at) => (place.0 + at as u32, facts.id().len() as u32),
+            None => self.add(facts.id())?,
         };
-        let parents = [facts.parent_session, facts.parent_id];
+        let parents = [facts.parent_session(), facts.parent_id()];
         let [parent, parent_id] = parents.map(|parent| parent.map_or(Ok(NOTHING), |parent| self.add(parent)));
-        let strings = [place, id, self.shared(facts.cwd)?, parent?, parent_id?];
+        let strings = [place, id, self.shared(facts.cwd())?, parent?, parent_id?];
         let first = u32::try_from(self.roots.len() / 8).map_err(too_long)?;
         facts.roots.iter().for_each(|key| self.roots.extend(key.value().to_le_bytes()));
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
@@ -410,8 +418,8 @@ impl TableDraft {
             | flag(facts.is_cut_off, CUT_OFF)
             | flag(facts.created.is_some(), CREATED)
             | flag(facts.modified.is_some(), MODIFIED)
-            | flag(facts.parent_session.is_some(), PARENT)
-            | flag(facts.parent_id.is_some(), PARENT_ID);
+            | flag(facts.parent_session().is_some(), PARENT)
+            | flag(facts.parent_id().is_some(), PARENT_ID);
         self.records.push(FullRecord {
             record,
             number,

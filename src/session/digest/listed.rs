@@ -56,10 +56,8 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
 /// The facts about a session that lists need of all sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SessionFacts<'a> {
-    /// The path of the file.
-    pub path: JoinedPath<'a>,
-    /// The path by which other files refer to this one.
-    pub real_path: Option<JoinedPath<'a>>,
+    /// The source of the texts.
+    pub(crate) texts: FactTexts<'a>,
     /// `true` if the file itself is a symbolic link.
     pub is_link: bool,
     /// `true` if it is a subagent session.
@@ -72,14 +70,6 @@ pub struct SessionFacts<'a> {
     pub is_committed: bool,
     /// `true` if its last line may be incomplete.
     pub is_cut_off: bool,
-    /// The ID in the header.
-    pub id: &'a str,
-    /// The working directory.
-    pub cwd: &'a str,
-    /// The parent session in the header.
-    pub parent_session: Option<&'a str>,
-    /// The ID of the parent session in the header.
-    pub parent_id: Option<&'a str>,
     /// The time in the header, in milliseconds since 1970.
     pub created: Option<i64>,
     /// See [`Digest::modified`].
@@ -94,10 +84,103 @@ pub struct SessionFacts<'a> {
     pub roots: RootKeys<'a>,
 }
 
+/// The texts of a session. They are looked up when they are used, because most loops over many sessions need numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FactTexts<'a> {
+    /// A loaded digest.
+    Digest(&'a Digest),
+    /// Stored texts.
+    Stored(StoredTexts<'a>),
+}
+
+/// The texts of a session in a text that contains those of many sessions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StoredTexts<'a> {
+    /// The session directory, and the one with symbolic links resolved, if it differs. Both have a trailing separator.
+    pub(crate) dirs: (&'a OsStr, Option<&'a OsStr>),
+    /// The text of many sessions.
+    pub(crate) all: &'a str,
+    /// The start and the length in bytes of the path below the session directory, the ID and the working directory.
+    pub(crate) places: [(u32, u32); 3],
+    /// The same of the parent session and its ID, as they are in the header.
+    pub(crate) parents: [Option<(u32, u32)>; 2],
+}
+
+impl Default for FactTexts<'_> {
+    fn default() -> Self {
+        Self::Stored(StoredTexts::default())
+    }
+}
+
+impl<'a> StoredTexts<'a> {
+    fn at(&self, (start, length): (u32, u32)) -> &'a str {
+        self.all.get(start as usize..start as usize + length as usize).unwrap_or_default()
+    }
+}
+
 impl<'a> SessionFacts<'a> {
+    /// Returns the path of the file.
+    pub fn path(&self) -> JoinedPath<'a> {
+        match &self.texts {
+            FactTexts::Digest(digest) => JoinedPath::whole(&digest.path),
+            FactTexts::Stored(texts) => JoinedPath { dir: texts.dirs.0, rest: texts.at(texts.places[0]).as_ref() },
+        }
+    }
+
+    /// Returns the path by which other files refer to this one, if it differs.
+    pub fn real_path(&self) -> Option<JoinedPath<'a>> {
+        match &self.texts {
+            FactTexts::Digest(digest) => digest.real_path.as_deref().map(JoinedPath::whole),
+            FactTexts::Stored(texts) => {
+                let rest = || archive_paths::unpacked(texts.at(texts.places[0])).as_ref();
+                texts.dirs.1.map(|dir| JoinedPath { dir, rest: rest() })
+            }
+        }
+    }
+
+    /// Returns the ID in the header.
+    pub fn id(&self) -> &'a str {
+        match &self.texts {
+            FactTexts::Digest(digest) => &digest.header.id,
+            FactTexts::Stored(texts) => texts.at(texts.places[1]),
+        }
+    }
+
+    /// Returns the working directory.
+    pub fn cwd(&self) -> &'a str {
+        match &self.texts {
+            FactTexts::Digest(digest) => &digest.header.cwd,
+            FactTexts::Stored(texts) => texts.at(texts.places[2]),
+        }
+    }
+
+    /// Returns the parent session in the header.
+    pub fn parent_session(&self) -> Option<&'a str> {
+        match &self.texts {
+            FactTexts::Digest(digest) => digest.header.parent_session.as_deref(),
+            FactTexts::Stored(texts) => texts.parents[0].map(|place| texts.at(place)),
+        }
+    }
+
+    /// Returns the ID of the parent session in the header.
+    pub fn parent_id(&self) -> Option<&'a str> {
+        match &self.texts {
+            FactTexts::Digest(digest) => digest.header.parent_id.as_deref(),
+            FactTexts::Stored(texts) => texts.parents[1].map(|place| texts.at(place)),
+        }
+    }
+
+    /// Returns `true` if the session is a fork.
+    pub fn is_fork(&self) -> bool {
+        match &self.texts {
+            FactTexts::Digest(digest) => digest.header.is_fork(),
+            FactTexts::Stored(texts) => texts.parents.iter().any(Option::is_some),
+        }
+    }
+
     /// Returns the name of the machine of a mirrored session; `None` for a session of this machine.
     pub fn machine(&self) -> Option<&'a str> {
-        machine_paths::machine_of_parts(self.path.bytes())
+        machine_paths::machine_of_parts(self.path().bytes())
     }
 
     /// Returns `true` if the session is mirrored from another machine, so that only pitree there can change its file.
@@ -107,7 +190,7 @@ impl<'a> SessionFacts<'a> {
 
     /// Returns `true` if the session is archived.
     pub fn is_archived(&self) -> bool {
-        archive_paths::is_archived(self.path.rest)
+        archive_paths::is_archived(self.path().rest)
     }
 }
 
@@ -224,11 +307,6 @@ fn last_separator(bytes: &[u8]) -> Option<usize> {
 }
 
 impl SessionFacts<'_> {
-    /// Returns `true` if the session is a fork.
-    pub fn is_fork(&self) -> bool {
-        self.parent_session.is_some() || self.parent_id.is_some()
-    }
-
     /// Returns the sort key for times: see [`Digest::order_time`].
     pub fn order_time(&self) -> i64 {
         self.modified.unwrap_or(i64::MIN)
@@ -238,7 +316,7 @@ impl SessionFacts<'_> {
     pub fn compare_age(&self, other: &Self) -> Ordering {
         let created = |facts: &Self| facts.created.unwrap_or(i64::MAX);
         let by_time = created(self).cmp(&created(other));
-        by_time.then_with(|| self.machine().cmp(&other.machine())).then_with(|| self.path.compare(other.path))
+        by_time.then_with(|| self.machine().cmp(&other.machine())).then_with(|| self.path().compare(other.path()))
     }
 }
 
@@ -246,18 +324,13 @@ impl Digest {
     /// Returns the facts about the session.
     pub fn facts(&self) -> SessionFacts<'_> {
         SessionFacts {
-            path: JoinedPath::whole(&self.path),
-            real_path: self.real_path.as_deref().map(JoinedPath::whole),
+            texts: FactTexts::Digest(self),
             is_link: self.is_link,
             is_subagent: self.owner.is_some(),
             is_named: self.name.is_some(),
             is_labeled: !self.labels.is_empty(),
             is_committed: !self.commits.is_empty(),
             is_cut_off: self.problems.contains(&crate::session::problem::Problem::CutOff),
-            id: &self.header.id,
-            cwd: &self.header.cwd,
-            parent_session: self.header.parent_session.as_deref(),
-            parent_id: self.header.parent_id.as_deref(),
             created: self.header.created,
             modified: self.modified,
             bytes: self.bytes,

@@ -45,12 +45,14 @@ const SHORT_PATH: usize = 300;
 /// The results of commands that change no file certainly: `true` if they may have changed a known one.
 pub type CommandEffects = HashMap<Index, bool>;
 
+/// Reads the line of an entry.
+type LineReader<'t, E> = Box<dyn FnMut(&Node) -> Result<Vec<u8>, E> + 't>;
+
 /// Replays the entries of a session. `E` is the error of a line that cannot be read.
 pub struct Replay<'t, E> {
     tree: &'t Tree,
     home: &'t str,
-    /// Reads the line of an entry.
-    read: Box<dyn FnMut(&Node) -> Result<Vec<u8>, E> + 't>,
+    read: LineReader<'t, E>,
     /// The files to replay; `None` for all.
     wanted: Option<BTreeSet<String>>,
     /// The last entry with calls and its line: the results of one message follow each other.

@@ -370,7 +370,7 @@ impl SessionsPane {
         let mut marked: Vec<SessionKey> = self.marks.iter().copied().filter(|&key| catalog.has(key)).collect();
         sort::by_cached_key(&mut marked, |&key| {
             let facts = catalog[key].facts();
-            (Reverse(facts.order_time()), facts.path.join())
+            (Reverse(facts.order_time()), facts.path().join())
         });
         let seen = self.in_rows().iter().filter(|key| self.marks.contains(key)).count();
         let hidden = marked.len().saturating_sub(seen);
