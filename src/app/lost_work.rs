@@ -27,8 +27,8 @@ pub struct LostWorkState {
     pub rows: HashSet<RowIndex>,
     /// The sessions to search, the next one last.
     pub(crate) waiting: Vec<SessionKey>,
-    /// The version of the catalog for which they were chosen.
-    pub(crate) as_of: Option<u64>,
+    /// The version of the catalog for which they were chosen, and the number of times at which pis had ended.
+    pub(crate) as_of: Option<(u64, u64)>,
     /// The session that was selected last, and `true` if its files must be compared again.
     pub(crate) selected: Option<(SessionKey, bool)>,
     /// Claim on the search in the given sessions.

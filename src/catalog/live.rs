@@ -38,10 +38,10 @@ impl SessionActivity {
 }
 
 impl Catalog {
-    /// Sets the running pis; `now` is in milliseconds since 1970. Returns `true` if a session is no longer active.
-    pub fn set_pis(&mut self, pis: RunningPis, now: i64) -> bool {
+    /// Sets the running pis; `now` is in milliseconds since 1970.
+    pub fn set_pis(&mut self, pis: RunningPis, now: i64) {
         self.pis = pis;
-        self.note_live(now)
+        self.note_live(now);
     }
 
     /// Sets the running pis of other machines. Returns `true` if they differ.
@@ -54,8 +54,8 @@ impl Catalog {
         is_new
     }
 
-    /// Finds the sessions in which a pi is active. Returns `true` if a session is no longer active.
-    pub(crate) fn note_live(&mut self, now: i64) -> bool {
+    /// Finds the sessions in which a pi is active.
+    pub(crate) fn note_live(&mut self, now: i64) {
         let mut live: HashMap<SessionKey, SessionActivity> = HashMap::new();
         // Sessions of this machine that are known by another path are found by id.
         let mut by_id: HashMap<&str, Vec<&PiStatus>> = HashMap::new();
@@ -103,7 +103,12 @@ impl Catalog {
             live.entry(key).or_insert(SessionActivity::Guessed);
         }
         let before = std::mem::replace(&mut self.live, live);
-        before.keys().any(|key| !self.live.contains_key(key))
+        self.live_ends += u64::from(before.keys().any(|key| !self.live.contains_key(key)));
+    }
+
+    /// Returns a number that changes when a session is no longer active.
+    pub(crate) fn live_ends(&self) -> u64 {
+        self.live_ends
     }
 
     /// Returns the activity of pi in a session.

@@ -152,8 +152,11 @@ fn by_entries<'a>(
         // A moved file usually keeps its name.
         let has_name =
             |other: &ListedSession| other.path.file_name() == session.parent_path.as_deref().and_then(Path::file_name);
+        // The youngest; of its copies, the one that counts as the oldest.
         let compare = |a: &ListedSession, b: &ListedSession| {
-            has_name(a).cmp(&has_name(b)).then_with(|| a.facts().compare_age(&b.facts()))
+            let by_name = has_name(a).cmp(&has_name(b));
+            let by_time = || a.header.created.cmp(&b.header.created);
+            by_name.then_with(by_time).then_with(|| b.facts().compare_age(&a.facts()))
         };
         Some((fork, holders.max_by(|&a, &b| compare(listed(a), listed(b)))?))
     };
@@ -225,6 +228,7 @@ mod tests {
             session("/sibling", Some("/custom"), 4, (&[1, 2, 3, 6], 3)),
             session("/lost", Some("/gone"), 5, (&[1, 2, 8, 7], 3)),
             session("/unrelated", Some("/gone too"), 6, (&[11, 12], 1)),
+            session("/data/machine-mirrors/box/%2F/renamed", Some("/grandparent"), 2, (&[1, 2, 3, 4], 2)),
         ]
         .map(Into::into)
         .into();

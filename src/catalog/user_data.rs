@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::catalog::machines::local_cwds;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
@@ -45,9 +44,16 @@ impl Catalog {
         self.last_seen.is_unread(facts.id(), facts.modified)
     }
 
-    /// Iterates over the working directories of sessions on this machine.
+    /// Iterates over the working directories of sessions on this machine, each once.
     pub(crate) fn cwds(&self) -> impl Iterator<Item = &str> {
-        local_cwds(self.keys().map(|key| &self[key]))
+        let mut is_known = vec![false; self.dirs.len()];
+        let is_new = move |key: &SessionKey| {
+            let is_known = &mut is_known[self.project(*key).place()];
+            let is_new = !*is_known && !self[*key].facts().is_mirrored();
+            *is_known |= is_new;
+            is_new
+        };
+        self.keys().filter(is_new).map(|key| self[key].facts().cwd())
     }
 
     /// Returns the worktrees of working directories.

@@ -115,16 +115,11 @@ impl CommandContext {
     /// Finds the worktrees of working directories, and records them for the time after they are removed.
     pub(super) fn worktrees<'a>(&self, cwds: impl Iterator<Item = &'a str>) -> Worktrees {
         let mut finder = self.worktree_finder();
-        self.find_worktrees(&mut finder, cwds);
-        let _ = finder.keep(now()); // without the record, only removed ones are lost
-        finder.found().clone()
-    }
-
-    /// Finds more worktrees.
-    pub(super) fn find_worktrees<'a>(&self, finder: &mut WorktreeFinder, cwds: impl Iterator<Item = &'a str>) {
         if self.demo.is_none() {
             finder.find(cwds.collect::<HashSet<_>>().into_iter());
         }
+        let _ = finder.keep(now()); // without the record, only removed ones are lost
+        finder.found().clone()
     }
 
     /// Returns an error for commands whose result would be lost with the demo directory.

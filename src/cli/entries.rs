@@ -25,8 +25,9 @@ use crate::runtime::chosen_rules::ChosenRules;
 /// Print all entries as JSON Lines for a database, without likely secrets
 ///
 /// Each line is an entry with its session, project, text, tools, files, tokens and cost. The last line has a cursor; with
-/// --since CURSOR, the next run prints only newer entries. Likely secrets are replaced by marks such as [github-token 1];
-/// rules cannot find every secret. docs/fleet.md describes how to load the lines into DuckDB and ClickHouse.
+/// --since CURSOR, the next run prints only what has changed since then. Likely secrets are replaced by marks such as
+/// [github-token 1]; rules cannot find every secret. docs/fleet.md describes how to load the lines into DuckDB and
+/// ClickHouse.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree entries > entries.jsonl                 all entries

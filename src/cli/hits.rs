@@ -405,11 +405,6 @@ impl HitLine {
         })
     }
 
-    /// Returns the working directory of a session of this machine.
-    pub(super) fn local_cwd(&self) -> Option<&str> {
-        self.path.remote.is_none().then_some(&self.cwd)
-    }
-
     /// Sets the project and the worktree of the session.
     pub(super) fn set_worktree(&mut self, worktrees: &Worktrees) {
         self.project = file_name(Path::new(worktrees.project(&self.cwd)));

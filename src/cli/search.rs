@@ -20,6 +20,7 @@ use crate::cli::{CommandContext, output, resolve};
 use crate::disk::scan::Unreadable;
 use crate::search::qualifier;
 use crate::search::query::{Query, QueryProblem};
+use crate::session::worktrees::Worktrees;
 
 /// The maximum width of a project in columns; the session id is more useful.
 const PROJECT: usize = 24;
@@ -67,21 +68,22 @@ pub(super) struct SearchCommand {
     json: bool,
 }
 
+/// The sessions to search, the unreadable files, and the worktrees if they are printed.
+type FoundSessions = (Arc<[SearchedSession]>, Vec<Unreadable>, Option<Worktrees>);
+
 impl SearchCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
         let mut query = read_query(&self.query)?;
         query.everything |= self.all;
         let here = chosen.here_and_now();
         let now_ms = here.now_ms;
-        let (sessions, mut unreadable) = self.sessions(chosen)?;
-        let mut finder = self.json.then(|| chosen.worktree_finder());
+        let (sessions, mut unreadable, worktrees) = self.sessions(chosen)?;
         let search = HitSearch::new(query, sessions, here, chosen)?;
         let page = (self.limit.get(), self.after.as_deref());
         let mut lines = Vec::new();
         let sum = search.each(page, &mut unreadable, |mut found| {
-            if let Some(finder) = &mut finder {
-                chosen.find_worktrees(finder, found.iter().filter_map(HitLine::local_cwd));
-                found.iter_mut().for_each(|line| line.set_worktree(finder.found()));
+            if let Some(worktrees) = &worktrees {
+                found.iter_mut().for_each(|line| line.set_worktree(worktrees));
                 found.iter().try_for_each(|line| output::json(out, line))?;
                 out.flush()?;
             } else {
@@ -90,8 +92,7 @@ impl SearchCommand {
             Ok(())
         })?;
         let HitTotals { printed, total, next } = &sum;
-        if let Some(mut finder) = finder {
-            let _ = finder.keep(now_ms); // without the record, only removed ones are lost
+        if self.json {
             output::json(out, &sum)?;
         } else {
             let ids = resolve::shortest(search.ids());
@@ -108,8 +109,9 @@ impl SearchCommand {
         Ok(output::end(out, unreadable)?.found(*printed > 0).into())
     }
 
-    /// Returns all sessions, newest first, with the data that the browser uses.
-    fn sessions(&self, chosen: &CommandContext) -> Result<(Arc<[SearchedSession]>, Vec<Unreadable>)> {
+    /// Returns all sessions, newest first, with the data that the browser uses, the unreadable files, and for JSON the
+    /// worktrees.
+    fn sessions(&self, chosen: &CommandContext) -> Result<FoundSessions> {
         let here = self.here.then(|| SessionResolver::new(chosen).file(OsStr::new("."))).transpose()?;
         let mut catalog = chosen.catalog();
         let is_here = |session: &SearchedSession| {
@@ -130,7 +132,8 @@ impl SearchCommand {
         if let (Some(here), true) = (&here, sessions.is_empty()) {
             bail!("{} is not among the searched sessions; specify its directory with --dir", here.display());
         }
-        Ok((sessions, std::mem::take(&mut catalog.unreadable)))
+        let worktrees = self.json.then(|| chosen.worktrees(catalog.cwds()));
+        Ok((sessions, std::mem::take(&mut catalog.unreadable), worktrees))
     }
 }
 

@@ -64,6 +64,17 @@ fn sessions_in_worktrees_belong_to_the_project_of_the_main_working_tree() {
 }
 
 #[test]
+fn hits_in_a_removed_worktree_are_recognized_by_git() {
+    let (pitree, repository) = sample();
+    pitree.write_session(&Session::new("fix-2").cwd(&repository.linked).user("u-fix-2", "Only here"));
+    // git knows it until it is pruned, and no earlier run has recorded it.
+    std::fs::remove_dir_all(&repository.linked).unwrap();
+    let hits = ["search", "--json", "Only here"];
+    assert_eq!(field(&pitree, &hits, "id", "worktree"), [json!("fix")]);
+    assert_eq!(field(&pitree, &hits, "id", "project"), [json!("app")]);
+}
+
+#[test]
 fn a_setting_separates_worktrees() {
     let (pitree, repository) = sample();
     std::fs::create_dir_all(pitree.home().join(".config/pitree")).unwrap();

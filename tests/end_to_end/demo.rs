@@ -62,6 +62,8 @@ fn every_change_works_and_nothing_outside_changes() {
     pitree.send(&ctrl('d'));
     pitree.wait_for("Move to trash");
     pitree.send(ENTER);
+    // The question covers the row for a moment.
+    wait_footer(&pitree, "Moved 1 session to the trash");
     pitree.wait_without("Renamed");
     assert_eq!(files_below(&sessions).len(), all - 1);
     pitree.send("X");

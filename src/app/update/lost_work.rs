@@ -92,9 +92,9 @@ fn next(model: &mut Model) -> Vec<SessionKey> {
     batch
 }
 
-/// Chooses the sessions to search, if the sessions have changed.
+/// Chooses the sessions to search, if the sessions have changed or pis have ended.
 fn choose(model: &mut Model) {
-    let version = Some(model.catalog.version());
+    let version = Some((model.catalog.version(), model.catalog.live_ends()));
     if model.lost.as_of == version {
         return;
     }
@@ -118,10 +118,11 @@ fn is_unsearched(model: &Model, key: SessionKey) -> bool {
     !is_current && has_files(model, key) && !model.catalog.is_live(key) && !is_large()
 }
 
-/// Returns `true` if the working directory of a session may exist.
+/// Returns `true` if the working directory of a session may exist on this machine.
 fn has_files(model: &Model, key: SessionKey) -> bool {
-    let cwd = model.catalog.get(key).map(|session| session.facts().cwd());
-    cwd.is_some_and(|cwd| !cwd.is_empty() && !model.catalog.gone_dirs.contains(cwd))
+    let Some(session) = model.catalog.get(key) else { return false };
+    let facts = session.facts();
+    !facts.cwd().is_empty() && !facts.is_mirrored() && !model.catalog.gone_dirs.contains(facts.cwd())
 }
 
 /// Takes the results of a batch: those of the first sessions, if they took long.
@@ -140,9 +141,4 @@ pub(super) fn take_failure(model: &mut Model, ticket: u64) -> bool {
     let Some((_, asked)) = model.lost.searching.take_if(|(claim, _)| claim.number == ticket) else { return false };
     asked.into_iter().for_each(|(key, version)| model.lost.take(key, version, LostWork::default()));
     true
-}
-
-/// Chooses the sessions again, because those of pis that have ended can be searched.
-pub(super) fn choose_again(model: &mut Model) {
-    model.lost.as_of = None;
 }

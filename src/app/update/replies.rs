@@ -39,9 +39,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::Machine(name, shown) => machines::take(model, name, *shown),
         Reply::Pis(pis) => {
-            if model.catalog.set_pis(pis, model.now) {
-                lost_work::choose_again(model);
-            }
+            model.catalog.set_pis(pis, model.now);
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
                 model.sessions.rebuild(&model.catalog, &model.setting.glyphs);

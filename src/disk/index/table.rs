@@ -362,7 +362,7 @@ impl SegmentTable {
             mtime: FileVersion { written: word(record, 3).cast_signed(), ..FileVersion::default() }.mtime(),
             all: totals(record),
             roots: RootKeys::Bytes(self.roots.get(first..).and_then(|rest| rest.get(..count)).unwrap_or_default()),
-            // Links and sessions of subagents are not stored.
+            // Records do not have these; the digests of such files do.
             is_link: false,
             is_subagent: false,
         }

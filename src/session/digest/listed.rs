@@ -96,7 +96,8 @@ pub(crate) enum FactTexts<'a> {
 /// The texts of a session in a text that contains those of many sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StoredTexts<'a> {
-    /// The session directory, and the one with symbolic links resolved, if it differs. Both have a trailing separator.
+    /// The session directory, and the one in which other files refer to its sessions, if it differs: with symbolic links
+    /// resolved, or the original one of an archive. Both have a trailing separator.
     pub(crate) dirs: (&'a OsStr, Option<&'a OsStr>),
     /// The text of many sessions.
     pub(crate) all: &'a str,
