@@ -1,6 +1,7 @@
 //! Runs queries over sessions in parallel, and caches the loaded data for the next query.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
@@ -310,8 +311,9 @@ impl Searcher {
         mut report: impl FnMut(Vec<SessionHit>, usize) -> bool,
     ) {
         let Some(to_grep) = self.sessions_to_grep(sessions, (query, scope), &is_stale) else { return };
-        let by_path: HashMap<_, _> = to_grep.iter().map(|session| (session.digest.path.as_path(), *session)).collect();
-        let paths: Vec<_> = to_grep.iter().map(|session| &session.digest.path).collect();
+        let paths: Vec<PathBuf> = to_grep.iter().map(|session| session.digest.file_path()).collect();
+        let by_path: HashMap<&Path, &SearchedSession> =
+            paths.iter().map(PathBuf::as_path).zip(to_grep.iter().copied()).collect();
         let (words, skipped) = (query.words(), sessions.len() - to_grep.len());
         grep::each(&paths, (&words, 1, HitOrder::Found), is_stale, |batch| {
             let mut found: Vec<SessionHit> = Vec::new();
@@ -319,7 +321,7 @@ impl Searcher {
                 let Some(session) = by_path.get(hit.path.as_path()) else { continue };
                 // The hits of a session are consecutive, and the first is the one to open.
                 if found.last().is_none_or(|last| last.session != session.key) {
-                    let time = session.digest.order_time();
+                    let time = session.digest.facts().order_time();
                     let of_text = Match { tier: Tier::Text, score: 0, place: None, time };
                     found.push(SessionHit {
                         at: Some(HitPlace::Offset(hit.offset)),

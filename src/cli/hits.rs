@@ -179,7 +179,7 @@ impl HitSearch {
         }
         let found: HashSet<SessionKey> = self.found().into_iter().map(|hit| hit.session).collect();
         let is_found = |sought: &&SearchedSession| found.contains(&sought.key);
-        self.sessions.iter().filter(is_found).map(|sought| sought.digest.path.clone()).collect()
+        self.sessions.iter().filter(is_found).map(|sought| sought.digest.file_path()).collect()
     }
 
     /// Returns the sessions whose texts or titles match, best first.
@@ -190,11 +190,11 @@ impl HitSearch {
 
     /// Searches the complete content of files, newest sessions first, until `told` returns enough. It receives the
     /// sessions by file.
-    fn bytes(&self, most: usize, mut each: impl FnMut(grep::GrepBatch, &HashMap<&PathBuf, &Digest>) -> bool) {
+    fn bytes(&self, most: usize, mut each: impl FnMut(grep::GrepBatch, &HashMap<&Path, &SearchedSession>) -> bool) {
         let asked = (&self.query, &self.here);
         let fit = self.searcher.sessions_to_grep(&self.sessions, asked, || false).unwrap_or_default();
-        let paths: Vec<&PathBuf> = fit.iter().map(|session| &session.digest.path).collect();
-        let by_path = fit.iter().map(|sought| (&sought.digest.path, &**sought.digest)).collect();
+        let paths: Vec<PathBuf> = fit.iter().map(|sought| sought.digest.file_path()).collect();
+        let by_path = paths.iter().map(PathBuf::as_path).zip(fit.iter().copied()).collect();
         let asked = (&*self.query.words(), most, HitOrder::Given);
         grep::each(&paths, asked, || false, |batch| each(batch, &by_path));
     }
@@ -272,10 +272,10 @@ impl HitSearch {
         self.bytes(if after.is_some() { usize::MAX } else { limit }, |batch, by_path| {
             unreadable.extend(batch.unreadable);
             let line = |hit: grep::EntryHit| {
-                let session = by_path.get(&hit.path)?;
+                let session = by_path.get(&*hit.path)?.digest.once();
                 let what = (Some(hit.field.name()), hit.active);
                 let time = session.modified; // the time of the entry would require reading its line again
-                Some(HitLine::new(session, (Some(hit.offset), hit.id), what, time, hit.snippet))
+                Some(HitLine::new(&session, (Some(hit.offset), hit.id), what, time, hit.snippet))
             };
             let lines: Result<Vec<HitLine>> = batch.hits.into_iter().filter_map(line).collect();
             result = lines.and_then(|mut lines| {

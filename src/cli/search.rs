@@ -20,6 +20,7 @@ use crate::cli::{CommandContext, output, resolve};
 use crate::disk::scan::Unreadable;
 use crate::search::qualifier;
 use crate::search::query::{Query, QueryProblem};
+use crate::session::digest::listed::JoinedPath;
 use crate::session::worktrees::Worktrees;
 
 /// The maximum width of a project in columns; the session id is more useful.
@@ -114,13 +115,13 @@ impl SearchCommand {
     fn sessions(&self, chosen: &CommandContext) -> Result<FoundSessions> {
         let here = self.here.then(|| SessionResolver::new(chosen).file(OsStr::new("."))).transpose()?;
         let mut catalog = chosen.catalog();
-        let is_here = |session: &SearchedSession| {
-            here.as_ref().is_none_or(|here| resolve::absolute(&session.digest.path).is_ok_and(|path| path == *here))
+        let is_here = |path: JoinedPath<'_>| {
+            here.as_ref().is_none_or(|here| resolve::absolute(&path.join()).is_ok_and(|path| path == *here))
         };
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |session: &&SearchedSession| {
             let facts = session.digest.facts();
-            is_in_project(facts.cwd()) && (self.subagents || !facts.is_subagent) && is_here(session)
+            is_in_project(facts.cwd()) && (self.subagents || !facts.is_subagent) && is_here(facts.path())
         };
         let all = catalog.searched_sessions();
         // Copying takes as long as a search for a rare word.

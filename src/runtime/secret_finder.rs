@@ -33,7 +33,7 @@ impl SecretFinder {
         report: impl FnMut(usize, usize) -> bool,
     ) -> Result<Option<KnownSecrets>> {
         let rules = self.rules(config, true)?;
-        let paths: Vec<PathBuf> = sessions.iter().map(|session| session.digest.path.clone()).collect();
+        let paths: Vec<PathBuf> = sessions.iter().map(|session| session.digest.file_path()).collect();
         let found = self.cache.find(&paths, (&rules, index_dir), report);
         self.cache.save(&paths, (&rules, index_dir));
         Ok(found)

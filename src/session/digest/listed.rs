@@ -356,6 +356,11 @@ impl ListedSession {
         }
     }
 
+    /// Returns the path of the file without loading the digest.
+    pub(crate) fn file_path(&self) -> PathBuf {
+        self.facts().path().join()
+    }
+
     /// Returns `true` if the texts are in the index.
     pub(crate) fn has_stored_texts(&self) -> bool {
         self.stored.is_some() || self.is_stored()
