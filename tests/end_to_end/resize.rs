@@ -79,6 +79,8 @@ fn many_resizes_end_at_the_last_size() {
 fn a_resize_after_an_unknown_report_is_drawn_at_once() {
     let home = Home::new();
     let mut pitree = home.open(&["--demo"]);
+    // Until all sessions are read, other rows follow.
+    pitree.wait_until("the family below the first session", |screen| row(screen, 4).contains("▾ Refactor"));
     pitree.wait_selected("Flaky");
     for (report, columns) in [("\x1b[<128;5;5M", 90), ("\x1b[<129;5;5m", 110), ("\x1bOx", 80), ("\x1b[?997;1n", 100)] {
         pitree.send(report);
