@@ -92,8 +92,6 @@ struct SessionJob<'a> {
     session: &'a SharedSession,
     key: SessionKey,
     path: PathBuf,
-    /// The key of the path.
-    printed_key: PathKey,
     before: Option<PrintedSession>,
     /// A hash of the facts in all records.
     context: u64,
@@ -143,16 +141,16 @@ impl EntriesRequest<'_> {
         });
         let mut jobs = Vec::new();
         for job in parallel::map(&groups, |group| self.jobs(group)).into_iter().flatten() {
-            let known = before.remove(&job.printed_key);
+            let printed_key = state::key(&job.path);
+            let known = before.remove(&printed_key);
             match known {
                 Some(known) if job.inputs != 0 && known.inputs == job.inputs => {
-                    run.printed.sessions.insert(job.printed_key, known);
+                    run.printed.sessions.insert(printed_key, known);
                     continue;
                 }
                 // Unless it is read, it is compared again in the next run.
                 Some(known) => {
-                    let unread = PrintedSession { inputs: 0, state: 0, ..known };
-                    run.printed.sessions.insert(job.printed_key.clone(), unread);
+                    run.printed.sessions.insert(printed_key, PrintedSession { inputs: 0, state: 0, ..known });
                 }
                 None => {}
             }
@@ -173,7 +171,7 @@ impl EntriesRequest<'_> {
         }
         let reader = |job: &SessionJob<'_>, buffer: &mut Vec<u8>, send: &dyn Fn(Piece) -> bool| {
             send(match self.read(job, generation, buffer, send) {
-                Ok(printed) => Piece::End(job.printed_key.clone(), printed),
+                Ok(printed) => Piece::End(state::key(&job.path), printed),
                 Err(reason) => Piece::Unreadable(Unreadable::new(&job.path, &reason)),
             });
         };
@@ -215,8 +213,7 @@ impl EntriesRequest<'_> {
                 let context = self.context(key, session);
                 let inputs = hash(&[shared.to_le_bytes(), context.to_le_bytes()].concat());
                 let inputs = if versions.is_some() { inputs.max(1) } else { 0 };
-                let printed_key = state::key(&path);
-                jobs.push(SessionJob { group, member, session, key, path, printed_key, before: None, context, inputs });
+                jobs.push(SessionJob { group, member, session, key, path, before: None, context, inputs });
             }
         }
         jobs
