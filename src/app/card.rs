@@ -136,7 +136,7 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
 
 /// Returns the path of a session; of a mirrored one, that on its machine.
 fn place(model: &Model, key: SessionKey) -> String {
-    let path = model.catalog[key].facts().path().join();
+    let path = model.catalog[key].file_path();
     match (machine_paths::machine(&path), machine_paths::remote_path(&path)) {
         (Some(machine), Some(remote)) => format!("on {machine}: {}", remote.display()),
         _ => shorten(&path.to_string_lossy(), &model.setting.home).into_owned(),

@@ -155,7 +155,7 @@ impl Catalog {
                 children: self.families().forks(key).to_vec(),
                 is_fork,
                 sharing,
-                same: others.map(|&other| (self[other].facts().path().join(), is_parent(other))).collect(),
+                same: others.map(|&other| (self[other].file_path(), is_parent(other))).collect(),
             }
         };
         let keys = self.newest_first().into_iter().filter(|&key| self.can_be_suggested(key, now));

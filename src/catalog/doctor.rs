@@ -96,7 +96,7 @@ impl Catalog {
     /// Returns the findings that concern several sessions: parents of forks, and session IDs.
     pub(crate) fn findings_between(&self) -> Vec<(PathBuf, Finding)> {
         let sessions: Vec<SharedSession> = self.with_copies().map(|key| self[key].clone()).collect();
-        let path = |at: usize| sessions[at].facts().path().join();
+        let path = |at: usize| sessions[at].file_path();
         let mut found = Vec::new();
         for (fork, parent) in parents(&sessions) {
             let named = sessions[fork].facts();

@@ -177,7 +177,7 @@ fn files_of(sessions: &StatsSessions, group: &[SessionKey]) -> Vec<MeasuredFile>
             seen.extend(ids.iter().map(|id| (*id, ())));
         }
         if sessions.is_wanted(key) {
-            all.push((key, session.facts().path().join(), is_duplicate));
+            all.push((key, session.file_path(), is_duplicate));
         }
     }
     all

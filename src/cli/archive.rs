@@ -121,7 +121,7 @@ impl UnarchiveCommand {
                 return Ok(Exit::Nothing.into());
             }
         }
-        let files = sessions.iter().map(|&key| catalog[key].facts().path().join()).collect();
+        let files = sessions.iter().map(|&key| catalog[key].file_path()).collect();
         changer.say(&changer.make(&Request::Unarchive { files })?, CliStep::Make)
     }
 }

@@ -91,9 +91,7 @@ pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
             .collect()
     });
     NumberedCopies::remove_from(&mut sessions);
-    sort::by_cached_key(&mut sessions, |session| {
-        (Reverse(session.facts().order_time()), session.facts().path().join())
-    });
+    sort::by_cached_key(&mut sessions, |session| (Reverse(session.facts().order_time()), session.file_path()));
     let one = |session: &SharedSession| {
         let session = session.once();
         let name = session.name.as_deref().filter(|name| !typed.is_empty() && name.starts_with(typed));

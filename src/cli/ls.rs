@@ -95,7 +95,7 @@ impl LsCommand {
         let mut rows: Vec<u32> = (0..sessions.len() as u32).filter(|&at| is_listed(at as usize)).collect();
         // pi orders by time only; files of the same time keep a fixed order here.
         if let Some(found) = &found {
-            rows.retain(|&at| found.contains(&sessions[at as usize].facts().path().join()));
+            rows.retain(|&at| found.contains(&sessions[at as usize].file_path()));
         }
         if self.project.dir.is_some() {
             let is_in_project = self.project.matcher(chosen);
@@ -103,7 +103,7 @@ impl LsCommand {
         }
         let times: Vec<i64> = sessions.iter().map(|session| session.facts().order_time()).collect();
         sort::by(&mut rows, |&a, &b| {
-            let path = |at: u32| sessions[at as usize].facts().path().join();
+            let path = |at: u32| sessions[at as usize].file_path();
             times[b as usize].cmp(&times[a as usize]).then_with(|| path(b).cmp(&path(a)))
         });
         drop(times);
@@ -137,9 +137,9 @@ impl LsCommand {
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
                 let is_file = |path: &&Path| scan::one(path, None).is_some();
-                let session_path = |at: usize| all[at].facts().path().join();
+                let session_path = |at: usize| all[at].file_path();
                 let (state, path) = match (copies.base(at), known.get(&at)) {
-                    (Some(base), _) => ("present", Some(base.facts().path().join())),
+                    (Some(base), _) => ("present", Some(base.file_path())),
                     (None, Some(&ForkParent::Present(at))) => ("present", Some(session_path(at))),
                     (None, Some(parent)) => match (path.filter(is_file), parent) {
                         (Some(path), _) => ("present", Some(path.to_path_buf())),
@@ -153,7 +153,7 @@ impl LsCommand {
             };
             let others = |at: usize| {
                 let other = |(copy, older): (&SharedSession, bool)| {
-                    let path = copy.facts().path().join();
+                    let path = copy.file_path();
                     CopyFields { path: (&*absolute(&path, &here)).into(), older }
                 };
                 copies.of(at).map(other).collect()

@@ -253,7 +253,7 @@ fn imported(marks: Marks, chosen: &CommandContext) -> Result<Vec<NewMark>> {
     let catalog = resolve::catalog(chosen);
     let sessions = catalog.newest_first().into_iter().filter_map(|key| catalog.get(key));
     let paths: HashMap<String, PathBuf> =
-        sessions.map(|session| (session.facts().id().to_owned(), session.facts().path().join())).collect();
+        sessions.map(|session| (session.facts().id().to_owned(), session.file_path())).collect();
     let mut wanted = Vec::new();
     for (id, marks) in marks.sessions {
         let session = ExpectedSession { path: paths.get(&id).cloned().unwrap_or_default(), id };

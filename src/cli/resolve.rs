@@ -88,7 +88,7 @@ impl<'a> SessionResolver<'a> {
         let catalog = self.catalog();
         let keys = matches.iter().filter_map(|(_, path)| catalog.key_of(path));
         let listed: BTreeSet<SessionKey> = keys.map(|key| catalog.listed_copy(key)).collect();
-        listed.first().filter(|_| listed.len() == 1).map(|&key| catalog[key].facts().path().join())
+        listed.first().filter(|_| listed.len() == 1).map(|&key| catalog[key].file_path())
     }
 
     /// Returns all sessions, loaded for their names.
@@ -180,7 +180,7 @@ impl SessionResolver<'_> {
     fn recalled(&self, start: &str) -> Option<PathBuf> {
         let found = self.chosen.sources().recalled(&|facts| facts.id().starts_with(start))?;
         let [session] = &found[..] else { return None };
-        let path = session.facts().path().join();
+        let path = session.file_path();
         let header = load::header(&path)?;
         (header.id == session.facts().id()).then_some(path)
     }

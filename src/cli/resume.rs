@@ -154,7 +154,7 @@ impl ResumeCommand {
         let start = RemoteStart::of(path, entry.as_deref(), &chosen.config)?;
         let starts = !(self.yes || self.print || self.json || self.dry_run);
         let is_open = || {
-            machine_context::reported(&chosen.config, chosen.located.mirrors.as_deref())
+            machine_context::remote_pis(&chosen.config, chosen.located.mirrors.as_deref())
                 .iter()
                 .any(|pi| pi.session == *path)
         };

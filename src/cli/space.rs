@@ -193,7 +193,7 @@ impl Printer<'_> {
     }
 
     fn path(&self, key: SessionKey) -> PathFields {
-        let path = self.sessions.get(key).map(|session| session.facts().path().join()).unwrap_or_default();
+        let path = self.sessions.get(key).map(|session| session.file_path()).unwrap_or_default();
         PathFields::from(&*path)
     }
 

@@ -122,14 +122,14 @@ impl KnownFiles {
     }
 
     fn is_changed(&self, session: &SharedSession) -> bool {
-        !self.changes.is_empty() && self.changes.contains_key(session.facts().path().join().as_os_str())
+        !self.changes.is_empty() && self.changes.contains_key(session.file_path().as_os_str())
     }
 
     /// Returns the files directly in a directory.
     pub(super) fn files_in(&self, dir: &Path) -> Vec<PathBuf> {
         let (range, changes) = self.below(dir);
         let sessions = self.sessions[range].iter().filter(|session| !self.is_changed(session));
-        let paths = sessions.map(|session| session.facts().path().join()).chain(changes.map(|(path, _)| path.into()));
+        let paths = sessions.map(|session| session.file_path()).chain(changes.map(|(path, _)| path.into()));
         paths.filter(|path: &PathBuf| path.parent() == Some(dir)).collect()
     }
 
@@ -142,7 +142,7 @@ impl KnownFiles {
     /// Calls a function with the path and the version of each file.
     pub(super) fn each(&self, mut file: impl FnMut(&Path, Option<KnownVersion>)) {
         for session in self.sessions.iter().filter(|session| !self.is_changed(session)) {
-            file(&session.facts().path().join(), version(session));
+            file(&session.file_path(), version(session));
         }
         for (path, known) in &self.changes {
             known.iter().for_each(|known| file(Path::new(path), known.as_of));
@@ -155,7 +155,7 @@ impl KnownFiles {
         places.for_each(|at| is_found[at] = true);
         let sessions = self.sessions.iter().zip(is_found).filter(|(_, is_found)| !is_found);
         let sessions = sessions.filter(|(session, _)| !self.is_changed(session));
-        let sessions = sessions.map(|(session, _)| session.facts().path().join());
+        let sessions = sessions.map(|(session, _)| session.file_path());
         let changes = self.changes.iter().filter(|(_, file)| file.is_some()).map(|(path, _)| PathBuf::from(path));
         sessions.chain(changes).filter(|path| !has(path.as_os_str())).collect()
     }

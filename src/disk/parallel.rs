@@ -155,6 +155,24 @@ where
     parts.into_iter().flat_map(|(_, part)| part).collect()
 }
 
+/// Maps the items with `work` in order, `most` of them at the same time, regardless of the number of processors: for work
+/// that waits for other machines. If `work` panics, `lost` creates the result of the item.
+pub(crate) fn map_waiting<T: Sync, R: Send>(
+    items: &[T],
+    most: usize,
+    work: impl Fn(&T) -> R + Sync,
+    lost: impl Fn() -> R,
+) -> Vec<R> {
+    let mut results = Vec::with_capacity(items.len());
+    for some in items.chunks(most.max(1)) {
+        thread::scope(|scope| {
+            let started: Vec<_> = some.iter().map(|item| scope.spawn(|| work(item))).collect();
+            results.extend(started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())));
+        });
+    }
+    results
+}
+
 /// The results of all threads. Threads are not woken for each result, because there can be many thousands per second.
 struct ResultTable<R> {
     state: Mutex<TableState<R>>,
@@ -235,6 +253,15 @@ mod tests {
             items.iter().flat_map(|&item| if item == 42 { vec![(42, 99)] } else { parts(item).collect() }).collect();
         assert_eq!(run(usize::MAX), all);
         assert_eq!(run(7), all[..7]);
+    }
+
+    #[test]
+    fn waiting_work_is_mapped_in_order() {
+        let work = |item: &u32| if *item == 4 { panic!("not {item}") } else { item * 2 };
+        for most in [0, 1, 3, 9] {
+            assert_eq!(map_waiting(&[1, 2, 3, 4, 5], most, work, || 99), [2, 4, 6, 99, 10]);
+        }
+        assert!(map_waiting(&[], 0, work, || 99).is_empty());
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl<'a> ScanSources<'a> {
         if self.dirs.len() > 1 {
             // One directory can contain another one.
             let mut seen = HashSet::new();
-            sessions.retain(|session| seen.insert(session.facts().path().join()));
+            sessions.retain(|session| seen.insert(session.file_path()));
         }
         Some(sessions)
     }

@@ -1,13 +1,12 @@
 //! Checks what works on a machine, and what is missing.
 
 use std::io;
-use std::thread;
 
 use serde::Serialize;
 
 use crate::base::text::clean;
 use crate::config::{Address, SyncConfig};
-use crate::disk::program;
+use crate::disk::{parallel, program};
 use crate::machines::client::Client;
 use crate::machines::link::{Link, LinkError};
 use crate::machines::listing;
@@ -65,10 +64,7 @@ pub(crate) fn check(machine: &Machine, config: &SyncConfig, can_ask: bool) -> Ma
 
 /// Checks several machines at the same time. The results are in the order of the machines.
 pub(crate) fn several(machines: &[Machine], config: &SyncConfig, can_ask: bool) -> Vec<MachineCheck> {
-    thread::scope(|scope| {
-        let started: Vec<_> = machines.iter().map(|machine| scope.spawn(|| check(machine, config, can_ask))).collect();
-        started.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
-    })
+    parallel::map_waiting(machines, machines.len(), |machine| check(machine, config, can_ask), MachineCheck::default)
 }
 
 /// Finds the programs on a machine, and counts its sessions.

@@ -1,7 +1,6 @@
 //! Finds machines with sessions of pi: the hosts in the user's ssh configuration, and running containers.
 
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -9,7 +8,7 @@ use serde::Serialize;
 use crate::base::machine_paths;
 use crate::base::sort;
 use crate::config::{Address, SyncConfig};
-use crate::disk::{files, program};
+use crate::disk::{files, parallel, program};
 use crate::machines::check::{self, MachineCheck};
 use crate::machines::link::LinkError;
 use crate::machines::registry::Machine;
@@ -51,18 +50,10 @@ pub(crate) fn discover(home: &Path, config: &SyncConfig, known: &[Machine]) -> V
     let words = words.chain(containers(config).into_iter().map(|name| format!("docker:{name}")));
     let addresses: Vec<Address> = words.filter_map(|text| Address::parse(&[text]).ok()).take(MOST).collect();
     let mut names: Vec<String> = known.iter().map(|machine| machine.name.to_lowercase()).collect();
-    let mut found = Vec::with_capacity(addresses.len());
-    for some in addresses.chunks(AT_ONCE) {
-        thread::scope(|scope| {
-            let started: Vec<_> = some
-                .iter()
-                .map(|address| scope.spawn(|| check::programs(Transport { address, config, can_ask: false })))
-                .collect();
-            let failed = || Err(LinkError::new("internal error in pitree"));
-            let counted = started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| failed()));
-            found.extend(some.iter().cloned().zip(counted));
-        });
-    }
+    let programs = |address: &Address| check::programs(Transport { address, config, can_ask: false });
+    let failed = || Err(LinkError::new("internal error in pitree"));
+    let checked = parallel::map_waiting(&addresses, AT_ONCE, programs, failed);
+    let mut found: Vec<_> = addresses.into_iter().zip(checked).collect();
     sort::by_key(&mut found, |(address, _)| address.to_string());
     let named = |(address, checked): (Address, Result<MachineCheck, LinkError>)| {
         let is_known = known.iter().any(|machine| machine.address == address);

@@ -121,15 +121,8 @@ pub(crate) fn several(
     context: &SyncContext<'_>,
     gone: &GoneFiles,
 ) -> Vec<io::Result<Option<MachineState>>> {
-    let mut results = Vec::with_capacity(machines.len());
-    for some in machines.chunks(AT_ONCE) {
-        thread::scope(|scope| {
-            let started: Vec<_> = some.iter().map(|machine| scope.spawn(|| sync(machine, context, gone))).collect();
-            let failed = || Err(io::Error::other("internal error in pitree"));
-            results.extend(started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| failed())));
-        });
-    }
-    results
+    let failed = || Err(io::Error::other("internal error in pitree"));
+    parallel::map_waiting(machines, AT_ONCE, |machine| sync(machine, context, gone), failed)
 }
 
 struct MachineSync<'a> {

@@ -111,7 +111,7 @@ fn slim(
     let mut overview = slim_job::plan(&targets, SlimRules::default(), |_| is_wanted())?;
     overview.planned.retain(|planned| planned.savings.total > LARGE);
     let saves: HashSet<&Path> = overview.planned.iter().map(|planned| &*planned.session.path).collect();
-    let is_planned = |candidate: &&&CleanCandidate| saves.contains(&*candidate.session.facts().path().join());
+    let is_planned = |candidate: &&&CleanCandidate| saves.contains(&*candidate.session.file_path());
     let sessions = large.iter().filter(is_planned).map(|candidate| candidate.key).collect();
     let (rule, files, bytes) = (CleanRule::Slim, Vec::new(), overview.total());
     Some((CleanSuggestion { rule, sessions, files, bytes }, overview))
@@ -144,7 +144,7 @@ fn is_empty(candidate: &CleanCandidate) -> bool {
 
 /// Returns `true` if another file has the same content and is kept: one with forks, or else the one with the first path.
 fn is_duplicate(candidate: &CleanCandidate) -> bool {
-    let path = candidate.session.facts().path().join();
+    let path = candidate.session.file_path();
     let is_kept = |(other, is_parent): &&(PathBuf, bool)| *is_parent || *other < path;
     let mut kept = candidate.same.iter().filter(is_kept).peekable();
     if !candidate.children.is_empty() || kept.peek().is_none() {

@@ -118,8 +118,8 @@ impl JobContext {
     /// Makes a change on another machine, if the request is for its sessions. Undo and redo apply to the last change.
     /// Returns `None` for this machine.
     pub(super) fn change_elsewhere(&self, request: &Request) -> Option<Result<ChangeResult>> {
-        let last = self.change_order.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((machine, change)) = last.step(request) {
+        let step = self.change_order.lock().unwrap_or_else(PoisonError::into_inner).step(request);
+        if let Some((machine, change)) = step {
             return Some(self.change_on(&machine, &change));
         }
         match changes::machine_of(request) {

@@ -91,7 +91,7 @@ fn to_archive(model: &Model, key: char, word: &'static str, sessions: &[SessionK
 }
 
 fn back(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
-    let files = sessions.iter().map(|&key| model.catalog[key].facts().path().join()).collect();
+    let files = sessions.iter().map(|&key| model.catalog[key].file_path()).collect();
     let change = Command::Change(Request::Unarchive { files }, AfterChange::Select);
     QuestionChoice::new(key, word, delete::size(model, sessions), change)
 }

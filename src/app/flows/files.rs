@@ -96,7 +96,7 @@ fn selected<'a>(model: &Model, view: &'a FilesView) -> Option<(&'a StateRow, Fil
 }
 
 fn at(model: &Model, view: &FilesView, state: &StateRow) -> Option<FileAt> {
-    let session = model.catalog.get(state.entry.session)?.facts().path().join();
+    let session = model.catalog.get(state.entry.session)?.file_path();
     let tree = view.trees.get(&state.entry.session)?.clone();
     Some(FileAt { session, tree, entry: state.entry.at, file: state.file.to_string() })
 }

@@ -139,7 +139,7 @@ pub(crate) fn plan(
 ) -> MovePlan {
     let mut plan = catalog.plan_move(sessions, from, to);
     let moves = |one: &PlannedMove| {
-        let path = catalog[one.key].facts().path().join();
+        let path = catalog[one.key].file_path();
         (located.moved(&path, &one.cwd) != path).then_some(one.key)
     };
     let moving: HashSet<SessionKey> = plan.sessions.iter().filter_map(moves).collect();
@@ -150,7 +150,7 @@ pub(crate) fn plan(
 /// Returns the request of a plan.
 pub(crate) fn request(catalog: &Catalog, located: &Located, plan: &MovePlan) -> Request {
     let expected = |key: SessionKey| ExpectedSession::of(&catalog[key].facts());
-    let path = |key: SessionKey| catalog[key].facts().path().join();
+    let path = |key: SessionKey| catalog[key].file_path();
     let sessions = plan.sessions.iter().map(|one| SessionMove {
         session: expected(one.key),
         cwd: one.cwd.clone(),

@@ -201,7 +201,7 @@ impl EntriesRequest<'_> {
     /// Returns the requested sessions of a group.
     fn jobs<'g>(&'g self, group: &'g SessionGroup<'g>) -> Vec<SessionJob<'g>> {
         let members = group.members.iter().filter_map(|&key| Some((key, self.sessions.get(key)?)));
-        let members: Vec<_> = members.map(|(key, session)| (key, session, session.facts().path().join())).collect();
+        let members: Vec<_> = members.map(|(key, session)| (key, session, session.file_path())).collect();
         let versions: Option<Vec<u64>> = members.iter().map(|(.., path)| settled_version(path, self.started)).collect();
         let paths = members.iter().flat_map(|(.., path)| [path.as_os_str().as_encoded_bytes(), b"\0"]);
         let mut shared: Vec<u8> = paths.flatten().copied().collect();

@@ -15,7 +15,7 @@ use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
 use crate::disk::index::pieces::{RecordPieces, SegmentHeader, SegmentPieces};
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::listed::{FactTexts, RootKeys, SessionFacts, StoredTexts};
+use crate::session::digest::listed::{FactTexts, RootKeys, SessionFacts, StoredTexts, text_at};
 use crate::session::links::IdHash;
 
 /// The size of a record in bytes.
@@ -289,8 +289,8 @@ impl SegmentTable {
         (0..self.len).map(|at| self.record(at))
     }
 
-    fn string(&self, (at, len): (u32, u32)) -> &str {
-        self.strings.get(at as usize..at as usize + len as usize).unwrap_or_default()
+    fn string(&self, place: (u32, u32)) -> &str {
+        text_at(&self.strings, place)
     }
 
     /// Returns the bytes of the path below the session directory.

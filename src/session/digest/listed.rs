@@ -114,9 +114,14 @@ impl Default for FactTexts<'_> {
 }
 
 impl<'a> StoredTexts<'a> {
-    fn at(&self, (start, length): (u32, u32)) -> &'a str {
-        self.all.get(start as usize..start as usize + length as usize).unwrap_or_default()
+    fn at(&self, place: (u32, u32)) -> &'a str {
+        text_at(self.all, place)
     }
+}
+
+/// Returns the part of a text with a start and a length in bytes; empty if there is none.
+pub(crate) fn text_at(all: &str, (start, length): (u32, u32)) -> &str {
+    all.get(start as usize..start as usize + length as usize).unwrap_or_default()
 }
 
 impl<'a> SessionFacts<'a> {
@@ -357,7 +362,7 @@ impl ListedSession {
     }
 
     /// Returns the path of the file without loading the digest.
-    pub(crate) fn file_path(&self) -> PathBuf {
+    pub fn file_path(&self) -> PathBuf {
         self.facts().path().join()
     }
 

@@ -194,7 +194,7 @@ impl SessionsPane {
             match fold {
                 RowKey::Project(project) => drop(saved.folded_projects.insert(dir(project))),
                 RowKey::Session(key) => {
-                    let path = catalog.get(*key).map(|session| session.facts().path().join());
+                    let path = catalog.get(*key).map(|session| session.file_path());
                     saved.folded_sessions.extend(path.and_then(|path| path.into_os_string().into_string().ok()));
                 }
                 RowKey::MissingParent(_) => {}
