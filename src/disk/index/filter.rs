@@ -4,11 +4,11 @@
 //! Sessions are numbered in the order in which they were added. The lists of consecutive sessions form a block, which
 //! is written once it is large enough, so that writing a filter takes little memory.
 
-use std::collections::HashMap;
 use std::io;
 
 use crate::disk::fingerprint::hash;
 use crate::disk::index::pieces::{SegmentDraft, SegmentPiece, SegmentPieces};
+use crate::disk::index::record::{half, word};
 
 /// The maximum number of keys of all sessions in a block; a session can have more. Two bytes of memory each.
 const BLOCK_KEYS: usize = 4 << 20;
@@ -16,8 +16,11 @@ const BLOCK_KEYS: usize = 4 << 20;
 /// The maximum number of sessions in a block.
 const BLOCK_SESSIONS: usize = 1 << 16;
 
-/// The size of an item of the directory of a block: a key, the size of its list, and a hash of the list.
-const ITEM: usize = 2 + 4 + 4;
+/// The size of an item of the lists of a block: the start of a list after the items, and a hash of the list.
+const ITEM: usize = 4 + 4;
+
+/// The number of different keys.
+const KEYS: usize = 1 << 16;
 
 /// A block of a filter.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +29,7 @@ pub(super) struct FilterBlock {
     first: u32,
     /// The number of sessions.
     pub(super) count: u32,
-    /// The directory: the keys with the sizes of their lists. The lists follow it.
+    /// A bit for each key: 1 if it has a list. An item for each list and one for their end follow, and then the lists.
     directory: SegmentPiece,
 }
 
@@ -44,9 +47,8 @@ impl FilterBlock {
     }
 
     pub(super) fn from_bytes(bytes: &[u8; BLOCK]) -> Self {
-        let half = |at: usize| bytes[at..].first_chunk().map_or(0, |half| u32::from_le_bytes(*half));
-        let at = bytes[8..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
-        Self { first: half(0), count: half(4), directory: SegmentPiece { at, len: half(16) } }
+        let directory = SegmentPiece { at: word(bytes, 1), len: half(bytes, 4) };
+        Self { first: half(bytes, 0), count: half(bytes, 1), directory }
     }
 }
 
@@ -66,6 +68,7 @@ pub(super) struct FullBlock {
     first: u32,
     count: u32,
     directory: Vec<u8>,
+    items: Vec<u8>,
     lists: Vec<u8>,
 }
 
@@ -94,6 +97,7 @@ impl FilterDraft {
     /// It cannot be written.
     pub(super) fn write(&mut self, block: &FullBlock, draft: &mut SegmentDraft) -> io::Result<()> {
         let directory = draft.add_piece(&block.directory)?;
+        draft.add_bytes(&block.items)?;
         draft.add_bytes(&block.lists)?;
         self.blocks.push(FilterBlock { first: block.first, count: block.count, directory });
         Ok(())
@@ -111,7 +115,7 @@ impl FilterDraft {
     /// Builds the lists of the sessions.
     pub(super) fn build(self) -> FullBlock {
         let count = self.ends.len();
-        let mut starts = vec![0_u32; (1 << 16) + 1];
+        let mut starts = vec![0_u32; KEYS + 1];
         self.keys.iter().for_each(|key| starts[usize::from(*key) + 1] += 1);
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
@@ -126,18 +130,19 @@ impl FilterDraft {
             }
             from = end as usize;
         }
-        let (mut directory, mut lists) = (Vec::new(), Vec::new());
-        for key in 0..1 << 16 {
+        let (mut directory, mut items, mut lists) = (vec![0; KEYS / 8], Vec::new(), Vec::new());
+        for key in 0..KEYS {
             let list = &sessions[starts[key] as usize..starts[key + 1] as usize];
             if !list.is_empty() {
                 let start = lists.len();
                 put(list, count, &mut lists);
-                directory.extend((key as u16).to_le_bytes());
-                directory.extend(((lists.len() - start) as u32).to_le_bytes());
-                directory.extend((hash(&lists[start..]) as u32).to_le_bytes());
+                directory[key / 8] |= 1 << (key % 8);
+                items.extend((start as u32).to_le_bytes());
+                items.extend((hash(&lists[start..]) as u32).to_le_bytes());
             }
         }
-        FullBlock { first: self.first, count: count as u32, directory, lists }
+        items.extend((lists.len() as u64).to_le_bytes());
+        FullBlock { first: self.first, count: count as u32, directory, items, lists }
     }
 }
 
@@ -218,15 +223,11 @@ impl FilterBlock {
         let (mut room, mut list) = (Vec::new(), Vec::new());
         let mut hits = vec![u64::MAX; self.count.div_ceil(64) as usize];
         let Some(directory) = pieces.read(self.directory, &mut room) else { return hits };
-        let lists = places(directory, self.directory, keys);
-        for key in keys {
+        for &key in keys {
             let mut having = vec![0_u64; hits.len()];
-            if let Some(&(at, len, hash_of)) = lists.get(key) {
-                list.resize(len, 0);
-                if pieces.read_at(at, &mut list).is_err() || hash(&list) as u32 != hash_of {
-                    continue; // damaged
-                }
-                each(&list, |session| {
+            if has_list(directory, key) {
+                let Some(list) = self.list(pieces, directory, key, &mut list) else { continue }; // damaged
+                each(list, |session| {
                     if let Some(word) = having.get_mut(session / 64) {
                         *word |= 1 << (session % 64);
                     }
@@ -239,27 +240,45 @@ impl FilterBlock {
         }
         hits
     }
+
+    /// Reads the list of a key that has one. Returns `None` if it is damaged.
+    fn list<'a>(self, pieces: &SegmentPieces, directory: &[u8], key: u16, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+        let before = lists_before(directory, key);
+        let all = lists_before(directory, u16::MAX) + u64::from(has_list(directory, u16::MAX));
+        let mut item = [0; ITEM + 4];
+        let items = self.directory.end();
+        pieces.read_at(items.checked_add(before * ITEM as u64)?, &mut item).ok()?;
+        let (start, hash_of, end) = (half(&item, 0), half(&item, 1), half(&item, 2));
+        room.resize(end.checked_sub(start)? as usize, 0);
+        let lists = items.checked_add((all + 1) * ITEM as u64)?;
+        pieces.read_at(lists.checked_add(start.into())?, room).ok()?;
+        (hash(room) as u32 == hash_of).then_some(room)
+    }
 }
 
-/// Returns the offset, the length and the hash of the lists of keys.
-fn places(directory: &[u8], piece: SegmentPiece, keys: &[u16]) -> HashMap<u16, (u64, usize, u32)> {
-    let mut found = HashMap::new();
-    let mut at = piece.end();
-    for item in directory.chunks_exact(ITEM) {
-        let half = |at: usize| item[at..].first_chunk().map_or(0, |half| u32::from_le_bytes(*half));
-        let (key, len) = (u16::from_le_bytes([item[0], item[1]]), half(2));
-        if keys.binary_search(&key).is_ok() {
-            found.insert(key, (at, len as usize, half(6)));
-        }
-        at = at.saturating_add(u64::from(len));
-    }
-    found
+/// Returns `true` if a key has a list, given the bits of the keys.
+fn has_list(directory: &[u8], key: u16) -> bool {
+    directory.get(usize::from(key / 8)).is_some_and(|byte| byte >> (key % 8) & 1 == 1)
+}
+
+/// Returns the number of keys before a key that have lists.
+fn lists_before(directory: &[u8], key: u16) -> u64 {
+    let (whole, rest) = directory.split_at(usize::from(key / 8).min(directory.len()));
+    let in_byte = rest.first().map_or(0, |byte| byte & ((1 << (key % 8)) - 1));
+    let (words, bytes) = whole.as_chunks();
+    let in_words = words.iter().map(|word| u64::from_le_bytes(*word).count_ones());
+    let in_bytes = bytes.iter().chain(&[in_byte]).map(|byte| byte.count_ones()).sum::<u32>();
+    u64::from(in_words.sum::<u32>() + in_bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn key() -> impl Strategy<Value = u16> {
+        prop_oneof![Just(0), Just(u16::MAX), 60..70_u16, any::<u16>()]
+    }
 
     proptest! {
         #[test]
@@ -271,6 +290,30 @@ mod tests {
             each(&bytes, |session| read.push(session as u16));
             prop_assert_eq!(read, sessions);
             prop_assert!(bytes.len() <= 1 + usize::from(limit).div_ceil(8));
+        }
+
+        #[test]
+        fn sessions_with_all_keys_pass(
+            sessions in proptest::collection::vec(proptest::collection::btree_set(key(), 0..6), 1..150),
+            keys in proptest::collection::btree_set(key(), 1..3),
+            block in 1..200_usize,
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let mut draft = SegmentDraft::begin(&dir.path().join("index")).unwrap();
+            let mut filter = FilterDraft::default();
+            for (at, of) in sessions.iter().enumerate() {
+                filter.push(&of.iter().copied().collect::<Vec<_>>());
+                if at % block == block - 1 {
+                    let full = filter.take().build();
+                    filter.write(&full, &mut draft).unwrap();
+                }
+            }
+            filter.finish(&mut draft).unwrap();
+            let keys: Vec<u16> = keys.into_iter().collect();
+            let passed = pass(&draft.pieces().unwrap(), &filter.blocks, &keys);
+            for (number, of) in (0..).zip(&sessions) {
+                prop_assert_eq!(passed.has(number), keys.iter().all(|key| of.contains(key)));
+            }
         }
 
         #[test]

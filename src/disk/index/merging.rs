@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use crate::disk::index::list::IndexFiles;
 use crate::disk::index::pieces::{KINDS, SegmentDraft, SegmentHeader, SegmentPieces};
+use crate::disk::index::record::SegmentRecord;
 use crate::disk::index::segment::{RecordUse, Segment, SessionDirs, open_own};
-use crate::disk::index::table::{SegmentRecord, TableDraft};
+use crate::disk::index::table_draft::TableDraft;
 use crate::disk::index::writing::{self, stored_keys};
 
 /// Segments up to this size in bytes are always merged.
@@ -103,8 +104,11 @@ fn start(sizes: &[u64]) -> usize {
 
 /// Returns the earliest modification time of the latest files whose records take four fifths of the limit in bytes.
 fn oldest_within(segments: &[Segment], limit: u64) -> i64 {
-    let live = segments.iter().flat_map(|kept| kept.live());
-    let mut files: Vec<(i64, u64)> = live.map(|(_, record)| (record.stamp.mtime(), record.pieces.bytes())).collect();
+    let sizes = segments.iter().flat_map(|kept| {
+        let size = |record: SegmentRecord| kept.pieces(&record).map_or(0, |pieces| pieces.bytes());
+        kept.live().map(move |(_, record)| (record.stamp.mtime(), size(record)))
+    });
+    let mut files: Vec<(i64, u64)> = sizes.collect();
     files.sort_unstable_by_key(|&(mtime, _)| Reverse(mtime));
     let (mut bytes, mut oldest) = (0, i64::MAX);
     for (mtime, size) in files {
@@ -144,11 +148,10 @@ impl Segment {
                 continue;
             }
             // Damaged records are read from the session next time.
-            let Some(pieces) = self.read(&record, &mut rooms) else { continue };
-            let places = draft.add(pieces)?;
-            let (below, facts) = (self.table().below(at), self.table().facts(at));
-            let record = SegmentRecord { pieces: places, ..record };
-            if let Some(block) = table.push(record, below, &facts, &stored_keys(pieces))? {
+            let Some((content, pieces)) = self.read(&record, &mut rooms) else { continue };
+            let record = SegmentRecord { pieces: draft.add(content, pieces)?, ..record };
+            let (place, facts) = (self.table().place(at), self.table().facts(at));
+            if let Some(block) = table.push(record, place, &facts, &stored_keys(pieces))? {
                 table.filter.write(&block.build(), draft)?;
             }
         }

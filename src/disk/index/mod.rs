@@ -11,12 +11,15 @@
 //! [`RecordUse::Stale`].
 
 mod cleanup;
+mod columns;
 mod filter;
 mod list;
 mod merging;
 mod pieces;
+mod record;
 mod segment;
 mod table;
+mod table_draft;
 mod writing;
 
 use std::collections::HashSet;
@@ -42,13 +45,15 @@ pub(crate) use cleanup::{clean_up, clear};
 pub use list::IndexPlace;
 use list::{IndexFiles, SegmentList};
 pub(super) use merging::MergeScope;
+use pieces::PieceKind;
+use record::{FilePlace, SegmentRecord};
 pub(super) use segment::DirRecords;
-use segment::{PieceKind, RecordUse, Segment, SessionDirs};
-use table::{SegmentRecord, SegmentTable};
+use segment::{RecordUse, Segment, SessionDirs};
+use table::SegmentTable;
 use writing::{Addition, Additions, bytes, keys, stored_keys};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
-const FORM: u32 = 15;
+const FORM: u32 = 16;
 
 /// The precision of times of directories on all file systems.
 const PRECISION: Duration = Duration::from_secs(2);
@@ -151,7 +156,7 @@ impl Index {
     }
 
     /// Returns the path of a file below the directory, if it determines the file.
-    fn place<'a>(&self, file: &'a SessionFile) -> Option<&'a str> {
+    fn place<'a>(&self, file: &'a SessionFile) -> Option<FilePlace<'a>> {
         let named = self.dirs.named.as_os_str().as_encoded_bytes();
         let below = std::str::from_utf8(file.path.as_os_str().as_encoded_bytes().strip_prefix(named)?).ok()?;
         let is_real = match (&file.real_path, &self.dirs.real) {
@@ -162,12 +167,13 @@ impl Index {
             }
             _ => false,
         };
-        (!file.is_link && file.owner.is_none() && is_real).then_some(below)
+        let (folder, name) = below.split_at(below.rfind(MAIN_SEPARATOR).map_or(0, |at| at + 1));
+        (!file.is_link && file.owner.is_none() && is_real).then_some(FilePlace { folder, name })
     }
 
     /// Returns the sessions as last read; some may have changed or be missing.
     pub(super) fn show(&mut self) -> Vec<SharedSession> {
-        let places = self.latest(|table, at| table.below(at).is_some());
+        let places = self.latest(|table, at| table.has_place(at));
         places.iter().for_each(|&(number, at)| self.volumes[number].shown[at] = true);
         places.into_iter().map(|place| self.listed(place)).collect()
     }
@@ -176,7 +182,7 @@ impl Index {
     /// exactly one path, or if sessions were omitted.
     pub(super) fn sessions_with(&self, is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool) -> Option<Vec<SharedSession>> {
         let places = self.latest(|table, at| is_wanted(&table.facts(at)));
-        let is_known = |&(number, at): &RecordPlace| self.volumes[number].table().below(at).is_some();
+        let is_known = |&(number, at): &RecordPlace| self.volumes[number].table().has_place(at);
         let is_whole = !self.additions.has_omitted() && places.iter().all(is_known);
         is_whole.then(|| places.into_iter().map(|place| self.listed(place)).collect())
     }
@@ -210,13 +216,13 @@ impl Index {
         mut dirs: impl Iterator<Item = (&'a Path, &'a Path)>,
         unchanged: impl Iterator<Item = RecordPlace>,
     ) -> bool {
-        let below = |(number, at): RecordPlace| self.volumes[number].table().below(at).unwrap_or_default();
-        let unchanged: HashSet<&str> = unchanged.map(below).collect();
+        let place = |(number, at): RecordPlace| self.volumes[number].table().place(at);
+        let unchanged: HashSet<FilePlace<'_>> = unchanged.filter_map(place).collect();
         dirs.all(|(dir, real)| {
-            let Some(DirRecords { prefix, ranges, .. }) = self.records_in(dir, real) else { return false };
-            let places = ranges.into_iter().enumerate().flat_map(|(number, range)| range.map(move |at| (number, at)));
-            let is_direct = |path: &&str| !path[prefix..].contains(MAIN_SEPARATOR);
-            places.map(below).filter(is_direct).all(|path| unchanged.contains(path))
+            let Some(DirRecords { ranges, .. }) = self.records_in(dir, real) else { return false };
+            let mut places =
+                ranges.into_iter().enumerate().flat_map(|(number, range)| range.map(move |at| (number, at)));
+            places.all(|at| place(at).is_some_and(|place| unchanged.contains(&place)))
         })
     }
 
@@ -251,8 +257,8 @@ impl Index {
             }
         };
         prefix = prefix.strip_prefix(named).filter(|_| is_real)?.to_string();
-        let ranges = self.volumes.iter().map(|kept| kept.table().starting_with(prefix.as_bytes())).collect();
-        Some(DirRecords { segments: &self.volumes, prefix: prefix.len(), ranges })
+        let ranges = self.volumes.iter().map(|kept| kept.table().records_in(&prefix)).collect();
+        Some(DirRecords { segments: &self.volumes, ranges })
     }
 
     /// Compares the records with all files found in these directories (`real`, symbolic links resolved). Sets the state
@@ -273,9 +279,9 @@ impl Index {
         }
         let known = parallel::map(found.files.iter_mut(), |file| {
             let &place = by_file.get(&file.stamp.key())?;
-            let (_, record) = self.record(place).filter(|(_, record)| record.stamp.file == file.stamp.file)?;
-            let (known, is) = match record.compare(&file.stamp, &file.path) {
-                RecordUse::Current if self.below(place) == self.place(file) => {
+            let (kept, record) = self.record(place).filter(|(_, record)| record.stamp.file == file.stamp.file)?;
+            let (known, is) = match kept.compare(&record, &file.stamp, &file.path) {
+                RecordUse::Current if kept.table().place(place.1) == self.place(file) => {
                     (IndexedFile::Same(place), RecordUse::Current)
                 }
                 RecordUse::Current => (IndexedFile::Moved(place), RecordUse::Held),
@@ -309,8 +315,9 @@ impl Index {
     fn uses_without_files(&self, number: usize, real: &[PathBuf]) -> Vec<RecordUse> {
         let covers = |path: &Path| real.iter().any(|dir| path.starts_with(dir));
         let is_covered = covers(&self.real);
-        let one = |at| match is_covered || self.below((number, at)).is_some_and(|below| covers(&self.real.join(below)))
-        {
+        let table = self.volumes[number].table();
+        let is_below = |FilePlace { folder, name }| covers(&self.real.join(folder).join(name));
+        let one = |at| match is_covered || table.place(at).is_some_and(is_below) {
             true => RecordUse::Stale,
             false => RecordUse::Current,
         };
@@ -322,11 +329,6 @@ impl Index {
         Some((kept, kept.table().record(at)))
     }
 
-    /// Returns the path of the file of a record below the directory.
-    fn below(&self, (volume, at): RecordPlace) -> Option<&str> {
-        self.volumes.get(volume)?.table().below(at)
-    }
-
     /// Returns an unchanged session that is loaded on demand. Returns `Some(None)` if the file is not a session, and
     /// `None` if the session must be loaded now.
     #[allow(clippy::option_option, reason = "files that are not sessions are recorded too")]
@@ -335,8 +337,8 @@ impl Index {
         if !record.is_session {
             return Some(None);
         }
-        self.below(place)?;
-        Some(Some(Arc::new(ListedSession::stored(kept.source.clone(), place.1 as u32))))
+        let session = || Some(Arc::new(ListedSession::stored(kept.source.clone(), place.1 as u32)));
+        kept.table().has_place(place.1).then(session)
     }
 
     /// Returns the digest of an unchanged file. `None` if the record is damaged, `Some(None)` if the file is not a
@@ -363,13 +365,13 @@ impl Index {
         let mut rooms = [const { Vec::new() }; pieces::KINDS];
         let kept = &self.volumes[volume];
         let record = kept.table().record(at);
-        let Some(pieces) = kept.read(&record, &mut rooms) else { return };
+        let Some((content, pieces)) = kept.read(&record, &mut rooms) else { return };
         let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..kept.table().facts(at) };
         self.put(
             file,
             Addition {
                 is_session: record.is_session,
-                content: record.content,
+                content,
                 facts,
                 pieces,
                 keys: &stored_keys(pieces),
@@ -402,7 +404,7 @@ impl Index {
     }
 
     fn put(&self, file: &SessionFile, addition: Addition<'_>) -> Option<LazyDetails> {
-        let addition = Addition { stamp: file.stamp, below: self.place(file), ..addition };
+        let addition = Addition { stamp: file.stamp, place: self.place(file), ..addition };
         self.additions.put(&addition, &self.dirs.home)
     }
 
@@ -426,21 +428,20 @@ impl Index {
     pub(super) fn before(&self, place: RecordPlace) -> Option<(ResumeState, SearchTextsBuf)> {
         let (kept, record) = self.record(place)?;
         let TextBuffers { mut bytes, mut starts } = TextBuffers::default();
-        let pieces = &kept.stored.pieces;
-        let texts =
-            SearchTexts::from_bytes(pieces.read(record.pieces.piece(PieceKind::Texts), &mut bytes)?, &mut starts)?;
-        let state = record.pieces.piece(PieceKind::State);
+        let (pieces, places) = (&kept.stored.pieces, kept.pieces(&record)?);
+        let texts = SearchTexts::from_bytes(pieces.read(places.piece(PieceKind::Texts), &mut bytes)?, &mut starts)?;
+        let state = places.piece(PieceKind::State);
         (!state.is_empty()).then_some(())?;
         Some((pieces.get(state)?, texts.into()))
     }
 }
 
-impl SegmentRecord {
+impl Segment {
     /// Compares a record with the file at a path with this version.
-    fn compare(&self, stamp: &FileVersion, path: &Path) -> RecordUse {
+    fn compare(&self, record: &SegmentRecord, stamp: &FileVersion, path: &Path) -> RecordUse {
         match () {
-            () if self.is_settled && self.stamp == *stamp => RecordUse::Current,
-            () if self.content.is_in(path) => RecordUse::Held,
+            () if record.is_settled && record.stamp == *stamp => RecordUse::Current,
+            () if self.pieces(record).is_some_and(|pieces| pieces.content.is_in(path)) => RecordUse::Held,
             () => RecordUse::Stale,
         }
     }
@@ -481,7 +482,7 @@ mod tests {
         written.push(texts.into_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (15, 3_160_759_917_937_167_119),
+            (16, 3_160_759_917_937_167_119),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }
@@ -511,10 +512,10 @@ mod tests {
         assert_eq!((read() > 40, read()), (true, 0));
         let segments = || Index::open((&*cache).into(), &dirs[0], demo::HOME).volumes;
         let written = segments()[0].table().written();
-        // Gives the filter, the fourth column, another form.
+        // Gives the filter, the last column, another form.
         change(&|bytes, header| {
             let table = header.table as usize..(header.table + header.table_len) as usize;
-            bytes[table.start + 8 + 3 * 16 + 4] ^= 1;
+            bytes[table.start + 8 + 8 * 16 + 4] ^= 1;
             SegmentHeader { table_hash: hash(&bytes[table]), ..header }
         });
         assert_eq!(segments()[0].table().written(), None);

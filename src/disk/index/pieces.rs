@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use crate::disk::create;
-use crate::disk::fingerprint::{FileVersion, hash};
+use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
+use crate::disk::index::record::{half, word};
 use crate::system;
 
 /// The magic bytes at the start.
@@ -108,14 +109,74 @@ impl SegmentPiece {
 /// The number of pieces of a session.
 pub(super) const KINDS: usize = 6;
 
-/// The pieces of a file in the segment, one after another.
+/// The pieces of a file in the segment: a header with a hash, and the pieces one after another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RecordPieces {
-    /// The offset of the first piece.
-    pub(super) at: u64,
-    /// The lengths of the pieces: see [`super::segment::PieceKind`].
-    pub(super) lens: [u32; KINDS],
+    /// The offset of the header.
+    at: u64,
+    /// The bytes of the session file that were read.
+    pub(super) content: ContentHash,
+    /// The lengths of the pieces: see [`PieceKind`].
+    lens: [u32; KINDS],
 }
+
+/// The kinds of pieces of a session, in their order in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PieceKind {
+    Digest,
+    Details,
+    Texts,
+    State,
+    Stats,
+    Sums,
+}
+
+/// The length of the header of the pieces in bytes.
+const PIECES_HEAD: usize = HASH + 2 * 8 + KINDS * 4;
+
+impl RecordPieces {
+    /// Serializes the header: a hash, the content, and the lengths.
+    fn to_bytes(self) -> Vec<u8> {
+        let (read, hash_of) = self.content.parts();
+        let bytes = [&[read, hash_of].map(u64::to_le_bytes).concat()[..], &self.lens.map(u32::to_le_bytes).concat()];
+        let bytes = bytes.concat();
+        [&hash(&bytes).to_le_bytes()[..], &bytes].concat()
+    }
+
+    /// Reads the header at an offset, or returns `None` if it is damaged.
+    fn from_bytes(at: u64, bytes: &[u8; PIECES_HEAD]) -> Option<Self> {
+        let content = ContentHash::of_parts(word(bytes, 1), word(bytes, 2));
+        (hash(&bytes[HASH..]) == word(bytes, 0)).then(|| Self {
+            at,
+            content,
+            lens: std::array::from_fn(|kind| half(bytes, 6 + kind)),
+        })
+    }
+
+    /// Returns the place of a piece.
+    pub(super) fn piece(self, kind: PieceKind) -> SegmentPiece {
+        let before = self.lens[..kind as usize].iter().map(|&len| HASH as u64 + u64::from(len)).sum::<u64>();
+        SegmentPiece { at: self.start().saturating_add(before), len: self.lens[kind as usize] }
+    }
+
+    /// Returns the offset of the first piece.
+    pub(super) fn start(self) -> u64 {
+        self.at.saturating_add(PIECES_HEAD as u64)
+    }
+
+    /// Returns the offset after the last piece.
+    pub(super) fn end(self) -> u64 {
+        self.piece(PieceKind::Sums).end()
+    }
+
+    /// Returns the size in bytes.
+    pub(super) fn bytes(self) -> u64 {
+        self.end() - self.at
+    }
+}
+
+/// The number of bytes that are read at first for the header and the digest, which is shorter in most sessions.
+const FIRST_READ: usize = 1024;
 
 /// The pieces of a file.
 #[derive(Debug)]
@@ -126,8 +187,27 @@ impl SegmentPieces {
     pub(super) fn read<'a>(&self, piece: SegmentPiece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         room.resize(HASH + piece.len as usize, 0);
         self.read_at(piece.at, room).ok()?;
-        let (written, bytes) = room.split_first_chunk()?;
-        (hash(bytes) == u64::from_le_bytes(*written)).then_some(bytes)
+        verified(room)
+    }
+
+    /// Reads the header of the pieces at an offset. Returns `None` if it cannot be read or is damaged.
+    pub(super) fn header(&self, at: u64) -> Option<RecordPieces> {
+        let mut bytes = [0; PIECES_HEAD];
+        self.read_at(at, &mut bytes).ok()?;
+        RecordPieces::from_bytes(at, &bytes)
+    }
+
+    /// Reads the digest in the pieces at an offset, with one system call for most sessions.
+    pub(super) fn digest<T: DeserializeOwned>(&self, at: u64) -> Option<T> {
+        let mut first = [0; FIRST_READ];
+        if self.read_at(at, &mut first).is_ok() {
+            let header = RecordPieces::from_bytes(at, first.first_chunk()?)?;
+            let len = header.lens[PieceKind::Digest as usize] as usize;
+            if let Some(piece) = first[PIECES_HEAD..].get(..HASH + len) {
+                return postcard::from_bytes(verified(piece)?).ok();
+            }
+        }
+        self.get(self.header(at)?.piece(PieceKind::Digest))
     }
 
     /// Deserializes a piece.
@@ -163,6 +243,12 @@ impl SegmentPieces {
         }
         Ok(())
     }
+}
+
+/// Returns the bytes of a piece after its hash, unless they are damaged.
+fn verified(piece: &[u8]) -> Option<&[u8]> {
+    let (written, bytes) = piece.split_first_chunk()?;
+    (hash(bytes) == u64::from_le_bytes(*written)).then_some(bytes)
 }
 
 /// The length in bytes from which a piece is not copied to write it together with others.
@@ -202,16 +288,18 @@ impl SegmentDraft {
         self.file.try_clone().map(SegmentPieces)
     }
 
-    /// Appends the pieces of a session and returns their places.
+    /// Appends the pieces of a session whose content was read. Returns their offset.
     ///
     /// # Errors
     /// The pieces cannot be written.
-    pub(super) fn add(&mut self, pieces: [&[u8]; KINDS]) -> io::Result<RecordPieces> {
-        let all: usize = pieces.iter().map(|piece| HASH + piece.len()).sum();
-        let mut bytes = Vec::with_capacity(all.min(LONG_PIECE));
-        let mut places = RecordPieces { at: self.end, lens: [0; KINDS] };
-        for (len, piece) in places.lens.iter_mut().zip(pieces) {
+    pub(super) fn add(&mut self, content: ContentHash, pieces: [&[u8]; KINDS]) -> io::Result<u64> {
+        let mut header = RecordPieces { at: self.end, content, lens: [0; KINDS] };
+        for (len, piece) in header.lens.iter_mut().zip(pieces) {
             *len = u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(header.bytes()).unwrap_or(usize::MAX).min(LONG_PIECE));
+        bytes.extend(header.to_bytes());
+        for piece in pieces {
             bytes.extend(hash(piece).to_le_bytes());
             if piece.len() < LONG_PIECE {
                 bytes.extend(piece);
@@ -222,8 +310,8 @@ impl SegmentDraft {
             }
         }
         self.file.write_all(&bytes)?;
-        self.end += all as u64;
-        Ok(places)
+        self.end = header.end();
+        Ok(header.at)
     }
 
     /// Appends a single piece and returns its place.

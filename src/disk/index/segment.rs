@@ -2,21 +2,24 @@
 //! from it. Processes that have it open can read on after other segments replaced it.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+
 use crate::base::archive_paths;
 use crate::disk::create;
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::open_regular;
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter;
-use crate::disk::index::pieces::{HASH, HEAD, KINDS, RecordPieces, SegmentHeader, SegmentPiece, SegmentPieces};
-use crate::disk::index::table::{SegmentRecord, SegmentTable};
+use crate::disk::index::pieces::{HEAD, KINDS, PieceKind, RecordPieces, SegmentHeader, SegmentPieces};
+use crate::disk::index::record::SegmentRecord;
+use crate::disk::index::table::SegmentTable;
 use crate::disk::session_file::{self, RealPaths, SessionFile};
 use crate::session::digest::Digest;
 use crate::session::digest::details::{Details, DetailsSource, LazyDetails};
@@ -26,35 +29,6 @@ use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::session::stats::entry_stats::SessionStats;
 use crate::session::stats::intervals::SessionSums;
 use crate::system;
-
-/// The kinds of pieces of a session, in their order in the file.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum PieceKind {
-    Digest,
-    Details,
-    Texts,
-    State,
-    Stats,
-    Sums,
-}
-
-impl RecordPieces {
-    /// Returns the place of a piece.
-    pub(super) fn piece(self, kind: PieceKind) -> SegmentPiece {
-        let before = self.lens[..kind as usize].iter().map(|&len| HASH as u64 + u64::from(len)).sum::<u64>();
-        SegmentPiece { at: self.at.saturating_add(before), len: self.lens[kind as usize] }
-    }
-
-    /// Returns the size of the pieces in bytes.
-    pub(super) fn bytes(self) -> u64 {
-        self.end() - self.at
-    }
-
-    /// Returns the offset after the last piece.
-    pub(super) fn end(self) -> u64 {
-        self.piece(PieceKind::Sums).end()
-    }
-}
 
 /// An open segment.
 #[derive(Debug)]
@@ -93,7 +67,8 @@ impl Segment {
         header.table.checked_add(header.table_len).filter(|end| *end <= bytes)?;
         let table = SegmentTable::read(&pieces, &header)?;
         let (uses, shown) = (vec![RecordUse::Past; table.len], vec![false; table.len]);
-        let stored = Arc::new(StoredSessions { pieces: Arc::new(pieces), table, dirs: dirs.clone() });
+        let folders = table.folders().map(|folder| dirs.folder(folder)).collect();
+        let stored = Arc::new(StoredSessions { pieces: Arc::new(pieces), table, folders, dirs: dirs.clone() });
         let source = Arc::new(SharedSource(stored.clone()));
         Some(Self { stored, source, header, bytes, uses, shown })
     }
@@ -113,26 +88,30 @@ impl Segment {
         &self.stored.table
     }
 
-    /// Returns the serialized pieces of a session, or `None` if they are damaged.
+    /// Returns the header of the pieces of a record, or `None` if it is damaged.
+    pub(super) fn pieces(&self, record: &SegmentRecord) -> Option<RecordPieces> {
+        self.stored.pieces.header(record.pieces)
+    }
+
+    /// Returns the content that was read and the serialized pieces of a session, or `None` if they are damaged.
     pub(super) fn read<'a>(
         &'a self,
         record: &SegmentRecord,
         rooms: &'a mut [Vec<u8>; KINDS],
-    ) -> Option<[&'a [u8]; KINDS]> {
+    ) -> Option<(ContentHash, [&'a [u8]; KINDS])> {
         use PieceKind::{Details, Digest, State, Stats, Sums, Texts};
+        let pieces = self.pieces(record)?;
         let mut read = [&[][..]; KINDS];
         for ((read, kind), room) in read.iter_mut().zip([Digest, Details, Texts, State, Stats, Sums]).zip(rooms) {
-            *read = self.stored.pieces.read(record.pieces.piece(kind), room)?;
+            *read = self.stored.pieces.read(pieces.piece(kind), room)?;
         }
-        Some(read)
+        Some((pieces.content, read))
     }
 }
 
 /// The records of the files in a directory.
 pub(in crate::disk) struct DirRecords<'a> {
     pub(super) segments: &'a [Segment],
-    /// The length of the path of the directory below the session directory, with a separator.
-    pub(super) prefix: usize,
     /// The records in each segment.
     pub(super) ranges: Vec<Range<usize>>,
 }
@@ -142,7 +121,7 @@ impl DirRecords<'_> {
     pub(in crate::disk) fn unchanged(&self, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)> {
         let segments = self.segments.iter().zip(&self.ranges).enumerate().rev();
         let found = |(number, (kept, range)): (usize, (&Segment, &Range<usize>))| {
-            let at = kept.table().find(range, self.prefix, name.as_encoded_bytes())?;
+            let at = kept.table().find(range, name.as_encoded_bytes())?;
             let record = kept.table().record(at);
             (record.is_settled && record.stamp == *stamp).then_some((number as u32, at as u32))
         };
@@ -163,11 +142,13 @@ pub(super) fn remove(path: &Path, stale: &HashSet<FileVersion>) -> io::Result<us
     let mut removed = vec![false; table.len];
     for (record, is_removed) in table.records().zip(&mut removed).filter(|(record, _)| stale.contains(&record.stamp)) {
         *is_removed = true;
-        pieces.overwrite(record.pieces.at.max(HEAD as u64), record.pieces.end().min(header.pieces_end))?;
+        // Their header holds no text. It stays, so that this can be repeated until the record is removed.
+        let places = pieces.header(record.pieces).ok_or_else(damaged)?;
+        pieces.overwrite(places.start().max(HEAD as u64), places.end().min(header.pieces_end))?;
     }
     let count = removed.iter().filter(|is_removed| **is_removed).count();
     if count > 0 {
-        let bytes = table.without(|at| removed[at]);
+        let bytes = table.without(|at| removed[at])?;
         header = header.with_table(&bytes);
         pieces.write_at(header.table, &bytes)?;
         pieces.write_at(0, &header.to_bytes())?;
@@ -206,6 +187,20 @@ impl SessionDirs {
         let real_dir = original.as_deref().or(Some(real).filter(|real| *real != named)).map(|real| real.join(""));
         Self { named: named.join(""), real: real_dir, home: home.into(), real_paths: RealPaths::default() }
     }
+
+    /// Returns the paths of a directory below the session directory.
+    fn folder(&self, folder: &str) -> FolderPaths {
+        let join = |dir: &PathBuf| JoinedPath { dir: dir.as_os_str(), rest: folder.as_ref() }.join().into_os_string();
+        FolderPaths { named: join(&self.named), real: self.real.as_ref().map(join) }
+    }
+}
+
+/// The paths of a directory with session files, with a trailing separator.
+#[derive(Debug)]
+struct FolderPaths {
+    named: OsString,
+    /// The path in which other files refer to its sessions, if it differs: see [`SessionDirs`].
+    real: Option<OsString>,
 }
 
 /// The sessions of an open segment.
@@ -213,28 +208,35 @@ impl SessionDirs {
 pub(super) struct StoredSessions {
     pub(super) pieces: Arc<SegmentPieces>,
     pub(super) table: SegmentTable,
+    /// The directories of the files, by their numbers in the table.
+    folders: Vec<FolderPaths>,
     pub(super) dirs: Arc<SessionDirs>,
 }
 
 impl StoredSessions {
     /// Returns the digest of a session without file system metadata, or `None` if it is missing or damaged.
     pub(super) fn digest_of(self: &Arc<Self>, number: usize) -> Option<Digest> {
-        let digest: Digest = self.pieces.get(self.table.record(number).pieces.piece(PieceKind::Digest))?;
+        let digest: Digest = self.pieces.digest(self.table.record(number).pieces)?;
         Some(Digest { details: LazyDetails::stored(self.clone(), number as u32), ..digest })
     }
 
     fn pieces_of(&self, number: u32) -> SessionPieces<'_> {
-        let places = self.table.record(number as usize).pieces;
-        SessionPieces { pieces: &self.pieces, places, home: &self.dirs.home }
+        let at = self.table.record(number as usize).pieces;
+        SessionPieces { pieces: &self.pieces, at, home: &self.dirs.home }
+    }
+
+    /// Returns the facts about a session.
+    fn facts(&self, number: usize) -> SessionFacts<'_> {
+        let folder = self.folders.get(self.table.folder_of(number) as usize);
+        let dirs = folder.map(|folder| (folder.named.as_os_str(), folder.real.as_deref()));
+        self.table.facts_in(dirs.unwrap_or_default(), number)
     }
 
     /// Returns the file of a record, if the record determines its path.
     pub(super) fn file(&self, number: usize) -> Option<SessionFile> {
-        let below = self.table.below(number)?;
-        let stamp = self.table.record(number).stamp;
-        let joined = |dir: &PathBuf, below: &str| JoinedPath { dir: dir.as_os_str(), rest: below.as_ref() }.join();
-        let path = joined(&self.dirs.named, below);
-        let real_path = self.dirs.real.as_ref().map(|dir| joined(dir, archive_paths::unpacked(below)));
+        let stamp = self.table.has_place(number).then(|| self.table.record(number).stamp)?;
+        let facts = self.facts(number);
+        let (path, real_path) = (facts.path().join(), facts.real_path().map(JoinedPath::join));
         Some(SessionFile { path, real_path, stamp, ..SessionFile::default() })
     }
 }
@@ -245,9 +247,7 @@ pub(super) struct SharedSource(pub(super) Arc<StoredSessions>);
 
 impl SessionSource for SharedSource {
     fn facts(&self, number: u32) -> SessionFacts<'_> {
-        let dirs = &self.0.dirs;
-        let dirs = (dirs.named.as_os_str(), dirs.real.as_ref().map(|dir| dir.as_os_str()));
-        self.0.table.facts_in(dirs, number as usize)
+        self.0.facts(number as usize)
     }
 
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
@@ -279,8 +279,10 @@ impl SessionSource for SharedSource {
     }
 
     fn sums(&self, number: u32) -> SessionSums {
-        let kept = self.0.pieces.get(self.0.table.record(number as usize).pieces.piece(PieceKind::Sums));
-        kept.unwrap_or_else(|| SessionSums::new(&SessionSource::stats(self, number)))
+        self.0
+            .pieces_of(number)
+            .get(PieceKind::Sums)
+            .unwrap_or_else(|| SessionSums::new(&SessionSource::stats(self, number)))
     }
 }
 
@@ -321,7 +323,8 @@ impl DetailsSource for StoredSessions {
 #[derive(Debug)]
 pub(super) struct WrittenSession {
     pub(super) pieces: Arc<SegmentPieces>,
-    pub(super) places: RecordPieces,
+    /// The offset of its pieces.
+    pub(super) at: u64,
     pub(super) home: Arc<str>,
 }
 
@@ -345,21 +348,25 @@ impl DetailsSource for WrittenSession {
 
 impl WrittenSession {
     fn pieces(&self) -> SessionPieces<'_> {
-        SessionPieces { pieces: &self.pieces, places: self.places, home: &self.home }
+        SessionPieces { pieces: &self.pieces, at: self.at, home: &self.home }
     }
 }
 
 /// The pieces of a session in a segment.
 struct SessionPieces<'a> {
     pieces: &'a SegmentPieces,
-    places: RecordPieces,
+    at: u64,
     home: &'a str,
 }
 
 impl SessionPieces<'_> {
+    fn get<T: DeserializeOwned>(&self, kind: PieceKind) -> Option<T> {
+        self.pieces.get(self.pieces.header(self.at)?.piece(kind))
+    }
+
     /// Returns the details. Damaged ones are read from the session file.
     fn details(&self, path: &Path) -> Details {
-        let kept = self.pieces.get(self.places.piece(PieceKind::Details));
+        let kept = self.get(PieceKind::Details);
         kept.unwrap_or_else(|| {
             digest_of(self.home, path).map(|digest| (**digest.details()).clone()).unwrap_or_default()
         })
@@ -367,19 +374,20 @@ impl SessionPieces<'_> {
 
     /// Returns the statistics. Damaged ones are read from the session file.
     fn stats(&self, path: &Path) -> SessionStats {
-        let kept = self.pieces.get(self.places.piece(PieceKind::Stats));
+        let kept = self.get(PieceKind::Stats);
         kept.unwrap_or_else(|| digest_of(self.home, path).map(|digest| (*digest.stats()).clone()).unwrap_or_default())
     }
 
     /// Returns the sums of the entries. Damaged ones are computed again.
     fn sums(&self, path: &Path) -> SessionSums {
-        let kept = self.pieces.get(self.places.piece(PieceKind::Sums));
+        let kept = self.get(PieceKind::Sums);
         kept.unwrap_or_else(|| SessionSums::new(&self.stats(path)))
     }
 
     /// Reads the texts into reusable buffers.
     fn texts<'a>(&self, TextBuffers { bytes, starts }: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        SearchTexts::from_bytes(self.pieces.read(self.places.piece(PieceKind::Texts), bytes)?, starts)
+        let piece = self.pieces.header(self.at)?.piece(PieceKind::Texts);
+        SearchTexts::from_bytes(self.pieces.read(piece, bytes)?, starts)
     }
 }
 

@@ -10,8 +10,9 @@ use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter::FilterDraft;
 use crate::disk::index::list::{IndexFiles, SegmentList, remove};
 use crate::disk::index::pieces::{KINDS, SegmentDraft, SegmentPieces};
+use crate::disk::index::record::{FilePlace, SegmentRecord};
 use crate::disk::index::segment::{self, Segment, WrittenSession};
-use crate::disk::index::table::{SegmentRecord, TableDraft};
+use crate::disk::index::table_draft::TableDraft;
 use crate::session::digest::Digest;
 use crate::session::digest::details::LazyDetails;
 use crate::session::digest::listed::SessionFacts;
@@ -50,7 +51,7 @@ pub(super) struct Additions {
 pub(super) struct Addition<'a> {
     pub(super) stamp: FileVersion,
     /// The path below the session directory, if it is the only path of the file.
-    pub(super) below: Option<&'a str>,
+    pub(super) place: Option<FilePlace<'a>>,
     pub(super) is_session: bool,
     pub(super) content: ContentHash,
     pub(super) facts: SessionFacts<'a>,
@@ -94,12 +95,12 @@ impl Additions {
                 *omitted = (*omitted).max(Some(mtime)); // the newest files come first
                 return Ok(None);
             }
-            let &Addition { stamp, below, is_session, content, ref facts, pieces, keys } = addition;
-            let places = draft.add(pieces)?;
+            let &Addition { stamp, place, is_session, content, ref facts, pieces, keys } = addition;
+            let at = draft.add(content, pieces)?;
             let is_settled = stamp.is_settled(&draft.begun);
-            let record = SegmentRecord { stamp, is_settled, is_session, content, pieces: places };
-            let block = table.push(record, below, facts, keys)?;
-            let written = WrittenSession { pieces: written.clone(), places, home: home.clone() };
+            let record = SegmentRecord { stamp, is_settled, is_session, pieces: at };
+            let block = table.push(record, place, facts, keys)?;
+            let written = WrittenSession { pieces: written.clone(), at, home: home.clone() };
             Ok(Some((LazyDetails::stored(Arc::new(written), 0), block)))
         };
         let added = add().and_then(|added| {
@@ -182,7 +183,8 @@ fn write(
 /// The segment cannot be written.
 pub(super) fn finish(files: &IndexFiles, of: u64, draft: SegmentDraft, table: &TableDraft) -> io::Result<u64> {
     let number = getrandom::u64().map_err(io::Error::other)?;
-    draft.finish(&table.to_bytes(), &files.segment(number), (of, number))?;
+    let bytes = table.to_bytes(Some(&table.filter.blocks))?;
+    draft.finish(&bytes, &files.segment(number), (of, number))?;
     Ok(number)
 }
 
