@@ -57,7 +57,7 @@ fn why(error: &io::Error) -> String {
 
 /// Finds session files in directories.
 pub fn find(dirs: &[PathBuf]) -> FoundFiles {
-    Listings::find_in::<[Index]>(dirs, &[])
+    Listings::pending(dirs).find::<[Index]>(&[])
 }
 
 /// Known versions of files, to tell which ones are unchanged.
@@ -87,22 +87,38 @@ impl KnownDirs for [Index] {
     }
 }
 
+/// The maximum number of names that are listed before it is known which files are unchanged. They need much memory.
+const MOST_NAMES: usize = 20_000;
+
 /// The lists of the files in some session directories and below.
 #[derive(Default)]
 pub(super) struct Listings {
     /// The directories that were listed, with the index of the session directory.
     listed: Vec<(usize, PendingDir, DirListing)>,
+    /// The directories to list.
+    pending: Vec<(usize, PendingDir)>,
     /// The number of session directories.
     count: usize,
     found: FoundFiles,
 }
 
 impl Listings {
-    /// Lists directories.
+    /// Lists directories until there are many names. The others are listed by [`Listings::find`].
     pub(super) fn new(dirs: &[PathBuf]) -> Self {
+        let mut listings = Self::pending(dirs);
+        let names = |listings: &Self| listings.listed.iter().map(|(.., listing)| listing.sessions.len()).sum::<usize>();
+        while !listings.pending.is_empty() && names(&listings) < MOST_NAMES {
+            listings.list(&|_| true);
+        }
+        listings
+    }
+
+    /// Lists nothing before [`Listings::find`].
+    pub(super) fn pending(dirs: &[PathBuf]) -> Self {
         let mut listings = Self { count: dirs.len(), ..Self::default() };
         for (number, dir) in distinct(dirs) {
-            listings.add(dir, number, &|_| true);
+            let root = listings.found.root(dir);
+            listings.pending.extend(root.map(|root| (number, root)));
         }
         listings
     }
@@ -110,37 +126,15 @@ impl Listings {
     /// Lists only the directories whose lists of files changed since the times for the session directories. Files in
     /// directories of subagents may be missing.
     pub(super) fn changed(dirs: &[PathBuf], since: &[SystemTime]) -> Self {
-        let mut listings = Self { count: dirs.len(), ..Self::default() };
-        for (number, (dir, since)) in dirs.iter().zip(since).enumerate() {
-            let is_changed = |dir: &Path| {
-                let changed = fs::metadata(dir).and_then(|metadata| metadata.modified());
-                changed.map_or(true, |changed| changed >= *since)
-            };
-            listings.add(dir, number, &is_changed);
+        let mut listings = Self::pending(dirs);
+        let is_changed = |(number, dir): &(usize, PendingDir)| {
+            let changed = fs::metadata(&dir.path).and_then(|metadata| metadata.modified());
+            changed.map_or(true, |changed| since.get(*number).is_none_or(|since| changed >= *since))
+        };
+        while !listings.pending.is_empty() {
+            listings.list(&is_changed);
         }
         listings
-    }
-
-    /// Finds the files in directories, and compares them with what is known. Needs less memory than a list of all names.
-    pub(super) fn find_in<K: KnownDirs + ?Sized>(dirs: &[PathBuf], known: &K) -> FoundFiles {
-        let mut found = FoundFiles::default();
-        for (number, dir) in distinct(dirs) {
-            let mut folders: Vec<PendingDir> = found.root(dir).into_iter().collect();
-            while !folders.is_empty() {
-                let mut next = Vec::new();
-                while !folders.is_empty() {
-                    let some = folders.split_off(folders.len().saturating_sub(DIRS_AT_ONCE));
-                    let mut listings = Self::default();
-                    next.extend(listings.list(some, number, &|_| true));
-                    let FoundFiles { files, unchanged, unreadable } = listings.look(known);
-                    found.files.extend(files);
-                    found.unchanged.extend(unchanged);
-                    found.unreadable.extend(unreadable);
-                }
-                folders = next;
-            }
-        }
-        found.without_repetitions(dirs.len())
     }
 
     /// Iterates over the listed directories that hold no subagents: the index of their session directory, their path, and
@@ -150,35 +144,30 @@ impl Listings {
         listed.map(|(number, folder, _)| (*number, folder.path.clone(), folder.real.clone()))
     }
 
-    /// Lists a session directory, and the directories below it that fulfill a condition.
-    fn add(&mut self, root: &Path, number: usize, is_wanted: &dyn Fn(&Path) -> bool) {
-        let mut folders: Vec<PendingDir> = self.found.root(root).into_iter().collect();
-        while !folders.is_empty() {
-            folders = self.list(folders, number, is_wanted);
-        }
-    }
-
-    /// Lists some directories. Returns the directories in them that fulfill a condition.
-    fn list(&mut self, folders: Vec<PendingDir>, number: usize, is_wanted: &dyn Fn(&Path) -> bool) -> Vec<PendingDir> {
-        let listings = parallel::map(&folders, list);
-        let mut next = Vec::new();
-        for (folder, listing) in folders.into_iter().zip(listings) {
+    /// Lists some of the pending directories. Those in them that fulfill a condition are pending then.
+    fn list(&mut self, is_wanted: &dyn Fn(&(usize, PendingDir)) -> bool) {
+        let some = self.pending.split_off(self.pending.len().saturating_sub(DIRS_AT_ONCE));
+        let listings = parallel::map(&some, |(_, folder)| list(folder));
+        for ((number, folder), listing) in some.into_iter().zip(listings) {
             let Some(listing) = self.found.note(&folder.path, listing) else { continue };
-            next.extend(folder.below(&listing).filter(|folder| is_wanted(&folder.path)));
+            self.pending.extend(folder.below(&listing).map(|folder| (number, folder)).filter(is_wanted));
             self.listed.push((number, folder, listing));
         }
-        next
     }
 
-    /// Looks at the files, and compares them with what is known.
-    pub(super) fn find<K: KnownDirs + ?Sized>(self, known: &K) -> FoundFiles {
-        let count = self.count;
-        self.look(known).without_repetitions(count)
+    /// Lists the pending directories, looks at all files, and compares them with what is known.
+    pub(super) fn find<K: KnownDirs + ?Sized>(mut self, known: &K) -> FoundFiles {
+        self.look(known);
+        while !self.pending.is_empty() {
+            self.list(&|_| true);
+            self.look(known);
+        }
+        self.found.without_repetitions(self.count)
     }
 
-    /// Looks at the files, and compares them with what is known, in no particular order.
-    fn look<K: KnownDirs + ?Sized>(self, known: &K) -> FoundFiles {
-        let Self { listed, mut found, .. } = self;
+    /// Looks at the listed files, compares them with what is known, and forgets their names.
+    fn look<K: KnownDirs + ?Sized>(&mut self, known: &K) {
+        let listed = std::mem::take(&mut self.listed);
         let mut some = Vec::new();
         for (at, (.., listing)) in listed.iter().enumerate() {
             let count = listing.sessions.len();
@@ -190,22 +179,20 @@ impl Listings {
             let folder = KnownDir::<K> { dir: folder, number: *number, files };
             folder.look(listing, some).map_err(|error| (at, error))
         });
-        found.unchanged.reserve(looked.iter().flatten().map(|(unchanged, _)| unchanged.len()).sum());
         let mut last = None;
         for looked in looked {
             match looked {
                 Ok((unchanged, files)) => {
-                    found.unchanged.extend(unchanged);
-                    found.files.extend(files);
+                    self.found.unchanged.extend(unchanged);
+                    self.found.files.extend(files);
                 }
                 Err((at, error)) if last != Some(at) => {
                     last = Some(at);
-                    found.note::<()>(&listed[at].1.path, Err(error));
+                    self.found.note::<()>(&listed[at].1.path, Err(error));
                 }
                 Err(_) => {}
             }
         }
-        found
     }
 }
 

@@ -218,7 +218,7 @@ impl IncrementalReader {
 
     /// Walks all directories and returns the changed files and the missing files.
     fn walk(&self) -> (Vec<SessionFile>, Vec<PathBuf>) {
-        let found = Listings::find_in(&self.dirs, &self.known);
+        let found = Listings::pending(&self.dirs).find(&self.known);
         let is_there: HashSet<&OsStr> = found.files.iter().map(|file| file.path.as_os_str()).collect();
         // Files in directories that cannot be listed now are not considered missing.
         let unread: Vec<&PathBuf> =

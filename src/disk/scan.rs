@@ -152,10 +152,7 @@ impl Scan<'_> {
     /// Looks at the files and compares them with the index. Lists them first, if they are not listed yet.
     fn look(self, listings: Option<Listings>) -> Self {
         let Self { sources, mut index, mut related, real, .. } = self;
-        let find = |known: &[Index]| match listings {
-            Some(listings) => listings.find(known),
-            None => Listings::find_in(sources.dirs, known),
-        };
+        let find = |known: &[Index]| listings.unwrap_or_else(|| Listings::pending(sources.dirs)).find(known);
         let found = if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
             let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
             let open = |dir: &PathBuf| Index::open(cache, dir, sources.home);
