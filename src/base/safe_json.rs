@@ -1,17 +1,20 @@
 //! Printed JSON: free of terminal control characters, with lossless paths.
 
 use std::fmt::Write as _;
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
+use serde::ser::Error as _;
 use serde_json::Number;
 
 use crate::base::text::{has_unsafe, is_unsafe};
 use crate::base::{machine_paths, paths};
 
-/// The schema version of all printed objects. Increased when the name, type or meaning of a field changes.
-const SCHEMA: u32 = 1;
+/// The start of all printed objects: the schema version, which increases when the name, type or meaning of a field
+/// changes.
+const START: &str = r#"{"schema":1"#;
 
 /// Creates an object to print: like `json!`, but with the fields in order, in camel case, and with attributes of serde.
 macro_rules! object {
@@ -29,6 +32,9 @@ macro_rules! object {
 
 pub(crate) use object;
 
+/// The control character that JSON does not escape.
+const DELETE: u8 = 0x7f;
+
 /// Appends an object as one line of JSON, with the field `schema`. Escapes characters that are unsafe on a terminal, which
 /// does not change the value.
 ///
@@ -36,9 +42,19 @@ pub(crate) use object;
 /// `value` cannot be serialized as an object.
 pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
     let start = lines.len();
-    serde_json::to_writer(&mut *lines, &object! { schema: SCHEMA, #[serde(flatten)] value })?;
-    let line = std::str::from_utf8(&lines[start..])?;
-    if has_unsafe(line) {
+    lines.extend_from_slice(START.as_bytes());
+    let fields = lines.len();
+    serde_json::to_writer(ByteWriter(lines), value)?;
+    match lines[fields..] {
+        [b'{', b'}'] => drop(lines.remove(fields)),
+        [b'{', ..] => lines[fields] = b',',
+        _ => return Err(serde_json::Error::custom("a line holds an object").into()),
+    }
+    let line = &lines[start..];
+    // Most lines are ASCII, in which JSON escapes all control characters except one.
+    let is_plain = line.is_ascii() && memchr::memchr(DELETE, line).is_none();
+    let line = if is_plain { None } else { Some(std::str::from_utf8(line)?) };
+    if let Some(line) = line.filter(|line| has_unsafe(line)) {
         let mut safe = String::with_capacity(line.len() + 64);
         for c in line.chars() {
             match is_unsafe(c) {
@@ -51,6 +67,28 @@ pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Res
     }
     lines.push(b'\n');
     Ok(())
+}
+
+/// Writes to bytes. JSON is written in many pieces of one byte, for which this is faster than the bytes themselves.
+struct ByteWriter<'a>(&'a mut Vec<u8>);
+
+impl Write for ByteWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match bytes {
+            [byte] => self.0.push(*byte),
+            _ => self.0.extend_from_slice(bytes),
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Converts a number to JSON as JavaScript does: `3` instead of `3.0`, and nothing for numbers that JSON lacks.
@@ -118,6 +156,17 @@ mod tests {
         let line = String::from_utf8(out).unwrap();
         assert!(!line.trim_end().contains(is_unsafe), "{line:?}");
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), json!({"schema": 1, "text": text}));
+    }
+
+    #[test]
+    fn objects_start_with_the_schema() {
+        let line = |value: &Value| {
+            let mut line = b"before\n".to_vec();
+            push_json_line(&mut line, value).map(|()| String::from_utf8(line).unwrap())
+        };
+        assert_eq!(line(&json!({"a": [1]})).unwrap(), "before\n{\"schema\":1,\"a\":[1]}\n");
+        assert_eq!(line(&json!({})).unwrap(), "before\n{\"schema\":1}\n");
+        assert!(line(&json!([1])).is_err() && line(&json!(1)).is_err());
     }
 
     #[test]
