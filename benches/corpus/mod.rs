@@ -127,7 +127,8 @@ pub(crate) fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, sh
         parent.map_or(String::new(), |parent| format!(r#","parentSession":{:?}"#, parent.to_str().unwrap_or_default()));
     writeln!(
         out,
-        r#"{{"type":"session","version":3,"id":"{id:08x}-0000-7000-8000-000000000000","timestamp":"{}","cwd":"{cwd}"{parent}}}"#,
+        r#"{{"type":"session","version":3,"id":"{}","timestamp":"{}","cwd":"{cwd}"{parent}}}"#,
+        session_id(id),
         time(0)
     )?;
     let body = (shape.bytes / shape.entries.max(1)).saturating_sub(330);
@@ -178,6 +179,11 @@ pub(crate) fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, sh
     out.into_inner().map_err(io::IntoInnerError::into_error)?.set_modified(time)
 }
 
+/// Returns the ID of a session, which is in the name of its file as in those of pi.
+pub(crate) fn session_id(number: u64) -> String {
+    format!("{number:08x}-0000-7000-8000-000000000000")
+}
+
 /// Fills a directory with `sessions` files of `bytes` bytes in total, in 37 projects; ten percent are forks.
 pub(crate) fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> {
     let mut random = Random::new(7);
@@ -186,7 +192,7 @@ pub(crate) fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> 
         let project = format!("project-{:02}", random.below(37));
         let folder = dir.join(format!("--home-dev-{project}--"));
         fs::create_dir_all(&folder)?;
-        let path = folder.join(format!("2026-01-01T00-00-00-000Z_{at:08x}.jsonl"));
+        let path = folder.join(format!("2026-01-01T00-00-00-000Z_{}.jsonl", session_id(at as u64)));
         let share = bytes / sessions;
         let size = share / 4 + random.below(share * 3 / 2);
         let shape = Shape { entries: (size / 2650).max(2), bytes: size, branch_every: 40, ..Shape::default() };
@@ -209,7 +215,7 @@ pub(crate) fn speech(dir: &Path, sessions: usize, bytes: usize, projects: usize)
         let project = format!("project-{:03}", random.below(projects));
         let folder = dir.join(format!("--home-dev-{project}--"));
         fs::create_dir_all(&folder)?;
-        let path = folder.join(format!("2026-01-01T00-00-00-000Z_{at:08x}.jsonl"));
+        let path = folder.join(format!("2026-01-01T00-00-00-000Z_{}.jsonl", session_id(at as u64)));
         let share = bytes / sessions;
         let size = share / 4 + random.below(share * 3 / 2);
         let is_marked = |count: usize, offset| at % (sessions / count.min(sessions)) == offset;

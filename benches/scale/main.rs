@@ -48,7 +48,7 @@ fn program() -> PathBuf {
 
 fn generate(sessions: usize, bytes: usize, projects: usize) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-corpus");
-    let dir = target.join(format!("scale-{sessions}"));
+    let dir = target.join(format!("speech-{sessions}"));
     let complete = dir.join("complete");
     if !complete.exists() {
         let _ = fs::remove_dir_all(&dir);
@@ -84,7 +84,7 @@ impl Corpus {
         let _ = fs::remove_dir_all(&cache);
         self.run(self.pitree(&["ls", "--json"]));
         self.run(self.pitree(&["ls", "--json"]));
-        let id = format!("{:08x}-0000-7000-8000-000000000000", self.sessions / 2);
+        let id = corpus::session_id(self.sessions as u64 / 2);
         let commands: [(&str, &[&str]); 8] = [
             ("ls --json", &["ls", "--json"]),
             ("ls --limit 50", &["ls", "--limit", "50"]),
