@@ -14,7 +14,7 @@ use crate::session::digest::details::{Details, EntryTotals};
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash, Index};
 
-/// The entries shared by sessions. Sessions are identified by numbers that the caller chooses.
+/// The entries shared by sessions, which are identified by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct CostSharing {
     groups: Vec<SharingGroup>,
@@ -41,24 +41,29 @@ struct SharedPart {
     sum: EntryTotals,
 }
 
+/// A session with a number that the caller chooses.
+type NumberedSession<'a> = (usize, &'a SharedSession);
+
 /// Loads the details needed for sharing in parallel, so that drawing never waits for them.
 pub(crate) fn prepare(sessions: &[SharedSession]) {
-    let numbered: Vec<(usize, &SharedSession)> = sessions.iter().enumerate().collect();
-    load_details(&numbered, &groups_by_root(&numbered));
+    load_details(&groups_by_root(sessions.iter().enumerate()));
 }
 
 impl CostSharing {
     /// Computes the sharing of sessions. `before` holds earlier results for some of them.
-    pub(crate) fn new<'a>(sessions: impl Iterator<Item = (usize, &'a SharedSession)>, before: Self) -> Self {
-        let sessions: Vec<(usize, &SharedSession)> = sessions.collect();
+    pub(crate) fn new<'a>(sessions: impl Iterator<Item = NumberedSession<'a>> + Clone, before: Self) -> Self {
+        Self::of(groups_by_root(sessions), before)
+    }
+
+    /// Computes the sharing in groups of sessions with common roots.
+    fn of(groups: Vec<Vec<NumberedSession<'_>>>, before: Self) -> Self {
         let mut known: HashMap<usize, SharingGroup> = HashMap::new();
         known.extend(before.groups.into_iter().filter_map(|group| Some((group.members.first()?.0, group))));
         let mut shares = Self::default();
-        let groups = groups_by_root(&sessions);
-        load_details(&sessions, &groups);
+        load_details(&groups);
         for mut group in groups {
-            sort::by(&mut group, |&a, &b| sessions[a].1.facts().compare_age(&sessions[b].1.facts()));
-            let members = group.iter().map(|&at| (sessions[at].0, sessions[at].1.details().clone()));
+            sort::by(&mut group, |(_, one), (_, other)| one.facts().compare_age(&other.facts()));
+            let members = group.into_iter().map(|(number, session)| (number, session.details().clone()));
             let members: Vec<(usize, Arc<Details>)> = members.collect();
             for (place, &(session, _)) in (0..).zip(&members) {
                 shares.of.resize(shares.of.len().max(session + 1), None);
@@ -131,16 +136,26 @@ fn is_same(some: &[(usize, Arc<Details>)], others: &[(usize, Arc<Details>)]) -> 
     some.len() == others.len() && some.iter().zip(others).all(is_same)
 }
 
-/// Groups sessions with a common root, by index.
-fn groups_by_root(sessions: &[(usize, &SharedSession)]) -> Vec<Vec<usize>> {
-    // Sorting takes less memory than a map.
-    let mut by_root: Vec<(u64, usize)> = Vec::with_capacity(sessions.len());
-    for (at, (_, session)) in sessions.iter().enumerate() {
-        by_root.extend(session.facts().roots.iter().map(|root| (root.value(), at)));
+/// Groups sessions with a common root.
+fn groups_by_root<'a>(sessions: impl Iterator<Item = NumberedSession<'a>> + Clone) -> Vec<Vec<NumberedSession<'a>>> {
+    // Most sessions share nothing, and need no memory here.
+    let mut repeated = RepeatedRoots::default();
+    sessions.clone().for_each(|(_, session)| session.facts().roots.iter().for_each(|root| repeated.note(root)));
+    let (mut members, mut by_root) = (Vec::new(), Vec::new());
+    for one in sessions {
+        let before = by_root.len();
+        let roots = one.1.facts().roots.iter().filter(|root| repeated.may_have(*root));
+        by_root.extend(roots.map(|root| (root.value(), members.len())));
+        members.extend((by_root.len() > before).then_some(one));
     }
+    joined(&members, by_root)
+}
+
+/// Joins sessions with a common root in groups of several; `by_root` are roots with the indexes of their sessions.
+fn joined<'a>(members: &[NumberedSession<'a>], mut by_root: Vec<(u64, usize)>) -> Vec<Vec<NumberedSession<'a>>> {
     by_root.sort_unstable();
     // Each index points to an earlier one of its group, and the first index to itself.
-    let mut first: Vec<usize> = (0..sessions.len()).collect();
+    let mut first: Vec<usize> = (0..members.len()).collect();
     fn end(first: &mut [usize], mut at: usize) -> usize {
         while first[at] != at {
             first[at] = first[first[at]];
@@ -154,20 +169,54 @@ fn groups_by_root(sessions: &[(usize, &SharedSession)]) -> Vec<Vec<usize>> {
             first[one.max(other)] = one.min(other);
         }
     }
-    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for at in 0..sessions.len() {
+    let mut groups: BTreeMap<usize, Vec<NumberedSession<'a>>> = BTreeMap::new();
+    for at in 0..members.len() {
         let first = end(&mut first, at);
         if first != at {
-            groups.entry(first).or_insert_with(|| vec![first]).push(at);
+            groups.entry(first).or_insert_with(|| vec![members[first]]).push(members[at]);
         }
     }
     groups.into_values().collect()
 }
 
+/// The number of bits for roots; several roots can have the same bit.
+const ROOT_BITS: usize = 1 << 20;
+
+/// The roots that occur repeatedly, and a few others.
+struct RepeatedRoots {
+    once: Vec<u64>,
+    repeatedly: Vec<u64>,
+}
+
+impl Default for RepeatedRoots {
+    fn default() -> Self {
+        Self { once: vec![0; ROOT_BITS / 64], repeatedly: vec![0; ROOT_BITS / 64] }
+    }
+}
+
+impl RepeatedRoots {
+    fn place(root: IdHash) -> (usize, u64) {
+        let bit = root.value() as usize % ROOT_BITS;
+        (bit / 64, 1 << (bit % 64))
+    }
+
+    fn note(&mut self, root: IdHash) {
+        let (word, bit) = Self::place(root);
+        self.repeatedly[word] |= self.once[word] & bit;
+        self.once[word] |= bit;
+    }
+
+    /// Returns `true` for each root that occurred repeatedly.
+    fn may_have(&self, root: IdHash) -> bool {
+        let (word, bit) = Self::place(root);
+        self.repeatedly[word] & bit != 0
+    }
+}
+
 /// Loads the details of the sessions of groups in parallel.
-fn load_details(sessions: &[(usize, &SharedSession)], groups: &[Vec<usize>]) {
-    parallel::map(&groups.concat(), |&at| {
-        sessions[at].1.details();
+fn load_details(groups: &[Vec<NumberedSession<'_>>]) {
+    parallel::map(&groups.concat(), |(_, session)| {
+        session.details();
     });
 }
 

@@ -95,7 +95,7 @@ fn differs(session: &Digest, home: &str) -> bool {
 impl Catalog {
     /// Returns the findings that concern several sessions: parents of forks, and session IDs.
     pub(crate) fn findings_between(&self) -> Vec<(PathBuf, Finding)> {
-        let sessions: Vec<SharedSession> = self.with_copies().map(|key| self[key].clone()).collect();
+        let sessions: Vec<&SharedSession> = self.with_copies().map(|key| &self[key]).collect();
         let path = |at: usize| sessions[at].file_path();
         let mut found = Vec::new();
         for (fork, parent) in parents(&sessions) {

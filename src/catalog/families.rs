@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::catalog::key::SessionKey;
 use crate::session::digest::listed::ListedSession;
@@ -11,6 +12,8 @@ use crate::session::digest::listed::ListedSession;
 pub struct Families {
     /// Sessions without a parent among them. The family with the newest member comes first.
     roots: Vec<SessionKey>,
+    /// The forks of all sessions, one session after another. Of each, the fork with the newest member comes first.
+    forks: Vec<SessionKey>,
     /// Data of each session, indexed by key; empty for other sessions.
     members: Vec<FamilyMember>,
     len: usize,
@@ -19,12 +22,18 @@ pub struct Families {
 #[derive(Clone, Debug, Default)]
 struct FamilyMember {
     parent: Option<SessionKey>,
-    /// The forks; the one with the newest member comes first.
-    forks: Vec<SessionKey>,
     /// The latest time of the session and its forks, in milliseconds since 1970.
     latest: i64,
+    /// The index of its first fork, and the one after its last.
+    forks: (u32, u32),
     /// The number of descendants.
-    below: usize,
+    below: u32,
+}
+
+impl FamilyMember {
+    fn forks(&self) -> Range<usize> {
+        self.forks.0 as usize..self.forks.1 as usize
+    }
 }
 
 impl Families {
@@ -40,16 +49,17 @@ impl Families {
             is_member[key.place()] = true;
         }
         let mut families =
-            Self { members: vec![FamilyMember::default(); size], roots: Vec::new(), len: sessions.len() };
+            Self { members: vec![FamilyMember::default(); size], len: sessions.len(), ..Self::default() };
         for &key in sessions {
             let parent = parent(key).filter(|parent| is_member.get(parent.place()).is_some_and(|is| *is));
             let member = &mut families.members[key.place()];
             (member.parent, member.latest) = (parent, listed(key).facts().order_time());
             match parent {
-                Some(parent) => families.members[parent.place()].forks.push(key),
+                Some(parent) => families.members[parent.place()].forks.1 += 1,
                 None => families.roots.push(key),
             }
         }
+        families.place_forks(sessions);
         for key in families.preorder().into_iter().rev() {
             let FamilyMember { parent: Some(parent), latest, below, .. } = families.members[key.place()] else {
                 continue;
@@ -58,15 +68,31 @@ impl Families {
             parent.latest = parent.latest.max(latest);
             parent.below += 1 + below;
         }
-        let latest: Vec<i64> = families.members.iter().map(|member| member.latest).collect();
-        let newest_first = |keys: &mut Vec<SessionKey>| {
+        let Self { roots, forks, members, .. } = &mut families;
+        let newest_first = |keys: &mut [SessionKey]| {
             if keys.len() > 1 {
-                sort_newest_first(keys, |key| latest[key.place()], &listed);
+                sort_newest_first(keys, |key| members[key.place()].latest, &listed);
             }
         };
-        newest_first(&mut families.roots);
-        families.members.iter_mut().for_each(|member| newest_first(&mut member.forks));
+        newest_first(roots);
+        members.iter().for_each(|member| newest_first(&mut forks[member.forks()]));
         families
+    }
+
+    /// Puts the forks of each session one after another, given their numbers as ends.
+    fn place_forks(&mut self, sessions: &[SessionKey]) {
+        let mut next = 0;
+        for member in &mut self.members {
+            (member.forks, next) = ((next, next), next + member.forks.1);
+        }
+        self.forks = vec![SessionKey::new(0); next as usize];
+        for &key in sessions {
+            if let Some(parent) = self.members[key.place()].parent {
+                let end = &mut self.members[parent.place()].forks.1;
+                self.forks[*end as usize] = key;
+                *end += 1;
+            }
+        }
     }
 
     /// Moves a session whose time changed, and its ancestors, to their new positions.
@@ -75,26 +101,27 @@ impl Families {
         while let Some(key) = next {
             let newest_fork = self.forks(key).first().map_or(i64::MIN, |&fork| self.latest(fork));
             let latest = listed(key).facts().order_time().max(newest_fork);
-            let parent = self.parent(key);
             if latest == self.latest(key) {
                 return;
             }
-            let mut siblings = match parent {
-                Some(parent) => std::mem::take(&mut self.members[parent.place()].forks),
-                None => std::mem::take(&mut self.roots),
+            next = self.parent(key);
+            let Self { roots, forks, members, .. } = self;
+            let siblings = match next {
+                Some(parent) => &mut forks[members[parent.place()].forks()],
+                None => &mut roots[..],
             };
-            let order = |families: &Self, a, b| order([a, b].map(|key| (families.latest(key), listed(key))));
-            if let Ok(place) = siblings.binary_search_by(|&one| order(self, one, key)) {
-                siblings.remove(place);
+            let place = |members: &[FamilyMember], siblings: &[SessionKey]| {
+                let timed = |key: SessionKey| (members[key.place()].latest, listed(key));
+                siblings.partition_point(|&one| order([timed(one), timed(key)]).is_lt())
+            };
+            let from = place(members, siblings);
+            members[key.place()].latest = latest;
+            if siblings.get(from) == Some(&key) {
+                siblings[from..].rotate_left(1);
+                let end = siblings.len() - 1;
+                let to = place(members, &siblings[..end]);
+                siblings[to..].rotate_right(1);
             }
-            self.members[key.place()].latest = latest;
-            let place = siblings.partition_point(|&one| order(self, one, key).is_lt());
-            siblings.insert(place, key);
-            match parent {
-                Some(parent) => self.members[parent.place()].forks = siblings,
-                None => self.roots = siblings,
-            }
-            next = parent;
         }
     }
 
@@ -130,12 +157,12 @@ impl Families {
 
     /// Returns the direct forks of a session; the one with the newest member comes first.
     pub fn forks(&self, key: SessionKey) -> &[SessionKey] {
-        self.members.get(key.place()).map_or(&[], |member| &member.forks)
+        self.members.get(key.place()).map_or(&[], |member| &self.forks[member.forks()])
     }
 
     /// Returns the number of descendants of a session.
     pub fn below(&self, key: SessionKey) -> usize {
-        self.members.get(key.place()).map_or(0, |member| member.below)
+        self.members.get(key.place()).map_or(0, |member| member.below as usize)
     }
 
     /// Returns the latest time of a session and its forks, in milliseconds since 1970.
@@ -199,7 +226,8 @@ pub(super) fn sort_newest_first<'a>(
 /// Compiled once for all lists.
 fn sort_timed<'a>(timed: &mut [(i64, SessionKey)], listed: &dyn Fn(SessionKey) -> &'a ListedSession) {
     let by_path = |a, b| listed(a).facts().path().compare(listed(b).facts().path());
-    timed.sort_by(|&(time_a, a), &(time_b, b)| time_b.cmp(&time_a).then_with(|| by_path(a, b)));
+    // Needs no memory, and no two sessions are equal.
+    timed.sort_unstable_by(|&(time_a, a), &(time_b, b)| time_b.cmp(&time_a).then_with(|| by_path(a, b)));
 }
 
 /// Cuts each cycle of parents at its first session. pi's list drops such sessions.

@@ -51,5 +51,8 @@ impl Catalog {
 
 /// Iterates over the working directories of sessions of this machine.
 pub(crate) fn local_cwds<'a>(sessions: impl Iterator<Item = &'a SharedSession>) -> impl Iterator<Item = &'a str> {
-    sessions.map(|session| session.facts()).filter(|facts| !facts.is_mirrored()).map(|facts| facts.cwd())
+    let cwds = sessions.map(|session| session.facts()).filter(|facts| !facts.is_mirrored()).map(|facts| facts.cwd());
+    // Sessions of a project follow one another.
+    let mut previous = None;
+    cwds.filter(move |&cwd| previous.replace(cwd) != Some(cwd))
 }

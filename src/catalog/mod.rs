@@ -46,8 +46,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::locate;
 use crate::disk::scan::{ScanSources, Unreadable};
+use crate::disk::{locate, parallel};
 use crate::pi::running::{self, RunningPis};
 use crate::pi::status::PiStatus;
 use crate::session::digest::Digest;
@@ -94,9 +94,13 @@ pub struct Catalog {
     /// The directories of all projects, including former ones.
     pub(crate) dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
-    families: Families,
+    families: Arc<Families>,
     /// `true` once there were mirrored sessions.
     has_mirrored: bool,
+    /// `true` once there were sessions whose paths have symbolic links.
+    has_linked: bool,
+    /// `true` once there were subagent sessions.
+    has_subagents: bool,
     /// The copies of sessions on other machines.
     copies: SessionCopies,
     shares: CostSharing,
@@ -191,6 +195,10 @@ impl Catalog {
 
     /// Adds or replaces sessions.
     pub fn add<S: Into<SharedSession>>(&mut self, sessions: Vec<S>) {
+        if self.slots.is_empty() {
+            self.slots.reserve_exact(sessions.len());
+            self.by_path.reserve(sessions.len());
+        }
         for session in sessions {
             self.put(session.into());
         }
@@ -233,8 +241,9 @@ impl Catalog {
     /// Moves sessions that grew to their new positions in unchanged families.
     fn reorder(&mut self, keys: &[SessionKey]) {
         self.version += 1;
+        let families = Arc::make_mut(&mut self.families);
         for &key in keys {
-            self.families.reorder(key, |key| &self.slots[key.place()].session);
+            families.reorder(key, |key| &self.slots[key.place()].session);
         }
         self.shares.grow(keys.iter().map(|key| (key.place(), &self.slots[key.place()].session)));
     }
@@ -263,6 +272,8 @@ impl Catalog {
         let project = self.project_in(facts.cwd());
         let place = self.place_of(facts.path());
         self.has_mirrored |= facts.is_mirrored();
+        self.has_linked |= facts.real_path().is_some();
+        self.has_subagents |= facts.is_subagent;
         let slot = CatalogSlot { session, project, is_there: true, is_read: true };
         match place {
             (_, Some(key)) => {
@@ -287,16 +298,24 @@ impl Catalog {
             false => SessionCopies::default(),
         };
         let keys: Vec<SessionKey> = self.keys().collect();
-        let linked = all.iter().filter_map(|&key| Some((self[key].facts().real_path()?.join().into(), key)));
-        self.by_real_path = linked.collect();
+        self.by_real_path.clear();
+        if self.has_linked {
+            let linked = all.iter().filter_map(|&key| Some((self[key].facts().real_path()?.join().into(), key)));
+            self.by_real_path = linked.collect();
+        }
         let mut parents = vec![None; self.slots.len()];
+        let before = std::mem::take(&mut self.shares);
         let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
-        let ParentIndex { found, moved, mut orphans } =
-            ParentIndex::new(&all, |key| &self[key], |path| self.key_of_real(path));
+        let listed = keys.iter().map(|&key| (key.place(), &self.slots[key.place()].session));
+        let (shares, ParentIndex { found, moved, mut orphans }) = parallel::both(
+            keys.len(),
+            || CostSharing::new(listed, before),
+            || ParentIndex::new(&all, |key| &self[key], |path| self.key_of_real(path)),
+        );
         orphans.retain(|&key| !self.copies.is_hidden(key) && self.copies.base(key).is_none());
         for &key in &keys {
-            let session = &self[key];
-            let owner = session.facts().is_subagent.then(|| session.owner.as_ref()).flatten();
+            let session = Some(&self[key]).filter(|session| self.has_subagents && session.facts().is_subagent);
+            let owner = session.and_then(|session| session.owner.as_ref());
             let owner = owner.and_then(|owner| owner.path.as_deref());
             let parent = self.copies.base(key).or_else(|| found.get(&key).copied()).or_else(|| known(owner));
             parents[key.place()] = parent.map(|parent| self.copies.shown(parent)).filter(|&parent| parent != key);
@@ -309,9 +328,8 @@ impl Catalog {
         (self.orphans, self.moved) = (orphans, moved);
         cut_cycles(&mut parents);
         self.find_unlisted(&keys);
-        self.families = Families::new(&keys, |key| parents[key.place()], |key| &self[key]);
-        let before = std::mem::take(&mut self.shares);
-        self.shares = CostSharing::new(keys.iter().map(|&key| (key.place(), &self.slots[key.place()].session)), before);
+        self.families = Families::new(&keys, |key| parents[key.place()], |key| &self[key]).into();
+        self.shares = shares;
     }
 
     /// Returns the key of a current or former session file.
@@ -388,7 +406,7 @@ impl Catalog {
     }
 
     /// Returns the families of all sessions.
-    pub fn families(&self) -> &Families {
+    pub fn families(&self) -> &Arc<Families> {
         &self.families
     }
 

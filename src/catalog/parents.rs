@@ -31,33 +31,48 @@ pub(crate) enum ForkParent {
 }
 
 /// Finds the parents of all forks among some sessions, by the index of the fork.
-pub(crate) fn parents(sessions: &[SharedSession]) -> HashMap<usize, ForkParent> {
+pub(crate) fn parents(sessions: &[&SharedSession]) -> HashMap<usize, ForkParent> {
     let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
-    let mut forks = keys.iter().filter(|key| sessions[key.place()].facts().is_fork()).peekable();
-    if forks.peek().is_none() {
+    let forks: Vec<SessionKey> = keys.iter().copied().filter(|key| sessions[key.place()].facts().is_fork()).collect();
+    if forks.is_empty() {
         return HashMap::new();
     }
-    let mut by_path: ById<SessionKey> = ById::with_capacity_and_hasher(sessions.len(), Default::default());
-    let mut buffer = Vec::new();
-    for (session, &key) in sessions.iter().zip(&keys) {
-        let facts = session.facts();
-        match facts.real_path() {
-            None => drop(by_path.insert(facts.path().hash(&mut buffer), key)),
-            Some(real_path) => drop(by_path.entry(real_path.hash(&mut buffer)).or_insert(key)),
-        }
-    }
+    // A map of the paths of all sessions would need much memory, so it is only built for a parent with another path than
+    // the one in the header of the fork.
+    let named = forks.iter().filter_map(|key| sessions[key.place()].facts().parent_session());
+    let named: ById<()> = named.map(|path| (IdHash::new(path.as_bytes()), ())).collect();
+    let by_named_path = by_path(sessions, &|hash| named.contains_key(&hash));
+    let by_path = LazyCell::new(|| by_path(sessions, &|_| true));
     let known = |path: &Path| {
-        let key = *by_path.get(&IdHash::new(path.as_os_str().as_encoded_bytes()))?;
+        let hash = IdHash::new(path.as_os_str().as_encoded_bytes());
+        let key = *(if named.contains_key(&hash) { by_named_path.get(&hash) } else { by_path.get(&hash) })?;
         let facts = sessions[key.place()].facts();
         facts.real_path().unwrap_or(facts.path()).is(path.as_os_str()).then_some(key)
     };
-    let parents = ParentIndex::new(&keys, |key| &sessions[key.place()], known);
+    let parents = ParentIndex::new(&keys, |key| sessions[key.place()], known);
     let parent = |key| match parents.found.get(key) {
         Some(parent) if parents.moved.contains(key) => ForkParent::Moved(parent.place()),
         Some(parent) => ForkParent::Present(parent.place()),
         None => ForkParent::Missing,
     };
-    forks.map(|key| (key.place(), parent(key))).collect()
+    forks.iter().map(|key| (key.place(), parent(key))).collect()
+}
+
+/// Returns the sessions by those hashes of their real paths that fulfill a condition. A file itself precedes a link to it.
+fn by_path(sessions: &[&SharedSession], is_wanted: &dyn Fn(IdHash) -> bool) -> ById<SessionKey> {
+    let (mut by_path, mut buffer) = (ById::default(), Vec::new());
+    for (at, session) in sessions.iter().enumerate() {
+        let facts = session.facts();
+        let hash = facts.real_path().unwrap_or(facts.path()).hash(&mut buffer);
+        if !is_wanted(hash) {
+            continue;
+        }
+        match facts.real_path() {
+            None => drop(by_path.insert(hash, SessionKey::new(at))),
+            Some(_) => drop(by_path.entry(hash).or_insert(SessionKey::new(at))),
+        }
+    }
+    by_path
 }
 
 impl ParentIndex {
@@ -232,7 +247,7 @@ mod tests {
         ]
         .map(Into::into)
         .into();
-        let parents = parents(&sessions);
+        let parents = parents(&sessions.iter().collect::<Vec<_>>());
         let at = |path: &str| sessions.iter().position(|one| one.path == Path::new(path)).unwrap();
         let parent = |path: &str| parents.get(&at(path)).copied();
         assert_eq!(parent("/grandparent"), None);

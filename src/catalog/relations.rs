@@ -9,7 +9,7 @@ use crate::base::machine_paths;
 use crate::catalog::parents::{MissingParent, MissingParentKey};
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::{JoinedPath, SharedSession};
 use crate::session::links::ById;
 
 /// The files that pi's list omits.
@@ -99,10 +99,17 @@ impl Catalog {
 
     /// Finds the files that pi's list omits.
     pub(super) fn find_unlisted(&mut self, keys: &[SessionKey]) {
-        let path = |key: SessionKey| self[key].facts().path();
         // Consecutive sessions are mostly in the same directory.
-        let runs = keys.chunk_by(|&one, &other| path(one).is_beside(path(other)));
-        let runs: Vec<(Vec<u8>, &[SessionKey])> = runs.map(|run| (path(run[0]).folder(), run)).collect();
+        let mut runs: Vec<(Vec<u8>, &[SessionKey])> = Vec::new();
+        let (mut start, mut first) = (0, None);
+        for (at, &key) in keys.iter().enumerate() {
+            let path = self[key].facts().path();
+            if first.is_none_or(|first: JoinedPath<'_>| !first.is_beside(path)) {
+                runs.extend(first.map(|first| (first.folder(), &keys[start..at])));
+                (start, first) = (at, Some(path));
+            }
+        }
+        runs.extend(first.map(|first| (first.folder(), &keys[start..])));
         let with_projects: HashSet<&[u8]> = runs
             .iter()
             .filter_map(|(folder, _)| split(folder))

@@ -1,13 +1,13 @@
 //! `pitree ls`: lists sessions as a table or as JSON.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 use serde_json::Number;
 
@@ -40,9 +40,11 @@ use crate::session::marks::Marks;
 use crate::session::problem::Problem;
 use crate::session::worktrees::Worktrees;
 
-/// The number of sessions formatted per batch and per task, because formatted lines take much more memory than
-/// sessions.
-const AT_ONCE: (usize, usize) = (2048, 32);
+/// The number of sessions formatted per task, because formatted lines take much more memory than sessions.
+const AT_ONCE: usize = 32;
+
+/// The number of bytes reserved for the line of a session.
+const LINE: usize = 1024;
 
 /// A session with its index and the totals of its own entries.
 type SessionRow<'a> = (usize, &'a ListedSession, EntryTotals);
@@ -88,27 +90,22 @@ impl LsCommand {
             HitSearch::new(query, all, here, chosen).map(|search| search.files())
         });
         let found = found.transpose()?;
-        let copies = NumberedCopies::new(&sessions);
-        let is_listed = |at: usize| !copies.is_hidden(at);
-        let counted = sessions.iter().enumerate().filter(|(at, _)| is_listed(*at));
-        let shares = CostSharing::new(counted, CostSharing::default());
-        let mut rows: Vec<u32> = (0..sessions.len() as u32).filter(|&at| is_listed(at as usize)).collect();
-        // pi orders by time only; files of the same time keep a fixed order here.
-        if let Some(found) = &found {
-            rows.retain(|&at| found.contains(&sessions[at as usize].file_path()));
-        }
-        if self.project.dir.is_some() {
-            let is_in_project = self.project.matcher(chosen);
-            rows.retain(|&at| is_in_project(sessions[at as usize].facts().cwd()));
-        }
-        let times: Vec<i64> = sessions.iter().map(|session| session.facts().order_time()).collect();
-        sort::by(&mut rows, |&a, &b| {
-            let path = |at: u32| sessions[at as usize].file_path();
-            times[b as usize].cmp(&times[a as usize]).then_with(|| path(b).cmp(&path(a)))
-        });
-        drop(times);
-        let all = rows.len();
-        rows.truncate(self.limit.map_or(all, NonZeroUsize::get));
+        // A subagent session can be the parent of a listed session.
+        let parents_among =
+            |others: &[SharedSession]| parents(&sessions.iter().chain(&unlisted).chain(others).collect::<Vec<_>>());
+        let (mut known, (copies, shares, mut rows)) = parallel::both(
+            sessions.len(),
+            || if self.json { parents_among(&[]) } else { HashMap::new() },
+            || {
+                let copies = NumberedCopies::new(&sessions);
+                let counted = sessions.iter().enumerate().filter(|(at, _)| !copies.is_hidden(*at));
+                let shares = CostSharing::new(counted, CostSharing::default());
+                let rows = self.rows(&sessions, &copies, found.as_ref(), chosen);
+                (copies, shares, rows)
+            },
+        );
+        let count_of_all = rows.len();
+        rows.truncate(self.limit.map_or(count_of_all, NonZeroUsize::get));
         let rows_of = |part: &[u32]| {
             let row = |&at: &u32| {
                 let session = &*sessions[at as usize];
@@ -119,13 +116,11 @@ impl LsCommand {
         if self.json {
             let reported = machine_context::reported(&chosen.config, chosen.located.mirrors.as_deref());
             let reported = running::by_session(&reported);
-            // A subagent session can be the parent of a listed session.
-            let mut all = [&sessions[..], &unlisted].concat();
-            let mut known = parents(&all);
+            let mut others: Vec<SharedSession> = Vec::new();
             if !unread.is_empty() && known.values().any(|one| *one == ForkParent::Missing) {
                 scan.found.files = std::mem::take(&mut unread);
-                crate::cli::read(&mut scan, |batch| all.extend(batch));
-                known = parents(&all);
+                crate::cli::read(&mut scan, |batch| others.extend(batch));
+                known = parents_among(&others);
             }
             // Without them, the list is still useful.
             let marks = chosen.marks().inspect_err(|error| output::note(&format!("{error:#}"))).unwrap_or_default();
@@ -137,13 +132,14 @@ impl LsCommand {
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
                 let is_file = |path: &&Path| scan::one(path, None).is_some();
-                let session_path = |at: usize| all[at].file_path();
+                let session_path =
+                    |at: usize| Some(sessions.iter().chain(&unlisted).chain(&others).nth(at)?.file_path());
                 let (state, path) = match (copies.base(at), known.get(&at)) {
                     (Some(base), _) => ("present", Some(base.file_path())),
-                    (None, Some(&ForkParent::Present(at))) => ("present", Some(session_path(at))),
+                    (None, Some(&ForkParent::Present(at))) => ("present", session_path(at)),
                     (None, Some(parent)) => match (path.filter(is_file), parent) {
                         (Some(path), _) => ("present", Some(path.to_path_buf())),
-                        (None, ForkParent::Moved(at)) => ("moved", Some(session_path(*at))),
+                        (None, ForkParent::Moved(at)) => ("moved", session_path(*at)),
                         (None, _) => ("missing", None),
                     },
                     (None, None) => return None,
@@ -158,24 +154,28 @@ impl LsCommand {
                 };
                 copies.of(at).map(other).collect()
             };
-            let lines = |part: &&[u32]| {
-                rows_of(part).into_iter().try_fold(Vec::new(), |mut lines, (at, session, own)| {
+            let lines = |part: &&[u32], (): &mut (), send: &dyn Fn(Result<Vec<u8>>) -> bool| {
+                let mut lines = Vec::with_capacity(part.len() * LINE);
+                let formatted = rows_of(part).into_iter().try_for_each(|(at, session, own)| {
                     let session = session.once();
                     let line = SessionLine::new(&session, own, about, &reported, (parent(at, &session), others(at)));
-                    output::push_json_line(&mut lines, &line)?;
-                    Ok::<_, anyhow::Error>(lines)
-                })
+                    output::push_json_line(&mut lines, &line)
+                });
+                send(formatted.map(|()| lines));
             };
-            for some in rows.chunks(AT_ONCE.0) {
-                let parts: Vec<&[u32]> = some.chunks(AT_ONCE.1).collect();
-                for lines in parallel::map(&parts, lines) {
-                    out.write_all(&lines?)?;
-                }
-            }
+            let lost = |_: &&[u32], why: String| Err(anyhow!("{why}"));
+            let parts: Vec<&[u32]> = rows.chunks(AT_ONCE).collect();
+            let mut written = Ok(());
+            parallel::in_order(&parts, (lines, lost), |lines| {
+                written = lines.and_then(|lines| Ok(out.write_all(&lines)?));
+                written.is_ok()
+            });
+            written?;
         } else {
             table(out, &rows_of(&rows), &copies, chosen)?;
-            if rows.len() < all {
-                output::note(&format!("{} of {}", thousands(rows.len()), count(all, "session", "sessions")));
+            if rows.len() < count_of_all {
+                let all = count(count_of_all, "session", "sessions");
+                output::note(&format!("{} of {all}", thousands(rows.len())));
             }
         }
         out.flush()?;
@@ -192,6 +192,33 @@ impl LsCommand {
         // Freeing the memory piece by piece would be slower than exiting.
         std::mem::forget(sessions);
         Ok(output::end(out, unreadable)?.found(!nothing_found).into())
+    }
+}
+
+impl LsCommand {
+    /// Returns the indexes of the sessions to list, newest first.
+    fn rows(
+        &self,
+        sessions: &[SharedSession],
+        copies: &NumberedCopies<'_>,
+        found: Option<&HashSet<PathBuf>>,
+        chosen: &CommandContext,
+    ) -> Vec<u32> {
+        let mut rows: Vec<u32> = (0..sessions.len() as u32).filter(|&at| !copies.is_hidden(at as usize)).collect();
+        if let Some(found) = found {
+            rows.retain(|&at| found.contains(&sessions[at as usize].file_path()));
+        }
+        if self.project.dir.is_some() {
+            let is_in_project = self.project.matcher(chosen);
+            rows.retain(|&at| is_in_project(sessions[at as usize].facts().cwd()));
+        }
+        // pi orders by time only; files of the same time keep a fixed order here.
+        let times: Vec<i64> = sessions.iter().map(|session| session.facts().order_time()).collect();
+        sort::by(&mut rows, |&a, &b| {
+            let path = |at: u32| sessions[at as usize].file_path();
+            times[b as usize].cmp(&times[a as usize]).then_with(|| path(b).cmp(&path(a)))
+        });
+        rows
     }
 }
 

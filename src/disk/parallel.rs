@@ -80,6 +80,20 @@ fn with_threads(count: usize, work: &(dyn Fn() + Sync), own: &mut dyn FnMut()) {
     });
 }
 
+/// Runs `other` and `own` about a number of items: at the same time if there are many.
+pub(crate) fn both<A: Send, B>(items: usize, other: impl FnOnce() -> A + Send, own: impl FnOnce() -> B) -> (A, B) {
+    /// For fewer items, starting a thread would take longer.
+    const MANY: usize = 2000;
+    if items < MANY {
+        return (other(), own());
+    }
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let own = own();
+        (other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), own)
+    })
+}
+
 /// The number of results of an item that wait to be taken.
 const WAITING_RESULTS: usize = 2;
 

@@ -167,9 +167,9 @@ pub struct SessionsPane {
     /// The catalog version and the options from which sessions, families, projects and totals were computed.
     as_of: Option<(u64, ListOptions)>,
     /// The families of the sessions that have rows.
-    families: Families,
+    families: Arc<Families>,
     /// The families and projects of all sessions, saved while a search shows only those of hits.
-    aside: Option<(Families, Vec<Project>)>,
+    aside: Option<(Arc<Families>, Vec<Project>)>,
     /// Projects shown in the row of their only session, by row.
     alone: HashMap<usize, usize>,
     folds: Folds,

@@ -100,8 +100,8 @@ impl SessionsPane {
     /// Computes the families and projects of the given sessions.
     pub(super) fn tie(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
         self.families = match shown.len() == catalog.len() {
-            true => catalog.families().clone(), // faster, because the order is known
-            false => catalog.families().of(shown, |key| &catalog[key]),
+            true => catalog.families().clone(),
+            false => catalog.families().of(shown, |key| &catalog[key]).into(),
         };
         self.projects = projects::of(catalog, &self.families);
     }
