@@ -135,8 +135,11 @@ impl RemoteFields {
 
 impl From<&Path> for PathFields {
     fn from(path: &Path) -> Self {
-        let path_bytes = paths::non_utf8_base64(path);
-        Self { path: path.to_string_lossy().into_owned(), path_bytes, remote: RemoteFields::of(path) }
+        let (text, path_bytes) = match path.to_str() {
+            Some(text) => (text.to_owned(), None), // faster
+            None => (path.to_string_lossy().into_owned(), Some(paths::base64(path))),
+        };
+        Self { path: text, path_bytes, remote: RemoteFields::of(path) }
     }
 }
 

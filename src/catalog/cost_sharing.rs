@@ -18,8 +18,10 @@ use crate::session::links::{ById, IdHash, Index};
 #[derive(Debug, Default)]
 pub(crate) struct CostSharing {
     groups: Vec<SharingGroup>,
-    /// The group of each session and its index there; most sessions share nothing.
-    of: Vec<Option<(u32, u32)>>,
+    /// The groups of sessions, and their indexes there.
+    places: Vec<(u32, u32)>,
+    /// For each session, the index after that of its place; 0 for most sessions, which share nothing.
+    of: Vec<u32>,
 }
 
 /// A group of sessions that share entries.
@@ -66,8 +68,9 @@ impl CostSharing {
             let members = group.into_iter().map(|(number, session)| (number, session.details().clone()));
             let members: Vec<(usize, Arc<Details>)> = members.collect();
             for (place, &(session, _)) in (0..).zip(&members) {
-                shares.of.resize(shares.of.len().max(session + 1), None);
-                shares.of[session] = Some((shares.groups.len() as u32, place));
+                shares.places.push((shares.groups.len() as u32, place));
+                shares.of.resize(shares.of.len().max(session + 1), 0);
+                shares.of[session] = shares.places.len() as u32;
             }
             let known = members.first().and_then(|(first, _)| known.remove(first));
             let known = known.filter(|known| is_same(&known.members, &members));
@@ -80,9 +83,9 @@ impl CostSharing {
     pub(crate) fn grow<'a>(&mut self, sessions: impl Iterator<Item = (usize, &'a SharedSession)>) {
         let mut grown = BTreeSet::new();
         for (session, digest) in sessions {
-            let Some((group, place)) = self.of.get(session).copied().flatten() else { continue };
-            self.groups[group as usize].members[place as usize].1 = digest.details().clone();
-            grown.insert(group as usize);
+            let Some((_, group, place)) = self.place(session) else { continue };
+            self.groups[group].members[place].1 = digest.details().clone();
+            grown.insert(group);
         }
         for group in grown {
             let members = std::mem::take(&mut self.groups[group].members);
@@ -91,13 +94,14 @@ impl CostSharing {
     }
 
     fn place(&self, session: usize) -> Option<(&SharingGroup, usize, usize)> {
-        let (group, place) = (*self.of.get(session)?)?;
+        let at = self.of.get(session)?.checked_sub(1)?;
+        let &(group, place) = self.places.get(at as usize)?;
         Some((self.groups.get(group as usize)?, group as usize, place as usize))
     }
 
     /// Returns the group of a session.
     pub(crate) fn group_of(&self, session: usize) -> Option<u32> {
-        Some((*self.of.get(session)?)?.0)
+        Some(self.place(session)?.1 as u32)
     }
 
     /// Returns the sessions that share entries with a session, including itself, oldest first.

@@ -5,53 +5,53 @@ use std::fmt::Write as _;
 
 use super::{JsonReader, Result, Str, ValueKind};
 
-/// The path of a string: the keys and indices from the root.
+/// The path of a string: the keys and indices from the root. Values can be nested as deeply as a line is long, so that
+/// each level takes little memory.
 #[derive(Debug, Default)]
-pub(crate) struct JsonPath<'a>(Vec<Level<'a>>);
+pub(crate) struct JsonPath<'a> {
+    levels: Vec<Level>,
+    /// The current key of each object; `None` before its first one.
+    keys: Vec<Option<Str<'a>>>,
+}
 
 /// An object or array that is being read.
 #[derive(Debug)]
-enum Level<'a> {
-    Object {
-        key: Option<Str<'a>>,
-    },
+enum Level {
+    Object,
     /// The next index.
     Array {
-        next: usize,
+        next: u32,
     },
 }
 
 impl<'a> JsonPath<'a> {
     /// Returns the nearest key: the name of a string or of the array that contains it.
     pub(crate) fn name(&self) -> Option<Cow<'a, str>> {
-        let mut keys = self.0.iter().rev().filter_map(|level| match level {
-            Level::Object { key } => *key,
-            Level::Array { .. } => None,
-        });
-        keys.next().map(Str::text)
+        self.keys.iter().rev().find_map(|key| *key).map(Str::text)
     }
 
     /// Returns the key of a string that is directly in an object.
     pub(crate) fn key(&self) -> Option<Str<'a>> {
-        match self.0.last() {
-            Some(Level::Object { key }) => *key,
+        match self.levels.last() {
+            Some(Level::Object) => self.keys.last().copied().flatten(),
             _ => None,
         }
     }
 
     /// Returns the path as text.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        for level in &self.0 {
+        let (mut text, mut keys) = (String::new(), self.keys.iter());
+        for level in &self.levels {
             match level {
-                Level::Object { key: Some(key) } => {
-                    text.push_str(if text.is_empty() { "" } else { "." });
-                    text.push_str(&key.text());
+                Level::Object => {
+                    if let Some(Some(key)) = keys.next() {
+                        text.push_str(if text.is_empty() { "" } else { "." });
+                        text.push_str(&key.text());
+                    }
                 }
                 Level::Array { next } => {
                     let _ = write!(text, "[{}]", next.saturating_sub(1)); // a string accepts everything
                 }
-                Level::Object { key: None } => {}
             }
         }
         text
@@ -70,32 +70,36 @@ pub(crate) fn each<'a>(json: &'a [u8], mut each: impl FnMut(&JsonPath<'a>, Str<'
         match reader.kind()? {
             ValueKind::Object => {
                 reader.enter_object()?;
-                path.0.push(Level::Object { key: None });
+                path.levels.push(Level::Object);
+                path.keys.push(None);
             }
             ValueKind::Array => {
                 reader.enter_array()?;
-                path.0.push(Level::Array { next: 0 });
+                path.levels.push(Level::Array { next: 0 });
             }
             ValueKind::Str => each(&path, reader.string()?, false),
             _ => drop(reader.skip()?),
         }
         // Proceeds to the next value.
         loop {
-            let has_next = match path.0.last_mut() {
-                None => return reader.end(),
-                Some(Level::Object { key }) => {
-                    *key = reader.next_key(key.is_none())?;
-                    key.is_some()
+            let has_next = match (path.levels.last_mut(), path.keys.last_mut()) {
+                (None, _) => return reader.end(),
+                (Some(Level::Object), key) => {
+                    let next = reader.next_key(key.as_ref().is_none_or(|key| key.is_none()))?;
+                    key.into_iter().for_each(|key| *key = next);
+                    next.is_some()
                 }
-                Some(Level::Array { next }) => {
-                    *next += 1;
+                (Some(Level::Array { next }), _) => {
+                    *next = next.saturating_add(1);
                     reader.next_item(*next == 1)?
                 }
             };
             if has_next {
                 break;
             }
-            path.0.pop();
+            if let Some(Level::Object) = path.levels.pop() {
+                path.keys.pop();
+            }
         }
         if let Some(key) = path.key() {
             each(&path, key, true);
