@@ -19,6 +19,7 @@ use crate::search::query::Query;
 use crate::session::digest::listed::{SessionFilter, SessionSource};
 use crate::session::entry::text_fields::TextField;
 use crate::session::search_text::{SearchTextBuilder, SearchTexts, TextBuffers};
+use crate::session::search_titles::TitlesBuf;
 use crate::session::tree::{EntryFeature, Index, Tree};
 
 /// The number of sessions that a thread matches between checks for cancellation.
@@ -33,6 +34,9 @@ const MAX_CACHED: usize = 128 * 1024 * 1024;
 
 /// The maximum number of sessions whose titles are cached.
 const MAX_KEPT: usize = 20_000;
+
+/// The number of sessions whose titles are folded before they are cached.
+const TITLES_AT_ONCE: usize = 1024;
 
 /// The maximum size in bytes of cached texts that are also in the index. Covers some thousand short sessions, for which
 /// system calls would dominate a search. Other texts are read from the index for each search, which is fast.
@@ -193,8 +197,11 @@ impl Searcher {
                 return cache;
             }
             drop(cache);
-            let mut cache = self.cache_mut();
-            missing.into_iter().for_each(|session| cache.add_titles(session));
+            for some in missing.chunks(TITLES_AT_ONCE) {
+                let titles = parallel::map(some, |session| TitlesBuf::new(&session.digest));
+                let mut cache = self.cache_mut();
+                some.iter().zip(&titles).for_each(|(session, titles)| cache.add_titles(session, titles));
+            }
         }
     }
 

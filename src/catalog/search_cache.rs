@@ -119,9 +119,8 @@ impl SearchCache {
     }
 
     /// Adds the titles of a session.
-    pub(super) fn add_titles(&mut self, session: &SearchedSession) {
+    pub(super) fn add_titles(&mut self, session: &SearchedSession, folded: &TitlesBuf) {
         self.remove(session.key);
-        let folded = TitlesBuf::new(&session.digest);
         let SearchTitles { name, id, cwd, first_message, labels } = folded.as_titles();
         let [name, id, cwd, first_message] =
             [name, id, cwd, first_message].map(|folded| Passages { folded, ..Passages::default() });
@@ -139,7 +138,7 @@ impl SearchCache {
     /// Adds the texts of a session if there is space.
     pub(super) fn add_texts(&mut self, session: &SearchedSession, texts: SearchTexts<'_>, most: usize) {
         if self.get(session).is_none_or(|known| known.text_state != TextState::Unread) {
-            self.add_titles(session);
+            self.add_titles(session, &TitlesBuf::new(&session.digest));
         }
         let texts = [texts.conversation, texts.summaries];
         let has_space = self.bytes + texts.iter().map(Passages::bytes).sum::<usize>() <= most;
