@@ -14,7 +14,7 @@ use vt100::{Color, MouseProtocolMode, Parser};
 use crate::common::home::Home;
 
 /// A timeout long enough that no test fails on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) const ENTER: &str = "\r";
 pub(crate) const ESC: &str = "\x1b";
