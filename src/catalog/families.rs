@@ -226,7 +226,7 @@ pub(super) fn sort_newest_first<'a>(
 /// Compiled once for all lists.
 fn sort_timed<'a>(timed: &mut [(i64, SessionKey)], listed: &dyn Fn(SessionKey) -> &'a ListedSession) {
     let by_path = |a, b| listed(a).facts().path().compare(listed(b).facts().path());
-    // Needs no memory, and no two sessions are equal.
+    // Unstable sorting needs no memory, and no two sessions are equal.
     timed.sort_unstable_by(|&(time_a, a), &(time_b, b)| time_b.cmp(&time_a).then_with(|| by_path(a, b)));
 }
 

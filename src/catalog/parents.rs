@@ -37,8 +37,8 @@ pub(crate) fn parents(sessions: &[&SharedSession]) -> HashMap<usize, ForkParent>
     if forks.is_empty() {
         return HashMap::new();
     }
-    // A map of the paths of all sessions would need much memory, so it is only built for a parent with another path than
-    // the one in the header of the fork.
+    // A map of the paths of all sessions needs much memory. It is only built if a parent has another path than in the
+    // header of its fork.
     let named = forks.iter().filter_map(|key| sessions[key.place()].facts().parent_session());
     let named: ById<()> = named.map(|path| (IdHash::new(path.as_bytes()), ())).collect();
     let by_named_path = by_path(sessions, &|hash| named.contains_key(&hash));

@@ -80,7 +80,7 @@ fn with_threads(count: usize, work: &(dyn Fn() + Sync), own: &mut dyn FnMut()) {
     });
 }
 
-/// Runs `other` and `own` about a number of items: at the same time if there are many.
+/// Runs two functions that process a number of items, at the same time if there are many.
 pub(crate) fn both<A: Send, B>(items: usize, other: impl FnOnce() -> A + Send, own: impl FnOnce() -> B) -> (A, B) {
     /// For fewer items, starting a thread would take longer.
     const MANY: usize = 2000;

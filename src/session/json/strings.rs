@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::{JsonReader, Result, Str, ValueKind};
 
-/// The path of a string: the keys and indices from the root. Values can be nested as deeply as a line is long, so that
-/// each level takes little memory.
+/// The path of a string: the keys and indices from the root. Lines can contain hundreds of thousands of levels, so an
+/// array takes only eight bytes.
 #[derive(Debug, Default)]
 pub(crate) struct JsonPath<'a> {
     levels: Vec<Level>,
