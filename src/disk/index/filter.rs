@@ -223,10 +223,12 @@ impl FilterBlock {
         let (mut room, mut list) = (Vec::new(), Vec::new());
         let mut hits = vec![u64::MAX; self.count.div_ceil(64) as usize];
         let Some(directory) = pieces.read(self.directory, &mut room) else { return hits };
+        let lists = self.directory.end().saturating_add((ones(directory) + 1) * ITEM as u64);
         for &key in keys {
             let mut having = vec![0_u64; hits.len()];
             if has_list(directory, key) {
-                let Some(list) = self.list(pieces, directory, key, &mut list) else { continue }; // damaged
+                let item = self.directory.end().saturating_add(lists_before(directory, key) * ITEM as u64);
+                let Some(list) = read_list(pieces, (item, lists), &mut list) else { continue }; // damaged
                 each(list, |session| {
                     if let Some(word) = having.get_mut(session / 64) {
                         *word |= 1 << (session % 64);
@@ -240,20 +242,17 @@ impl FilterBlock {
         }
         hits
     }
+}
 
-    /// Reads the list of a key that has one. Returns `None` if it is damaged.
-    fn list<'a>(self, pieces: &SegmentPieces, directory: &[u8], key: u16, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
-        let before = lists_before(directory, key);
-        let all = lists_before(directory, u16::MAX) + u64::from(has_list(directory, u16::MAX));
-        let mut item = [0; ITEM + 4];
-        let items = self.directory.end();
-        pieces.read_at(items.checked_add(before * ITEM as u64)?, &mut item).ok()?;
-        let (start, hash_of, end) = (half(&item, 0), half(&item, 1), half(&item, 2));
-        room.resize(end.checked_sub(start)? as usize, 0);
-        let lists = items.checked_add((all + 1) * ITEM as u64)?;
-        pieces.read_at(lists.checked_add(start.into())?, room).ok()?;
-        (hash(room) as u32 == hash_of).then_some(room)
-    }
+/// Reads the list of the item at an offset; `lists` is the offset of all lists. Returns `None` if it is damaged.
+fn read_list<'a>(pieces: &SegmentPieces, (item, lists): (u64, u64), room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    // The start of the next list is the end of this one.
+    let mut bytes = [0; ITEM + 4];
+    pieces.read_at(item, &mut bytes).ok()?;
+    let (start, hash_of, end) = (half(&bytes, 0), half(&bytes, 1), half(&bytes, 2));
+    room.resize(end.checked_sub(start)? as usize, 0);
+    pieces.read_at(lists.checked_add(start.into())?, room).ok()?;
+    (hash(room) as u32 == hash_of).then_some(room)
 }
 
 /// Returns `true` if a key has a list, given the bits of the keys.
@@ -265,10 +264,14 @@ fn has_list(directory: &[u8], key: u16) -> bool {
 fn lists_before(directory: &[u8], key: u16) -> u64 {
     let (whole, rest) = directory.split_at(usize::from(key / 8).min(directory.len()));
     let in_byte = rest.first().map_or(0, |byte| byte & ((1 << (key % 8)) - 1));
-    let (words, bytes) = whole.as_chunks();
-    let in_words = words.iter().map(|word| u64::from_le_bytes(*word).count_ones());
-    let in_bytes = bytes.iter().chain(&[in_byte]).map(|byte| byte.count_ones()).sum::<u32>();
-    u64::from(in_words.sum::<u32>() + in_bytes)
+    ones(whole) + u64::from(in_byte.count_ones())
+}
+
+/// Returns the number of bits that are 1.
+fn ones(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks();
+    let in_words = words.iter().map(|word| u64::from_le_bytes(*word).count_ones()).sum::<u32>();
+    u64::from(in_words + rest.iter().map(|byte| byte.count_ones()).sum::<u32>())
 }
 
 #[cfg(test)]

@@ -53,16 +53,16 @@ impl SegmentHeader {
     pub(super) fn read(pieces: &SegmentPieces) -> Option<Self> {
         let mut bytes = [0; HEAD];
         pieces.read_at(0, &mut bytes).ok()?;
-        let word = |at: usize| bytes[8 + 8 * at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+        let number = |at: usize| word(&bytes, 1 + at);
         let header = Self {
-            of: word(0),
-            number: word(1),
-            pieces_end: word(2),
-            longest_table: word(3),
-            table: word(4),
-            table_len: word(5),
-            table_hash: word(6),
-            is_removing: word(7),
+            of: number(0),
+            number: number(1),
+            pieces_end: number(2),
+            longest_table: number(3),
+            table: number(4),
+            table_len: number(5),
+            table_hash: number(6),
+            is_removing: number(7),
         };
         (header.to_bytes() == bytes && header.table_places().contains(&header.table)).then_some(header)
     }

@@ -1,6 +1,6 @@
-//! The table of a segment: columns with a record of fixed size for each file, in order of their directories and names,
-//! with what several records share, and with the strings of all records. It stays in memory as it is in the file, so that
-//! opening an index needs no memory and no time per session.
+//! The table of a segment. Its columns hold a record of fixed size for each file, in order of directory and name, and the
+//! strings of all records. The columns stay in memory as they are in the file, so opening an index takes no time per
+//! session.
 
 use std::ffi::OsStr;
 use std::hash::Hasher;
@@ -51,7 +51,7 @@ impl SegmentTable {
             hasher.write(&bytes);
             Some(bytes)
         };
-        let count = part(8)?.first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
+        let count = record::word(&part(8)?, 0);
         let columns = part(count.min(MOST_COLUMNS) * COLUMN as u64)?;
         let mut table = Self::default();
         for column in columns.as_chunks::<COLUMN>().0 {

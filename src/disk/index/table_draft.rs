@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
+use crate::base::string_pool::StringPool;
 use crate::disk::index::columns;
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
 use crate::disk::index::record::{FilePlace, NO_FOLDER, RECORD, RecordRow, SegmentRecord, TextPlace};
@@ -34,7 +35,7 @@ struct DraftRecord {
 /// Texts that many records have, by their numbers.
 #[derive(Debug, Default)]
 struct SharedTexts {
-    texts: Vec<String>,
+    texts: StringPool,
     numbers: HashMap<String, u32>,
 }
 
@@ -44,8 +45,7 @@ impl SharedTexts {
         if let Some(&number) = self.numbers.get(text) {
             return number;
         }
-        let number = self.texts.len() as u32;
-        self.texts.push(text.into());
+        let number = self.texts.push(text);
         self.numbers.insert(text.into(), number);
         number
     }
@@ -125,10 +125,10 @@ impl TableDraft {
     /// The strings are too long.
     pub(super) fn to_bytes(&self, blocks: Option<&[FilterBlock]>) -> io::Result<Vec<u8>> {
         // Directories get numbers in their order. Records without a directory come last.
-        let mut folders: Vec<usize> = (0..self.folders.texts.len()).collect();
-        folders.sort_unstable_by(|&a, &b| self.folders.texts[a].cmp(&self.folders.texts[b]));
+        let mut folders: Vec<u32> = (0..self.folders.texts.len() as u32).collect();
+        folders.sort_unstable_by(|&a, &b| self.folders.texts.get(a).cmp(self.folders.texts.get(b)));
         let mut ranks = vec![0; folders.len()];
-        (0..).zip(&folders).for_each(|(rank, &folder)| ranks[folder] = rank);
+        (0..).zip(&folders).for_each(|(rank, &folder)| ranks[folder as usize] = rank);
         let rank = |folder: u32| ranks.get(folder as usize).copied().unwrap_or(NO_FOLDER);
         let name = |at: usize| text_at(&self.strings, self.records[at].row.name());
         let mut order: Vec<(u32, usize)> = self.records.iter().map(|record| rank(record.row.folder)).zip(0..).collect();
@@ -163,11 +163,11 @@ impl TableDraft {
         }
         let mut folder_rows = Vec::new();
         for (&folder, (first, end)) in folders.iter().zip(ranges) {
-            let text = append(&mut strings, &self.folders.texts[folder])?;
+            let text = append(&mut strings, self.folders.texts.get(folder))?;
             push(&mut folder_rows, &[text.0, text.1, first, end]);
         }
         let mut cwds = Vec::new();
-        for cwd in &self.cwds.texts {
+        for cwd in self.cwds.texts.iter() {
             let text = append(&mut strings, cwd)?;
             push(&mut cwds, &[text.0, text.1]);
         }
