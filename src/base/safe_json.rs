@@ -32,9 +32,6 @@ macro_rules! object {
 
 pub(crate) use object;
 
-/// The control character that JSON does not escape.
-const DELETE: u8 = 0x7f;
-
 /// Appends an object as one line of JSON, with the field `schema`. Escapes characters that are unsafe on a terminal, which
 /// does not change the value.
 ///
@@ -50,11 +47,8 @@ pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Res
         [b'{', ..] => lines[fields] = b',',
         _ => return Err(serde_json::Error::custom("a line holds an object").into()),
     }
-    let line = &lines[start..];
-    // Most lines are ASCII, in which JSON escapes all control characters except one.
-    let is_plain = line.is_ascii() && memchr::memchr(DELETE, line).is_none();
-    let line = if is_plain { None } else { Some(std::str::from_utf8(line)?) };
-    if let Some(line) = line.filter(|line| has_unsafe(line)) {
+    let line = std::str::from_utf8(&lines[start..])?;
+    if has_unsafe(line) {
         let mut safe = String::with_capacity(line.len() + 64);
         for c in line.chars() {
             match is_unsafe(c) {

@@ -180,10 +180,11 @@ pub fn is_unsafe(c: char) -> bool {
 /// Returns `true` if the text contains an unsafe character.
 pub fn has_unsafe(text: &str) -> bool {
     // Fast path: most texts are printable ASCII, checked in vectorized chunks.
+    let is_ascii = |some: &[u8]| some.iter().fold(true, |is_ascii, b| is_ascii & matches!(b, b' '..=b'~'));
     // Unsafe characters beyond ASCII start with one of five bytes.
     let is_in = |b: u8| matches!(b, b' '..=b'~' | 0x80..=0xc1 | 0xc3..=0xd7 | 0xd9..=0xe1 | 0xe3..=0xee | 0xf0..=0xf2);
     let is_plain = |some: &[u8]| some.iter().fold(true, |is_plain, &b| is_plain & is_in(b));
-    !text.as_bytes().chunks(64).all(is_plain) && text.contains(is_unsafe)
+    !text.as_bytes().chunks(64).all(|some| is_ascii(some) || is_plain(some)) && text.contains(is_unsafe)
 }
 
 /// Sanitizes text for one line, with one space between words.
