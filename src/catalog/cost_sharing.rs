@@ -80,7 +80,7 @@ impl CostSharing {
     }
 
     /// Updates sessions with new entries whose shared entries are unchanged.
-    pub(crate) fn grow<'a>(&mut self, sessions: impl Iterator<Item = (usize, &'a SharedSession)>) {
+    pub(crate) fn grow<'a>(&mut self, sessions: impl Iterator<Item = NumberedSession<'a>>) {
         let mut grown = BTreeSet::new();
         for (session, digest) in sessions {
             let Some((_, group, place)) = self.place(session) else { continue };
@@ -116,7 +116,7 @@ impl CostSharing {
     }
 
     /// Returns the totals of several sessions, counting shared entries once.
-    pub(crate) fn sum<'a>(&self, sessions: impl Iterator<Item = (usize, &'a SharedSession)>) -> EntryTotals {
+    pub(crate) fn sum<'a>(&self, sessions: impl Iterator<Item = NumberedSession<'a>>) -> EntryTotals {
         let mut sum = EntryTotals::default();
         let mut groups: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
         for (session, digest) in sessions {

@@ -63,11 +63,12 @@ fn by_path(sessions: &[&SharedSession], is_wanted: &dyn Fn(IdHash) -> bool) -> B
     let (mut by_path, mut buffer) = (ById::default(), Vec::new());
     for (at, session) in sessions.iter().enumerate() {
         let facts = session.facts();
-        let hash = facts.real_path().unwrap_or(facts.path()).hash(&mut buffer);
+        let real_path = facts.real_path();
+        let hash = real_path.unwrap_or(facts.path()).hash(&mut buffer);
         if !is_wanted(hash) {
             continue;
         }
-        match facts.real_path() {
+        match real_path {
             None => drop(by_path.insert(hash, SessionKey::new(at))),
             Some(_) => drop(by_path.entry(hash).or_insert(SessionKey::new(at))),
         }

@@ -91,8 +91,9 @@ impl LsCommand {
         });
         let found = found.transpose()?;
         // A subagent session can be the parent of a listed session.
-        let parents_among =
-            |others: &[SharedSession]| parents(&sessions.iter().chain(&unlisted).chain(others).collect::<Vec<_>>());
+        let parents_among = |subagents: &[SharedSession]| {
+            parents(&sessions.iter().chain(&unlisted).chain(subagents).collect::<Vec<_>>())
+        };
         let (mut known, (copies, shares, mut rows)) = parallel::both(
             sessions.len(),
             || if self.json { parents_among(&[]) } else { HashMap::new() },
@@ -116,11 +117,11 @@ impl LsCommand {
         if self.json {
             let reported = machine_context::reported(&chosen.config, chosen.located.mirrors.as_deref());
             let reported = running::by_session(&reported);
-            let mut others: Vec<SharedSession> = Vec::new();
+            let mut subagents: Vec<SharedSession> = Vec::new();
             if !unread.is_empty() && known.values().any(|one| *one == ForkParent::Missing) {
                 scan.found.files = std::mem::take(&mut unread);
-                crate::cli::read(&mut scan, |batch| others.extend(batch));
-                known = parents_among(&others);
+                crate::cli::read(&mut scan, |batch| subagents.extend(batch));
+                known = parents_among(&subagents);
             }
             // Without them, the list is still useful.
             let marks = chosen.marks().inspect_err(|error| output::note(&format!("{error:#}"))).unwrap_or_default();
@@ -133,7 +134,7 @@ impl LsCommand {
                 // Files outside the session directories are not read.
                 let is_file = |path: &&Path| scan::one(path, None).is_some();
                 let session_path =
-                    |at: usize| Some(sessions.iter().chain(&unlisted).chain(&others).nth(at)?.file_path());
+                    |at: usize| Some(sessions.iter().chain(&unlisted).chain(&subagents).nth(at)?.file_path());
                 let (state, path) = match (copies.base(at), known.get(&at)) {
                     (Some(base), _) => ("present", Some(base.file_path())),
                     (None, Some(&ForkParent::Present(at))) => ("present", session_path(at)),
@@ -193,9 +194,7 @@ impl LsCommand {
         std::mem::forget(sessions);
         Ok(output::end(out, unreadable)?.found(!nothing_found).into())
     }
-}
 
-impl LsCommand {
     /// Returns the indexes of the sessions to list, newest first.
     fn rows(
         &self,
