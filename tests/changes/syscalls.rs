@@ -137,7 +137,7 @@ fn each_call() {
         }
     });
     let runs = runs.into_inner();
-    assert!(runs > rounds(40, 500), "only {runs} runs");
+    assert!(runs > rounds(40, 300), "only {runs} runs");
     println!("{runs} runs, of which each call was the last in one");
 }
 
@@ -270,7 +270,7 @@ impl Case {
         }
         let points: Vec<_> = points.into_iter().collect();
         let all = std::env::var_os("PITREE_ALL_CALLS").is_some();
-        let stride = if all { 1 } else { rounds(41, 3) };
+        let stride = if all { 1 } else { rounds(41, 8) };
         let mut runs = 0;
         for (at, (call, count, is_by_path)) in points.iter().enumerate() {
             let ways = CALLS.iter().find(|(name, _)| name == call).map_or(&[][..], |(_, ways)| ways);
