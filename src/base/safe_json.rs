@@ -1,7 +1,5 @@
 //! Printed JSON: free of terminal control characters, with lossless paths.
 
-use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
@@ -9,7 +7,7 @@ use serde::Serialize;
 use serde::ser::Error as _;
 use serde_json::Number;
 
-use crate::base::text::{has_unsafe, is_unsafe};
+use crate::base::json_writer::JsonWriter;
 use crate::base::{machine_paths, paths};
 
 /// The start of all printed objects: the schema version, which increases when the name, type or meaning of a field
@@ -38,51 +36,16 @@ pub(crate) use object;
 /// # Errors
 /// `value` cannot be serialized as an object.
 pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
-    let start = lines.len();
     lines.extend_from_slice(START.as_bytes());
     let fields = lines.len();
-    serde_json::to_writer(ByteWriter(lines), value)?;
+    value.serialize(JsonWriter(lines))?;
     match lines[fields..] {
         [b'{', b'}'] => drop(lines.remove(fields)),
         [b'{', ..] => lines[fields] = b',',
         _ => return Err(serde_json::Error::custom("a line holds an object").into()),
     }
-    let line = std::str::from_utf8(&lines[start..])?;
-    if has_unsafe(line) {
-        let mut safe = String::with_capacity(line.len() + 64);
-        for c in line.chars() {
-            match is_unsafe(c) {
-                true => c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(safe, "\\u{unit:04x}"))?,
-                false => safe.push(c),
-            }
-        }
-        lines.truncate(start);
-        lines.extend(safe.bytes());
-    }
     lines.push(b'\n');
     Ok(())
-}
-
-/// Appends to bytes. Most pieces of JSON are single bytes, which `Vec` itself appends more slowly.
-struct ByteWriter<'a>(&'a mut Vec<u8>);
-
-impl Write for ByteWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes).map(|()| bytes.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match bytes {
-            [byte] => self.0.push(*byte),
-            _ => self.0.extend_from_slice(bytes),
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Converts a number to JSON as JavaScript does: `3` instead of `3.0`, and nothing for numbers that JSON lacks.
@@ -144,6 +107,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::base::text::is_unsafe;
 
     #[test]
     fn unsafe_characters_are_escaped_without_changing_the_value() {
