@@ -55,10 +55,21 @@ pub struct SessionHit {
     pub snippet: Option<HitQuote>,
     /// `Some(true)` if the entry is on the path from the root to the leaf.
     pub is_active: Option<bool>,
-    /// The number of matching entries that no older session has; 0 if unknown.
+    /// The number of matching entries that no older session has, or of all ([`Searcher::search_counting`]); 0 if unknown.
     pub entries: usize,
     /// The number of forks with the same matching entries only.
     pub forks: usize,
+}
+
+/// What a search finds out about the match of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HitDetail {
+    /// Its place.
+    Place,
+    /// The number of matching entries too.
+    Count,
+    /// The text around it too.
+    Excerpt,
 }
 
 /// The text around a match.
@@ -221,7 +232,7 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find(true, sessions, (query, scope), &is_stale)
+        self.find(HitDetail::Excerpt, sessions, (query, scope), &is_stale)
     }
 
     /// Like [`Searcher::search`] for an automatic query: does not replace the last search, and returns no excerpts.
@@ -231,12 +242,22 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find(false, sessions, (query, scope), &is_stale)
+        self.find(HitDetail::Place, sessions, (query, scope), &is_stale)
+    }
+
+    /// Like [`Searcher::search_quietly`], and counts the matching entries of each session if the query has words. Reading
+    /// its texts again would take longer.
+    pub(crate) fn search_counting(
+        &self,
+        sessions: &Arc<[SearchedSession]>,
+        (query, scope): (&Query, &QueryScope),
+    ) -> Vec<SessionHit> {
+        self.find(HitDetail::Count, sessions, (query, scope), &|| false).unwrap_or_default()
     }
 
     fn find(
         &self,
-        is_shown: bool,
+        detail: HitDetail,
         sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: &(dyn Fn() -> bool + Sync),
@@ -245,13 +266,13 @@ impl Searcher {
         let all = self.to_search(query, sessions);
         let literal = with_keys(sessions, &all, &matcher.keys(false));
         let is_complete = literal.len() == all.len();
-        let mut hits = self.find_among((literal, sessions), is_shown, (query, &matcher), is_stale)?;
+        let mut hits = self.find_among((literal, sessions), detail, (query, &matcher), is_stale)?;
         // Fuzzy matches only count if no session has a literal match.
         if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
             hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
         } else if !is_complete && matcher.is_fuzzy() {
             let others = with_keys(sessions, &all, &matcher.keys(true));
-            hits = self.find_among((others, sessions), is_shown, (query, &matcher), is_stale)?;
+            hits = self.find_among((others, sessions), detail, (query, &matcher), is_stale)?;
         }
         sort::by_key(&mut hits, |(_, found)| found.hit.rank());
         Some(hits.into_iter().map(|(_, found)| found).collect())
@@ -262,7 +283,7 @@ impl Searcher {
     fn find_among(
         &self,
         (mut to_search, sessions): (Vec<usize>, &Arc<[SearchedSession]>),
-        is_shown: bool,
+        detail: HitDetail,
         (query, matcher): (&Query, &Matcher),
         is_stale: &(dyn Fn() -> bool + Sync),
     ) -> Option<Vec<(usize, SessionHit)>> {
@@ -272,9 +293,13 @@ impl Searcher {
         let work = |at: &mut usize| {
             let session = &sessions[*at];
             let hit = |texts: Option<SearchTexts<'_>>| {
-                let found = cache.with_candidate(session, texts, |candidate| matcher.matches(candidate))?;
-                let mut hit = SessionHit::new(session.key, found);
-                if is_shown {
+                let mut hit = cache.with_candidate(session, texts, |candidate| {
+                    let hit = SessionHit::new(session.key, matcher.matches(candidate)?);
+                    let counted = texts.filter(|_| detail == HitDetail::Count && hit.at.is_some());
+                    let entries = counted.map_or(0, |texts| matcher.entries(candidate.digest, texts).len());
+                    Some(SessionHit { entries, ..hit })
+                })?;
+                if detail == HitDetail::Excerpt {
                     hit.quote(&cache, session, texts);
                 }
                 Some(hit)
@@ -283,7 +308,7 @@ impl Searcher {
             hit.map(|hit| (*at, hit))
         };
         let hits = each(&mut to_search, (is_on_disk, is_stale), work)?;
-        if is_shown && is_all {
+        if detail == HitDetail::Excerpt && is_all {
             *self.previous() = Some(PreviousSearch {
                 query: query.clone(),
                 sessions: sessions.clone(),

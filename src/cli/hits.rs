@@ -177,15 +177,11 @@ impl HitSearch {
             });
             return found;
         }
-        let found: HashSet<SessionKey> = self.found().into_iter().map(|hit| hit.session).collect();
+        let asked = (&self.query, &self.here);
+        let hits = self.searcher.search_quietly(&self.sessions, asked, || false).unwrap_or_default();
+        let found: HashSet<SessionKey> = hits.into_iter().map(|hit| hit.session).collect();
         let is_found = |sought: &&SearchedSession| found.contains(&sought.key);
         self.sessions.iter().filter(is_found).map(|sought| sought.digest.file_path()).collect()
-    }
-
-    /// Returns the sessions whose texts or titles match, best first.
-    fn found(&self) -> Vec<SessionHit> {
-        let asked = (&self.query, &self.here);
-        self.searcher.search_quietly(&self.sessions, asked, || false).unwrap_or_default()
     }
 
     /// Searches the complete content of files, newest sessions first, until `told` returns enough. It receives the
@@ -209,7 +205,7 @@ impl HitSearch {
         if self.is_of_bytes() {
             return self.everything((limit, after), unreadable, each);
         }
-        let hits = self.found();
+        let hits = self.searcher.search_counting(&self.sessions, (&self.query, &self.here));
         let keys: HashSet<SessionKey> = hits.iter().map(|hit| hit.session).collect();
         let sessions = self.sessions.iter().filter(|session| keys.contains(&session.key));
         let by_key: HashMap<SessionKey, &SearchedSession> = sessions.map(|session| (session.key, session)).collect();
@@ -218,9 +214,10 @@ impl HitSearch {
         for (at, found) in hits.iter().enumerate() {
             if after.is_none() && sum.printed == limit {
                 // The rest is only counted.
-                let count = |found: &SessionHit| {
-                    let sought = by_key.get(&found.session).copied().filter(|_| found.at.is_some());
-                    sought.map_or(1, |sought| self.places(sought, &sought.digest.once(), found, &matcher).len())
+                let count = |found: &SessionHit| match (found.entries, by_key.get(&found.session)) {
+                    _ if found.at.is_none() => 1,
+                    (0, Some(sought)) => self.places(sought, &sought.digest.once(), found, &matcher).len(),
+                    (entries, _) => entries.max(1),
                 };
                 let rest: usize = parallel::map(&hits[at..], count).into_iter().sum();
                 (total, is_more) = (total + rest, is_more || rest > 0);
