@@ -23,7 +23,9 @@ use pitree::search::qualifier::value::QueryScope;
 use pitree::search::query::Query;
 use pitree::session::digest::Digest;
 use pitree::session::digest::details::Details;
-use pitree::session::digest::listed::{JoinedPath, SessionFacts, SharedSession};
+use pitree::session::digest::facts::SessionFacts;
+use pitree::session::digest::joined_path::JoinedPath;
+use pitree::session::digest::listed::SharedSession;
 use pitree::session::search_text::{SearchTextsBuf, TextBuffers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -208,12 +210,14 @@ fn copy(from: &Path, to: &Path) {
 
 /// Returns the facts about a session in a form that does not depend on where they are stored.
 fn plain(facts: &SessionFacts<'_>) -> String {
-    let roots: Vec<_> = facts.roots.iter().collect();
+    let roots: Vec<_> = facts.roots().iter().collect();
     let (path, real_path) = (facts.path().join(), facts.real_path().map(JoinedPath::join));
     let texts = [Some(facts.id()), Some(facts.cwd()), facts.parent_session(), facts.parent_id()];
-    let SessionFacts { is_link, is_subagent, is_named, is_labeled, is_committed, is_cut_off, .. } = *facts;
-    let flags = [is_link, is_subagent, is_named, is_labeled, is_committed, is_cut_off, facts.is_fork()];
-    let SessionFacts { created, modified, bytes, mtime, all, .. } = *facts;
+    let is = [facts.is_link(), facts.is_subagent(), facts.is_fork(), facts.is_mirrored()];
+    let has = [facts.is_named(), facts.is_labeled(), facts.is_committed(), facts.is_cut_off()];
+    let flags = [is, has];
+    let (created, modified, all) = (facts.created(), facts.modified(), facts.all());
+    let (bytes, mtime) = (facts.bytes(), facts.mtime());
     format!("{path:?} {real_path:?} {roots:?} {texts:?} {flags:?} {created:?} {modified:?} {bytes} {mtime} {all:?}")
 }
 

@@ -378,7 +378,7 @@ fn family(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     if family.len() > 1 {
         let all = count(family.len(), "session", "sessions");
         let sum = catalog.sum(&family).cost;
-        let (shown, subagents): (Vec<_>, Vec<_>) = family.iter().partition(|&&key| !catalog[key].facts().is_subagent);
+        let (shown, subagents): (Vec<_>, Vec<_>) = family.iter().partition(|&&key| !catalog[key].facts().is_subagent());
         let by_them = nonzero_dollars(sum - catalog.sum(shown).cost).filter(|_| !subagents.is_empty());
         let by_them = by_them
             .map_or(String::new(), |cost| format!(", {cost} by {}", count(subagents.len(), "subagent", "subagents")));

@@ -38,7 +38,7 @@ pub struct LostWorkState {
 /// Returns the version of the file of a session.
 pub(crate) fn version(session: &ListedSession) -> SessionVersion {
     let facts = session.facts();
-    (facts.bytes, facts.mtime)
+    (facts.bytes(), facts.mtime())
 }
 
 impl LostWorkState {

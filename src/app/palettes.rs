@@ -148,7 +148,7 @@ fn label_rows(model: &Model) -> Vec<PaletteItem> {
     let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
     let has_some = |key: &SessionKey| {
         let facts = catalog[*key].facts();
-        facts.is_labeled || facts.is_committed
+        facts.is_labeled() || facts.is_committed()
     };
     let mut keys: Vec<SessionKey> = catalog.keys().filter(has_some).collect();
     catalog.sort_oldest_first(&mut keys);
@@ -244,7 +244,7 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     facts.push(count(own.entries, "unique entry", "unique entries"));
     facts.extend(nonzero_dollars(own.cost));
     let dot = format!(" {} ", model.setting.glyphs.dot);
-    let age = catalog[key].facts().modified.map_or("?".into(), |then| time::age(model.now, then));
+    let age = catalog[key].facts().modified().map_or("?".into(), |then| time::age(model.now, then));
     let right = vec![Span::new(Tone::Dim, facts.join(&dot))];
     let leads = if is_open {
         ChoiceAction::Explain("the open session is always shown")

@@ -42,10 +42,16 @@ pub(crate) fn is_mirrors(dir: &Path) -> bool {
     dir.file_name() == Some(OsStr::new(MIRRORS))
 }
 
+/// Finds the name of the directory with all mirrors. Each list searches many paths for it.
+static NAME: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(MIRRORS));
+
+/// Returns `false` if no file in a directory is in a mirror.
+pub(crate) fn may_be_mirrored(dir: &[u8]) -> bool {
+    NAME.find(dir).is_some()
+}
+
 /// Returns the machine of a session file in a mirror, by the path of the file in two parts; `None` for other files.
 pub(crate) fn machine_of_parts<'a>([dir, rest]: [&'a [u8]; 2]) -> Option<&'a str> {
-    // Each list asks this for all of its sessions.
-    static NAME: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(MIRRORS));
     let inside = |bytes: &'a [u8]| {
         let at = NAME.find_iter(bytes).find(|&at| {
             let is_start = at == 0 || is_separator(bytes[at - 1]);

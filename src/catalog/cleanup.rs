@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use crate::base::named::named;
 use crate::catalog::{Catalog, SessionKey};
-use crate::session::digest::listed::{SessionFacts, SharedSession};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::listed::SharedSession;
 
 named! {
 /// A rule that suggests sessions or files. The names are stable.
@@ -136,17 +137,17 @@ impl Catalog {
         let mut same: HashMap<(&str, u64), Vec<SessionKey>> = HashMap::new();
         for key in self.keys() {
             let facts = self[key].facts();
-            if !facts.is_archived() && !facts.is_link && !facts.is_mirrored() {
-                same.entry((facts.id(), facts.bytes)).or_default().push(key);
+            if !facts.is_archived() && !facts.is_link() && !facts.is_mirrored() {
+                same.entry((facts.id(), facts.bytes())).or_default().push(key);
             }
         }
         let is_parent = |key: SessionKey| !self.families().forks(key).is_empty();
         let candidate = |key: SessionKey| {
             let session = &self[key];
             let facts = session.facts();
-            let others = same.get(&(facts.id(), facts.bytes)).into_iter().flatten().filter(|&&other| other != key);
-            let is_fork = !facts.is_subagent && self.families().parent(key).is_some();
-            let shares = facts.bytes > LARGE || (is_fork && self.own(key).entries <= FEW);
+            let others = same.get(&(facts.id(), facts.bytes())).into_iter().flatten().filter(|&&other| other != key);
+            let is_fork = !facts.is_subagent() && self.families().parent(key).is_some();
+            let shares = facts.bytes() > LARGE || (is_fork && self.own(key).entries <= FEW);
             let mut sharing = if shares { self.sharing_sessions(key) } else { Vec::new() };
             sharing.retain(|(other, _)| *other != key);
             CleanCandidate {
@@ -170,8 +171,8 @@ impl Catalog {
             || marks.tags(facts.id()).next().is_some()
             || marks.note(facts.id()).is_some()
             || marks.entry_notes(facts.id()).next().is_some();
-        let is_idle = facts.mtime.max(facts.order_time()) < now - DAY;
-        let is_ordinary = !facts.is_archived() && !facts.is_link && !facts.is_mirrored() && !facts.is_labeled;
+        let is_idle = facts.mtime().max(facts.order_time()) < now - DAY;
+        let is_ordinary = !facts.is_archived() && !facts.is_link() && !facts.is_mirrored() && !facts.is_labeled();
         is_ordinary && !is_marked && !self.is_live(key) && is_idle
     }
 }

@@ -7,7 +7,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::base::sort;
 use crate::catalog::key::SessionKey;
-use crate::session::digest::listed::{ListedSession, SessionFacts, SharedSession};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash};
 
 /// A copy of a listed session, which is not listed itself.
@@ -65,7 +66,7 @@ impl SessionCopies {
         let rank = |key: &SessionKey| {
             let facts = listed(*key).facts();
             let time = Reverse(facts.order_time());
-            (Reverse(facts.all.entries), facts.is_mirrored(), facts.is_link, time, facts.machine(), *key)
+            (Reverse(facts.all().entries), facts.is_mirrored(), facts.is_link(), time, facts.machine(), *key)
         };
         self.members.extend(group.iter());
         sort::by_key(group, rank);
@@ -75,7 +76,7 @@ impl SessionCopies {
             let replaces = |one: &mut ShownCopy<'a>| one.can_replace(session) && one.contains(session);
             match shown.iter_mut().find_map(|one| replaces(one).then_some(one)) {
                 Some(one) => {
-                    let is_older = session.facts().all.entries < one.session.facts().all.entries;
+                    let is_older = session.facts().all().entries < one.session.facts().all().entries;
                     self.copies.entry(one.key).or_default().push(SessionCopy { key, is_older });
                     self.shown.insert(key, one.key);
                 }
@@ -193,7 +194,7 @@ impl ShownCopy<'_> {
     }
 
     fn is_related(&self, other: &ListedSession) -> bool {
-        self.session.facts().roots.meets(other.facts().roots)
+        self.session.facts().roots().meets(other.facts().roots())
     }
 
     /// Returns `true` if this session has all entries of another one.
@@ -203,7 +204,7 @@ impl ShownCopy<'_> {
             return true;
         }
         // Sessions without entries have no roots.
-        if others.all.entries > 0 && !self.is_related(other) {
+        if others.all().entries > 0 && !self.is_related(other) {
             return false;
         }
         let session = self.session;
@@ -215,8 +216,8 @@ impl ShownCopy<'_> {
 
 /// Returns `true` if two sessions with the same ID have the same content, as far as lists show.
 fn has_same_content(one: &SessionFacts<'_>, other: &SessionFacts<'_>) -> bool {
-    let has_same_roots = one.roots.iter().eq(other.roots.iter());
-    (one.bytes, one.modified) == (other.bytes, other.modified) && one.all == other.all && has_same_roots
+    let has_same_roots = one.roots().iter().eq(other.roots().iter());
+    (one.bytes(), one.modified()) == (other.bytes(), other.modified()) && one.all() == other.all() && has_same_roots
 }
 
 /// Returns the chips of machines, as in `@box @gpu`.

@@ -112,7 +112,7 @@ impl CostSharing {
 
     /// Returns the totals of the entries that no older session has.
     pub(crate) fn own(&self, number: usize, session: &ListedSession) -> EntryTotals {
-        self.place(number).map_or_else(|| session.facts().all, |(group, _, place)| group.own[place])
+        self.place(number).map_or_else(|| session.facts().all(), |(group, _, place)| group.own[place])
     }
 
     /// Returns the totals of several sessions, counting shared entries once.
@@ -124,7 +124,7 @@ impl CostSharing {
                 Some((group, at, place)) => {
                     groups.entry(at).or_insert_with(|| vec![false; group.members.len()])[place] = true;
                 }
-                None => sum += digest.facts().all,
+                None => sum += digest.facts().all(),
             }
         }
         for (at, is_wanted) in groups {
@@ -144,11 +144,11 @@ fn is_same(some: &[(usize, Arc<Details>)], others: &[(usize, Arc<Details>)]) -> 
 fn groups_by_root<'a>(sessions: impl Iterator<Item = NumberedSession<'a>> + Clone) -> Vec<Vec<NumberedSession<'a>>> {
     // Most sessions share nothing, and need no memory here.
     let mut repeated = RepeatedRoots::default();
-    sessions.clone().for_each(|(_, session)| session.facts().roots.iter().for_each(|root| repeated.note(root)));
+    sessions.clone().for_each(|(_, session)| session.facts().roots().iter().for_each(|root| repeated.note(root)));
     let (mut members, mut by_root) = (Vec::new(), Vec::new());
     for one in sessions {
         let before = by_root.len();
-        let roots = one.1.facts().roots.iter().filter(|root| repeated.may_have(*root));
+        let roots = one.1.facts().roots().iter().filter(|root| repeated.may_have(*root));
         by_root.extend(roots.map(|root| (root.value(), members.len())));
         members.extend((by_root.len() > before).then_some(one));
     }

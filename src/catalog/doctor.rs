@@ -115,7 +115,7 @@ impl Catalog {
         for (at, session) in sessions.iter().enumerate() {
             let facts = session.facts();
             // The target of a link is listed itself.
-            if !facts.is_link && facts.real_path().is_none() && !facts.is_mirrored() {
+            if !facts.is_link() && facts.real_path().is_none() && !facts.is_mirrored() {
                 by_id.entry(facts.id()).or_default().push(at);
             }
         }
@@ -139,7 +139,7 @@ impl Catalog {
             let path = facts.path().join();
             if let Some(dir) = path.parent().filter(|dir| dirs.contains(dir)) {
                 let newest = newest.entry(dir.into()).or_default();
-                *newest = (*newest).max((facts.mtime, facts.cwd()));
+                *newest = (*newest).max((facts.mtime(), facts.cwd()));
             }
         }
         let cwd = |path: &Path| newest.get(path.parent()?).map(|(_, cwd)| *cwd);

@@ -86,19 +86,19 @@ impl Catalog {
         let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
         let runs: Vec<usize> = self.dirs.iter().map(runs_in).collect();
         let running = |key: SessionKey| runs[self.project(key).place()];
-        let is_guessed = |key: &SessionKey| running(*key) > 0 && !self[*key].facts().is_subagent;
+        let is_guessed = |key: &SessionKey| running(*key) > 0 && !self[*key].facts().is_subagent();
         for key in self.keys().filter(is_guessed).filter(is_here).filter(|key| !live.contains_key(key)) {
             in_dirs.entry(self.project(key)).or_default().push(key);
         }
         for mut keys in in_dirs.into_values() {
             sort::by(&mut keys, |&a, &b| {
                 let [a, b] = [a, b].map(|key| self[key].facts());
-                b.mtime.cmp(&a.mtime).then_with(|| b.path().compare(a.path()))
+                b.mtime().cmp(&a.mtime()).then_with(|| b.path().compare(a.path()))
             });
             let pis = keys.first().map_or(0, |&key| running(key));
             live.extend(keys.into_iter().take(pis).map(|key| (key, SessionActivity::Guessed)));
         }
-        let is_new = |key: &SessionKey| is_moment(self[*key].facts().mtime, now);
+        let is_new = |key: &SessionKey| is_moment(self[*key].facts().mtime(), now);
         for key in self.keys().filter(is_new).filter(is_here).filter(|&key| is_fresh(&self[key], now)) {
             live.entry(key).or_insert(SessionActivity::Guessed);
         }

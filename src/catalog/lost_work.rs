@@ -11,7 +11,7 @@ use crate::catalog::lost_lines::{self, FileStamp, FoundLosses, KnownTips, LossCo
 use crate::catalog::session_results::{forget_others, key, read, version, write};
 use crate::disk::parallel::{self, StopSignal};
 use crate::search::lost_work::{LostSessions, LostWork};
-use crate::session::digest::listed::SessionFacts;
+use crate::session::digest::facts::SessionFacts;
 
 /// The format version. Increase it also when the comparison changes.
 const FORM: u32 = 1;

@@ -52,7 +52,8 @@ use crate::pi::running::{self, RunningPis};
 use crate::pi::status::PiStatus;
 use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::listed::{JoinedPath, SharedSession};
+use crate::session::digest::joined_path::JoinedPath;
+use crate::session::digest::listed::SharedSession;
 use crate::session::last_seen::LastSeen;
 use crate::session::links::{ById, IdHash};
 use crate::session::marks::Marks;
@@ -175,7 +176,7 @@ impl Catalog {
     pub(crate) fn key_of_file(&self, real_path: &Path) -> Option<SessionKey> {
         let is_it = |key: &SessionKey| {
             let facts = self[*key].facts();
-            facts.real_path().unwrap_or(facts.path()).is(real_path.as_os_str()) && !facts.is_link
+            facts.real_path().unwrap_or(facts.path()).is(real_path.as_os_str()) && !facts.is_link()
         };
         self.with_copies().find(is_it)
     }
@@ -273,7 +274,7 @@ impl Catalog {
         let place = self.place_of(facts.path());
         self.has_mirrored |= facts.is_mirrored();
         self.has_linked |= facts.real_path().is_some();
-        self.has_subagents |= facts.is_subagent;
+        self.has_subagents |= facts.is_subagent();
         let slot = CatalogSlot { session, project, is_there: true, is_read: true };
         match place {
             (_, Some(key)) => {
@@ -314,13 +315,13 @@ impl Catalog {
         );
         orphans.retain(|&key| !self.copies.is_hidden(key) && self.copies.base(key).is_none());
         for &key in &keys {
-            let session = Some(&self[key]).filter(|session| self.has_subagents && session.facts().is_subagent);
+            let session = Some(&self[key]).filter(|session| self.has_subagents && session.facts().is_subagent());
             let owner = session.and_then(|session| session.owner.as_ref());
             let owner = owner.and_then(|owner| owner.path.as_deref());
             let parent = self.copies.base(key).or_else(|| found.get(&key).copied()).or_else(|| known(owner));
             parents[key.place()] = parent.map(|parent| self.copies.shown(parent)).filter(|&parent| parent != key);
         }
-        let is_lost = |key: &&SessionKey| orphans.contains(key) && !self[**key].facts().is_subagent;
+        let is_lost = |key: &&SessionKey| orphans.contains(key) && !self[**key].facts().is_subagent();
         let mut lost: Vec<SessionKey> = keys.iter().filter(is_lost).copied().collect();
         self.sort_oldest_first(&mut lost);
         let named = lost.into_iter().filter_map(|key| Some((key, self[key].parent_path.as_deref()?)));
@@ -340,7 +341,7 @@ impl Catalog {
     /// Returns the hash of a path, and the session with that path. Each path is stored once, in its session, because
     /// paths are long. Comparing their components would be slow.
     fn place_of(&self, path: JoinedPath<'_>) -> (IdHash, Option<SessionKey>) {
-        let first = path.hash(&mut Vec::new());
+        let first = path.hash();
         let (mut hash, mut tries) = (first, 0);
         while let Some(&key) = self.by_path.get(&hash) {
             if self.slots[key.place()].session.facts().path().compare(path).is_eq() {
@@ -425,7 +426,7 @@ impl Catalog {
     /// its own.
     pub fn copied_entries_text(&self, key: SessionKey) -> Option<&'static str> {
         let session = self.get(key)?;
-        (self.own(key).entries < session.facts().all.entries).then(|| session.copied_entries_text())
+        (self.own(key).entries < session.facts().all().entries).then(|| session.copied_entries_text())
     }
 
     /// Returns the totals of several sessions, counting shared entries once.
@@ -440,7 +441,7 @@ impl Catalog {
 
     /// Iterates over the forks of a session without subagent sessions.
     pub fn forks(&self, key: SessionKey) -> impl Iterator<Item = SessionKey> {
-        self.families.forks(key).iter().copied().filter(|&fork| !self[fork].facts().is_subagent)
+        self.families.forks(key).iter().copied().filter(|&fork| !self[fork].facts().is_subagent())
     }
 
     /// Returns `true` if the parent file of a session is missing, as far as the scan has progressed.

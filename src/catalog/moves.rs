@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::catalog::{Catalog, SessionKey};
-use crate::session::digest::listed::SessionFacts;
+use crate::session::digest::facts::SessionFacts;
 
 /// Sessions to move.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Catalog {
         let forks = sessions.iter().flat_map(|one| self.families().forks(one.key).iter().map(|&fork| (fork, one.key)));
         let stays = |fork: SessionKey| {
             let facts = self[fork].facts();
-            let can_change = !facts.is_archived() && !facts.is_link && !facts.is_mirrored();
+            let can_change = !facts.is_archived() && !facts.is_link() && !facts.is_mirrored();
             !moved.contains(&fork) && names_parent(fork) && can_change
         };
         let forks = forks.filter(|&(fork, _)| stays(fork)).collect();

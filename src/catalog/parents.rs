@@ -60,11 +60,11 @@ pub(crate) fn parents(sessions: &[&SharedSession]) -> HashMap<usize, ForkParent>
 
 /// Returns the sessions by those hashes of their real paths that fulfill a condition. A file itself precedes a link to it.
 fn by_path(sessions: &[&SharedSession], is_wanted: &dyn Fn(IdHash) -> bool) -> ById<SessionKey> {
-    let (mut by_path, mut buffer) = (ById::default(), Vec::new());
+    let mut by_path = ById::default();
     for (at, session) in sessions.iter().enumerate() {
         let facts = session.facts();
         let real_path = facts.real_path();
-        let hash = real_path.unwrap_or(facts.path()).hash(&mut buffer);
+        let hash = real_path.unwrap_or(facts.path()).hash();
         if !is_wanted(hash) {
             continue;
         }
@@ -97,7 +97,7 @@ impl ParentIndex {
             let direct = facts.parent_session().filter(|_| !facts.is_mirrored()).map(Path::new).and_then(&known);
             let is_direct = |&parent: &SessionKey| {
                 let parent = listed(parent).facts();
-                !parent.is_link && parent.real_path().is_none()
+                !parent.is_link() && parent.real_path().is_none()
             };
             if let Some(parent) = direct.filter(|_| !session.is_loaded()).filter(is_direct) {
                 parents.found.insert(key, parent);
@@ -115,7 +115,7 @@ impl ParentIndex {
                 continue;
             }
             let other = named.and_then(id_in_name).and_then(|id| by_id.get(id).copied());
-            match other.filter(|&other| other != key && listed(other).facts().roots.meets(session.facts().roots)) {
+            match other.filter(|&other| other != key && listed(other).facts().roots().meets(session.facts().roots())) {
                 Some(other) => parents.add_moved(key, other),
                 None => {
                     lost_forks.extend(named.map(|_| key));
@@ -143,7 +143,7 @@ fn by_entries<'a>(
     keys: &[SessionKey],
     listed: impl Fn(SessionKey) -> &'a ListedSession,
 ) -> Vec<(SessionKey, SessionKey)> {
-    let roots_of = |key: SessionKey| listed(key).facts().roots.iter();
+    let roots_of = |key: SessionKey| listed(key).facts().roots().iter();
     let mut roots: ById<u32> = forks.iter().flat_map(|&fork| roots_of(fork)).map(|root| (root, 0)).collect();
     for root in keys.iter().filter(|_| !forks.is_empty()).flat_map(|&key| roots_of(key)) {
         roots.entry(root).and_modify(|sessions| *sessions += 1);

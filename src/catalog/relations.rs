@@ -9,7 +9,8 @@ use crate::base::machine_paths;
 use crate::catalog::parents::{MissingParent, MissingParentKey};
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
-use crate::session::digest::listed::{JoinedPath, SharedSession};
+use crate::session::digest::joined_path::JoinedPath;
+use crate::session::digest::listed::SharedSession;
 use crate::session::links::ById;
 
 /// The files that pi's list omits.
@@ -32,7 +33,7 @@ impl Catalog {
     pub(crate) fn family(&self, key: SessionKey) -> Vec<SessionKey> {
         let root = self.families.line(key).last().unwrap_or(key);
         let family = self.families.below_all(&[root]);
-        family.into_iter().filter(|&member| member == key || !self[member].facts().is_subagent).collect()
+        family.into_iter().filter(|&member| member == key || !self[member].facts().is_subagent()).collect()
     }
 
     /// Returns sessions with all their subagent sessions.
@@ -42,7 +43,7 @@ impl Catalog {
         let mut next = 0;
         while let Some(&key) = all.get(next) {
             let below = self.families.forks(key).iter().copied();
-            all.extend(below.filter(|&below| self[below].facts().is_subagent && seen.insert(below)));
+            all.extend(below.filter(|&below| self[below].facts().is_subagent() && seen.insert(below)));
             next += 1;
         }
         all
@@ -50,7 +51,7 @@ impl Catalog {
 
     /// Returns the session that started a subagent session, directly or through other subagents, or the session itself.
     pub(crate) fn started_by(&self, key: SessionKey) -> SessionKey {
-        self.families.line(key).find(|&above| !self[above].facts().is_subagent).unwrap_or(key)
+        self.families.line(key).find(|&above| !self[above].facts().is_subagent()).unwrap_or(key)
     }
 
     /// Returns `true` if a session is a fork or has forks.
@@ -63,7 +64,7 @@ impl Catalog {
     pub(crate) fn same_origin(&self, key: SessionKey) -> Vec<SessionKey> {
         let family: HashSet<SessionKey> = self.family(key).into_iter().collect();
         let members = self.shares.members(key.place()).map(SessionKey::new);
-        members.filter(|member| !family.contains(member) && !self[*member].facts().is_subagent).collect()
+        members.filter(|member| !family.contains(member) && !self[*member].facts().is_subagent()).collect()
     }
 
     /// Returns all sessions that share entries with a session, including itself, oldest first.
@@ -117,7 +118,7 @@ impl Catalog {
             .map(|(dir, _)| dir)
             .collect();
         let unlisted = runs.iter().filter(|(folder, _)| with_projects.contains(&**folder)).flat_map(|(_, run)| *run);
-        let unlisted: Vec<SessionKey> = unlisted.copied().filter(|&key| !self[key].facts().is_subagent).collect();
+        let unlisted: Vec<SessionKey> = unlisted.copied().filter(|&key| !self[key].facts().is_subagent()).collect();
         self.unlisted.projects.clear();
         for key in unlisted {
             let dir = self[key].path.parent().unwrap_or(&self[key].path);

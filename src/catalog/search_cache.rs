@@ -104,7 +104,7 @@ pub(super) enum TextState {
 
 fn as_of(session: &SearchedSession) -> (u64, i64) {
     let facts = session.digest.facts();
-    (facts.bytes, facts.mtime)
+    (facts.bytes(), facts.mtime())
 }
 
 impl SearchCache {

@@ -119,7 +119,7 @@ impl SpaceContent {
     /// Sums the rows of all groupings.
     pub fn new(report: SpaceReport, sessions: &StatsSessions) -> Self {
         let rows = SpaceGrouping::ALL.iter().map(|&by| report.rows(by, MOST_ROWS, sessions).0).collect();
-        let listed = |key: SessionKey| sessions.get(key).map_or(0, |session| session.facts().bytes);
+        let listed = |key: SessionKey| sessions.get(key).map_or(0, |session| session.facts().bytes());
         let kinds = report.sessions.iter().map(|(key, space)| (*key, SessionKinds::new(space, listed(*key))));
         Self { kinds: kinds.collect(), report, rows }
     }
@@ -207,7 +207,7 @@ impl SpaceReport {
         let mut largest: Vec<(SessionKey, &LargeEntry)> =
             self.sessions.iter().flat_map(|(key, space)| space.largest.iter().map(|entry| (*key, entry))).collect();
         // Of copies, that of the oldest session comes first.
-        let created = |key: SessionKey| sessions.get(key).and_then(|session| session.facts().created);
+        let created = |key: SessionKey| sessions.get(key).and_then(|session| session.facts().created());
         sort::by_cached_key(&mut largest, |(key, entry)| (Reverse(entry.bytes), created(*key), *key, entry.at));
         let mut seen = HashSet::new();
         let own = largest.into_iter().filter(|(_, entry)| seen.insert(entry.key)).take(LARGEST);

@@ -41,7 +41,7 @@ impl Catalog {
     /// Returns `true` if a session has messages that were not shown.
     pub fn is_unread(&self, key: SessionKey) -> bool {
         let facts = self[key].facts();
-        self.last_seen.is_unread(facts.id(), facts.modified)
+        self.last_seen.is_unread(facts.id(), facts.modified())
     }
 
     /// Iterates over the working directories of sessions on this machine, each once.
@@ -84,6 +84,11 @@ impl Catalog {
     /// Returns the project of a working directory.
     pub(super) fn project_in(&mut self, cwd: &str) -> ProjectKey {
         let dir = self.worktrees.project(cwd);
+        // Most sessions are read next to others of their project.
+        let last = self.slots.last().map(|slot| slot.project).filter(|last| &*self.dirs[last.place()] == dir);
+        if let Some(last) = last {
+            return last;
+        }
         if let Some(known) = self.by_dir.get(dir) {
             return *known;
         }

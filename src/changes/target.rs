@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::disk::locate::Located;
 use crate::session::digest::Digest;
-use crate::session::digest::listed::SessionFacts;
+use crate::session::digest::facts::SessionFacts;
 use crate::session::links::IdHash;
 
 /// A file as last read. If it has changed since, the user is asked again before it is removed.
@@ -26,7 +26,7 @@ impl FileSnapshot {
 
     /// Creates it from the facts about a session, without loading the digest.
     pub(crate) fn listed(facts: &SessionFacts<'_>) -> Self {
-        Self { path: facts.path().join(), bytes: facts.bytes, mtime: facts.mtime }
+        Self { path: facts.path().join(), bytes: facts.bytes(), mtime: facts.mtime() }
     }
 }
 

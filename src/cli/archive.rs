@@ -142,7 +142,7 @@ impl ArchiveArgs {
         }
         let mut all = catalog.with_subagents(&found);
         skip_mirrored(catalog, &mut all);
-        all.retain(|&key| catalog[key].facts().is_archived() == archived && !catalog[key].facts().is_link);
+        all.retain(|&key| catalog[key].facts().is_archived() == archived && !catalog[key].facts().is_link());
         Ok(all)
     }
 
@@ -152,10 +152,10 @@ impl ArchiveArgs {
             return Ok(true);
         }
         let facts = || sessions.iter().map(|&key| catalog[key].facts());
-        let newest = facts().filter_map(|facts| facts.modified).max();
+        let newest = facts().filter_map(|facts| facts.modified()).max();
         let age = newest.map_or("?".into(), |newest| time::age(now(), newest));
         let files = count(sessions.len(), "session", "sessions");
-        output::note(&format!("{files}, {}, newest activity: {age}", bytes(facts().map(|facts| facts.bytes).sum())));
+        output::note(&format!("{files}, {}, newest activity: {age}", bytes(facts().map(|facts| facts.bytes()).sum())));
         let has_signs = changer.tell_signs(catalog, sessions);
         if has_signs {
             output::note(LOSES);

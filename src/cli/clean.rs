@@ -152,7 +152,7 @@ fn fields(suggestion: &CleanSuggestion, catalog: &Catalog) -> SuggestionFields {
     let session = |&key: &SessionKey| {
         let (session, facts) = (&catalog[key], catalog[key].facts());
         let path = PathFields::from(&*facts.path().join());
-        SessionFields { id: facts.id().into(), path, title: session.once().title().into(), bytes: facts.bytes }
+        SessionFields { id: facts.id().into(), path, title: session.once().title().into(), bytes: facts.bytes() }
     };
     SuggestionFields {
         rule: rule.name(),

@@ -20,7 +20,8 @@ use crate::cli::resolve::SessionResolver;
 use crate::cli::{Cli, CommandContext, Options, chosen, machine_context, now};
 use crate::disk::load;
 use crate::machines::registry::Machine;
-use crate::session::digest::listed::{SessionFacts, SharedSession};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::listed::SharedSession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Index;
 
@@ -81,7 +82,7 @@ fn of_sessions(say: impl FnOnce(&Catalog) -> Vec<CompletionCandidate>) -> Vec<Co
 pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
     let Ok((_, chosen)) = typed_line() else { return Vec::new() };
-    let is_wanted = |facts: &SessionFacts<'_>| facts.id().starts_with(typed) || (facts.is_named && !typed.is_empty());
+    let is_wanted = |facts: &SessionFacts<'_>| facts.id().starts_with(typed) || (facts.is_named() && !typed.is_empty());
     let recalled = chosen.sources().recalled(&is_wanted);
     let mut sessions = recalled.unwrap_or_else(|| {
         let catalog = Catalog::read(chosen.sources(), now());

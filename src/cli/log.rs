@@ -26,7 +26,8 @@ use crate::disk::locate::Environment;
 use crate::disk::scan::Unreadable;
 use crate::session::digest::Digest;
 use crate::session::digest::commits::{CommitPrefix, DigestCommit};
-use crate::session::digest::listed::{SessionFacts, SharedSession};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::listed::SharedSession;
 use crate::session::replay::CommandEffects;
 use crate::session::tree::{Index, Tree};
 use crate::session::worktrees::Worktrees;
@@ -249,7 +250,7 @@ fn print_commits(
     out: &mut Output,
 ) -> Result<ExitCode> {
     let is_in_project = log.project.matcher(chosen);
-    let (sessions, unreadable) = sessions(|facts| facts.is_committed && is_in_project(facts.cwd()), chosen);
+    let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts.cwd()), chosen);
     let all = sessions.iter().enumerate().flat_map(|(number, session)| {
         let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
         such.map(move |commit| (session.commit_key(commit), number, commit))

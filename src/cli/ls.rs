@@ -41,7 +41,7 @@ use crate::session::problem::Problem;
 use crate::session::worktrees::Worktrees;
 
 /// The number of sessions formatted per task, because formatted lines take much more memory than sessions.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 64;
 
 /// The number of bytes reserved for the line of a session.
 const LINE: usize = 1024;
@@ -86,7 +86,7 @@ impl LsCommand {
         let found = query.map(|query| {
             let here = chosen.here_and_now();
             let all = Catalog::of(sessions.clone(), here.now_ms).searched_sessions();
-            unlisted = sessions.extract_if(.., |session| !self.subagents && session.facts().is_subagent).collect();
+            unlisted = sessions.extract_if(.., |session| !self.subagents && session.facts().is_subagent()).collect();
             HitSearch::new(query, all, here, chosen).map(|search| search.files())
         });
         let found = found.transpose()?;

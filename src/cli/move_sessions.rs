@@ -160,7 +160,7 @@ fn suggestion(catalog: &Catalog, old: &str, home: &str) -> String {
 /// Asks for confirmation.
 fn is_wanted(plan: &MovePlan, moved: &ChosenMove, catalog: Catalog, changer: &Changer<'_>) -> Result<bool> {
     let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
-    let size: u64 = keys.iter().map(|&key| catalog[key].facts().bytes).sum();
+    let size: u64 = keys.iter().map(|&key| catalog[key].facts().bytes()).sum();
     let sessions = count(keys.len(), "session", "sessions");
     let [from, to] =
         [moved.from.as_deref().unwrap_or_default(), &moved.to].map(|dir| shorten(dir, changer.home).into_owned());

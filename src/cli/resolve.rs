@@ -105,7 +105,7 @@ impl<'a> SessionResolver<'a> {
     fn named(&self, name: &str) -> Vec<(String, PathBuf)> {
         let catalog = self.catalog();
         let is_of_name =
-            |key: &SessionKey| catalog[*key].facts().is_named && catalog[*key].name.as_deref() == Some(name.trim());
+            |key: &SessionKey| catalog[*key].facts().is_named() && catalog[*key].name.as_deref() == Some(name.trim());
         catalog
             .keys()
             .filter(is_of_name)

@@ -20,7 +20,7 @@ use crate::cli::{CommandContext, output, resolve};
 use crate::disk::scan::Unreadable;
 use crate::search::qualifier;
 use crate::search::query::{Query, QueryProblem};
-use crate::session::digest::listed::JoinedPath;
+use crate::session::digest::joined_path::JoinedPath;
 use crate::session::worktrees::Worktrees;
 
 /// The maximum width of a project in columns; the session id is more useful.
@@ -121,7 +121,7 @@ impl SearchCommand {
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |session: &&SearchedSession| {
             let facts = session.digest.facts();
-            is_in_project(facts.cwd()) && (self.subagents || !facts.is_subagent) && is_here(facts.path())
+            is_in_project(facts.cwd()) && (self.subagents || !facts.is_subagent()) && is_here(facts.path())
         };
         let all = catalog.searched_sessions();
         // Copying takes as long as a search for a rare word.

@@ -127,8 +127,8 @@ impl StatsCommand {
             let facts = session.facts();
             let is_of_kind = match self.subagents {
                 SubagentChoice::With => true,
-                SubagentChoice::Without => !facts.is_subagent,
-                SubagentChoice::Only => facts.is_subagent,
+                SubagentChoice::Without => !facts.is_subagent(),
+                SubagentChoice::Only => facts.is_subagent(),
             };
             is_of_kind && is_in_project(facts.cwd()) && is_found.as_ref().is_none_or(|found| found.contains(&key))
         };

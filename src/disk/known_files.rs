@@ -9,7 +9,8 @@ use crate::base::sort;
 use crate::disk::find::KnownDirs;
 use crate::disk::fingerprint::FileVersion;
 use crate::session::digest::SubagentOwner;
-use crate::session::digest::listed::{JoinedPath, SharedSession};
+use crate::session::digest::joined_path::JoinedPath;
+use crate::session::digest::listed::SharedSession;
 
 /// The known length and modification time of a file, as precise as its digest.
 pub(super) type KnownVersion = (u64, i64);
@@ -29,7 +30,7 @@ impl TrackedFile {
         let facts = session.facts();
         Self {
             as_of: version(session),
-            owner: if facts.is_subagent { session.owner.clone() } else { None },
+            owner: if facts.is_subagent() { session.owner.clone() } else { None },
             real_path: facts.real_path().map(JoinedPath::join),
         }
     }
@@ -38,7 +39,7 @@ impl TrackedFile {
 /// Returns the version of a session; `None` if its last line may have been incomplete.
 fn version(session: &SharedSession) -> Option<KnownVersion> {
     let facts = session.facts();
-    (!facts.is_cut_off).then_some((facts.bytes, facts.mtime))
+    (!facts.is_cut_off()).then_some((facts.bytes(), facts.mtime()))
 }
 
 /// The last known state of all session files.
@@ -181,7 +182,7 @@ impl KnownDirs for KnownFiles {
     fn unchanged(dir: &KnownDir<'_>, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)> {
         let at = dir.files.find(dir.range.clone(), JoinedPath { dir: &dir.prefix, rest: name })?;
         let session = &dir.files.sessions[at];
-        let is_same = version(session) == Some((stamp.bytes, stamp.mtime())) && !session.facts().is_subagent;
+        let is_same = version(session) == Some((stamp.bytes, stamp.mtime())) && !session.facts().is_subagent();
         (is_same && !dir.files.is_changed(session)).then_some((0, at as u32))
     }
 }

@@ -16,7 +16,8 @@ use crate::disk::load::header_with;
 use crate::disk::parallel;
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
 use crate::disk::session_file::{IndexedFile, RealPaths, complete};
-use crate::session::digest::listed::{SessionFacts, SharedSession};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::listed::SharedSession;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::lines::Header;
 

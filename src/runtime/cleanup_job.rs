@@ -68,7 +68,7 @@ fn sessions(
             && match rule {
                 CleanRule::Empty => is_empty(candidate),
                 CleanRule::Duplicates => is_duplicate(candidate),
-                CleanRule::Subagents => facts.is_subagent && facts.mtime.max(facts.order_time()) < request.old,
+                CleanRule::Subagents => facts.is_subagent() && facts.mtime().max(facts.order_time()) < request.old,
                 CleanRule::Forks => adds_nothing(candidate, taken),
                 CleanRule::Slim | CleanRule::Leftovers => false,
             };
@@ -89,7 +89,7 @@ fn sessions(
             taken.remove(&candidate.key);
         }
     }
-    let bytes = found.iter().map(|candidate| candidate.session.facts().bytes).sum();
+    let bytes = found.iter().map(|candidate| candidate.session.facts().bytes()).sum();
     let sessions = found.iter().map(|candidate| candidate.key).collect();
     Some(CleanSuggestion { rule, sessions, files: Vec::new(), bytes })
 }
@@ -101,7 +101,7 @@ fn slim(
     is_wanted: &dyn Fn() -> bool,
 ) -> Option<(CleanSuggestion, SlimOverview)> {
     let is_large =
-        |candidate: &&CleanCandidate| candidate.session.facts().bytes > LARGE && !taken.contains(&candidate.key);
+        |candidate: &&CleanCandidate| candidate.session.facts().bytes() > LARGE && !taken.contains(&candidate.key);
     let large: Vec<&CleanCandidate> = request.candidates.iter().filter(is_large).collect();
     let target = |candidate: &&CleanCandidate| {
         let sharing = candidate.sharing.iter().map(|(_, session)| session.clone()).collect();
@@ -131,7 +131,7 @@ fn of_files((dirs, state): LeftoverDirs<'_>) -> CleanSuggestion {
 /// Returns `true` for an unnamed session without a prompt, or without an answer to the only one.
 fn is_empty(candidate: &CleanCandidate) -> bool {
     let facts = candidate.session.facts();
-    if facts.is_named || candidate.is_fork {
+    if facts.is_named() || candidate.is_fork {
         return false;
     }
     let digest = candidate.session.once();

@@ -32,7 +32,8 @@ pub(crate) fn plan(
         Some(match writer.plan(&path, || !stop()) {
             Ok(plan) => {
                 let expected = ExpectedSession::of(&session.facts());
-                let planned = PlannedSession { session: expected, bytes: session.facts().bytes, savings: plan.savings };
+                let planned =
+                    PlannedSession { session: expected, bytes: session.facts().bytes(), savings: plan.savings };
                 Ok((planned, real, shared))
             }
             Err(error) => Err((path, format!("{error:#}"))),

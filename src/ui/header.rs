@@ -89,7 +89,7 @@ fn right(model: &Model, pen: &Painter<'_>, room: usize) -> Vec<Span> {
         let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(catalog.unreadable.len()));
         spans.push(Span::new(Tone::Warning, text));
     }
-    let is_hidden = |key: SessionKey| catalog[key].facts().is_subagent && !model.sessions.shows.subagents;
+    let is_hidden = |key: SessionKey| catalog[key].facts().is_subagent() && !model.sessions.shows.subagents;
     for (state, count) in catalog.live_counts(|key| !is_hidden(key)) {
         let (tone, sign) = status_sign(state, pen.glyphs());
         let word = state.map_or("live?", PiState::name);

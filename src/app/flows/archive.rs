@@ -36,7 +36,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
         (_, None) => return Err(NO_SESSION),
     };
     let is_archived = |key: &SessionKey| catalog[*key].facts().is_archived();
-    let is_link = |key: &SessionKey| catalog[*key].facts().is_link;
+    let is_link = |key: &SessionKey| catalog[*key].facts().is_link();
     let mut all = without_mirrored(model, catalog.with_subagents(&chosen))?;
     let family: Vec<SessionKey> = family.into_iter().filter(|&key| !catalog[key].facts().is_mirrored()).collect();
     all.retain(|key| !is_link(key));

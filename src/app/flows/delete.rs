@@ -162,7 +162,7 @@ fn named_project(model: &Model, cwd: &str) -> DocLine {
 
 /// Returns the number of some sessions and the size of their files.
 pub(crate) fn size(model: &Model, sessions: &[SessionKey]) -> String {
-    let total = sessions.iter().map(|&key| model.catalog[key].facts().bytes).sum();
+    let total = sessions.iter().map(|&key| model.catalog[key].facts().bytes()).sum();
     format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
 }
 
@@ -179,7 +179,7 @@ fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLin
     let named = |keys: &[SessionKey]| first_of(keys.iter().map(|&key| model.short_title(key))).collect::<Vec<_>>();
     let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
     lines.extend(titles(model, sessions));
-    let newest = sessions.iter().filter_map(|&key| catalog[key].facts().modified).max();
+    let newest = sessions.iter().filter_map(|&key| catalog[key].facts().modified()).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
     lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(model, sessions))));
     lines.extend(running_pi_signs(model, sessions, None));

@@ -95,7 +95,7 @@ fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
         [key] => model.catalog.get(*key).map_or(String::new(), |session| session.title().to_string()),
         several => count(several.len(), "marked session", "marked sessions"),
     };
-    let size: u64 = sessions.iter().filter_map(|&key| Some(model.catalog.get(key)?.facts().bytes)).sum();
+    let size: u64 = sessions.iter().filter_map(|&key| Some(model.catalog.get(key)?.facts().bytes())).sum();
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{}, {}", model.short(&what), bytes(size)))];
     let hidden = hidden_note(model);
     lines.extend(hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)));

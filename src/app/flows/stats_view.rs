@@ -47,7 +47,7 @@ pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
     take_sessions(model, &mut view);
     // The shortest period in which something happened.
     let newest = model.catalog.keys().filter(|&key| is_listed(model, key));
-    let newest = newest.filter_map(|key| model.catalog[key].facts().modified).max();
+    let newest = newest.filter_map(|key| model.catalog[key].facts().modified()).max();
     view.period.length = [PeriodLength::Month, PeriodLength::Year]
         .into_iter()
         .find(|&length| {

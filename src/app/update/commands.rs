@@ -89,7 +89,7 @@ impl Model {
         }
         let (pane, catalog) = (&mut self.sessions, &self.catalog);
         let shows = &mut pane.shows;
-        shows.subagents |= sessions.iter().any(|&key| catalog.get(key).is_some_and(|one| one.facts().is_subagent));
+        shows.subagents |= sessions.iter().any(|&key| catalog.get(key).is_some_and(|one| one.facts().is_subagent()));
         (shows.marked_only, shows.here_only, shows.named_only) = (true, false, false);
         pane.marks = sessions.into_iter().collect();
         pane.fold_all(false, catalog, &self.setting.glyphs);

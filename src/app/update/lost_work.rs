@@ -114,7 +114,7 @@ fn visible(model: &Model) -> impl Iterator<Item = SessionKey> {
 /// Returns `true` if a session can have lost work, and this version of its file was not searched.
 fn is_unsearched(model: &Model, key: SessionKey) -> bool {
     let is_current = model.lost.is_current(&model.catalog, key);
-    let is_large = || model.lost.is_known(key) && model.catalog[key].facts().bytes > MOST_AGAIN;
+    let is_large = || model.lost.is_known(key) && model.catalog[key].facts().bytes() > MOST_AGAIN;
     !is_current && has_files(model, key) && !model.catalog.is_live(key) && !is_large()
 }
 

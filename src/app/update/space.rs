@@ -69,7 +69,7 @@ pub(super) fn take_session(model: &mut Model, space: &SessionSpace) {
 
 /// Returns the length of the file of a session as listed.
 fn listed(model: &Model, key: SessionKey) -> u64 {
-    model.catalog.get(key).map_or(0, |session| session.facts().bytes)
+    model.catalog.get(key).map_or(0, |session| session.facts().bytes())
 }
 
 /// Does an action of the screen.
@@ -147,7 +147,7 @@ pub(super) fn sync(model: &mut Model) {
     let is_waiting = shown == model.tree.session && model.tree.own().is_none_or(|tree| tree.is_partial);
     let Some(key) = shown.filter(|_| !is_waiting) else { return };
     let Some(session) = model.catalog.get(key) else { return };
-    let bytes = session.facts().bytes;
+    let bytes = session.facts().bytes();
     // An archived session does not change, and its file is shorter than its content.
     let is_archived = session.facts().is_archived();
     let is_known = model.space.kinds_of(key).is_some_and(|kinds| is_archived || kinds.is_close_to(bytes));

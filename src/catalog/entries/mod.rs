@@ -137,7 +137,7 @@ impl EntriesRequest<'_> {
         // The order in which files were read varies.
         sort::by_cached_key(&mut groups, |group| {
             let facts = self.sessions.get(*group.members.first()?)?.facts();
-            Some((facts.created, facts.path().join()))
+            Some((facts.created(), facts.path().join()))
         });
         let mut jobs = Vec::new();
         for job in parallel::map(&groups, |group| self.jobs(group)).into_iter().flatten() {

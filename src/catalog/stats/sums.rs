@@ -114,7 +114,8 @@ impl<'a> GroupSums<'a> {
         if let ([(key, session)], true) = (&members[..], self.needs_only_sums) {
             return self.add_sums(*key, session);
         }
-        let has_commits = |session: &SharedSession| self.has_grouping(Grouping::Commit) && session.facts().is_committed;
+        let has_commits =
+            |session: &SharedSession| self.has_grouping(Grouping::Commit) && session.facts().is_committed();
         let mut commits = CommitsAfter::default();
         if let [(key, session)] = members[..] {
             let stats = session.stats();

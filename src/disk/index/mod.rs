@@ -36,7 +36,8 @@ use crate::disk::parallel;
 use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile};
 use crate::session::digest::Digest;
 use crate::session::digest::details::LazyDetails;
-use crate::session::digest::listed::{ListedSession, SessionFacts, SharedSession};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::ById;
 use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 use crate::session::stats::intervals::SessionSums;
@@ -366,18 +367,8 @@ impl Index {
         let kept = &self.volumes[volume];
         let record = kept.table().record(at);
         let Some((content, pieces)) = kept.read(&record, &mut rooms) else { return };
-        let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..kept.table().facts(at) };
-        self.put(
-            file,
-            Addition {
-                is_session: record.is_session,
-                content,
-                facts,
-                pieces,
-                keys: &stored_keys(pieces),
-                ..Addition::default()
-            },
-        );
+        let facts = record.is_session.then(|| kept.table().facts(at));
+        self.put(file, Addition { content, facts, pieces, keys: &stored_keys(pieces), ..Addition::default() });
     }
 
     /// Stores the data of a file and takes its texts, or records that it is not a session. If it can be written, the
@@ -393,11 +384,10 @@ impl Index {
         let stats = digest.stats();
         let sums = bytes(&SessionSums::new(&stats));
         let pieces = [bytes(digest), bytes(&**digest.details()), texts, bytes(&*stats), sums];
-        let facts = SessionFacts { bytes: file.stamp.bytes, mtime: file.stamp.mtime(), ..digest.facts() };
+        let facts = Some(digest.facts());
         let [digest, details, texts, stats, sums] = &pieces;
         let pieces = [&**digest, details, texts, state, stats, sums];
-        let addition =
-            Addition { is_session: true, content: *content, facts, pieces, keys: &keys, ..Addition::default() };
+        let addition = Addition { content: *content, facts, pieces, keys: &keys, ..Addition::default() };
         if let Some(lazy) = self.put(file, addition) {
             session.digest.details = lazy;
         }

@@ -176,7 +176,7 @@ impl RecordPieces {
 }
 
 /// The number of bytes that are read at first for the header and the digest, which is shorter in most sessions.
-const FIRST_READ: usize = 1024;
+const FIRST_READ: usize = 2048;
 
 /// The pieces of a file.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use crate::disk::fingerprint::FileVersion;
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::listed::SessionFacts;
+use crate::session::digest::facts::SessionFacts;
 
 /// The size of a record in bytes.
 pub(super) const RECORD: usize = 9 * 8 + 8 * 4;
@@ -61,6 +61,11 @@ pub(super) fn row<const N: usize>(column: &[u8], at: usize) -> &[u8; N] {
 
 /// The place of a text in the strings of a table: its offset and its length in bytes.
 pub(super) type TextPlace = (u32, u32);
+
+/// Returns the part of a text at a place; empty if there is none.
+pub(super) fn text_at(all: &str, (start, length): TextPlace) -> &str {
+    all.get(start as usize..start as usize + length as usize).unwrap_or_default()
+}
 
 /// The number of a directory in a record whose path is unknown.
 pub(super) const NO_FOLDER: u32 = u32::MAX;
@@ -129,12 +134,12 @@ impl RecordRow {
         let flags = [
             (record.is_settled, SETTLED),
             (record.is_session, SESSION),
-            (facts.is_named, NAMED),
-            (facts.is_labeled, LABELED),
-            (facts.is_committed, COMMITTED),
-            (facts.is_cut_off, CUT_OFF),
-            (facts.created.is_some(), CREATED),
-            (facts.modified.is_some(), MODIFIED),
+            (facts.is_named(), NAMED),
+            (facts.is_labeled(), LABELED),
+            (facts.is_committed(), COMMITTED),
+            (facts.is_cut_off(), CUT_OFF),
+            (facts.created().is_some(), CREATED),
+            (facts.modified().is_some(), MODIFIED),
             (facts.parent_session().is_some(), PARENT),
             (facts.parent_id().is_some(), PARENT_ID),
         ];
@@ -142,9 +147,9 @@ impl RecordRow {
             record,
             device: 0,
             flags: flags.into_iter().filter(|(is_set, _)| *is_set).fold(0, |flags, (_, flag)| flags | flag),
-            created: facts.created.unwrap_or_default(),
-            modified: facts.modified.unwrap_or_default(),
-            all: facts.all,
+            created: facts.created().unwrap_or_default(),
+            modified: facts.modified().unwrap_or_default(),
+            all: facts.all(),
             number,
             roots: 0,
             name: (0, 0),

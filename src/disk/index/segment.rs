@@ -2,7 +2,7 @@
 //! from it. Processes that have it open can read on after other segments replaced it.
 
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -19,11 +19,13 @@ use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter;
 use crate::disk::index::pieces::{HEAD, KINDS, PieceKind, RecordPieces, SegmentHeader, SegmentPieces};
 use crate::disk::index::record::SegmentRecord;
-use crate::disk::index::table::SegmentTable;
+use crate::disk::index::table::{FolderPaths, SegmentTable};
 use crate::disk::session_file::{self, RealPaths, SessionFile};
 use crate::session::digest::Digest;
 use crate::session::digest::details::{Details, DetailsSource, LazyDetails};
-use crate::session::digest::listed::{JoinedPath, SessionFacts, SessionFilter, SessionSource};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::joined_path::JoinedPath;
+use crate::session::digest::listed::{SessionFilter, SessionSource};
 use crate::session::lines::Header;
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::session::stats::entry_stats::SessionStats;
@@ -65,10 +67,10 @@ impl Segment {
         let header = SegmentHeader::read(&pieces).filter(|header| header.of == of)?;
         let bytes = pieces.0.metadata().ok()?.len();
         header.table.checked_add(header.table_len).filter(|end| *end <= bytes)?;
-        let table = SegmentTable::read(&pieces, &header)?;
+        let mut table = SegmentTable::read(&pieces, &header)?;
+        table.set_paths(table.folders().map(|folder| dirs.folder(folder)).collect());
         let (uses, shown) = (vec![RecordUse::Past; table.len], vec![false; table.len]);
-        let folders = table.folders().map(|folder| dirs.folder(folder)).collect();
-        let stored = Arc::new(StoredSessions { pieces: Arc::new(pieces), table, folders, dirs: dirs.clone() });
+        let stored = Arc::new(StoredSessions { pieces: Arc::new(pieces), table, dirs: dirs.clone() });
         let source = Arc::new(SharedSource(stored.clone()));
         Some(Self { stored, source, header, bytes, uses, shown })
     }
@@ -191,16 +193,8 @@ impl SessionDirs {
     /// Returns the paths of a directory below the session directory.
     fn folder(&self, folder: &str) -> FolderPaths {
         let join = |dir: &PathBuf| JoinedPath { dir: dir.as_os_str(), rest: folder.as_ref() }.join().into_os_string();
-        FolderPaths { named: join(&self.named), real: self.real.as_ref().map(join) }
+        FolderPaths::new(join(&self.named), self.real.as_ref().map(join))
     }
-}
-
-/// The paths of a directory with session files, with a trailing separator.
-#[derive(Debug)]
-struct FolderPaths {
-    named: OsString,
-    /// The path in which other files refer to its sessions, if it differs: see [`SessionDirs`].
-    real: Option<OsString>,
 }
 
 /// The sessions of an open segment.
@@ -208,8 +202,6 @@ struct FolderPaths {
 pub(super) struct StoredSessions {
     pub(super) pieces: Arc<SegmentPieces>,
     pub(super) table: SegmentTable,
-    /// The directories of the files, by their numbers in the table.
-    folders: Vec<FolderPaths>,
     pub(super) dirs: Arc<SessionDirs>,
 }
 
@@ -225,17 +217,10 @@ impl StoredSessions {
         SessionPieces { pieces: &self.pieces, at, home: &self.dirs.home }
     }
 
-    /// Returns the facts about a session.
-    fn facts(&self, number: usize) -> SessionFacts<'_> {
-        let folder = self.folders.get(self.table.folder_of(number) as usize);
-        let dirs = folder.map(|folder| (folder.named.as_os_str(), folder.real.as_deref()));
-        self.table.facts_in(dirs.unwrap_or_default(), number)
-    }
-
     /// Returns the file of a record, if the record determines its path.
     pub(super) fn file(&self, number: usize) -> Option<SessionFile> {
         let stamp = self.table.has_place(number).then(|| self.table.record(number).stamp)?;
-        let facts = self.facts(number);
+        let facts = self.table.facts(number);
         let (path, real_path) = (facts.path().join(), facts.real_path().map(JoinedPath::join));
         Some(SessionFile { path, real_path, stamp, ..SessionFile::default() })
     }
@@ -247,7 +232,7 @@ pub(super) struct SharedSource(pub(super) Arc<StoredSessions>);
 
 impl SessionSource for SharedSource {
     fn facts(&self, number: u32) -> SessionFacts<'_> {
-        self.0.facts(number as usize)
+        self.0.table.facts(number as usize)
     }
 
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
@@ -293,7 +278,7 @@ impl SharedSource {
         Header {
             id: facts.id().into(),
             cwd: facts.cwd().into(),
-            created: facts.created,
+            created: facts.created(),
             parent_session: facts.parent_session().map(Into::into),
             parent_id: facts.parent_id().map(Into::into),
             ..Header::default()

@@ -2,13 +2,14 @@
 //! strings of all records. The columns stay in memory as they are in the file, so opening an index takes no time per
 //! session.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::hash::Hasher;
 use std::io;
 use std::ops::Range;
 
 use twox_hash::XxHash3_64;
 
+use crate::base::{archive_paths, machine_paths};
 use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::columns::{
     COLUMN, CWD, CWDS, DEVICES, FILTER, FOLDER, FOLDERS, FORK, FORKS, MOST_COLUMNS, OTHER_ID, OTHER_IDS, RECORDS,
@@ -16,10 +17,31 @@ use crate::disk::index::columns::{
 };
 use crate::disk::index::filter::FilterBlock;
 use crate::disk::index::pieces::{SegmentHeader, SegmentPieces};
-use crate::disk::index::record::{self, FilePlace, RECORD, RecordRow, SegmentRecord, TextPlace, half, place, row};
+use crate::disk::index::record::{
+    self, FilePlace, RECORD, RecordRow, SegmentRecord, TextPlace, half, place, row, text_at,
+};
 use crate::disk::index::table_draft::TableDraft;
-use crate::session::digest::listed::{FactTexts, RootKeys, SessionFacts, StoredTexts, text_at};
+use crate::session::digest::details::EntryTotals;
+use crate::session::digest::facts::{FactFlags, RootKeys, SessionFacts, StoredFacts};
+use crate::session::digest::joined_path::JoinedPath;
 use crate::session::links::IdHash;
+
+/// The paths of a directory with session files, with a trailing separator.
+#[derive(Debug)]
+pub(super) struct FolderPaths {
+    pub(super) named: OsString,
+    /// The path in which other files refer to its sessions, if it differs: see [`super::segment::SessionDirs`].
+    pub(super) real: Option<OsString>,
+    /// `true` if it may be in the mirror of another machine.
+    may_be_mirrored: bool,
+}
+
+impl FolderPaths {
+    pub(super) fn new(named: OsString, real: Option<OsString>) -> Self {
+        let may_be_mirrored = machine_paths::may_be_mirrored(named.as_encoded_bytes());
+        Self { named, real, may_be_mirrored }
+    }
+}
 
 /// The table of an open segment.
 #[derive(Debug, Default)]
@@ -32,6 +54,8 @@ pub(super) struct SegmentTable {
     cwds: Vec<u8>,
     forks: Vec<u8>,
     other_ids: Vec<u8>,
+    /// The paths of the directories, unless only the table is read.
+    paths: Vec<FolderPaths>,
     /// The blocks of the filter, unless it is missing.
     pub(super) blocks: Option<Vec<FilterBlock>>,
     /// The number of records.
@@ -134,12 +158,6 @@ impl SegmentTable {
         (0..self.folders.len() / FOLDER).map(|at| self.folder(at))
     }
 
-    /// Returns the number of the directory of a file, or [`record::NO_FOLDER`].
-    #[inline]
-    pub(super) fn folder_of(&self, at: usize) -> u32 {
-        self.row(at).folder
-    }
-
     fn folder(&self, at: usize) -> &str {
         self.string(place(row::<FOLDER>(&self.folders, at), 0))
     }
@@ -167,61 +185,106 @@ impl SegmentTable {
         (low < records.end && name_of(low) == name).then_some(low)
     }
 
-    /// Returns the facts about a session. Its path lacks the directory.
+    /// Sets the paths of the directories, in the order of [`SegmentTable::folders`].
+    pub(super) fn set_paths(&mut self, paths: Vec<FolderPaths>) {
+        self.paths = paths;
+    }
+
+    /// Returns the facts about a session. Without [`SegmentTable::set_paths`], its path lacks the directory.
     pub(super) fn facts(&self, at: usize) -> SessionFacts<'_> {
-        self.facts_in(Default::default(), at)
+        SessionFacts::Stored(self, at as u32)
     }
 
-    /// Returns the facts about a session in a directory: see [`StoredTexts`].
-    pub(super) fn facts_in<'a>(&'a self, dirs: (&'a OsStr, Option<&'a OsStr>), at: usize) -> SessionFacts<'a> {
-        // Commands ask for the facts about all sessions several times, so only what is needed is decoded.
-        let row = self.row(at);
-        let has = |flag: u16| row.flags & flag != 0;
-        let id = row.id().or_else(|| found(&self.other_ids, at).map(|row: &[u8; OTHER_ID]| place(row, 1)));
-        SessionFacts {
-            texts: FactTexts::Stored(StoredTexts {
-                dirs,
-                all: &self.strings,
-                places: [
-                    row.name(),
-                    id.unwrap_or_default(),
-                    place(record::row::<CWD>(&self.cwds, row.cwd as usize), 0),
-                ],
-                parents: if has(record::PARENT | record::PARENT_ID) { self.parents(at, row.flags) } else { [None; 2] },
-            }),
-            is_named: has(record::NAMED),
-            is_labeled: has(record::LABELED),
-            is_committed: has(record::COMMITTED),
-            is_cut_off: has(record::CUT_OFF),
-            created: has(record::CREATED).then_some(row.created),
-            modified: has(record::MODIFIED).then_some(row.modified),
-            bytes: row.record.stamp.bytes,
-            mtime: row.record.stamp.mtime(),
-            all: row.all,
-            roots: RootKeys::Bytes(self.roots(at)),
-            // Records do not have these; the digests of such files do.
-            is_link: false,
-            is_subagent: false,
-        }
+    fn paths_of(&self, row: &RecordRow) -> Option<&FolderPaths> {
+        self.paths.get(row.folder as usize)
     }
 
-    /// Returns the keys of root entries.
-    fn roots(&self, at: usize) -> &[u8] {
-        let start = |at| self.row(at).roots as usize * 8;
-        let end = if at + 1 < self.len { start(at + 1) } else { self.roots.len() };
-        self.roots.get(start(at)..end).unwrap_or_default()
+    fn has(&self, number: u32, flag: u16) -> bool {
+        self.row(number as usize).flags & flag != 0
     }
 
-    /// Returns the places of the parent session of a fork, and of its ID.
-    fn parents(&self, at: usize, flags: u16) -> [Option<TextPlace>; 2] {
-        let row = found::<FORK>(&self.forks, at).unwrap_or(&[0; FORK]);
-        let parent = |flag, at| (flags & flag != 0).then(|| place(row, at));
-        [parent(record::PARENT, 1), parent(record::PARENT_ID, 3)]
+    /// Returns a text of a fork: the one whose place begins at an index of its row.
+    fn of_fork(&self, number: u32, flag: u16, at: usize) -> Option<&str> {
+        let row = || found::<FORK>(&self.forks, number as usize).unwrap_or(&[0; FORK]);
+        self.has(number, flag).then(|| self.string(place(row(), at)))
     }
 
     /// Iterates over the keys of the files: see [`FileVersion::key`].
     pub(super) fn keys(&self) -> impl Iterator<Item = IdHash> {
         self.records().map(|record| record.stamp.key())
+    }
+}
+
+impl StoredFacts for SegmentTable {
+    fn path(&self, number: u32) -> JoinedPath<'_> {
+        let row = self.row(number as usize);
+        let dir = self.paths_of(&row).map_or(OsStr::new(""), |paths| &paths.named);
+        JoinedPath { dir, rest: self.string(row.name()).as_ref() }
+    }
+
+    fn real_path(&self, number: u32) -> Option<JoinedPath<'_>> {
+        let row = self.row(number as usize);
+        let dir = self.paths_of(&row)?.real.as_deref()?;
+        Some(JoinedPath { dir, rest: archive_paths::unpacked(self.string(row.name())).as_ref() })
+    }
+
+    fn machine(&self, number: u32) -> Option<&str> {
+        let paths = self.paths_of(&self.row(number as usize)).filter(|paths| paths.may_be_mirrored);
+        paths.and_then(|_| machine_paths::machine_of_parts(self.path(number).bytes()))
+    }
+
+    fn id(&self, number: u32) -> &str {
+        let other = || found::<OTHER_ID>(&self.other_ids, number as usize).map(|row| place(row, 1));
+        self.string(self.row(number as usize).id().or_else(other).unwrap_or_default())
+    }
+
+    fn cwd(&self, number: u32) -> &str {
+        self.string(place(row::<CWD>(&self.cwds, self.row(number as usize).cwd as usize), 0))
+    }
+
+    fn parent_session(&self, number: u32) -> Option<&str> {
+        self.of_fork(number, record::PARENT, 1)
+    }
+
+    fn parent_id(&self, number: u32) -> Option<&str> {
+        self.of_fork(number, record::PARENT_ID, 3)
+    }
+
+    fn flags(&self, number: u32) -> FactFlags {
+        FactFlags {
+            is_fork: self.has(number, record::PARENT | record::PARENT_ID),
+            is_named: self.has(number, record::NAMED),
+            is_labeled: self.has(number, record::LABELED),
+            is_committed: self.has(number, record::COMMITTED),
+            is_cut_off: self.has(number, record::CUT_OFF),
+        }
+    }
+
+    fn created(&self, number: u32) -> Option<i64> {
+        self.has(number, record::CREATED).then(|| self.row(number as usize).created)
+    }
+
+    fn modified(&self, number: u32) -> Option<i64> {
+        self.has(number, record::MODIFIED).then(|| self.row(number as usize).modified)
+    }
+
+    fn bytes(&self, number: u32) -> u64 {
+        self.row(number as usize).record.stamp.bytes
+    }
+
+    fn mtime(&self, number: u32) -> i64 {
+        self.row(number as usize).record.stamp.mtime()
+    }
+
+    fn all(&self, number: u32) -> EntryTotals {
+        self.row(number as usize).all
+    }
+
+    fn roots(&self, number: u32) -> RootKeys<'_> {
+        let at = number as usize;
+        let start = |at| self.row(at).roots as usize * 8;
+        let end = if at + 1 < self.len { start(at + 1) } else { self.roots.len() };
+        RootKeys::Bytes(self.roots.get(start(at)..end).unwrap_or_default())
     }
 }
 

@@ -6,8 +6,8 @@ use std::io;
 use crate::base::string_pool::StringPool;
 use crate::disk::index::columns;
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
-use crate::disk::index::record::{FilePlace, NO_FOLDER, RECORD, RecordRow, SegmentRecord, TextPlace};
-use crate::session::digest::listed::{SessionFacts, text_at};
+use crate::disk::index::record::{FilePlace, NO_FOLDER, RECORD, RecordRow, SegmentRecord, TextPlace, text_at};
+use crate::session::digest::facts::SessionFacts;
 
 /// A table being built. The texts and keys lie in the order in which the records were added.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ impl TableDraft {
             *to = parent.map(|parent| self.text(parent)).transpose()?;
         }
         let first = u32::try_from(self.roots.len() / 8).map_err(too_long)?;
-        facts.roots.iter().for_each(|key| self.roots.extend(key.value().to_le_bytes()));
+        facts.roots().iter().for_each(|key| self.roots.extend(key.value().to_le_bytes()));
         let device = record.stamp.file.0;
         let known = self.devices.iter().position(|known| *known == device);
         let device = known.unwrap_or_else(|| {
@@ -277,7 +277,7 @@ mod tests {
                     let facts = table.facts(at);
                     prop_assert_eq!((facts.id(), facts.cwd()), (&**id, FOLDERS[roots.len() % 3]));
                     prop_assert_eq!((facts.parent_session(), facts.parent_id()), (parents.0.as_deref(), parents.1.as_deref()));
-                    prop_assert_eq!(facts.roots.iter().map(IdHash::value).collect::<Vec<_>>(), roots.clone());
+                    prop_assert_eq!(facts.roots().iter().map(IdHash::value).collect::<Vec<_>>(), roots.clone());
                     if let Some(place) = place {
                         let records = table.records_in(place.folder);
                         prop_assert_eq!(table.find(&records, place.name.as_bytes()), Some(at));

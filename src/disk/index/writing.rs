@@ -15,7 +15,7 @@ use crate::disk::index::segment::{self, Segment, WrittenSession};
 use crate::disk::index::table_draft::TableDraft;
 use crate::session::digest::Digest;
 use crate::session::digest::details::LazyDetails;
-use crate::session::digest::listed::SessionFacts;
+use crate::session::digest::facts::SessionFacts;
 use crate::session::search_text::SearchTexts;
 use crate::session::search_titles::{SearchTitles, TitlesBuf};
 use crate::session::trigrams;
@@ -52,9 +52,9 @@ pub(super) struct Addition<'a> {
     pub(super) stamp: FileVersion,
     /// The path below the session directory, if it is the only path of the file.
     pub(super) place: Option<FilePlace<'a>>,
-    pub(super) is_session: bool,
     pub(super) content: ContentHash,
-    pub(super) facts: SessionFacts<'a>,
+    /// The facts about the session, unless the file is none.
+    pub(super) facts: Option<SessionFacts<'a>>,
     /// The serialized pieces.
     pub(super) pieces: [&'a [u8]; KINDS],
     /// The keys of the texts and titles.
@@ -95,11 +95,12 @@ impl Additions {
                 *omitted = (*omitted).max(Some(mtime)); // the newest files come first
                 return Ok(None);
             }
-            let &Addition { stamp, place, is_session, content, ref facts, pieces, keys } = addition;
+            let &Addition { stamp, place, content, facts, pieces, keys } = addition;
             let at = draft.add(content, pieces)?;
             let is_settled = stamp.is_settled(&draft.begun);
-            let record = SegmentRecord { stamp, is_settled, is_session, pieces: at };
-            let block = table.push(record, place, facts, keys)?;
+            let record = SegmentRecord { stamp, is_settled, is_session: facts.is_some(), pieces: at };
+            let nothing = Digest::default();
+            let block = table.push(record, place, &facts.unwrap_or(nothing.facts()), keys)?;
             let written = WrittenSession { pieces: written.clone(), at, home: home.clone() };
             Ok(Some((LazyDetails::stored(Arc::new(written), 0), block)))
         };

@@ -8,6 +8,8 @@
 pub mod builder;
 pub mod commits;
 pub mod details;
+pub mod facts;
+pub mod joined_path;
 pub mod listed;
 pub mod messages;
 pub mod touched_files;

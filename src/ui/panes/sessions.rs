@@ -450,7 +450,7 @@ impl SessionRowView<'_> {
     /// Returns the age, and the state of a running pi if there is one.
     fn age(self) -> [Span; 2] {
         let Self { model, key, .. } = self;
-        let age = model.catalog[key].facts().modified.map_or("?".into(), |then| time::age(model.now, then));
+        let age = model.catalog[key].facts().modified().map_or("?".into(), |then| time::age(model.now, then));
         let live =
             model.catalog.live(key).map(|live| status_sign(live.reported().map(|pi| pi.state), self.pen.glyphs()));
         let (tone, sign) = live.unwrap_or((Tone::Dim, " "));

@@ -196,7 +196,7 @@ impl TreeRowView<'_> {
     fn commit(&self, entries: &[Index]) -> Option<RowFact> {
         let model = self.model;
         let made = entries.iter().filter_map(|&entry| model.tree.entry(entry)).flat_map(|EntryRef { session, at }| {
-            let digest = model.catalog.get(session).filter(|session| session.facts().is_committed);
+            let digest = model.catalog.get(session).filter(|session| session.facts().is_committed());
             digest.map_or(&[][..], |digest| commits_at(&digest.commits, at))
         });
         let made: Vec<&DigestCommit> = made.collect();

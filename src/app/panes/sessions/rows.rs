@@ -80,19 +80,19 @@ impl SessionsPane {
     }
 
     fn is_shown(&self, catalog: &Catalog, key: SessionKey) -> bool {
-        (!catalog[key].facts().is_subagent || self.shows.subagents) && self.passes(catalog, key)
+        (!catalog[key].facts().is_subagent() || self.shows.subagents) && self.passes(catalog, key)
     }
 
     /// Returns `true` for a hidden subagent session whose parent session is shown.
     fn is_hidden(&self, catalog: &Catalog, key: SessionKey) -> bool {
-        catalog[key].facts().is_subagent && !self.shows.subagents && self.passes(catalog, catalog.started_by(key))
+        catalog[key].facts().is_subagent() && !self.shows.subagents && self.passes(catalog, catalog.started_by(key))
     }
 
     /// Returns `true` if the options of the list show a session that is not hidden as a subagent.
     pub(crate) fn passes(&self, catalog: &Catalog, key: SessionKey) -> bool {
         let facts = catalog[key].facts();
         (!facts.is_archived() || !self.shows.unarchived_only)
-            && (facts.is_named || !self.shows.named_only)
+            && (facts.is_named() || !self.shows.named_only)
             && (!self.shows.here_only || self.here.has(catalog.project_dir(key)))
             && (!self.shows.marked_only || self.marks.is_empty() || self.marks.contains(&key))
     }
@@ -184,7 +184,7 @@ impl SessionsPane {
     fn flat(&mut self, catalog: &Catalog, mut shown: Vec<SessionKey>) {
         match self.shows.sort {
             Sort::Name => sort::by_cached_key(&mut shown, |&key| catalog[key].once().title().to_lowercase()),
-            Sort::Size => shown.sort_by_key(|&key| Reverse(catalog[key].facts().bytes)),
+            Sort::Size => shown.sort_by_key(|&key| Reverse(catalog[key].facts().bytes())),
             Sort::Cost => shown.sort_by(|&a, &b| catalog.own(b).cost.total_cmp(&catalog.own(a).cost)),
             Sort::Live => {
                 catalog.sort_newest_first(&mut shown);
