@@ -61,14 +61,14 @@ pub struct SessionHit {
     pub forks: usize,
 }
 
-/// What a search finds out about the match of a session.
+/// The result of a search for each session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HitDetail {
-    /// Its place.
+    /// The place of the best match.
     Place,
-    /// The number of matching entries too.
+    /// Its place, and the number of matching entries.
     Count,
-    /// The text around it too.
+    /// Its place, and the text around it.
     Excerpt,
 }
 

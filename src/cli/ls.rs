@@ -14,11 +14,11 @@ use serde_json::Number;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
-use crate::base::sort;
 use crate::base::time;
 use crate::catalog::Catalog;
 use crate::catalog::copies::{NumberedCopies, machine_chips};
 use crate::catalog::cost_sharing::CostSharing;
+use crate::catalog::families;
 use crate::catalog::machines::local_cwds;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
@@ -203,21 +203,19 @@ impl LsCommand {
         found: Option<&HashSet<PathBuf>>,
         chosen: &CommandContext,
     ) -> Vec<u32> {
+        let facts = |at: u32| sessions[at as usize].facts();
         let mut rows: Vec<u32> = (0..sessions.len() as u32).filter(|&at| !copies.is_hidden(at as usize)).collect();
         if let Some(found) = found {
-            rows.retain(|&at| found.contains(&sessions[at as usize].file_path()));
+            rows.retain(|&at| found.contains(&facts(at).path().join()));
         }
         if self.project.dir.is_some() {
             let is_in_project = self.project.matcher(chosen);
-            rows.retain(|&at| is_in_project(sessions[at as usize].facts().cwd()));
+            rows.retain(|&at| is_in_project(facts(at).cwd()));
         }
         // pi orders by time only; files of the same time keep a fixed order here.
-        let times: Vec<i64> = sessions.iter().map(|session| session.facts().order_time()).collect();
-        sort::by(&mut rows, |&a, &b| {
-            let path = |at: u32| sessions[at as usize].file_path();
-            times[b as usize].cmp(&times[a as usize]).then_with(|| path(b).cmp(&path(a)))
-        });
-        rows
+        let mut timed: Vec<(i64, u32)> = rows.iter().map(|&at| (facts(at).order_time(), at)).collect();
+        families::sort_timed(&mut timed, &|a, b| facts(b).path().compare(facts(a).path()));
+        timed.into_iter().map(|(_, at)| at).collect()
     }
 }
 

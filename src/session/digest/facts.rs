@@ -43,7 +43,7 @@ pub trait StoredFacts: fmt::Debug {
     /// See [`SessionFacts::parent_id`].
     fn parent_id(&self, number: u32) -> Option<&str>;
 
-    /// Returns what is true of a session. Links and subagent sessions are not stored.
+    /// Returns the properties of a session. Links and subagent sessions are not stored.
     fn flags(&self, number: u32) -> FactFlags;
 
     /// See [`SessionFacts::created`].
@@ -65,15 +65,18 @@ pub trait StoredFacts: fmt::Debug {
     fn roots(&self, number: u32) -> RootKeys<'_>;
 }
 
-/// What is true of a stored session: see the methods of [`SessionFacts`] with the same names.
+/// Properties of a stored session.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "they are independent")]
-#[allow(missing_docs, reason = "documented at `SessionFacts`")]
 pub struct FactFlags {
+    /// See [`SessionFacts::is_fork`].
     pub is_fork: bool,
+    /// See [`SessionFacts::is_named`].
     pub is_named: bool,
+    /// See [`SessionFacts::is_labeled`].
     pub is_labeled: bool,
+    /// See [`SessionFacts::is_committed`].
     pub is_committed: bool,
+    /// See [`SessionFacts::is_cut_off`].
     pub is_cut_off: bool,
 }
 
