@@ -185,9 +185,13 @@ pub(super) struct SegmentPieces(pub(super) File);
 impl SegmentPieces {
     /// Reads a piece into a buffer. Returns its bytes unless they cannot be read or are damaged.
     pub(super) fn read<'a>(&self, piece: SegmentPiece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
-        room.resize(HASH + piece.len as usize, 0);
-        self.read_at(piece.at, room).ok()?;
-        verified(room)
+        let len = HASH + piece.len as usize;
+        if room.len() < len {
+            room.resize(len, 0); // a longer one stays, so that no bytes are set twice
+        }
+        let bytes = &mut room[..len];
+        self.read_at(piece.at, bytes).ok()?;
+        verified(bytes)
     }
 
     /// Reads the header of the pieces at an offset. Returns `None` if it cannot be read or is damaged.
