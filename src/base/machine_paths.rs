@@ -45,7 +45,7 @@ pub(crate) fn is_mirrors(dir: &Path) -> bool {
 /// Finds the name of the directory with all mirrors. Each list searches many paths for it.
 static NAME: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(MIRRORS));
 
-/// Returns `false` if no file in a directory is in a mirror.
+/// Returns `false` if no file in a directory is in a mirror, given the whole path of the directory.
 pub(crate) fn may_be_mirrored(dir: &[u8]) -> bool {
     NAME.find(dir).is_some()
 }

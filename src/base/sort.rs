@@ -21,6 +21,12 @@ pub(crate) fn by_cached_key<T, K: Ord>(items: &mut [T], key: impl FnMut(&T) -> K
     arrange(items, places(keys.len(), &|one, other| keys[one].cmp(&keys[other])));
 }
 
+/// Sorts places by their times, newest first. `compare` orders those of the same time, and none of them are equal. An
+/// unstable sort needs no memory.
+pub(crate) fn newest_first(timed: &mut [(i64, u32)], compare: &dyn Fn(u32, u32) -> Ordering) {
+    timed.sort_unstable_by(|&(time_a, a), &(time_b, b)| time_b.cmp(&time_a).then_with(|| compare(a, b)));
+}
+
 /// Returns the places from 0 to `count` in the order of `compare`.
 fn places(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();

@@ -47,16 +47,14 @@ pub(crate) fn from_number(ms: f64) -> Option<i64> {
 
 /// Formats a time like JavaScript's `toISOString`: `2026-01-24T16:22:26.831Z`. Returns `None` beyond the year 9999.
 pub fn iso(ms: i64) -> Option<String> {
-    let is_usual = (0..END_OF_2099).contains(&ms);
-    let usual = || String::from_utf8(pi_format(ms).into()).ok();
-    if is_usual { usual() } else { Timestamp::from_millisecond(ms).ok().map(|time| format!("{time:.3}")) }
+    if (0..=Timestamp::MAX.as_millisecond()).contains(&ms) {
+        return String::from_utf8(to_pi_format(ms).into()).ok();
+    }
+    Timestamp::from_millisecond(ms).ok().map(|time| format!("{time:.3}"))
 }
 
-/// The end of the year 2099 in milliseconds since 1970.
-const END_OF_2099: i64 = 4_102_444_800_000;
-
 /// Formats a time from 1970 to 9999. A fast path, because lists have two times for each session.
-fn pi_format(ms: i64) -> [u8; 24] {
+fn to_pi_format(ms: i64) -> [u8; 24] {
     let (days, seconds) = (ms / 86_400_000, ms / 1000 % 86_400);
     // The date in the Gregorian calendar, with years that begin in March (Howard Hinnant's `civil_from_days`).
     let days = days + 719_468;
@@ -129,6 +127,9 @@ mod tests {
         assert_eq!(from_number(f64::INFINITY), None);
         assert_eq!(iso(1_769_271_746_831).as_deref(), Some("2026-01-24T16:22:26.831Z"));
         assert_eq!(iso(0).as_deref(), Some("1970-01-01T00:00:00.000Z"));
+        assert_eq!(iso(-1).as_deref(), Some("1969-12-31T23:59:59.999Z"));
+        let last = Timestamp::MAX.as_millisecond();
+        assert!(iso(last).is_some_and(|text| text.starts_with("9999-12-30T22:00:00")) && iso(last + 1).is_none());
     }
 
     proptest::proptest! {
@@ -139,9 +140,9 @@ mod tests {
         }
 
         #[test]
-        fn times_are_formatted_as_by_the_library(ms in 0i64..253_402_200_000_000) {
+        fn times_are_formatted_as_by_the_library(ms in 0..=Timestamp::MAX.as_millisecond()) {
             let formatted = format!("{:.3}", Timestamp::from_millisecond(ms).unwrap());
-            proptest::prop_assert_eq!(String::from_utf8(pi_format(ms).into()).unwrap(), formatted);
+            proptest::prop_assert_eq!(String::from_utf8(to_pi_format(ms).into()).unwrap(), formatted);
         }
     }
 

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ops::Range;
 
+use crate::base::sort;
 use crate::catalog::key::SessionKey;
 use crate::session::digest::listed::ListedSession;
 
@@ -217,16 +218,11 @@ pub(super) fn sort_newest_first<'a>(
     latest: impl Fn(SessionKey) -> i64,
     listed: impl Fn(SessionKey) -> &'a ListedSession,
 ) {
+    // The times are looked up once, because there can be 100,000 sessions.
     let mut timed: Vec<(i64, u32)> = keys.iter().map(|&key| (latest(key), key.place() as u32)).collect();
     let path = |at: u32| listed(SessionKey::new(at as usize)).facts().path();
-    sort_timed(&mut timed, &|a, b| path(a).compare(path(b)));
+    sort::newest_first(&mut timed, &|a, b| path(a).compare(path(b)));
     keys.iter_mut().zip(timed).for_each(|(key, (_, at))| *key = SessionKey::new(at as usize));
-}
-
-/// Sorts the indexes of sessions by their times, which are looked up once, latest first, and those of the same time by
-/// another order, in which none are equal. Compiled once for all lists. Unstable sorting needs no memory.
-pub(crate) fn sort_timed(timed: &mut [(i64, u32)], other: &dyn Fn(u32, u32) -> Ordering) {
-    timed.sort_unstable_by(|&(time_a, a), &(time_b, b)| time_b.cmp(&time_a).then_with(|| other(a, b)));
 }
 
 /// Cuts each cycle of parents at its first session. pi's list drops such sessions.

@@ -55,7 +55,7 @@ pub struct SessionHit {
     pub snippet: Option<HitQuote>,
     /// `Some(true)` if the entry is on the path from the root to the leaf.
     pub is_active: Option<bool>,
-    /// The number of matching entries that no older session has, or of all ([`Searcher::search_counting`]); 0 if unknown.
+    /// The number of matching entries that no older session has, or of all after a counting search; 0 if unknown.
     pub entries: usize,
     /// The number of forks with the same matching entries only.
     pub forks: usize,
@@ -66,9 +66,9 @@ pub struct SessionHit {
 enum HitDetail {
     /// The place of the best match.
     Place,
-    /// Its place, and the number of matching entries.
+    /// The place of the best match, and the number of matching entries.
     Count,
-    /// Its place, and the text around it.
+    /// The place of the best match, and the text around it.
     Excerpt,
 }
 
@@ -245,8 +245,8 @@ impl Searcher {
         self.find(HitDetail::Place, sessions, (query, scope), &is_stale)
     }
 
-    /// Like [`Searcher::search_quietly`], and counts the matching entries of each session if the query has words. Reading
-    /// its texts again would take longer.
+    /// Like [`Searcher::search_quietly`], and counts the matching entries of each session if the query has words.
+    /// Reading the texts again to count would take longer.
     pub(crate) fn search_counting(
         &self,
         sessions: &Arc<[SearchedSession]>,

@@ -214,10 +214,10 @@ impl HitSearch {
         for (at, found) in hits.iter().enumerate() {
             if after.is_none() && sum.printed == limit {
                 // The rest is only counted.
-                let count = |found: &SessionHit| match (found.entries, by_key.get(&found.session)) {
-                    _ if found.at.is_none() => 1,
-                    (0, Some(sought)) => self.places(sought, &sought.digest.once(), found, &matcher).len(),
-                    (entries, _) => entries.max(1),
+                let count = |found: &SessionHit| {
+                    let sought = by_key.get(&found.session).copied().filter(|_| found.at.is_some());
+                    let places = |sought| self.places(sought, &sought.digest.once(), found, &matcher).len();
+                    if found.entries > 0 { found.entries } else { sought.map_or(1, places) }
                 };
                 let rest: usize = parallel::map(&hits[at..], count).into_iter().sum();
                 (total, is_more) = (total + rest, is_more || rest > 0);

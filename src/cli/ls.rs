@@ -14,11 +14,11 @@ use serde_json::Number;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
+use crate::base::sort;
 use crate::base::time;
 use crate::catalog::Catalog;
 use crate::catalog::copies::{NumberedCopies, machine_chips};
 use crate::catalog::cost_sharing::CostSharing;
-use crate::catalog::families;
 use crate::catalog::machines::local_cwds;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
@@ -212,9 +212,9 @@ impl LsCommand {
             let is_in_project = self.project.matcher(chosen);
             rows.retain(|&at| is_in_project(facts(at).cwd()));
         }
-        // pi orders by time only; files of the same time keep a fixed order here.
+        // pi orders by time only; files of the same time keep a fixed order here, by the bytes of their paths.
         let mut timed: Vec<(i64, u32)> = rows.iter().map(|&at| (facts(at).order_time(), at)).collect();
-        families::sort_timed(&mut timed, &|a, b| facts(b).path().compare(facts(a).path()));
+        sort::newest_first(&mut timed, &|a, b| facts(b).path().compare(facts(a).path()));
         timed.into_iter().map(|(_, at)| at).collect()
     }
 }

@@ -20,7 +20,7 @@ fn page(args: &[&str]) -> (Vec<Value>, Value) {
 
 #[test]
 fn pages_together_contain_all_hits() {
-    for query in ["jwt", "is:fork", "token", "rfctauth"] {
+    for query in ["jwt", "is:fork", "token", "rfctauth", "label:e", "label:e token", "token -jwt"] {
         let (all, end) = page(&[query]);
         assert_eq!(
             (&end["total"], &end["printed"], &end["next"]),

@@ -355,7 +355,7 @@ impl Index {
         self.volumes.get(volume)?.stored.file(at)
     }
 
-    /// Returns the facts about an unchanged file, without its path; `None` if it is not a session.
+    /// Returns the facts about an unchanged file; `None` if it is not a session.
     pub(super) fn facts(&self, (volume, at): RecordPlace) -> Option<SessionFacts<'_>> {
         let kept = self.volumes.get(volume)?;
         kept.table().record(at).is_session.then(|| kept.table().facts(at))

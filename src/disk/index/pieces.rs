@@ -187,7 +187,7 @@ impl SegmentPieces {
     pub(super) fn read<'a>(&self, piece: SegmentPiece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         let len = HASH + piece.len as usize;
         if room.len() < len {
-            room.resize(len, 0); // a longer one stays, so that no bytes are set twice
+            room.resize(len, 0); // a longer one is not shortened, because growing clears bytes
         }
         let bytes = &mut room[..len];
         self.read_at(piece.at, bytes).ok()?;

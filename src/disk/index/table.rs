@@ -29,9 +29,9 @@ use crate::session::links::IdHash;
 /// The paths of a directory with session files, with a trailing separator.
 #[derive(Debug)]
 pub(super) struct FolderPaths {
-    pub(super) named: OsString,
+    named: OsString,
     /// The path in which other files refer to its sessions, if it differs: see [`super::segment::SessionDirs`].
-    pub(super) real: Option<OsString>,
+    real: Option<OsString>,
     /// `true` if it may be in the mirror of another machine.
     may_be_mirrored: bool,
 }
@@ -199,14 +199,10 @@ impl SegmentTable {
         self.paths.get(row.folder as usize)
     }
 
-    fn has(&self, number: u32, flag: u16) -> bool {
-        self.row(number as usize).flags & flag != 0
-    }
-
     /// Returns a text of a fork: the one whose place begins at an index of its row.
     fn of_fork(&self, number: u32, flag: u16, at: usize) -> Option<&str> {
         let row = || found::<FORK>(&self.forks, number as usize).unwrap_or(&[0; FORK]);
-        self.has(number, flag).then(|| self.string(place(row(), at)))
+        (self.row(number as usize).flags & flag != 0).then(|| self.string(place(row(), at)))
     }
 
     /// Iterates over the keys of the files: see [`FileVersion::key`].
@@ -229,8 +225,8 @@ impl StoredFacts for SegmentTable {
     }
 
     fn machine(&self, number: u32) -> Option<&str> {
-        let paths = self.paths_of(&self.row(number as usize)).filter(|paths| paths.may_be_mirrored);
-        paths.and_then(|_| machine_paths::machine_of_parts(self.path(number).bytes()))
+        let is_possible = self.paths_of(&self.row(number as usize)).is_some_and(|paths| paths.may_be_mirrored);
+        if is_possible { machine_paths::machine_of_parts(self.path(number).bytes()) } else { None }
     }
 
     fn id(&self, number: u32) -> &str {
@@ -251,21 +247,25 @@ impl StoredFacts for SegmentTable {
     }
 
     fn flags(&self, number: u32) -> FactFlags {
+        let flags = self.row(number as usize).flags;
+        let has = |flag: u16| flags & flag != 0;
         FactFlags {
-            is_fork: self.has(number, record::PARENT | record::PARENT_ID),
-            is_named: self.has(number, record::NAMED),
-            is_labeled: self.has(number, record::LABELED),
-            is_committed: self.has(number, record::COMMITTED),
-            is_cut_off: self.has(number, record::CUT_OFF),
+            is_fork: has(record::PARENT | record::PARENT_ID),
+            is_named: has(record::NAMED),
+            is_labeled: has(record::LABELED),
+            is_committed: has(record::COMMITTED),
+            is_cut_off: has(record::CUT_OFF),
         }
     }
 
     fn created(&self, number: u32) -> Option<i64> {
-        self.has(number, record::CREATED).then(|| self.row(number as usize).created)
+        let row = self.row(number as usize);
+        (row.flags & record::CREATED != 0).then_some(row.created)
     }
 
     fn modified(&self, number: u32) -> Option<i64> {
-        self.has(number, record::MODIFIED).then(|| self.row(number as usize).modified)
+        let row = self.row(number as usize);
+        (row.flags & record::MODIFIED != 0).then_some(row.modified)
     }
 
     fn bytes(&self, number: u32) -> u64 {

@@ -53,7 +53,7 @@ pub(super) struct Addition<'a> {
     /// The path below the session directory, if it is the only path of the file.
     pub(super) place: Option<FilePlace<'a>>,
     pub(super) content: ContentHash,
-    /// The facts about the session, unless the file is none.
+    /// The facts about the session; `None` for a file that is not a session.
     pub(super) facts: Option<SessionFacts<'a>>,
     /// The serialized pieces.
     pub(super) pieces: [&'a [u8]; KINDS],
@@ -99,8 +99,10 @@ impl Additions {
             let at = draft.add(content, pieces)?;
             let is_settled = stamp.is_settled(&draft.begun);
             let record = SegmentRecord { stamp, is_settled, is_session: facts.is_some(), pieces: at };
-            let nothing = Digest::default();
-            let block = table.push(record, place, &facts.unwrap_or(nothing.facts()), keys)?;
+            let block = match facts {
+                Some(facts) => table.push(record, place, &facts, keys)?,
+                None => table.push(record, place, &Digest::default().facts(), keys)?,
+            };
             let written = WrittenSession { pieces: written.clone(), at, home: home.clone() };
             Ok(Some((LazyDetails::stored(Arc::new(written), 0), block)))
         };

@@ -10,18 +10,18 @@ use crate::session::digest::joined_path::JoinedPath;
 use crate::session::links::IdHash;
 use crate::session::problem::Problem;
 
-/// The facts about a session that lists need of all sessions. Each fact is looked up when it is used, because most loops
-/// over many sessions need one or two.
+/// The facts about a session that lists need of all sessions. Each fact is looked up when it is used, because most
+/// loops over many sessions need only one or two.
 #[derive(Clone, Copy, Debug)]
 pub enum SessionFacts<'a> {
-    /// Those of a loaded digest.
+    /// The facts of a loaded digest.
     Digest(&'a Digest),
-    /// Stored ones, with the number of the session.
+    /// The facts of a stored session, by its number.
     Stored(&'a dyn StoredFacts, u32),
 }
 
-/// Stored facts about many sessions, which have numbers.
-pub trait StoredFacts: fmt::Debug {
+/// A source of facts about stored sessions, by their numbers.
+pub trait StoredFacts: fmt::Debug + Send + Sync {
     /// See [`SessionFacts::path`].
     fn path(&self, number: u32) -> JoinedPath<'_>;
 

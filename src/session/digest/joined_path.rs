@@ -37,7 +37,7 @@ impl<'a> JoinedPath<'a> {
     /// Returns a hash of the path, equal to [`IdHash::new`] of its bytes.
     pub fn hash(self) -> IdHash {
         let [dir, rest] = self.bytes();
-        let mut short = [0; 512];
+        let mut short = [0; 512]; // most paths fit, so that no memory is allocated
         match short.get_mut(..dir.len() + rest.len()) {
             Some(path) => {
                 path[..dir.len()].copy_from_slice(dir);

@@ -1,5 +1,5 @@
-//! Sessions in lists: the facts about them, and the digest on demand. A session from the index takes little memory until it
-//! is drawn.
+//! Sessions in lists: the facts about them, and the digest on demand. A session from the index takes little memory
+//! until it is drawn.
 
 use std::borrow::Cow;
 use std::fmt;
