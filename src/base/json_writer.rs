@@ -266,15 +266,16 @@ impl<'a> ser::Serializer for JsonWriter<'a> {
     }
 }
 
-/// Implements a trait of lists.
-macro_rules! list {
-    ($($name:ident: $method:ident),*) => { $(
+/// Implements traits of lists and objects: the method that writes a part, with its arguments before the value, and the
+/// method that it calls.
+macro_rules! compounds {
+    ($($name:ident: $method:ident($($key:ident: $type:ty)?) => $put:ident),*) => { $(
         impl ser::$name for Compound<'_> {
             type Ok = ();
             type Error = Error;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, item: &T) -> Result<(), Error> {
-                self.put_item(item)
+            fn $method<T: Serialize + ?Sized>(&mut self, $($key: $type,)? value: &T) -> Result<(), Error> {
+                self.$put($($key,)? value)
             }
 
             fn end(self) -> Result<(), Error> {
@@ -285,30 +286,14 @@ macro_rules! list {
     )* };
 }
 
-/// Implements a trait of objects.
-macro_rules! fields {
-    ($($name:ident),*) => { $(
-        impl ser::$name for Compound<'_> {
-            type Ok = ();
-            type Error = Error;
-
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Error> {
-                self.put_field(name, value)
-            }
-
-            fn end(self) -> Result<(), Error> {
-                self.close();
-                Ok(())
-            }
-        }
-    )* };
+compounds! {
+    SerializeSeq: serialize_element() => put_item,
+    SerializeTuple: serialize_element() => put_item,
+    SerializeTupleStruct: serialize_field() => put_item,
+    SerializeTupleVariant: serialize_field() => put_item,
+    SerializeStruct: serialize_field(name: &'static str) => put_field,
+    SerializeStructVariant: serialize_field(name: &'static str) => put_field
 }
-
-list! {
-    SerializeSeq: serialize_element, SerializeTuple: serialize_element, SerializeTupleStruct: serialize_field,
-    SerializeTupleVariant: serialize_field
-}
-fields! { SerializeStruct, SerializeStructVariant }
 
 impl ser::SerializeMap for Compound<'_> {
     type Ok = ();

@@ -206,7 +206,7 @@ impl LsCommand {
         let facts = |at: u32| sessions[at as usize].facts();
         let mut rows: Vec<u32> = (0..sessions.len() as u32).filter(|&at| !copies.is_hidden(at as usize)).collect();
         if let Some(found) = found {
-            rows.retain(|&at| found.contains(&facts(at).path().join()));
+            rows.retain(|&at| found.contains(&sessions[at as usize].file_path()));
         }
         if self.project.dir.is_some() {
             let is_in_project = self.project.matcher(chosen);

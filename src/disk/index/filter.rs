@@ -7,7 +7,7 @@
 use std::io;
 
 use crate::disk::fingerprint::hash;
-use crate::disk::index::pieces::{SegmentDraft, SegmentPiece, SegmentPieces};
+use crate::disk::index::pieces::{SegmentDraft, SegmentPiece, SegmentPieces, buffer};
 use crate::disk::index::record::{half, word};
 
 /// The maximum number of keys of all sessions in a block; a session can have more. Two bytes of memory each.
@@ -250,9 +250,9 @@ fn read_list<'a>(pieces: &SegmentPieces, (item, lists): (u64, u64), room: &'a mu
     let mut bytes = [0; ITEM + 4];
     pieces.read_at(item, &mut bytes).ok()?;
     let (start, hash_of, end) = (half(&bytes, 0), half(&bytes, 1), half(&bytes, 2));
-    room.resize(end.checked_sub(start)? as usize, 0);
-    pieces.read_at(lists.checked_add(start.into())?, room).ok()?;
-    (hash(room) as u32 == hash_of).then_some(room)
+    let list = buffer(room, end.checked_sub(start)? as usize);
+    pieces.read_at(lists.checked_add(start.into())?, list).ok()?;
+    (hash(list) as u32 == hash_of).then_some(list)
 }
 
 /// Returns `true` if a key has a list, given the bits of the keys.

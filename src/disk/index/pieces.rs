@@ -185,11 +185,7 @@ pub(super) struct SegmentPieces(pub(super) File);
 impl SegmentPieces {
     /// Reads a piece into a buffer. Returns its bytes unless they cannot be read or are damaged.
     pub(super) fn read<'a>(&self, piece: SegmentPiece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
-        let len = HASH + piece.len as usize;
-        if room.len() < len {
-            room.resize(len, 0); // a longer one is not shortened, because growing clears bytes
-        }
-        let bytes = &mut room[..len];
+        let bytes = buffer(room, HASH + piece.len as usize);
         self.read_at(piece.at, bytes).ok()?;
         verified(bytes)
     }
@@ -247,6 +243,14 @@ impl SegmentPieces {
         }
         Ok(())
     }
+}
+
+/// Returns a buffer of a length in reusable memory, which is not shortened, because growing again would clear bytes.
+pub(super) fn buffer(room: &mut Vec<u8>, len: usize) -> &mut [u8] {
+    if room.len() < len {
+        room.resize(len, 0);
+    }
+    &mut room[..len]
 }
 
 /// Returns the bytes of a piece after its hash, unless they are damaged.
