@@ -16,7 +16,7 @@ use crate::search::candidate::MatchField;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
-use crate::session::digest::listed::{SessionFilter, SessionSource};
+use crate::session::digest::listed::{ListedSession, SessionFilter, SessionSource};
 use crate::session::entry::text_fields::TextField;
 use crate::session::search_text::{SearchTextBuilder, SearchTexts, TextBuffers};
 use crate::session::search_titles::TitlesBuf;
@@ -37,6 +37,9 @@ const MAX_KEPT: usize = 20_000;
 
 /// The number of sessions whose titles are folded before they are cached.
 const TITLES_AT_ONCE: usize = 1024;
+
+/// The number of sessions whose digests are read together.
+const DIGESTS_AT_ONCE: usize = 64;
 
 /// The maximum size in bytes of cached texts that are also in the index. Covers some thousand short sessions, for which
 /// system calls would dominate a search. Other texts are read from the index for each search, which is fast.
@@ -209,9 +212,14 @@ impl Searcher {
             }
             drop(cache);
             for some in missing.chunks(TITLES_AT_ONCE) {
-                let titles = parallel::map(some, |session| TitlesBuf::new(&session.digest));
+                let titles = parallel::map(some.chunks(DIGESTS_AT_ONCE), |some| {
+                    ListedSession::load_all(some.iter().map(|session| &*session.digest));
+                    some.iter().map(|session| TitlesBuf::new(&session.digest)).collect::<Vec<_>>()
+                });
                 let mut cache = self.cache_mut();
-                some.iter().zip(&titles).for_each(|(session, titles)| cache.add_titles(session, titles));
+                some.iter()
+                    .zip(titles.iter().flatten())
+                    .for_each(|(session, titles)| cache.add_titles(session, titles));
             }
         }
     }

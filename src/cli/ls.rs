@@ -157,9 +157,10 @@ impl LsCommand {
             };
             let lines = |part: &&[u32], (): &mut (), send: &dyn Fn(Result<Vec<u8>>) -> bool| {
                 let mut lines = Vec::with_capacity(part.len() * LINE);
-                let formatted = rows_of(part).into_iter().try_for_each(|(at, session, own)| {
-                    let session = session.once();
-                    let line = SessionLine::new(&session, own, about, &reported, (parent(at, &session), others(at)));
+                let rows = rows_of(part);
+                let digests = ListedSession::all_once(rows.iter().map(|(_, session, _)| *session));
+                let formatted = rows.iter().zip(&digests).try_for_each(|(&(at, _, own), session)| {
+                    let line = SessionLine::new(session, own, about, &reported, (parent(at, session), others(at)));
                     output::push_json_line(&mut lines, &line)
                 });
                 send(formatted.map(|()| lines));

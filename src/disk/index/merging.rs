@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
+use crate::base::sort;
 use crate::disk::index::list::IndexFiles;
 use crate::disk::index::pieces::{KINDS, SegmentDraft, SegmentHeader, SegmentPieces};
 use crate::disk::index::record::SegmentRecord;
@@ -143,13 +144,16 @@ impl Segment {
         table: &mut TableDraft,
     ) -> io::Result<()> {
         let mut rooms = [const { Vec::new() }; KINDS];
-        for (at, record) in self.live() {
+        let mut live: Vec<(usize, SegmentRecord)> = self.live().collect();
+        // In the order in which they were written, which is near to that of lists.
+        sort::by_key(&mut live, |(_, record)| record.pieces);
+        for (at, record) in live {
             if later.contains(&record.stamp.file) || record.stamp.mtime() < oldest {
                 continue;
             }
             // Damaged records are read from the session next time.
             let Some((content, pieces)) = self.read(&record, &mut rooms) else { continue };
-            let record = SegmentRecord { pieces: draft.add(content, pieces)?, ..record };
+            let record = SegmentRecord { pieces: draft.add(content, pieces)?.at, ..record };
             let (place, facts) = (self.table().place(at), self.table().facts(at));
             if let Some(block) = table.push(record, place, &facts, &stored_keys(pieces))? {
                 table.filter.write(&block.build(), draft)?;

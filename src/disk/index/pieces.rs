@@ -1,11 +1,14 @@
 //! The file of a segment: a header, pieces of data, and a table at the end.
 
 use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use crate::base::sort;
 use crate::disk::create;
 use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
 use crate::disk::index::record::{half, word};
@@ -109,13 +112,16 @@ impl SegmentPiece {
 /// The number of pieces of a session.
 pub(super) const KINDS: usize = 6;
 
-/// The pieces of a file in the segment: a header with a hash, and the pieces one after another.
+/// The pieces of a file in the segment: a header with a hash, the digest after it, and elsewhere the other pieces one
+/// after another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RecordPieces {
     /// The offset of the header.
-    at: u64,
+    pub(super) at: u64,
     /// The bytes of the session file that were read.
     pub(super) content: ContentHash,
+    /// The offset of the pieces after the digest.
+    others: u64,
     /// The lengths of the pieces: see [`PieceKind`].
     lens: [u32; KINDS],
 }
@@ -132,13 +138,14 @@ pub(super) enum PieceKind {
 }
 
 /// The length of the header of the pieces in bytes.
-const PIECES_HEAD: usize = HASH + 2 * 8 + KINDS * 4;
+const PIECES_HEAD: usize = HASH + 3 * 8 + KINDS * 4;
 
 impl RecordPieces {
-    /// Serializes the header: a hash, the content, and the lengths.
+    /// Serializes the header: a hash, the content, the offset of the other pieces, and the lengths.
     fn to_bytes(self) -> Vec<u8> {
         let (read, hash_of) = self.content.parts();
-        let bytes = [&[read, hash_of].map(u64::to_le_bytes).concat()[..], &self.lens.map(u32::to_le_bytes).concat()];
+        let numbers = [read, hash_of, self.others].map(u64::to_le_bytes).concat();
+        let bytes = [&numbers[..], &self.lens.map(u32::to_le_bytes).concat()];
         let bytes = bytes.concat();
         [&hash(&bytes).to_le_bytes()[..], &bytes].concat()
     }
@@ -149,34 +156,41 @@ impl RecordPieces {
         (hash(&bytes[HASH..]) == word(bytes, 0)).then(|| Self {
             at,
             content,
-            lens: std::array::from_fn(|kind| half(bytes, 6 + kind)),
+            others: word(bytes, 3),
+            lens: std::array::from_fn(|kind| half(bytes, 8 + kind)),
         })
     }
 
     /// Returns the place of a piece.
     pub(super) fn piece(self, kind: PieceKind) -> SegmentPiece {
-        let before = self.lens[..kind as usize].iter().map(|&len| HASH as u64 + u64::from(len)).sum::<u64>();
-        SegmentPiece { at: self.start().saturating_add(before), len: self.lens[kind as usize] }
+        let (digest, others) = (self.lens[0], &self.lens[1..]);
+        let Some(before) = (kind as usize).checked_sub(1) else {
+            return SegmentPiece { at: self.at.saturating_add(PIECES_HEAD as u64), len: digest };
+        };
+        let skipped = others[..before].iter().map(|&len| HASH as u64 + u64::from(len)).sum::<u64>();
+        SegmentPiece { at: self.others.saturating_add(skipped), len: others[before] }
     }
 
-    /// Returns the offset of the first piece.
-    pub(super) fn start(self) -> u64 {
-        self.at.saturating_add(PIECES_HEAD as u64)
-    }
-
-    /// Returns the offset after the last piece.
-    pub(super) fn end(self) -> u64 {
-        self.piece(PieceKind::Sums).end()
+    /// Returns the ranges of the pieces in the file: the digest, and the others.
+    pub(super) fn ranges(self) -> [Range<u64>; 2] {
+        let digest = self.piece(PieceKind::Digest);
+        [digest.at..digest.end(), self.others..self.piece(PieceKind::Sums).end()]
     }
 
     /// Returns the size in bytes.
     pub(super) fn bytes(self) -> u64 {
-        self.end() - self.at
+        PIECES_HEAD as u64 + self.ranges().iter().map(|range| range.end - range.start).sum::<u64>()
     }
 }
 
-/// The number of bytes that are read at first for the header and the digest, which is shorter in most sessions.
+/// The number of bytes that are read at first for the header and the digest, which are shorter in most sessions.
 const FIRST_READ: usize = 2048;
+
+/// The maximum distance in bytes of pieces whose digests are read together.
+const MAX_GAP: u64 = 4096;
+
+/// The minimum and maximum number of bytes reserved for the headers and digests of a group of sessions.
+const GROUP: Range<usize> = 1 << 12..1 << 16;
 
 /// The pieces of a file.
 #[derive(Debug)]
@@ -197,17 +211,25 @@ impl SegmentPieces {
         RecordPieces::from_bytes(at, &bytes)
     }
 
-    /// Reads the digest in the pieces at an offset, with one system call for most sessions.
-    pub(super) fn digest<T: DeserializeOwned>(&self, at: u64) -> Option<T> {
-        let mut first = [0; FIRST_READ];
-        if self.read_at(at, &mut first).is_ok() {
-            let header = RecordPieces::from_bytes(at, first.first_chunk()?)?;
-            let len = header.lens[PieceKind::Digest as usize] as usize;
-            if let Some(piece) = first[PIECES_HEAD..].get(..HASH + len) {
-                return postcard::from_bytes(verified(piece)?).ok();
+    /// Reads the digests in the pieces at some offsets, and returns them in the same order. Digests near each other are
+    /// read with one system call.
+    pub(super) fn digests<T: DeserializeOwned>(&self, offsets: &[u64]) -> Vec<Option<T>> {
+        let mut order: Vec<usize> = (0..offsets.len()).collect();
+        sort::by_key(&mut order, |&at| offsets[at]);
+        let mut digests: Vec<Option<T>> = offsets.iter().map(|_| None).collect();
+        let mut room = Vec::new();
+        for near in order.chunk_by(|&a, &b| offsets[b] - offsets[a] <= MAX_GAP) {
+            let (first, last) = (offsets[near[0]], offsets[near[near.len() - 1]]);
+            let bytes = buffer(&mut room, (last - first) as usize + FIRST_READ);
+            let bytes = self.read_at(first, bytes).map_or(&[][..], |()| bytes);
+            for &at in near {
+                let offset = offsets[at];
+                let digest = bytes.get((offset - first) as usize..).and_then(|bytes| digest_in(bytes, offset));
+                // It can be longer, or at the end of the file.
+                digests[at] = digest.or_else(|| self.get(self.header(offset)?.piece(PieceKind::Digest)));
             }
         }
-        self.get(self.header(at)?.piece(PieceKind::Digest))
+        digests
     }
 
     /// Deserializes a piece.
@@ -224,9 +246,7 @@ impl SegmentPieces {
     /// # Errors
     /// They cannot be written.
     pub(super) fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut file = &self.0;
-        file.seek(SeekFrom::Start(at))?;
-        file.write_all(bytes)
+        system::files::write_all_at(&self.0, bytes, at)
     }
 
     /// Overwrites all bytes from one offset to another with zeros.
@@ -253,6 +273,14 @@ pub(super) fn buffer(room: &mut Vec<u8>, len: usize) -> &mut [u8] {
     &mut room[..len]
 }
 
+/// Deserializes the digest at the start of some bytes, the pieces at an offset. Returns `None` if it is damaged or not
+/// complete there.
+fn digest_in<T: DeserializeOwned>(bytes: &[u8], offset: u64) -> Option<T> {
+    let header = RecordPieces::from_bytes(offset, bytes.first_chunk()?)?;
+    let len = header.lens[PieceKind::Digest as usize] as usize;
+    postcard::from_bytes(verified(bytes[PIECES_HEAD..].get(..HASH + len)?)?).ok()
+}
+
 /// Returns the bytes of a piece after its hash, unless they are damaged.
 fn verified(piece: &[u8]) -> Option<&[u8]> {
     let (written, bytes) = piece.split_first_chunk()?;
@@ -263,14 +291,19 @@ fn verified(piece: &[u8]) -> Option<&[u8]> {
 const LONG_PIECE: usize = 1 << 20;
 
 /// A segment being written as a draft. It is removed on drop unless it is finished.
+///
+/// The headers and digests of a group of sessions precede their other pieces, because lists need nothing else.
 #[derive(Debug)]
 pub(super) struct SegmentDraft {
-    file: File,
+    pieces: Arc<SegmentPieces>,
     path: PathBuf,
     /// The time at which it was started, as a file version.
     pub(super) begun: FileVersion,
-    /// The number of bytes written.
+    /// The offset after the bytes written and reserved.
     pub(super) end: u64,
+    /// The headers and digests of the last group, which are not written yet; their offset, and the bytes reserved for
+    /// them.
+    group: (Vec<u8>, u64, usize),
     is_whole: bool,
 }
 
@@ -282,44 +315,68 @@ impl SegmentDraft {
     pub(super) fn begin(list: &Path) -> io::Result<Self> {
         create::private_folder(list.parent().unwrap_or(Path::new("")))?;
         let (file, path) = create::locked_draft(list)?;
-        let mut draft = Self { file, path, begun: FileVersion::default(), end: HEAD as u64, is_whole: false };
-        draft.file.write_all(&[0; HEAD])?;
-        draft.begun = FileVersion::new(&draft.file.metadata()?, &draft.path);
+        let pieces = Arc::new(SegmentPieces(file));
+        let (begun, group) = (FileVersion::default(), (Vec::new(), HEAD as u64, 0));
+        let mut draft = Self { pieces, path, begun, end: HEAD as u64, group, is_whole: false };
+        draft.pieces.write_at(0, &[0; HEAD])?;
+        draft.begun = FileVersion::new(&draft.pieces.0.metadata()?, &draft.path);
         Ok(draft)
     }
 
-    /// Opens the pieces written so far.
-    ///
-    /// # Errors
-    /// No file handles are left.
-    pub(super) fn pieces(&self) -> io::Result<SegmentPieces> {
-        self.file.try_clone().map(SegmentPieces)
+    /// Returns the pieces written so far, without digests.
+    pub(super) fn pieces(&self) -> &Arc<SegmentPieces> {
+        &self.pieces
     }
 
-    /// Appends the pieces of a session whose content was read. Returns their offset.
+    /// Appends the pieces of a session whose content was read, and returns them.
     ///
     /// # Errors
     /// The pieces cannot be written.
-    pub(super) fn add(&mut self, content: ContentHash, pieces: [&[u8]; KINDS]) -> io::Result<u64> {
-        let mut header = RecordPieces { at: self.end, content, lens: [0; KINDS] };
+    pub(super) fn add(&mut self, content: ContentHash, pieces: [&[u8]; KINDS]) -> io::Result<RecordPieces> {
+        let [digest, others @ ..] = pieces;
+        let len = PIECES_HEAD + HASH + digest.len();
+        if self.group.0.len() + len > self.group.2 {
+            self.begin_group(len)?;
+        }
+        let mut header = RecordPieces { others: self.end, content, ..RecordPieces::default() };
         for (len, piece) in header.lens.iter_mut().zip(pieces) {
             *len = u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
         }
         let mut bytes = Vec::with_capacity(usize::try_from(header.bytes()).unwrap_or(usize::MAX).min(LONG_PIECE));
-        bytes.extend(header.to_bytes());
-        for piece in pieces {
+        for piece in others {
             bytes.extend(hash(piece).to_le_bytes());
             if piece.len() < LONG_PIECE {
                 bytes.extend(piece);
             } else {
-                self.file.write_all(&bytes)?;
-                self.file.write_all(piece)?;
+                self.add_bytes(&bytes)?;
+                self.add_bytes(piece)?;
                 bytes.clear();
             }
         }
-        self.file.write_all(&bytes)?;
-        self.end = header.end();
-        Ok(header.at)
+        self.add_bytes(&bytes)?;
+        let (group, at, _) = &mut self.group;
+        header.at = *at + group.len() as u64;
+        group.extend(header.to_bytes());
+        group.extend(hash(digest).to_le_bytes());
+        group.extend(digest);
+        Ok(header)
+    }
+
+    /// Writes the headers and digests of the last group, and reserves at least `least` bytes for the next one. Groups
+    /// grow, so that a segment of one session reserves little.
+    fn begin_group(&mut self, least: usize) -> io::Result<()> {
+        self.end_group()?;
+        let reserved = (2 * self.group.2).clamp(GROUP.start, GROUP.end).max(least);
+        self.group = (std::mem::take(&mut self.group.0), self.end, reserved);
+        self.end += reserved as u64;
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> io::Result<()> {
+        let (group, at, _) = &mut self.group;
+        self.pieces.write_at(*at, group)?;
+        group.clear();
+        Ok(())
     }
 
     /// Appends a single piece and returns its place.
@@ -339,7 +396,7 @@ impl SegmentDraft {
     /// # Errors
     /// They cannot be written.
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)?;
+        self.pieces.write_at(self.end, bytes)?;
         self.end += bytes.len() as u64;
         Ok(())
     }
@@ -349,17 +406,17 @@ impl SegmentDraft {
     /// # Errors
     /// The file cannot be written.
     pub(super) fn finish(mut self, table: &[u8], path: &Path, (of, number): (u64, u64)) -> io::Result<()> {
-        self.file.write_all(table)?;
+        self.end_group()?;
+        self.pieces.write_at(self.end, table)?;
         let (table_len, table_hash) = (table.len() as u64, hash(table));
         let (pieces_end, longest_table, table) = (self.end, table_len, self.end);
         let is_removing = 0;
         let header = SegmentHeader { of, number, pieces_end, longest_table, table, table_len, table_hash, is_removing };
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(&header.to_bytes())?;
+        self.pieces.write_at(0, &header.to_bytes())?;
         // Until it has its name, the lock protects it from cleanups.
         fs::rename(&self.path, path)?;
         self.is_whole = true;
-        let _ = self.file.unlock(); // on Windows, a lock prevents reading
+        let _ = self.pieces.0.unlock(); // on Windows, a lock prevents reading
         Ok(())
     }
 }
@@ -368,6 +425,57 @@ impl Drop for SegmentDraft {
     fn drop(&mut self) {
         if !self.is_whole {
             let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The length of a digest: short, longer than the first read, or longer than a group.
+    fn len() -> impl Strategy<Value = usize> {
+        prop_oneof![4 => 0..900_usize, 1 => 1900..5000_usize, 1 => Just(GROUP.end + 7)]
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_read_as_written(
+            lens in proptest::collection::vec((len(), 0..9000_usize), 1..120),
+            from in any::<usize>(),
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let mut draft = SegmentDraft::begin(&dir.path().join("index")).unwrap();
+            let digest = |at: usize| vec![at as u8; lens[at].0];
+            let mut written = Vec::new();
+            for (at, (_, len)) in lens.iter().enumerate() {
+                let digest = postcard::to_allocvec(&digest(at)).unwrap();
+                let texts = vec![at as u8; *len];
+                let pieces: [&[u8]; KINDS] = [&digest, b"details", &texts, b"", b"stats", b"sums"];
+                let places = draft.add(ContentHash::default(), pieces).unwrap();
+                let mut room = Vec::new();
+                prop_assert_eq!(draft.pieces().read(places.piece(PieceKind::Texts), &mut room), Some(&*texts));
+                written.push(places);
+            }
+            let path = dir.path().join("segment");
+            draft.finish(b"table", &path, (1, 2)).unwrap();
+            let pieces = SegmentPieces(File::options().read(true).write(true).open(&path).unwrap());
+            let order: Vec<usize> = (0..lens.len()).map(|at| (at * 7 + from % 1000) % lens.len()).collect();
+            let offsets: Vec<u64> = order.iter().map(|&at| written[at].at).collect();
+            let expected: Vec<Option<Vec<u8>>> = order.iter().map(|&at| Some(digest(at))).collect();
+            prop_assert_eq!(pieces.digests::<Vec<u8>>(&offsets), expected);
+            let removed = from % lens.len();
+            for range in written[removed].ranges() {
+                pieces.overwrite(range.start, range.end).unwrap();
+            }
+            for (at, places) in written.iter().enumerate() {
+                prop_assert_eq!(pieces.header(places.at), Some(*places));
+                let digests = pieces.digests::<Vec<u8>>(&[places.at]);
+                prop_assert_eq!(digests, [Some(digest(at)).filter(|_| at != removed)]);
+                let sums = pieces.read(places.piece(PieceKind::Sums), &mut Vec::new()).map(<[u8]>::to_vec);
+                prop_assert_eq!(sums, Some(b"sums".to_vec()).filter(|_| at != removed));
+            }
         }
     }
 }

@@ -146,7 +146,9 @@ pub(super) fn remove(path: &Path, stale: &HashSet<FileVersion>) -> io::Result<us
         *is_removed = true;
         // Their header holds no text. It stays, so that this can be repeated until the record is removed.
         let places = pieces.header(record.pieces).ok_or_else(damaged)?;
-        pieces.overwrite(places.start().max(HEAD as u64), places.end().min(header.pieces_end))?;
+        for range in places.ranges() {
+            pieces.overwrite(range.start.max(HEAD as u64), range.end.min(header.pieces_end))?;
+        }
     }
     let count = removed.iter().filter(|is_removed| **is_removed).count();
     if count > 0 {
@@ -206,15 +208,19 @@ pub(super) struct StoredSessions {
 }
 
 impl StoredSessions {
-    /// Returns the digest of a session without file system metadata, or `None` if it is missing or damaged.
-    pub(super) fn digest_of(self: &Arc<Self>, number: usize) -> Option<Digest> {
-        let digest: Digest = self.pieces.digest(self.table.record(number).pieces)?;
-        Some(Digest { details: LazyDetails::stored(self.clone(), number as u32), ..digest })
+    /// Returns the digests of some sessions without file system metadata; `None` for those that are missing or damaged.
+    pub(super) fn digests_of(self: &Arc<Self>, numbers: &[u32]) -> Vec<Option<Digest>> {
+        let offset = |&number: &u32| self.table.record(number as usize).pieces;
+        let mut digests = self.pieces.digests::<Digest>(&numbers.iter().map(offset).collect::<Vec<_>>());
+        for (digest, &number) in digests.iter_mut().zip(numbers) {
+            digest.iter_mut().for_each(|digest| digest.details = LazyDetails::stored(self.clone(), number));
+        }
+        digests
     }
 
     fn pieces_of(&self, number: u32) -> SessionPieces<'_> {
-        let at = self.table.record(number as usize).pieces;
-        SessionPieces { pieces: &self.pieces, at, home: &self.dirs.home }
+        let places = self.pieces.header(self.table.record(number as usize).pieces);
+        SessionPieces { pieces: &self.pieces, places, home: &self.dirs.home }
     }
 
     /// Returns the file of a record, if the record determines its path.
@@ -245,17 +251,9 @@ impl SessionSource for SharedSource {
         Box::new(move |number| passed.has(self.0.table.number(number as usize)))
     }
 
-    fn digest(&self, number: u32) -> Digest {
-        let Some(file) = self.0.file(number as usize) else { return Digest::default() };
-        let read = || {
-            let options = ScanOptions::default();
-            let read =
-                digest::read(&self.0.dirs.home, (&file.path, file.version().1), options, &mut Vec::new(), &|| false);
-            read.ok().flatten().map(|session| session.digest)
-        };
-        let facts = || Digest { header: self.header(number), ..Digest::default() };
-        let digest = self.0.digest_of(number as usize).or_else(read).unwrap_or_else(facts);
-        session_file::complete(file, digest, &self.0.dirs.real_paths)
+    fn digests(&self, numbers: &[u32]) -> Vec<Digest> {
+        let all = self.0.digests_of(numbers).into_iter().zip(numbers);
+        all.map(|(digest, &number)| self.complete(digest, number)).collect()
     }
 
     fn stats(&self, number: u32) -> SessionStats {
@@ -272,6 +270,20 @@ impl SessionSource for SharedSource {
 }
 
 impl SharedSource {
+    /// Completes the digest of a session. If it is damaged, reads the session.
+    fn complete(&self, digest: Option<Digest>, number: u32) -> Digest {
+        let Some(file) = self.0.file(number as usize) else { return Digest::default() };
+        let read = || {
+            let options = ScanOptions::default();
+            let read =
+                digest::read(&self.0.dirs.home, (&file.path, file.version().1), options, &mut Vec::new(), &|| false);
+            read.ok().flatten().map(|session| session.digest)
+        };
+        let facts = || Digest { header: self.header(number), ..Digest::default() };
+        let digest = digest.or_else(read).unwrap_or_else(facts);
+        session_file::complete(file, digest, &self.0.dirs.real_paths)
+    }
+
     /// Returns what is known of the header of a session whose digest is damaged and whose file is unreadable.
     fn header(&self, number: u32) -> Header {
         let facts = self.0.table.facts(number as usize);
@@ -308,8 +320,7 @@ impl DetailsSource for StoredSessions {
 #[derive(Debug)]
 pub(super) struct WrittenSession {
     pub(super) pieces: Arc<SegmentPieces>,
-    /// The offset of its pieces.
-    pub(super) at: u64,
+    pub(super) places: RecordPieces,
     pub(super) home: Arc<str>,
 }
 
@@ -333,20 +344,21 @@ impl DetailsSource for WrittenSession {
 
 impl WrittenSession {
     fn pieces(&self) -> SessionPieces<'_> {
-        SessionPieces { pieces: &self.pieces, at: self.at, home: &self.home }
+        SessionPieces { pieces: &self.pieces, places: Some(self.places), home: &self.home }
     }
 }
 
 /// The pieces of a session in a segment.
 struct SessionPieces<'a> {
     pieces: &'a SegmentPieces,
-    at: u64,
+    /// `None` if they are damaged.
+    places: Option<RecordPieces>,
     home: &'a str,
 }
 
 impl SessionPieces<'_> {
     fn get<T: DeserializeOwned>(&self, kind: PieceKind) -> Option<T> {
-        self.pieces.get(self.pieces.header(self.at)?.piece(kind))
+        self.pieces.get(self.places?.piece(kind))
     }
 
     /// Returns the details. Damaged ones are read from the session file.
@@ -371,7 +383,7 @@ impl SessionPieces<'_> {
 
     /// Reads the texts into reusable buffers.
     fn texts<'a>(&self, TextBuffers { bytes, starts }: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        let piece = self.pieces.header(self.at)?.piece(PieceKind::Texts);
+        let piece = self.places?.piece(PieceKind::Texts);
         SearchTexts::from_bytes(self.pieces.read(piece, bytes)?, starts)
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::filter::FilterDraft;
 use crate::disk::index::list::{IndexFiles, SegmentList, remove};
-use crate::disk::index::pieces::{KINDS, SegmentDraft, SegmentPieces};
+use crate::disk::index::pieces::{KINDS, SegmentDraft};
 use crate::disk::index::record::{FilePlace, SegmentRecord};
 use crate::disk::index::segment::{self, Segment, WrittenSession};
 use crate::disk::index::table_draft::TableDraft;
@@ -26,7 +26,6 @@ enum NewRecord {
     Nothing,
     Some {
         draft: SegmentDraft,
-        pieces: Arc<SegmentPieces>,
         table: Box<TableDraft>,
         /// The latest modification time of a file omitted because of the size limit.
         omitted: Option<i64>,
@@ -87,23 +86,22 @@ impl Additions {
             let mut new = lock();
             if matches!(*new, NewRecord::Nothing) {
                 let draft = SegmentDraft::begin(&self.files.list)?;
-                let pieces = Arc::new(draft.pieces()?);
-                *new = NewRecord::Some { pieces, draft, table: Box::default(), omitted: None };
+                *new = NewRecord::Some { draft, table: Box::default(), omitted: None };
             }
-            let NewRecord::Some { draft, pieces: written, table, omitted } = &mut *new else { return Ok(None) };
+            let NewRecord::Some { draft, table, omitted } = &mut *new else { return Ok(None) };
             if draft.end > self.limit {
                 *omitted = (*omitted).max(Some(mtime)); // the newest files come first
                 return Ok(None);
             }
             let &Addition { stamp, place, content, facts, pieces, keys } = addition;
-            let at = draft.add(content, pieces)?;
+            let places = draft.add(content, pieces)?;
             let is_settled = stamp.is_settled(&draft.begun);
-            let record = SegmentRecord { stamp, is_settled, is_session: facts.is_some(), pieces: at };
+            let record = SegmentRecord { stamp, is_settled, is_session: facts.is_some(), pieces: places.at };
             let block = match facts {
                 Some(facts) => table.push(record, place, &facts, keys)?,
                 None => table.push(record, place, &Digest::default().facts(), keys)?,
             };
-            let written = WrittenSession { pieces: written.clone(), at, home: home.clone() };
+            let written = WrittenSession { pieces: draft.pieces().clone(), places, home: home.clone() };
             Ok(Some((LazyDetails::stored(Arc::new(written), 0), block)))
         };
         let added = add().and_then(|added| {

@@ -18,8 +18,11 @@ use crate::session::stats::intervals::SessionSums;
 #[derive(Debug)]
 pub struct ListedSession {
     digest: OnceLock<Box<Digest>>,
-    stored: Option<(Arc<dyn SessionSource>, u32)>,
+    stored: Option<StoredSession>,
 }
+
+/// The source of a session, and its number there.
+type StoredSession = (Arc<dyn SessionSource>, u32);
 
 /// A session shared between the list and the interface.
 pub type SharedSession = Arc<ListedSession>;
@@ -39,8 +42,8 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
     /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
 
-    /// Loads the digest of the session with the given number.
-    fn digest(&self, number: u32) -> Digest;
+    /// Loads the digests of the sessions with the given numbers, in their order.
+    fn digests(&self, numbers: &[u32]) -> Vec<Digest>;
 
     /// Loads the statistics of its entries.
     fn stats(&self, number: u32) -> SessionStats;
@@ -110,10 +113,45 @@ impl ListedSession {
     /// Returns the digest without keeping it, for callers that read many sessions.
     pub fn once(&self) -> Cow<'_, Digest> {
         match (self.digest.get(), &self.stored) {
-            (None, Some((source, number))) => Cow::Owned(source.digest(*number)),
+            (None, Some(stored)) => Cow::Owned(digest(stored)),
             _ => Cow::Borrowed(self),
         }
     }
+
+    /// Returns the digests of some sessions, like [`ListedSession::once`]. Faster, because neighbors in a source are read
+    /// together.
+    pub fn all_once<'a>(sessions: impl Iterator<Item = &'a Self>) -> Vec<Cow<'a, Digest>> {
+        let unread = |session: &'a Self| (session, session.stored.as_ref().filter(|_| !session.is_loaded()));
+        let sessions: Vec<_> = sessions.map(unread).collect();
+        let mut digests = Vec::with_capacity(sessions.len());
+        let is_same_source = |(_, a): &(&Self, Option<&StoredSession>), (_, b): &(&Self, Option<&StoredSession>)| {
+            a.zip(*b).is_some_and(|((a, _), (b, _))| Arc::ptr_eq(a, b))
+        };
+        for some in sessions.chunk_by(is_same_source) {
+            match some[0] {
+                (session, None) => digests.push(Cow::Borrowed(&**session)),
+                (_, Some((source, _))) => {
+                    let numbers: Vec<u32> = some.iter().filter_map(|(_, stored)| Some(stored.as_ref()?.1)).collect();
+                    digests.extend(source.digests(&numbers).into_iter().map(Cow::Owned));
+                }
+            }
+        }
+        digests
+    }
+
+    /// Loads the digests of some sessions together.
+    pub(crate) fn load_all<'a>(sessions: impl Iterator<Item = &'a Self> + Clone) {
+        for (session, digest) in sessions.clone().zip(Self::all_once(sessions)) {
+            if let Cow::Owned(digest) = digest {
+                session.digest.get_or_init(|| Box::new(digest));
+            }
+        }
+    }
+}
+
+/// Loads the digest of a stored session.
+fn digest((source, number): &StoredSession) -> Digest {
+    source.digests(&[*number]).pop().unwrap_or_default()
 }
 
 impl From<Digest> for ListedSession {
@@ -132,10 +170,6 @@ impl Deref for ListedSession {
     type Target = Digest;
 
     fn deref(&self) -> &Digest {
-        let load = || {
-            let stored = self.stored.as_ref();
-            Box::new(stored.map(|(source, number)| source.digest(*number)).unwrap_or_default())
-        };
-        self.digest.get_or_init(load)
+        self.digest.get_or_init(|| Box::new(self.stored.as_ref().map(digest).unwrap_or_default()))
     }
 }

@@ -209,6 +209,14 @@ pub(crate) fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<(
     file.read_exact_at(to, at)
 }
 
+/// Writes all bytes at an offset without moving other readers of the file.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    file.write_all_at(bytes, at)
+}
+
 /// Returns `true` if the error means that the file system has no locks.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error())

@@ -153,6 +153,23 @@ pub(crate) fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<(
     Ok(())
 }
 
+/// Writes all bytes at an offset.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.seek_write(&bytes[done..], at + done as u64) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => done += written,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 /// Returns `true` if the error means that the file system has no locks.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported
