@@ -116,7 +116,9 @@ impl QueryParts {
         if !self.everything && !self.words.is_empty() {
             let SearchTexts { conversation, summaries } = session.texts.unwrap_or_default();
             for passages in [session.titles.labels, conversation, summaries] {
-                self.in_passages(passages, &mut matches);
+                for (bit, word) in self.words.iter().enumerate() {
+                    word.each_entry(passages, |entry| matches.add(entry, 1 << bit));
+                }
             }
         }
         for (at, scope) in self.scopes.iter().enumerate() {
@@ -125,26 +127,6 @@ impl QueryParts {
             }
         }
         matches
-    }
-
-    fn in_passages(&self, passages: Passages<'_>, matches: &mut EntryMatches) {
-        for (bit, word) in self.words.iter().enumerate() {
-            if let Needle::Pattern(_) = word {
-                let found = passages.each().filter(|(_, text)| word.find(text).is_some());
-                found.for_each(|(entry, _)| matches.add(entry, 1 << bit));
-                continue;
-            }
-            // Most passages have no match, so the search runs over all of them at once.
-            let mut from = 0;
-            while let Some(found) = word.find(&passages.folded[from..]) {
-                let Some((entry, text)) = passages.around(from + found.start) else { break };
-                // A match across two passages does not count.
-                let is_inside = from + found.end <= text.end;
-                matches.add(entry, u64::from(is_inside) << bit);
-                let after = passages.folded[from + found.start..].chars().next().map_or(1, char::len_utf8);
-                from = if is_inside { text.end } else { from + found.start + after };
-            }
-        }
     }
 
     /// Matches an entry with its line and its folded texts.

@@ -151,12 +151,17 @@ impl Matcher {
     /// Returns the entries with matches and the matched fields. Entries with the most matching terms come first, then
     /// file order.
     pub fn entries(&self, digest: &Digest, texts: SearchTexts<'_>) -> Vec<(Index, MatchField)> {
-        let wanted: Vec<&Word> = self.texts.iter().filter(|text| !text.is_excluded).collect();
-        let count = |folded: &str| wanted.iter().filter(|text| text.needle.find(folded).is_some()).count();
+        let wanted = || self.texts.iter().filter(|text| !text.is_excluded).map(|text| &text.needle);
+        let count = |folded: &str| wanted().filter(|needle| needle.find(folded).is_some()).count();
         let labels = digest.labels.iter().map(|label| (count(&fold(&label.text)), label.at, MatchField::Label));
-        let said = texts.conversation.each().map(|(entry, said)| (count(said), entry, MatchField::Conversation));
-        let summed_up = texts.summaries.each().map(|(entry, summary)| (count(summary), entry, MatchField::Summary));
-        let mut found: Vec<_> = labels.chain(said).chain(summed_up).filter(|(count, ..)| *count > 0).collect();
+        let mut found: Vec<_> = labels.filter(|(count, ..)| *count > 0).collect();
+        let said = [(texts.conversation, MatchField::Conversation), (texts.summaries, MatchField::Summary)];
+        for (passages, field) in said {
+            let mut entries: Vec<Index> = Vec::new();
+            wanted().for_each(|needle| needle.each_entry(passages, |entry| entries.push(entry)));
+            entries.sort_unstable();
+            found.extend(entries.chunk_by(Index::eq).map(|same| (same.len(), same[0], field)));
+        }
         sort::by_key(&mut found, |&(count, entry, _)| (Reverse(count), entry));
         found.into_iter().map(|(_, entry, field)| (entry, field)).collect()
     }

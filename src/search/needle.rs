@@ -9,6 +9,8 @@ use crate::base::normalize::fold;
 use crate::base::sort;
 use crate::search::pattern::Pattern;
 use crate::search::query::TermKind;
+use crate::session::links::Index;
+use crate::session::search_text::Passages;
 
 /// A search pattern.
 #[derive(Debug)]
@@ -105,6 +107,27 @@ impl Needle {
         })
     }
 
+    /// Calls a function with each entry whose text has a match, in file order. A match across two texts does not count.
+    pub(crate) fn each_entry(&self, passages: Passages<'_>, mut each: impl FnMut(Index)) {
+        if let Self::Pattern(pattern) = self {
+            let found = passages.each().filter(|(_, text)| pattern.find(text).is_some());
+            found.for_each(|(entry, _)| each(entry));
+            return;
+        }
+        // Most texts have no match, so the search runs over all of them at once.
+        let (mut from, mut place) = (0, 0);
+        while let Some(found) = passages.folded.get(from..).and_then(|rest| self.find(rest)) {
+            let (start, end) = (from + found.start, from + found.end);
+            let Some((entry, text)) = passages.around_after(&mut place, start) else { break };
+            if end <= text.end {
+                each(entry);
+                from = text.end + 1; // after the space
+            } else {
+                from = start + passages.folded[start..].chars().next().map_or(1, char::len_utf8);
+            }
+        }
+    }
+
     /// Returns all matches in a folded text that are not empty and do not overlap.
     pub(crate) fn find_all(&self, folded: &str) -> Vec<Range<usize>> {
         match self {
@@ -150,6 +173,8 @@ fn ends(text: &str, from: usize, words: &[String]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::query::Query;
+    use crate::session::search_text::PassagesBuf;
     use proptest::prelude::*;
 
     fn phrase(text: &str) -> Needle {
@@ -168,6 +193,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn entries_with_a_match_are_those_whose_text_has_one(
+            texts in proptest::collection::vec("[ab é]{0,5}", 0..6),
+            query in "[abé]{1,2}|\"[ab]{0,2} [ab]{0,2}\"|re:a\\.\\?b|re:\\^b",
+        ) {
+            let mut passages = PassagesBuf::default();
+            (0..).zip(&texts).for_each(|(entry, text)| passages.push(entry, text));
+            let query = Query::parse(&query).unwrap();
+            for needle in query.terms.iter().filter_map(|term| Needle::of(&term.kind)) {
+                let mut found = Vec::new();
+                needle.each_entry(passages.as_passages(), |entry| found.push(entry));
+                let each = passages.as_passages().each().filter(|(_, text)| needle.find(text).is_some());
+                prop_assert_eq!(found, each.map(|(entry, _)| entry).collect::<Vec<_>>());
+            }
+        }
+
         /// Same result as in pi, which searches the text with single spaces.
         #[test]
         fn phrases_are_found_as_in_normalized_text(words in "[ab]{1,3}( [ab]{1,2}){1,2}", text in "[ab \n]{0,30}") {

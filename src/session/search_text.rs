@@ -92,8 +92,20 @@ impl Passages<'_> {
     /// Returns the entry whose text contains a byte of the joined texts, and the range of that text.
     pub(crate) fn around(&self, byte: usize) -> Option<(Index, Range<usize>)> {
         let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
-        let (start, entry) = self.starts.get(behind.checked_sub(1)?)?;
-        let end = self.starts.get(behind).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
+        self.text(behind.checked_sub(1)?)
+    }
+
+    /// Like [`Passages::around`], for bytes in ascending order: starts at the text with index `place`, and advances it.
+    pub(crate) fn around_after(&self, place: &mut usize, byte: usize) -> Option<(Index, Range<usize>)> {
+        let behind = self.starts.get(*place + 1..)?.iter();
+        *place += behind.take_while(|(start, _)| *start as usize <= byte).count();
+        self.text(*place)
+    }
+
+    /// Returns the entry of the text with an index, and the range of the text.
+    fn text(&self, place: usize) -> Option<(Index, Range<usize>)> {
+        let (start, entry) = self.starts.get(place)?;
+        let end = self.starts.get(place + 1).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
         Some((*entry, *start as usize..end))
     }
 
@@ -111,10 +123,8 @@ impl Passages<'_> {
 impl<'a> Passages<'a> {
     /// Returns the text of an entry and its start in the joined texts.
     pub(crate) fn of(self, entry: Index) -> Option<(usize, &'a str)> {
-        let place = self.starts.binary_search_by_key(&entry, |(_, entry)| *entry).ok()?;
-        let start = self.starts[place].0 as usize;
-        let end = self.starts.get(place + 1).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
-        Some((start, &self.folded[start..end]))
+        let (_, text) = self.text(self.starts.binary_search_by_key(&entry, |(_, entry)| *entry).ok()?)?;
+        Some((text.start, &self.folded[text]))
     }
 
     /// Returns the folded texts with their entries.
