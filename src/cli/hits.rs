@@ -76,6 +76,12 @@ pub(super) struct HitTotals {
     pub(super) next: Option<String>,
 }
 
+/// A session and its best hit.
+type FoundSession<'a> = (&'a SearchedSession, &'a SessionHit);
+
+/// The number of hits in a session that were not printed before, and the lines of the first of them.
+type SessionLines = (usize, Result<Vec<HitLine>, Unreadable>);
+
 /// A running search.
 pub(super) struct HitSearch {
     query: Query,
@@ -93,9 +99,6 @@ fn name(session: &Digest, offset: Option<u64>) -> String {
 /// Returns the number of hits in a session that were printed before, if it contains the hit after which to continue.
 fn skipped(session: &Digest, places: Option<&[(Index, MatchField)]>, after: &str) -> Option<usize> {
     let Some(places) = places else { return (name(session, None) == after).then_some(1) };
-    if !after.starts_with(&session.header.id) {
-        return None;
-    }
     let offset = |at: Index| session.details().offsets.get(at as usize).copied();
     places.iter().position(|&(at, _)| name(session, offset(at)) == after).map(|at| at + 1)
 }
@@ -198,7 +201,7 @@ impl HitSearch {
     /// Reports hits, best first: at most `limit`, and only those that come after the hit `after`.
     pub(super) fn each(
         &self,
-        (limit, mut after): (usize, Option<&str>),
+        (limit, after): (usize, Option<&str>),
         unreadable: &mut Vec<Unreadable>,
         mut each: impl FnMut(Vec<HitLine>) -> Result<()>,
     ) -> Result<HitTotals> {
@@ -209,53 +212,62 @@ impl HitSearch {
         let keys: HashSet<SessionKey> = hits.iter().map(|hit| hit.session).collect();
         let sessions = self.sessions.iter().filter(|session| keys.contains(&session.key));
         let by_key: HashMap<SessionKey, &SearchedSession> = sessions.map(|session| (session.key, session)).collect();
+        let found = hits.iter().filter_map(|hit| Some((*by_key.get(&hit.session)?, hit)));
+        let found: Vec<FoundSession<'_>> = found.collect();
         let matcher = Matcher::new(&self.query, &self.here);
-        let (mut sum, mut total, mut is_more) = (HitTotals::default(), 0, false);
-        for (at, found) in hits.iter().enumerate() {
-            if after.is_none() && sum.printed == limit {
-                // The rest is only counted.
-                let count = |found: &SessionHit| {
-                    let sought = by_key.get(&found.session).copied().filter(|_| found.at.is_some());
-                    let places = |sought| self.places(sought, &sought.digest.once(), found, &matcher).len();
-                    if found.entries > 0 { found.entries } else { sought.map_or(1, places) }
-                };
-                let rest: usize = parallel::map(&hits[at..], count).into_iter().sum();
-                (total, is_more) = (total + rest, is_more || rest > 0);
-                break;
-            }
-            let Some(&sought) = by_key.get(&found.session) else { continue };
+        let places = |&(sought, hit): &FoundSession<'_>| {
+            hit.at.is_some().then(|| self.places(sought, &sought.digest.once(), hit, &matcher))
+        };
+        let count = |found: &FoundSession<'_>| match found.1.entries {
+            0 => places(found).map_or(1, |places| places.len()),
+            entries => entries,
+        };
+        // Hits up to the one after which to continue were printed before.
+        let place = |after: &str| {
+            let is_possible = |(sought, _): &FoundSession<'_>| after.starts_with(sought.digest.facts().id());
+            let skipped = |found: &FoundSession<'_>| skipped(&found.0.digest.once(), places(found).as_deref(), after);
+            let mut possible = found.iter().enumerate().filter(|(_, found)| is_possible(found));
+            possible.find_map(|(at, found)| Some((at, skipped(found)?))).ok_or_else(|| unknown(after))
+        };
+        let (start, skipped) = after.map_or(Ok((0, 0)), place)?;
+        let lines = |&at: &usize, (): &mut (), send: &dyn Fn(SessionLines) -> bool| {
+            let (sought, hit) = found[at];
             let session = &*sought.digest.once();
-            let places = found.at.is_some().then(|| self.places(sought, session, found, &matcher));
-            total += places.as_ref().map_or(1, Vec::len);
-            // Hits up to the one after which to continue were printed before.
-            let skipped = after.and_then(|after| skipped(session, places.as_deref(), after));
-            if after.is_some() && skipped.is_none() {
-                continue;
-            }
-            let (skipped, room) = (skipped.unwrap_or_default(), limit - sum.printed);
-            after = None;
-            is_more |= places.as_ref().map_or(1, Vec::len) > skipped + room;
+            let (places, skipped) = (places(&found[at]), if at == start { skipped } else { 0 });
+            let count = places.as_ref().map_or(1, Vec::len) - skipped;
             let lines = match places {
-                None if skipped > 0 || room == 0 => Ok(Vec::new()),
-                None => title_line(session, found, &matcher).map(|line| vec![line]),
+                None if skipped > 0 => Ok(Vec::new()),
+                None => title_line(session, hit, &matcher).map(|line| vec![line]),
                 Some(places) => {
-                    let places = places.into_iter().skip(skipped).take(room).collect();
-                    self.entries(session, places, found, &matcher)
+                    let places = places.into_iter().skip(skipped).take(limit).collect();
+                    self.entries(session, places, hit, &matcher)
                 }
             };
+            send((count, lines.map_err(|error| Unreadable::new(&session.path, &format!("{error:#}")))));
+        };
+        let lost = |&at: &usize, why| (0, Err(Unreadable::new(&found[at].0.digest.file_path(), &why)));
+        let (mut sum, mut total, mut is_more) = (HitTotals::default(), skipped, false);
+        let (mut end, mut result) = (start, Ok(()));
+        let to_print: Vec<usize> = (start..found.len()).collect();
+        parallel::in_order(&to_print, (lines, lost), |(count, lines): SessionLines| {
+            let room = limit - sum.printed;
+            (end, total, is_more) = (end + 1, total + count, is_more || count > room);
             match lines {
-                Ok(lines) => {
+                Ok(mut lines) => {
+                    lines.truncate(room);
                     sum.printed += lines.len();
-                    sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next);
-                    each(lines)?;
+                    sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next.take());
+                    result = each(lines);
                 }
-                Err(error) => unreadable.push(Unreadable::new(&session.path, &format!("{error:#}"))),
+                Err(error) => unreadable.push(error),
             }
-        }
-        if let Some(after) = after {
-            return Err(unknown(after));
-        }
-        Ok(HitTotals { total: Some(total), next: sum.next.filter(|_| is_more), ..sum })
+            result.is_ok() && sum.printed < limit
+        });
+        result?;
+        let counted = |some: &[FoundSession<'_>]| parallel::map(some, count).into_iter().sum::<usize>();
+        let rest = counted(&found[end..]);
+        total += counted(&found[..start]) + rest;
+        Ok(HitTotals { total: Some(total), next: sum.next.filter(|_| is_more || rest > 0), ..sum })
     }
 
     /// Reports hits in the complete content of files, newest sessions first.

@@ -107,7 +107,10 @@ impl SearchCommand {
                 output::note(&format!("{}{of}; continue with --after {next}", count(*printed, "hit", "hits")));
             }
         }
-        Ok(output::end(out, unreadable)?.found(*printed > 0).into())
+        let printed = *printed;
+        // Freeing the memory piece by piece would be slower than exiting.
+        std::mem::forget(search);
+        Ok(output::end(out, unreadable)?.found(printed > 0).into())
     }
 
     /// Returns all sessions, newest first, with the data that the browser uses, the unreadable files, and for JSON the
@@ -134,7 +137,10 @@ impl SearchCommand {
             bail!("{} is not among the searched sessions; specify its directory with --dir", here.display());
         }
         let worktrees = self.json.then(|| chosen.worktrees(catalog.cwds()));
-        Ok((sessions, std::mem::take(&mut catalog.unreadable), worktrees))
+        let unreadable = std::mem::take(&mut catalog.unreadable);
+        // Freeing the memory piece by piece would be slower than exiting.
+        std::mem::forget(catalog);
+        Ok((sessions, unreadable, worktrees))
     }
 }
 
