@@ -20,7 +20,7 @@ use crate::cli::{CommandContext, output, resolve};
 use crate::disk::scan::Unreadable;
 use crate::search::qualifier;
 use crate::search::query::{Query, QueryProblem};
-use crate::session::digest::joined_path::JoinedPath;
+use crate::session::digest::facts::SessionFacts;
 use crate::session::worktrees::Worktrees;
 
 /// The maximum width of a project in columns; the session id is more useful.
@@ -118,13 +118,14 @@ impl SearchCommand {
     fn sessions(&self, chosen: &CommandContext) -> Result<FoundSessions> {
         let here = self.here.then(|| SessionResolver::new(chosen).file(OsStr::new("."))).transpose()?;
         let mut catalog = chosen.catalog();
-        let is_here = |path: JoinedPath<'_>| {
-            here.as_ref().is_none_or(|here| resolve::absolute(&path.join()).is_ok_and(|path| path == *here))
+        let is_here = |facts: &SessionFacts<'_>| {
+            here.as_ref().is_none_or(|here| resolve::absolute(&facts.path().join()).is_ok_and(|path| path == *here))
         };
-        let is_in_project = self.project.matcher(chosen);
+        let matcher = self.project.matcher(chosen);
+        let is_in_project = |facts: &SessionFacts<'_>| self.project.dir.is_none() || matcher(facts.cwd());
         let is_wanted = |session: &&SearchedSession| {
             let facts = session.digest.facts();
-            is_in_project(facts.cwd()) && (self.subagents || !facts.is_subagent()) && is_here(facts.path())
+            is_in_project(&facts) && (self.subagents || !facts.is_subagent()) && is_here(&facts)
         };
         let all = catalog.searched_sessions();
         // Copying takes as long as a search for a rare word.
