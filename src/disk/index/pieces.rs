@@ -301,10 +301,18 @@ pub(super) struct SegmentDraft {
     pub(super) begun: FileVersion,
     /// The offset after the bytes written and reserved.
     pub(super) end: u64,
-    /// The headers and digests of the last group, which are not written yet; their offset, and the bytes reserved for
-    /// them.
-    group: (Vec<u8>, u64, usize),
+    group: DigestGroup,
     is_whole: bool,
+}
+
+/// The headers and digests of the last group, which are not written yet.
+#[derive(Debug, Default)]
+struct DigestGroup {
+    bytes: Vec<u8>,
+    /// Their offset.
+    at: u64,
+    /// The number of bytes reserved for them.
+    reserved: usize,
 }
 
 impl SegmentDraft {
@@ -316,7 +324,7 @@ impl SegmentDraft {
         create::private_folder(list.parent().unwrap_or(Path::new("")))?;
         let (file, path) = create::locked_draft(list)?;
         let pieces = Arc::new(SegmentPieces(file));
-        let (begun, group) = (FileVersion::default(), (Vec::new(), HEAD as u64, 0));
+        let (begun, group) = (FileVersion::default(), DigestGroup::default());
         let mut draft = Self { pieces, path, begun, end: HEAD as u64, group, is_whole: false };
         draft.pieces.write_at(0, &[0; HEAD])?;
         draft.begun = FileVersion::new(&draft.pieces.0.metadata()?, &draft.path);
@@ -335,7 +343,7 @@ impl SegmentDraft {
     pub(super) fn add(&mut self, content: ContentHash, pieces: [&[u8]; KINDS]) -> io::Result<RecordPieces> {
         let [digest, others @ ..] = pieces;
         let len = PIECES_HEAD + HASH + digest.len();
-        if self.group.0.len() + len > self.group.2 {
+        if self.group.bytes.len() + len > self.group.reserved {
             self.begin_group(len)?;
         }
         let mut header = RecordPieces { others: self.end, content, ..RecordPieces::default() };
@@ -354,11 +362,11 @@ impl SegmentDraft {
             }
         }
         self.add_bytes(&bytes)?;
-        let (group, at, _) = &mut self.group;
-        header.at = *at + group.len() as u64;
-        group.extend(header.to_bytes());
-        group.extend(hash(digest).to_le_bytes());
-        group.extend(digest);
+        let DigestGroup { bytes, at, .. } = &mut self.group;
+        header.at = *at + bytes.len() as u64;
+        bytes.extend(header.to_bytes());
+        bytes.extend(hash(digest).to_le_bytes());
+        bytes.extend(digest);
         Ok(header)
     }
 
@@ -366,16 +374,15 @@ impl SegmentDraft {
     /// grow, so that a segment of one session reserves little.
     fn begin_group(&mut self, least: usize) -> io::Result<()> {
         self.end_group()?;
-        let reserved = (2 * self.group.2).clamp(GROUP.start, GROUP.end).max(least);
-        self.group = (std::mem::take(&mut self.group.0), self.end, reserved);
-        self.end += reserved as u64;
+        self.group.at = self.end;
+        self.group.reserved = (2 * self.group.reserved).clamp(GROUP.start, GROUP.end).max(least);
+        self.end += self.group.reserved as u64;
         Ok(())
     }
 
     fn end_group(&mut self) -> io::Result<()> {
-        let (group, at, _) = &mut self.group;
-        self.pieces.write_at(*at, group)?;
-        group.clear();
+        self.pieces.write_at(self.group.at, &self.group.bytes)?;
+        self.group.bytes.clear();
         Ok(())
     }
 
