@@ -17,7 +17,7 @@ mod terminal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -65,25 +65,23 @@ struct Corpus {
     sessions: usize,
 }
 
-/// A row of the table.
-struct Row {
-    name: &'static str,
-    fastest: Duration,
-    memory: u64,
-}
-
 impl Corpus {
     fn measure(&self) {
         let cache = self.home.join(".cache/pitree");
         let files: u64 = self.bytes(&self.dir);
         println!("\n{} sessions, {:.0} MB", self.sessions, files as f64 / 1e6);
-        let _ = fs::remove_dir_all(&cache);
-        let first = self.run(self.pitree(&["ls", "--json", "--no-index"]));
-        let building = self.run(self.pitree(&["ls", "--json"]));
+        let list = || self.pitree(&["ls", "--json"]);
+        let without_index = || self.pitree(&["ls", "--json", "--no-index"]);
+        let (first, first_peak) = (self.run(without_index()), self.peak(without_index()));
+        let forget_index = || drop(fs::remove_dir_all(&cache));
+        forget_index();
+        let building = self.run(list());
+        forget_index();
+        let building_peak = self.peak(list());
         thread::sleep(Duration::from_secs(3)); // later changes of the files would have another time
-        let _ = fs::remove_dir_all(&cache);
-        self.run(self.pitree(&["ls", "--json"]));
-        self.run(self.pitree(&["ls", "--json"]));
+        forget_index();
+        self.run(list());
+        self.run(list());
         let id = corpus::session_id(self.sessions as u64 / 2);
         let commands: [(&str, &[&str]); 8] = [
             ("ls --json", &["ls", "--json"]),
@@ -95,29 +93,29 @@ impl Corpus {
             ("path ID", &["path", &id]),
             ("complete an ID", &["--", "pitree", "path", &id[..7]]),
         ];
-        let mut rows: Vec<Row> =
-            commands.iter().map(|(name, _)| Row { name, fastest: Duration::MAX, memory: 0 }).collect();
-        let (mut find, mut cat) = (Duration::MAX, Duration::MAX);
+        let command = |(name, args): &(&str, &[&str])| {
+            if *name != "complete an ID" {
+                return self.pitree(args);
+            }
+            let mut command = self.pitree(&[]);
+            command.env("PITREE_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "2").args(*args);
+            command.env("PI_CODING_AGENT_SESSION_DIR", &self.dir);
+            command
+        };
+        let (mut times, mut find, mut cat) = ([Duration::MAX; 8], Duration::MAX, Duration::MAX);
         for _ in 0..RUNS {
             let mut reference = Command::new("find");
             reference.arg(&self.dir).args(["-type", "f", "-printf", "%s\\n"]);
-            find = find.min(self.run(reference).0);
-            for (row, (name, args)) in rows.iter_mut().zip(&commands) {
-                let mut command = self.pitree(args);
-                if *name == "complete an ID" {
-                    command = self.pitree(&[]);
-                    command.env("PITREE_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "2").args(*args);
-                    command.env("PI_CODING_AGENT_SESSION_DIR", &self.dir);
-                }
-                let (time, memory) = self.run(command);
-                (row.fastest, row.memory) = (row.fastest.min(time), row.memory.max(memory));
+            find = find.min(self.run(reference));
+            for (fastest, one) in times.iter_mut().zip(&commands) {
+                *fastest = self.run(command(one)).min(*fastest);
             }
         }
         if let Some(gigabyte) = self.gigabyte() {
             for _ in 0..3 {
                 let mut reference = Command::new("cat");
                 reference.args(&gigabyte);
-                cat = cat.min(self.run(reference).0);
+                cat = cat.min(self.run(reference));
             }
         }
         println!("| Operation | Time | Multiple of find | Peak memory |\n|---|---|---|---|");
@@ -126,9 +124,9 @@ impl Corpus {
             println!("| {name} | {:.1} ms | {multiple:.2} | {:.1} MB |", ms(time), memory as f64 / 1e6);
         };
         line("find -printf %s", find, 0);
-        line("first run, no index", first.0, first.1);
-        line("first run, builds the index", building.0, building.1);
-        rows.iter().for_each(|row| line(row.name, row.fastest, row.memory));
+        line("first run, no index", first, first_peak);
+        line("first run, builds the index", building, building_peak);
+        times.iter().zip(&commands).for_each(|(&time, one)| line(one.0, time, self.peak(command(one))));
         self.browse(cat);
         let index = self.bytes(&cache);
         println!("index: {:.1} MB, {:.1} % of the sessions", index as f64 / 1e6, index as f64 / files as f64 * 100.0);
@@ -189,23 +187,25 @@ impl Corpus {
         command
     }
 
-    /// Runs a command. Returns its time and its peak memory in bytes.
-    fn run(&self, mut command: Command) -> (Duration, u64) {
+    /// Runs a command. Returns its time.
+    fn run(&self, mut command: Command) -> Duration {
         let start = Instant::now();
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let pid = child.id();
-        let watch = thread::spawn(move || {
-            let mut peak = 0;
-            while let Some(memory) = status(pid, "VmHWM:") {
-                peak = memory.max(peak);
-                thread::sleep(Duration::from_millis(2));
-            }
-            peak
-        });
-        let exit = child.wait().unwrap();
+        let exit = start_quietly(&mut command).wait().unwrap();
         let time = start.elapsed();
         assert!(exit.code().is_some_and(|code| code <= 1), "{command:?}: {exit}");
-        (time, watch.join().unwrap() * 1024)
+        time
+    }
+
+    /// Runs a command. Returns its peak memory in bytes. Reading it slows down the command, so the time is measured in
+    /// other runs.
+    fn peak(&self, mut command: Command) -> u64 {
+        let (mut child, mut peak) = (start_quietly(&mut command), 0);
+        while let (None, Some(memory)) = (child.try_wait().unwrap(), status(child.id(), "VmHWM:")) {
+            peak = memory.max(peak);
+            thread::sleep(Duration::from_millis(2));
+        }
+        child.wait().unwrap();
+        peak * 1024
     }
 
     /// Returns files of at least 1 GB, if there are that many.
@@ -237,6 +237,10 @@ impl Corpus {
 
 fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
+}
+
+fn start_quietly(command: &mut Command) -> Child {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// Returns a number of `/proc/PID/status`, or `None` after the process has exited.
