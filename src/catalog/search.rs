@@ -213,7 +213,7 @@ impl Searcher {
             drop(cache);
             for some in missing.chunks(TITLES_AT_ONCE) {
                 let titles = parallel::map(some.chunks(DIGESTS_AT_ONCE), |some| {
-                    ListedSession::load_all(some.iter().map(|session| &*session.digest));
+                    ListedSession::load_all(&some.iter().map(|session| &*session.digest).collect::<Vec<_>>());
                     some.iter().map(|session| TitlesBuf::new(&session.digest)).collect::<Vec<_>>()
                 });
                 let mut cache = self.cache_mut();

@@ -155,13 +155,15 @@ impl LsCommand {
                 };
                 copies.of(at).map(other).collect()
             };
-            let lines = |part: &&[u32], (): &mut (), send: &dyn Fn(Result<Vec<u8>>) -> bool| {
-                let mut lines = Vec::with_capacity(part.len() * LINE);
+            let lines = |part: &&[u32], room: &mut Vec<u8>, send: &dyn Fn(Result<Vec<u8>>) -> bool| {
+                let (mut lines, mut formatted) = (Vec::with_capacity(part.len() * LINE), Ok(()));
                 let rows = rows_of(part);
-                let digests = ListedSession::all_once(rows.iter().map(|(_, session, _)| *session));
-                let formatted = rows.iter().zip(&digests).try_for_each(|(&(at, _, own), session)| {
-                    let line = SessionLine::new(session, own, about, &reported, (parent(at, session), others(at)));
-                    output::push_json_line(&mut lines, &line)
+                ListedSession::each_once(rows.iter().map(|(_, session, _)| *session), room, |row, session| {
+                    let (at, _, own) = rows[row];
+                    let line = SessionLine::new(&session, own, about, &reported, (parent(at, &session), others(at)));
+                    if formatted.is_ok() {
+                        formatted = output::push_json_line(&mut lines, &line);
+                    }
                 });
                 send(formatted.map(|()| lines));
             };

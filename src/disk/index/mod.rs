@@ -347,7 +347,12 @@ impl Index {
     #[allow(clippy::option_option, reason = "files that are not sessions are recorded too")]
     pub(super) fn digest(&self, place: RecordPlace) -> Option<Option<Digest>> {
         let (kept, record) = self.record(place)?;
-        if record.is_session { kept.stored.digests_of(&[place.1 as u32]).pop()?.map(Some) } else { Some(None) }
+        if !record.is_session {
+            return Some(None);
+        }
+        let mut read = None;
+        kept.stored.digests_of(&[place.1 as u32], &mut Vec::new(), |_, digest| read = digest);
+        read.map(Some)
     }
 
     /// Returns the file of a record, if the record determines its path.

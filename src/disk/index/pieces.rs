@@ -211,25 +211,31 @@ impl SegmentPieces {
         RecordPieces::from_bytes(at, &bytes)
     }
 
-    /// Reads the digests in the pieces at some offsets, and returns them in the same order. Digests near each other are
-    /// read with one system call.
-    pub(super) fn digests<T: DeserializeOwned>(&self, offsets: &[u64]) -> Vec<Option<T>> {
+    /// Reads the digests in the pieces at some offsets into a reusable buffer, and calls a function with each, in the
+    /// order of the offsets. Digests near each other are read with one system call.
+    pub(super) fn digests<T: DeserializeOwned>(
+        &self,
+        offsets: &[u64],
+        room: &mut Vec<u8>,
+        mut each: impl FnMut(usize, Option<T>),
+    ) {
         let mut order: Vec<usize> = (0..offsets.len()).collect();
         sort::by_key(&mut order, |&at| offsets[at]);
-        let mut digests: Vec<Option<T>> = offsets.iter().map(|_| None).collect();
-        let mut room = Vec::new();
+        let (mut places, mut end) = (vec![0..0; offsets.len()], 0);
         for near in order.chunk_by(|&a, &b| offsets[b] - offsets[a] <= MAX_GAP) {
             let (first, last) = (offsets[near[0]], offsets[near[near.len() - 1]]);
-            let bytes = buffer(&mut room, (last - first) as usize + FIRST_READ);
-            let bytes = self.read_at(first, bytes).map_or(&[][..], |()| bytes);
-            for &at in near {
-                let offset = offsets[at];
-                let digest = bytes.get((offset - first) as usize..).and_then(|bytes| digest_in(bytes, offset));
-                // It can be longer, or at the end of the file.
-                digests[at] = digest.or_else(|| self.get(self.header(offset)?.piece(PieceKind::Digest)));
+            let start = end;
+            let bytes = &mut buffer(room, start + (last - first) as usize + FIRST_READ)[start..];
+            if self.read_at(first, bytes).is_ok() {
+                end += bytes.len();
+                near.iter().for_each(|&at| places[at] = start + (offsets[at] - first) as usize..end);
             }
         }
-        digests
+        for (at, (&offset, place)) in offsets.iter().zip(places).enumerate() {
+            let digest = digest_in(&room[place], offset);
+            // It can be longer, or at the end of the file.
+            each(at, digest.or_else(|| self.get(self.header(offset)?.piece(PieceKind::Digest))));
+        }
     }
 
     /// Deserializes a piece.
@@ -471,15 +477,21 @@ mod tests {
             let order: Vec<usize> = (0..lens.len()).map(|at| (at * 7 + from % 1000) % lens.len()).collect();
             let offsets: Vec<u64> = order.iter().map(|&at| written[at].at).collect();
             let expected: Vec<Option<Vec<u8>>> = order.iter().map(|&at| Some(digest(at))).collect();
-            prop_assert_eq!(pieces.digests::<Vec<u8>>(&offsets), expected);
+            let mut room = Vec::new();
+            let mut read = |offsets: &[u64]| {
+                let mut read = Vec::new();
+                pieces.digests(offsets, &mut room, |at, digest: Option<Vec<u8>>| read.push((at, digest)));
+                assert!(read.iter().enumerate().all(|(place, (at, _))| place == *at));
+                read.into_iter().map(|(_, digest)| digest).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(read(&offsets), expected);
             let removed = from % lens.len();
             for range in written[removed].ranges() {
                 pieces.overwrite(range.start, range.end).unwrap();
             }
             for (at, places) in written.iter().enumerate() {
                 prop_assert_eq!(pieces.header(places.at), Some(*places));
-                let digests = pieces.digests::<Vec<u8>>(&[places.at]);
-                prop_assert_eq!(digests, [Some(digest(at)).filter(|_| at != removed)]);
+                prop_assert_eq!(read(&[places.at]), [Some(digest(at)).filter(|_| at != removed)]);
                 let sums = pieces.read(places.piece(PieceKind::Sums), &mut Vec::new()).map(<[u8]>::to_vec);
                 prop_assert_eq!(sums, Some(b"sums".to_vec()).filter(|_| at != removed));
             }

@@ -208,14 +208,20 @@ pub(super) struct StoredSessions {
 }
 
 impl StoredSessions {
-    /// Returns the digests of some sessions without file system metadata; `None` for those that are missing or damaged.
-    pub(super) fn digests_of(self: &Arc<Self>, numbers: &[u32]) -> Vec<Option<Digest>> {
+    /// Calls a function with the digests of some sessions, in their order, without file system metadata; `None` for
+    /// those that are missing or damaged. `room` is a reusable buffer.
+    pub(super) fn digests_of(
+        self: &Arc<Self>,
+        numbers: &[u32],
+        room: &mut Vec<u8>,
+        mut each: impl FnMut(u32, Option<Digest>),
+    ) {
         let offset = |&number: &u32| self.table.record(number as usize).pieces;
-        let mut digests = self.pieces.digests::<Digest>(&numbers.iter().map(offset).collect::<Vec<_>>());
-        for (digest, &number) in digests.iter_mut().zip(numbers) {
-            digest.iter_mut().for_each(|digest| digest.details = LazyDetails::stored(self.clone(), number));
-        }
-        digests
+        let offsets: Vec<u64> = numbers.iter().map(offset).collect();
+        self.pieces.digests(&offsets, room, |at, digest: Option<Digest>| {
+            let details = || LazyDetails::stored(self.clone(), numbers[at]);
+            each(numbers[at], digest.map(|digest| Digest { details: details(), ..digest }));
+        });
     }
 
     fn pieces_of(&self, number: u32) -> SessionPieces<'_> {
@@ -251,9 +257,8 @@ impl SessionSource for SharedSource {
         Box::new(move |number| passed.has(self.0.table.number(number as usize)))
     }
 
-    fn digests(&self, numbers: &[u32]) -> Vec<Digest> {
-        let all = self.0.digests_of(numbers).into_iter().zip(numbers);
-        all.map(|(digest, &number)| self.complete(digest, number)).collect()
+    fn digests(&self, numbers: &[u32], room: &mut Vec<u8>, each: &mut dyn FnMut(Digest)) {
+        self.0.digests_of(numbers, room, |number, digest| each(self.complete(digest, number)));
     }
 
     fn stats(&self, number: u32) -> SessionStats {

@@ -42,8 +42,9 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
     /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
 
-    /// Loads the digests of the sessions with the given numbers, in their order.
-    fn digests(&self, numbers: &[u32]) -> Vec<Digest>;
+    /// Calls a function with the digests of the sessions with the given numbers, in their order. `room` is a reusable
+    /// buffer.
+    fn digests(&self, numbers: &[u32], room: &mut Vec<u8>, each: &mut dyn FnMut(Digest));
 
     /// Loads the statistics of its entries.
     fn stats(&self, number: u32) -> SessionStats;
@@ -118,40 +119,49 @@ impl ListedSession {
         }
     }
 
-    /// Returns the digests of some sessions, like [`ListedSession::once`]. Faster, because neighbors in a source are read
-    /// together.
-    pub fn all_once<'a>(sessions: impl Iterator<Item = &'a Self>) -> Vec<Cow<'a, Digest>> {
+    /// Calls a function with the index and the digest of each session, like [`ListedSession::once`]. Faster, because
+    /// neighbors in a source are read together into `room`, a reusable buffer.
+    pub fn each_once<'a>(
+        sessions: impl Iterator<Item = &'a Self>,
+        room: &mut Vec<u8>,
+        mut each: impl FnMut(usize, Cow<'a, Digest>),
+    ) {
         let unread = |session: &'a Self| (session, session.stored.as_ref().filter(|_| !session.is_loaded()));
         let sessions: Vec<_> = sessions.map(unread).collect();
-        let mut digests = Vec::with_capacity(sessions.len());
         let is_same_source = |(_, a): &(&Self, Option<&StoredSession>), (_, b): &(&Self, Option<&StoredSession>)| {
             a.zip(*b).is_some_and(|((a, _), (b, _))| Arc::ptr_eq(a, b))
         };
+        let mut at = 0;
+        let mut each = |digest| {
+            each(at, digest);
+            at += 1;
+        };
         for some in sessions.chunk_by(is_same_source) {
             match some[0] {
-                (session, None) => digests.push(Cow::Borrowed(&**session)),
+                (session, None) => each(Cow::Borrowed(&**session)),
                 (_, Some((source, _))) => {
                     let numbers: Vec<u32> = some.iter().filter_map(|(_, stored)| Some(stored.as_ref()?.1)).collect();
-                    digests.extend(source.digests(&numbers).into_iter().map(Cow::Owned));
+                    source.digests(&numbers, room, &mut |digest| each(Cow::Owned(digest)));
                 }
             }
         }
-        digests
     }
 
     /// Loads the digests of some sessions together.
-    pub(crate) fn load_all<'a>(sessions: impl Iterator<Item = &'a Self> + Clone) {
-        for (session, digest) in sessions.clone().zip(Self::all_once(sessions)) {
+    pub(crate) fn load_all(sessions: &[&Self]) {
+        Self::each_once(sessions.iter().copied(), &mut Vec::new(), |at, digest| {
             if let Cow::Owned(digest) = digest {
-                session.digest.get_or_init(|| Box::new(digest));
+                sessions[at].digest.get_or_init(|| Box::new(digest));
             }
-        }
+        });
     }
 }
 
 /// Loads the digest of a stored session.
 fn digest((source, number): &StoredSession) -> Digest {
-    source.digests(&[*number]).pop().unwrap_or_default()
+    let mut read = Digest::default();
+    source.digests(&[*number], &mut Vec::new(), &mut |digest| read = digest);
+    read
 }
 
 impl From<Digest> for ListedSession {

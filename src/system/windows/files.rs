@@ -1,5 +1,6 @@
 //! Files without owners and modes: access is determined by their directory.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
