@@ -59,7 +59,7 @@ impl EntriesCommand {
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
             let is_found = is_found.as_ref().is_none_or(|found| found.contains(&key));
-            is_found && catalog.get(key).is_some_and(|session| is_in_project(session.facts().cwd()))
+            is_found && catalog.get(key).is_some_and(|session| is_in_project(&session.facts()))
         };
         let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(chosen.worktrees(catalog.cwds()));
         let request =

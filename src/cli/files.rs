@@ -46,7 +46,7 @@ impl FilesCommand {
         let is_wanted = self.project.matcher(chosen);
         let mut sessions: Vec<SharedSession> = Vec::new();
         let unreadable = crate::cli::read(&mut scan, |batch| {
-            sessions.extend(batch.into_iter().filter(|session| is_wanted(session.facts().cwd())));
+            sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
         });
         chosen.keep(scan);
         NumberedCopies::remove_from(&mut sessions);

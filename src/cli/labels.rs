@@ -36,7 +36,7 @@ impl LabelsCommand {
         let mut scan = chosen.sources().scan();
         let (mut sessions, mut ids) = (Vec::new(), Vec::new());
         let is_in_project = self.project.matcher(chosen);
-        let is_wanted = |session: &SharedSession| session.facts().is_labeled() && is_in_project(session.facts().cwd());
+        let is_wanted = |session: &SharedSession| session.facts().is_labeled() && is_in_project(&session.facts());
         let unreadable = crate::cli::read(&mut scan, |batch| {
             ids.extend(batch.iter().map(|session| session.facts().id().to_string()));
             sessions.extend(batch.into_iter().filter(is_wanted));

@@ -127,7 +127,7 @@ impl LogCommand {
     fn states(
         &self,
         file: &str,
-        is_wanted: &dyn Fn(&str) -> bool,
+        is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
         chosen: &CommandContext,
     ) -> Result<(Vec<LoggedState>, Vec<Unreadable>)> {
         let mut all: Vec<LoggedState> = Vec::new();
@@ -174,12 +174,12 @@ fn sessions(
 /// branches that has the state.
 pub(super) fn each_state<R>(
     file: &str,
-    is_wanted: &dyn Fn(&str) -> bool,
+    is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
     chosen: &CommandContext,
     mut visit: impl FnMut(LoggedEntry, &FileVersion) -> R,
     mut done: impl FnMut(R, Option<&DigestCommit>),
 ) -> Result<Vec<Unreadable>> {
-    let (sessions, unreadable) = sessions(|facts| is_wanted(facts.cwd()), chosen);
+    let (sessions, unreadable) = sessions(is_wanted, chosen);
     let control = ReplayControl { home: &chosen.home, is_wanted: &|| true };
     let files = [file.to_owned()].into();
     let mut known = HashSet::new();
@@ -250,7 +250,7 @@ fn print_commits(
     out: &mut Output,
 ) -> Result<ExitCode> {
     let is_in_project = log.project.matcher(chosen);
-    let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts.cwd()), chosen);
+    let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts), chosen);
     let all = sessions.iter().enumerate().flat_map(|(number, session)| {
         let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
         such.map(move |commit| (session.commit_key(commit), number, commit))

@@ -213,7 +213,7 @@ impl LsCommand {
         }
         if self.project.dir.is_some() {
             let is_in_project = self.project.matcher(chosen);
-            rows.retain(|&at| is_in_project(facts(at).cwd()));
+            rows.retain(|&at| is_in_project(&facts(at)));
         }
         // pi orders by time only; files of the same time keep a fixed order here, by the bytes of their paths.
         let mut timed: Vec<(i64, u32)> = rows.iter().map(|&at| (facts(at).order_time(), at)).collect();

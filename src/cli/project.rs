@@ -9,6 +9,7 @@ use clap_complete::ArgValueCompleter;
 use crate::cli::{CommandContext, completions};
 use crate::disk::worktrees::WorktreeFinder;
 use crate::search::qualifier::is_in_dir;
+use crate::session::digest::facts::SessionFacts;
 
 /// The option that limits a list to a project: filters sessions by directory like the qualifier `in:`.
 #[derive(Debug, clap::Args)]
@@ -19,8 +20,8 @@ pub(super) struct ProjectArg {
 }
 
 impl ProjectArg {
-    /// Returns a test of a session's working directory.
-    pub(super) fn matcher(&self, chosen: &CommandContext) -> impl Fn(&str) -> bool {
+    /// Returns a test of a session's working directory, which is only looked up if the option is given.
+    pub(super) fn matcher(&self, chosen: &CommandContext) -> impl Fn(&SessionFacts<'_>) -> bool {
         let here = chosen.here_and_now();
         let dirs = self.dir.iter().flat_map(|dir| {
             let is_path = dir.starts_with(['/', '.']);
@@ -34,9 +35,14 @@ impl ProjectArg {
         let mut finder = is_wanted.then(|| chosen.worktree_finder());
         // Removed worktrees are found by the repository of the named directory.
         finder.iter_mut().for_each(|finder| _ = finder.find(dirs.iter().map(String::as_str)));
-        let is_in = move |dir: &str| tests.is_empty() || tests.iter().any(|is_in| is_in(dir));
+        let is_any = tests.is_empty();
+        let is_in = move |dir: &str| tests.iter().any(|is_in| is_in(dir));
         let (finder, known) = (finder.map(RefCell::new), RefCell::<HashMap<String, bool>>::default());
-        move |cwd| {
+        move |session| {
+            if is_any {
+                return true;
+            }
+            let cwd = session.cwd();
             let is_project_in = |finder: &RefCell<WorktreeFinder>| {
                 if let Some(&is_in) = known.borrow().get(cwd) {
                     return is_in;

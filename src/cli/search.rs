@@ -121,8 +121,7 @@ impl SearchCommand {
         let is_here = |facts: &SessionFacts<'_>| {
             here.as_ref().is_none_or(|here| resolve::absolute(&facts.path().join()).is_ok_and(|path| path == *here))
         };
-        let matcher = self.project.matcher(chosen);
-        let is_in_project = |facts: &SessionFacts<'_>| self.project.dir.is_none() || matcher(facts.cwd());
+        let is_in_project = self.project.matcher(chosen);
         let is_wanted = |session: &&SearchedSession| {
             let facts = session.digest.facts();
             is_in_project(&facts) && (self.subagents || !facts.is_subagent()) && is_here(&facts)

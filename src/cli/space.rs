@@ -67,7 +67,7 @@ impl SpaceCommand {
         let is_found = listed_sessions(&self.words, &resolver, chosen.here_and_now())?;
         let is_in_project = self.project.matcher(chosen);
         let is_wanted = |key: SessionKey| {
-            catalog.get(key).is_some_and(|session| is_in_project(session.facts().cwd()))
+            catalog.get(key).is_some_and(|session| is_in_project(&session.facts()))
                 && is_found.as_ref().is_none_or(|found| found.contains(&key))
         };
         let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(chosen.worktrees(catalog.cwds()));

@@ -130,7 +130,7 @@ impl StatsCommand {
                 SubagentChoice::Without => !facts.is_subagent(),
                 SubagentChoice::Only => facts.is_subagent(),
             };
-            is_of_kind && is_in_project(facts.cwd()) && is_found.as_ref().is_none_or(|found| found.contains(&key))
+            is_of_kind && is_in_project(&facts) && is_found.as_ref().is_none_or(|found| found.contains(&key))
         };
         let sessions = StatsSessions::new(catalog, is_wanted);
         let sessions = match groupings.contains(&Grouping::Tag) {

@@ -43,7 +43,7 @@ pub(super) fn files(
     let is_in_project = project.matcher(chosen);
     unreadable.clone_from(&catalog.unreadable);
     let sessions = catalog.newest_first().into_iter().filter_map(|key| catalog.get(key));
-    let sessions = sessions.filter(|session| is_in_project(session.facts().cwd()));
+    let sessions = sessions.filter(|session| is_in_project(&session.facts()));
     let files = sessions.map(|session| session.file_path());
     Ok(files.filter(|path| is_found.as_ref().is_none_or(|found| found.contains(path))).collect())
 }
