@@ -38,8 +38,8 @@ const MAX_KEPT: usize = 20_000;
 /// The number of sessions whose titles are folded before they are cached.
 const TITLES_AT_ONCE: usize = 1024;
 
-/// The number of sessions whose digests are read together.
-const DIGESTS_AT_ONCE: usize = 64;
+/// The number of sessions whose digests are read together; few, so that all threads get some.
+const DIGESTS_AT_ONCE: usize = 16;
 
 /// The maximum size in bytes of cached texts that are also in the index. Covers some thousand short sessions, for which
 /// system calls would dominate a search. Other texts are read from the index for each search, which is fast.

@@ -215,25 +215,28 @@ impl HitSearch {
         let found = hits.iter().filter_map(|hit| Some((*by_key.get(&hit.session)?, hit)));
         let found: Vec<FoundSession<'_>> = found.collect();
         let matcher = Matcher::new(&self.query, &self.here);
-        let places = |&(sought, hit): &FoundSession<'_>| {
-            hit.at.is_some().then(|| self.places(sought, &sought.digest.once(), hit, &matcher))
+        let places = |(sought, hit): FoundSession<'_>, session: &Digest| {
+            hit.at.is_some().then(|| self.places(sought, session, hit, &matcher))
         };
-        let count = |found: &FoundSession<'_>| match found.1.entries {
-            0 => places(found).map_or(1, |places| places.len()),
+        let count = |&found: &FoundSession<'_>| match found.1.entries {
+            0 => places(found, &found.0.digest.once()).map_or(1, |places| places.len()),
             entries => entries,
         };
         // Hits up to the one after which to continue were printed before.
         let place = |after: &str| {
             let is_possible = |(sought, _): &FoundSession<'_>| after.starts_with(sought.digest.facts().id());
-            let skipped = |found: &FoundSession<'_>| skipped(&found.0.digest.once(), places(found).as_deref(), after);
+            let skipped = |found: FoundSession<'_>| {
+                let session = &*found.0.digest.once();
+                skipped(session, places(found, session).as_deref(), after)
+            };
             let mut possible = found.iter().enumerate().filter(|(_, found)| is_possible(found));
-            possible.find_map(|(at, found)| Some((at, skipped(found)?))).ok_or_else(|| unknown(after))
+            possible.find_map(|(at, &found)| Some((at, skipped(found)?))).ok_or_else(|| unknown(after))
         };
         let (start, skipped) = after.map_or(Ok((0, 0)), place)?;
         let lines = |&at: &usize, (): &mut (), send: &dyn Fn(SessionLines) -> bool| {
             let (sought, hit) = found[at];
             let session = &*sought.digest.once();
-            let (places, skipped) = (places(&found[at]), if at == start { skipped } else { 0 });
+            let (places, skipped) = (places(found[at], session), if at == start { skipped } else { 0 });
             let count = places.as_ref().map_or(1, Vec::len) - skipped;
             let lines = match places {
                 None if skipped > 0 => Ok(Vec::new()),

@@ -129,8 +129,8 @@ impl<'a> Passages<'a> {
 
     /// Returns the folded texts with their entries.
     pub fn each(self) -> impl Iterator<Item = (Index, &'a str)> {
-        let ends = self.starts.iter().skip(1).map(|(next, _)| *next as usize - 1).chain([self.folded.len()]);
-        self.starts.iter().zip(ends).map(move |((start, entry), end)| (*entry, &self.folded[*start as usize..end]))
+        let texts = (0..self.starts.len()).filter_map(move |place| self.text(place));
+        texts.map(move |(entry, text)| (entry, &self.folded[text]))
     }
 }
 
