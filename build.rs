@@ -1,5 +1,5 @@
 //! Links smaller programs where the system supports it: packed relocations save 0.7 MB, but only glibc 2.36 and newer
-//! can load them. Linkers that do not know the option ignore it with a warning, which cargo hides.
+//! can load them. A GNU linker that does not know the option ignores it with a warning; gold fails.
 
 use std::env;
 use std::process::Command;
@@ -12,7 +12,8 @@ fn main() {
     let is_native = env::var_os("HOST") == env::var_os("TARGET");
     let is_glibc = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux")
         && env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|env| env == "gnu");
-    if is_native && is_glibc && glibc_version().is_some_and(|version| version >= GLIBC) {
+    let is_gold = env::var("CARGO_ENCODED_RUSTFLAGS").is_ok_and(|flags| flags.contains("gold"));
+    if is_native && is_glibc && !is_gold && glibc_version().is_some_and(|version| version >= GLIBC) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }
