@@ -8,8 +8,8 @@ use std::thread;
 
 use crate::base::sort;
 use crate::catalog::grep::{self, HitOrder};
-pub use crate::catalog::search_cache::SearchedSession;
 use crate::catalog::search_cache::{CachedFile, SearchCache, TextState};
+pub use crate::catalog::searched_session::SearchedSession;
 use crate::catalog::{SessionKey, search_text};
 use crate::disk::parallel::{self, threads};
 use crate::search::candidate::MatchField;
@@ -39,7 +39,7 @@ const MAX_KEPT: usize = 20_000;
 const TITLES_AT_ONCE: usize = 1024;
 
 /// The number of sessions whose digests are read together; few, so that all threads get some.
-const DIGESTS_AT_ONCE: usize = 16;
+pub(super) const DIGESTS_AT_ONCE: usize = 16;
 
 /// The maximum size in bytes of cached texts that are also in the index. Covers some thousand short sessions, for which
 /// system calls would dominate a search. Other texts are read from the index for each search, which is fast.
@@ -58,21 +58,10 @@ pub struct SessionHit {
     pub snippet: Option<HitQuote>,
     /// `Some(true)` if the entry is on the path from the root to the leaf.
     pub is_active: Option<bool>,
-    /// The number of matching entries that no older session has, or of all after a counting search; 0 if unknown.
+    /// The number of matching entries that no older session has; 0 if unknown.
     pub entries: usize,
     /// The number of forks with the same matching entries only.
     pub forks: usize,
-}
-
-/// The result of a search for each session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HitDetail {
-    /// The place of the best match.
-    Place,
-    /// The place of the best match, and the number of matching entries.
-    Count,
-    /// The place of the best match, and the text around it.
-    Excerpt,
 }
 
 /// The text around a match.
@@ -143,7 +132,7 @@ impl Searcher {
 
     // The cache is consistent even after a panic, because each update is a single step.
 
-    fn cache(&self) -> RwLockReadGuard<'_, SearchCache> {
+    pub(super) fn cache(&self) -> RwLockReadGuard<'_, SearchCache> {
         self.cache.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -171,6 +160,10 @@ impl Searcher {
         };
         let is_large = sessions.len() > MAX_KEPT;
         missing.retain(|session| !(is_large && session.digest.has_stored_texts()));
+        if missing.is_empty() {
+            report(sessions.len(), sessions.len());
+            return;
+        }
         sort::by_key(&mut missing, |session| !session.digest.has_stored_texts());
         let before = sessions.len() - missing.len();
         let load = |session: &&SearchedSession,
@@ -240,7 +233,7 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find(HitDetail::Excerpt, sessions, (query, scope), &is_stale)
+        self.find(true, sessions, (query, scope), &is_stale)
     }
 
     /// Like [`Searcher::search`] for an automatic query: does not replace the last search, and returns no excerpts.
@@ -250,22 +243,13 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find(HitDetail::Place, sessions, (query, scope), &is_stale)
+        self.find(false, sessions, (query, scope), &is_stale)
     }
 
-    /// Like [`Searcher::search_quietly`], and counts the matching entries of each session if the query has words.
-    /// Reading the texts again to count would take longer.
-    pub(crate) fn search_counting(
-        &self,
-        sessions: &Arc<[SearchedSession]>,
-        (query, scope): (&Query, &QueryScope),
-    ) -> Vec<SessionHit> {
-        self.find(HitDetail::Count, sessions, (query, scope), &|| false).unwrap_or_default()
-    }
-
+    /// Returns the matching sessions, best first. `is_shown` adds excerpts, and keeps the hits for a narrower query.
     fn find(
         &self,
-        detail: HitDetail,
+        is_shown: bool,
         sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: &(dyn Fn() -> bool + Sync),
@@ -274,15 +258,18 @@ impl Searcher {
         let all = self.to_search(query, sessions);
         let literal = with_keys(sessions, &all, &matcher.keys(false));
         let is_complete = literal.len() == all.len();
-        let mut hits = self.find_among((literal, sessions), detail, (query, &matcher), is_stale)?;
+        let mut hits = self.find_among((literal, sessions), is_shown, (query, &matcher), is_stale)?;
         // Fuzzy matches only count if no session has a literal match.
         if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
             hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
         } else if !is_complete && matcher.is_fuzzy() {
             let others = with_keys(sessions, &all, &matcher.keys(true));
-            hits = self.find_among((others, sessions), detail, (query, &matcher), is_stale)?;
+            hits = self.find_among((others, sessions), is_shown, (query, &matcher), is_stale)?;
         }
-        sort::by_key(&mut hits, |(_, found)| found.hit.rank());
+        let path = |at: usize| sessions[at].digest.facts().path();
+        sort::by(&mut hits, |(a, one), (b, other)| {
+            one.hit.rank().cmp(&other.hit.rank()).then_with(|| path(*a).compare(path(*b)))
+        });
         Some(hits.into_iter().map(|(_, found)| found).collect())
     }
 
@@ -291,7 +278,7 @@ impl Searcher {
     fn find_among(
         &self,
         (mut to_search, sessions): (Vec<usize>, &Arc<[SearchedSession]>),
-        detail: HitDetail,
+        is_shown: bool,
         (query, matcher): (&Query, &Matcher),
         is_stale: &(dyn Fn() -> bool + Sync),
     ) -> Option<Vec<(usize, SessionHit)>> {
@@ -302,12 +289,9 @@ impl Searcher {
             let session = &sessions[*at];
             let hit = |texts: Option<SearchTexts<'_>>| {
                 let mut hit = cache.with_candidate(session, texts, |candidate| {
-                    let hit = SessionHit::new(session.key, matcher.matches(candidate)?);
-                    let counted = texts.filter(|_| detail == HitDetail::Count && hit.at.is_some());
-                    let entries = counted.map_or(0, |texts| matcher.entries(candidate.digest, texts).len());
-                    Some(SessionHit { entries, ..hit })
+                    Some(SessionHit::new(session.key, matcher.matches(candidate)?))
                 })?;
-                if detail == HitDetail::Excerpt {
+                if is_shown {
                     hit.quote(&cache, session, texts);
                 }
                 Some(hit)
@@ -316,7 +300,7 @@ impl Searcher {
             hit.map(|hit| (*at, hit))
         };
         let hits = each(&mut to_search, (is_on_disk, is_stale), work)?;
-        if detail == HitDetail::Excerpt && is_all {
+        if is_shown && is_all {
             *self.previous() = Some(PreviousSearch {
                 query: query.clone(),
                 sessions: sessions.clone(),
@@ -379,7 +363,7 @@ impl Searcher {
 
 /// Returns those of some sessions whose texts and titles may have all keys (see [`crate::session::trigrams`]): sessions
 /// in the index that have them, and all others.
-fn with_keys(sessions: &[SearchedSession], all: &[usize], keys: &[u16]) -> Vec<usize> {
+pub(super) fn with_keys(sessions: &[SearchedSession], all: &[usize], keys: &[u16]) -> Vec<usize> {
     if keys.is_empty() {
         return all.to_vec();
     }
@@ -429,7 +413,7 @@ pub(super) fn each<T: Send, R: Send>(
 }
 
 impl SessionHit {
-    fn new(session: SessionKey, hit: Match) -> Self {
+    pub(super) fn new(session: SessionKey, hit: Match) -> Self {
         let at = hit.place.as_ref().and_then(|place| place.entry).map(HitPlace::Place);
         Self { session, at, hit, snippet: None, is_active: None, entries: 0, forks: 0 }
     }

@@ -1,14 +1,14 @@
-//! Cache of searched sessions: folded titles, and texts up to a size limit.
+//! The cache of a search: folded titles, and texts up to a size limit.
 
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
+use crate::catalog::searched_session::SearchedSession;
 use crate::catalog::text_arena::{ArenaRange, TextArena};
-use crate::catalog::{Catalog, SessionKey, search_text};
-use crate::search::candidate::{Candidate, MachineName};
-use crate::session::digest::listed::SharedSession;
+use crate::catalog::{SessionKey, search_text};
+use crate::search::candidate::Candidate;
 use crate::session::links::{ActivePath, Index};
 use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
 use crate::session::search_titles::{SearchTitles, TitlesBuf};
@@ -19,42 +19,6 @@ const MAX_OUTDATED: usize = 32 * 1024 * 1024;
 thread_local! {
     /// The buffers of a thread for texts in the index.
     static BUFFERS: Cell<TextBuffers> = Cell::default();
-}
-
-/// A session to search.
-#[derive(Clone, Debug)]
-pub struct SearchedSession {
-    /// The key of the session.
-    pub key: SessionKey,
-    /// The digest of the session.
-    pub digest: SharedSession,
-    /// `true` if a pi is probably active in it.
-    pub is_live: bool,
-    /// `true` if it has forks.
-    pub has_forks: bool,
-    /// The machines of its copies, if it has some.
-    pub copies: Option<Arc<[MachineName]>>,
-    /// The group of sessions that share entries; `None` if it shares none.
-    pub sharing_group: Option<u32>,
-}
-
-impl Catalog {
-    /// Returns all sessions in the form needed for a search, newest first.
-    pub fn searched_sessions(&self) -> Arc<[SearchedSession]> {
-        self.newest_first().into_iter().map(|key| self.searched_session(key)).collect()
-    }
-
-    /// Returns a session in the form needed for a search.
-    pub(crate) fn searched_session(&self, key: SessionKey) -> SearchedSession {
-        SearchedSession {
-            key,
-            digest: self[key].clone(),
-            is_live: self.is_live(key),
-            has_forks: self.forks(key).next().is_some(),
-            copies: self.copy_machines(key),
-            sharing_group: self.shares.group_of(key.place()),
-        }
-    }
 }
 
 /// The cache.
@@ -178,17 +142,14 @@ impl SearchCache {
         texts: Option<SearchTexts<'_>>,
         act: impl FnOnce(&Candidate<'_>) -> T,
     ) -> T {
-        let &SearchedSession { ref digest, is_live, has_forks, ref copies, .. } = session;
-        let copies = copies.as_deref().unwrap_or_default();
         let Some(known) = self.get(session) else {
-            let digest = digest.once();
-            let titles = TitlesBuf::new(&digest);
-            return act(&Candidate { digest: &digest, titles: titles.as_titles(), texts, is_live, has_forks, copies });
+            let digest = session.digest.once();
+            return act(&session.candidate(&digest, TitlesBuf::new(&digest).as_titles(), texts));
         };
         let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.arena.get(place));
         let [name, id, cwd, first_message] = [name, id, cwd, first_message].map(|passages| passages.folded);
         let titles = SearchTitles { name, id, cwd, first_message, labels };
-        act(&Candidate { digest, titles, texts, is_live, has_forks, copies })
+        act(&session.candidate(&session.digest, titles, texts))
     }
 
     /// Returns the details of a session that hits need. Loaded on demand.

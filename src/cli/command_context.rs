@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
 use crate::catalog::Catalog;
+use crate::catalog::search::SearchedSession;
 use crate::cli::{machine_context, output};
 use crate::config::{Config, Filter};
 use crate::disk::demo::DemoDir;
@@ -16,6 +18,8 @@ use crate::disk::scan::{IndexPlace, Scan, ScanSources};
 use crate::disk::worktrees::WorktreeFinder;
 use crate::runtime::jobs::now;
 use crate::search::qualifier::value::QueryScope;
+use crate::search::query::Query;
+use crate::session::digest::listed::SharedSession;
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
@@ -62,6 +66,12 @@ impl CommandContext {
         let mut catalog = self.report(Catalog::read(self.sources(), now()));
         catalog.set_remote_pis(machine_context::remote_pis(&self.config, self.located.mirrors.as_deref()), now());
         catalog
+    }
+
+    /// Returns sessions in the form needed for a query.
+    pub(super) fn searched(&self, sessions: Vec<SharedSession>, query: &Query) -> Arc<[SearchedSession]> {
+        let pis = || machine_context::remote_pis(&self.config, self.located.mirrors.as_deref());
+        SearchedSession::for_query(sessions, query, (now(), pis))
     }
 
     /// Reports that the index could not be written for a catalog.

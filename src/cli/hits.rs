@@ -1,106 +1,73 @@
 //! Prints the hits of a search: all hits, pages, or only the files.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 
-use crate::base::javascript::utf16_prefix;
-use crate::base::paths::{file_name, shorten};
-use crate::base::time;
+use crate::base::catch_panic;
 use crate::catalog::SessionKey;
 use crate::catalog::grep::{self, HitOrder};
 use crate::catalog::lost_work::{LossCache, compared_paths};
 use crate::catalog::machines::local_cwds;
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
-use crate::cli::output::PathFields;
-use crate::cli::{CommandContext, output, resolve};
-use crate::disk::load::Bodies;
+use crate::cli::hit_line::{self, EntryPlace, HitLine};
+use crate::cli::{CommandContext, output};
 use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
 use crate::runtime::secret_finder::SecretFinder;
-use crate::search::byte_search::Snippet;
-use crate::search::candidate::MatchField;
-use crate::search::matching::{Matcher, Tier};
+use crate::search::matching::Matcher;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
 use crate::session::digest::Digest;
-use crate::session::entry::{RawTime, parse};
-use crate::session::search_text::searched;
-use crate::session::search_titles::capped;
+use crate::session::digest::listed::ListedSession;
+use crate::session::search_text::SearchTexts;
 use crate::session::tree::Index;
-use crate::session::worktrees::Worktrees;
-
-/// The maximum length of a title in a hit, in UTF-16 code units, because a first message can be very long.
-const MOST_TITLE: usize = 500;
-
-/// The JSON form of a hit.
-#[derive(Serialize)]
-#[serde(tag = "type", rename = "hit", rename_all = "camelCase")]
-pub(super) struct HitLine {
-    /// An identifier for continuing after this hit.
-    hit: String,
-    #[serde(flatten)]
-    path: PathFields,
-    /// The session id.
-    id: String,
-    entry_id: Option<String>,
-    field: Option<&'static str>,
-    active: Option<bool>,
-    snippet: String,
-    ranges: Vec<[usize; 2]>,
-    /// The time of the entry, or of the session if the hit has no entry.
-    time: Option<String>,
-    /// The session title.
-    title: String,
-    name: Option<String>,
-    cwd: String,
-    project: String,
-    /// The name of the linked worktree.
-    worktree: Option<String>,
-    modified: Option<String>,
-    #[serde(skip)]
-    age: Option<i64>,
-}
 
 /// The totals of a search, and their JSON form.
 #[derive(Default, Serialize)]
 #[serde(tag = "type", rename = "end")]
 pub(super) struct HitTotals {
     pub(super) printed: usize,
-    /// The number of hits; `None` if the search stopped early.
-    pub(super) total: Option<usize>,
+    /// The number of hits, or of those that were counted.
+    pub(super) total: usize,
+    /// `true` if all hits were counted.
+    #[serde(rename = "totalIsExact")]
+    pub(super) is_exact: bool,
     /// The last printed hit, if there are more.
     pub(super) next: Option<String>,
 }
 
-/// A session and its best hit.
-type FoundSession<'a> = (&'a SearchedSession, &'a SessionHit);
+/// A session and its best hit, if it was matched before.
+type FoundSession<'a> = (&'a SearchedSession, Option<&'a SessionHit>);
 
-/// The number of hits in a session that were not printed before, and the lines of the first of them.
-type SessionLines = (usize, Result<Vec<HitLine>, Unreadable>);
+/// The place of a session, the number of its hits that were not printed before, and the lines of the first of them.
+type SessionLines = (usize, usize, Result<Vec<HitLine>, Unreadable>);
+
+/// The number of sessions that a thread matches at a time.
+const SESSIONS_AT_ONCE: usize = 8;
+
+/// The number of sessions after those of a page whose hits are counted, so that the totals of most queries are exact.
+const COUNTED_SESSIONS: usize = 256;
 
 /// A running search.
 pub(super) struct HitSearch {
     query: Query,
     sessions: Arc<[SearchedSession]>,
     here: QueryScope,
+    matcher: Matcher,
     searcher: Searcher,
 }
 
-/// Returns the identifier of a hit: the session id and the offset of its line, which are stable.
-fn name(session: &Digest, offset: Option<u64>) -> String {
-    let id = &session.header.id;
-    offset.map_or_else(|| id.clone(), |offset| format!("{id}@{offset}"))
-}
-
 /// Returns the number of hits in a session that were printed before, if it contains the hit after which to continue.
-fn skipped(session: &Digest, places: Option<&[(Index, MatchField)]>, after: &str) -> Option<usize> {
-    let Some(places) = places else { return (name(session, None) == after).then_some(1) };
+fn skipped(session: &Digest, places: Option<&[EntryPlace]>, after: &str) -> Option<usize> {
+    let Some(places) = places else { return (hit_line::name(session, None) == after).then_some(1) };
     let offset = |at: Index| session.details().offsets.get(at as usize).copied();
-    places.iter().position(|&(at, _)| name(session, offset(at)) == after).map(|at| at + 1)
+    places.iter().position(|&(at, _)| hit_line::name(session, offset(at)) == after).map(|at| at + 1)
 }
 
 /// Creates the error for an unknown hit.
@@ -148,7 +115,8 @@ impl HitSearch {
         if query.needs_worktrees() {
             here.worktrees = Arc::new(chosen.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
         }
-        let search = Self { query, sessions, here, searcher: Searcher::default() };
+        let matcher = Matcher::new(&query, &here);
+        let search = Self { query, sessions, here, matcher, searcher: Searcher::default() };
         // A byte search needs no texts, but excluded words do.
         let without_words = Matcher::new(&search.query.without_words(), &search.here);
         if !search.is_of_bytes() || without_words.has_texts() {
@@ -208,69 +176,146 @@ impl HitSearch {
         if self.is_of_bytes() {
             return self.everything((limit, after), unreadable, each);
         }
-        let hits = self.searcher.search_counting(&self.sessions, (&self.query, &self.here));
-        let keys: HashSet<SessionKey> = hits.iter().map(|hit| hit.session).collect();
-        let sessions = self.sessions.iter().filter(|session| keys.contains(&session.key));
-        let by_key: HashMap<SessionKey, &SearchedSession> = sessions.map(|session| (session.key, session)).collect();
-        let found = hits.iter().filter_map(|hit| Some((*by_key.get(&hit.session)?, hit)));
+        let literal = self.searcher.ranked(&self.sessions, &self.matcher);
+        let found: Vec<FoundSession<'_>> = literal.into_iter().map(|session| (session, None)).collect();
+        if let Some(start) = self.start(&found, after) {
+            let sum = self.page(&found, (start, limit), unreadable, &mut each)?;
+            if sum.total > 0 || !self.matcher.is_fuzzy() {
+                return Ok(sum);
+            }
+        }
+        let asked = (&self.query, &self.here);
+        let hits = self.searcher.search_quietly(&self.sessions, asked, || false).unwrap_or_default();
+        let by_key: HashMap<SessionKey, &SearchedSession> =
+            self.sessions.iter().map(|session| (session.key, session)).collect();
+        let found = hits.iter().filter_map(|hit| Some((*by_key.get(&hit.session)?, Some(hit))));
         let found: Vec<FoundSession<'_>> = found.collect();
-        let matcher = Matcher::new(&self.query, &self.here);
-        let places = |(sought, hit): FoundSession<'_>, session: &Digest| {
-            hit.at.is_some().then(|| self.places(sought, session, hit, &matcher))
+        let start = self.start(&found, after).ok_or_else(|| unknown(after.unwrap_or_default()))?;
+        self.page(&found, (start, limit), unreadable, &mut each)
+    }
+
+    /// Returns the place of the first session to print, and the number of its hits to skip, which were printed before
+    /// the hit `after`. Returns `None` if there is no such hit.
+    fn start(&self, found: &[FoundSession<'_>], after: Option<&str>) -> Option<(usize, usize)> {
+        let Some(after) = after else { return Some((0, 0)) };
+        let skipped = |found: FoundSession<'_>| {
+            let session = &*found.0.digest.once();
+            let (_, places) = self.matched(found, session)?;
+            skipped(session, places.as_deref(), after)
         };
-        let count = |&found: &FoundSession<'_>| match found.1.entries {
-            0 => places(found, &found.0.digest.once()).map_or(1, |places| places.len()),
-            entries => entries,
+        let mut possible =
+            found.iter().enumerate().filter(|(_, (sought, _))| after.starts_with(sought.digest.facts().id()));
+        possible.find_map(|(at, &found)| Some((at, skipped(found)?)))
+    }
+
+    /// Returns the match of a session, and the places of matches in entries if the session matches there. Returns `None`
+    /// if it does not match.
+    fn matched<'a>(
+        &self,
+        (sought, known): FoundSession<'a>,
+        session: &Digest,
+    ) -> Option<(Cow<'a, SessionHit>, Option<Vec<EntryPlace>>)> {
+        if let Some(hit) = known {
+            let places = |texts: Option<SearchTexts<'_>>| places(session, texts, hit, &self.matcher);
+            return Some((Cow::Borrowed(hit), hit.at.and_then(|_| self.searcher.with_texts(sought, places))));
+        }
+        self.searcher.match_literally((sought, session), &self.matcher, |hit, texts| {
+            let places = places(session, texts, &hit, &self.matcher);
+            (Cow::Owned(hit), places)
+        })
+    }
+
+    /// Reports at most `limit` hits from the given start.
+    fn page(
+        &self,
+        found: &[FoundSession<'_>],
+        ((start, skipped), limit): ((usize, usize), usize),
+        unreadable: &mut Vec<Unreadable>,
+        each: &mut dyn FnMut(Vec<HitLine>) -> Result<()>,
+    ) -> Result<HitTotals> {
+        let chunks: Vec<usize> = (start..found.len()).step_by(SESSIONS_AT_ONCE).collect();
+        let is_full = AtomicBool::new(false);
+        let lines = |&first: &usize, room: &mut Vec<u8>, send: &dyn Fn(Vec<SessionLines>) -> bool| {
+            let some = &found[first..found.len().min(first + SESSIONS_AT_ONCE)];
+            let (mut results, mut left) = (Vec::with_capacity(some.len()), limit);
+            ListedSession::each_once(some.iter().map(|(sought, _)| &*sought.digest), room, |at, session| {
+                let skipped = if first + at == start { skipped } else { 0 };
+                let left_now = if is_full.load(Ordering::Relaxed) { 0 } else { left };
+                let lines = catch_panic::catch(|| self.lines(some[at], &session, (skipped, left_now)));
+                let (count, lines) = lines.unwrap_or_else(|why| (0, Err(anyhow!("{why}"))));
+                left -= lines.as_ref().map_or(0, Vec::len);
+                let lines = lines.map_err(|error| Unreadable::new(&session.path, &format!("{error:#}")));
+                results.push((first + at, count, lines));
+            });
+            send(results);
         };
-        // Hits up to the one after which to continue were printed before.
-        let place = |after: &str| {
-            let is_possible = |(sought, _): &FoundSession<'_>| after.starts_with(sought.digest.facts().id());
-            let skipped = |found: FoundSession<'_>| {
-                let session = &*found.0.digest.once();
-                skipped(session, places(found, session).as_deref(), after)
-            };
-            let mut possible = found.iter().enumerate().filter(|(_, found)| is_possible(found));
-            possible.find_map(|(at, &found)| Some((at, skipped(found)?))).ok_or_else(|| unknown(after))
-        };
-        let (start, skipped) = after.map_or(Ok((0, 0)), place)?;
-        let lines = |&at: &usize, (): &mut (), send: &dyn Fn(SessionLines) -> bool| {
-            let (sought, hit) = found[at];
-            let session = &*sought.digest.once();
-            let (places, skipped) = (places(found[at], session), if at == start { skipped } else { 0 });
-            let count = places.as_ref().map_or(1, Vec::len) - skipped;
-            let lines = match places {
-                None if skipped > 0 => Ok(Vec::new()),
-                None => title_line(session, hit, &matcher).map(|line| vec![line]),
-                Some(places) => {
-                    let places = places.into_iter().skip(skipped).take(limit).collect();
-                    self.entries(session, places, hit, &matcher)
-                }
-            };
-            send((count, lines.map_err(|error| Unreadable::new(&session.path, &format!("{error:#}")))));
-        };
-        let lost = |&at: &usize, why| (0, Err(Unreadable::new(&found[at].0.digest.file_path(), &why)));
-        let (mut sum, mut total, mut is_more) = (HitTotals::default(), skipped, false);
-        let (mut end, mut result) = (start, Ok(()));
-        let to_print: Vec<usize> = (start..found.len()).collect();
-        parallel::in_order(&to_print, (lines, lost), |(count, lines): SessionLines| {
+        let lost =
+            |&first: &usize, why| vec![(first, 0, Err(Unreadable::new(&found[first].0.digest.file_path(), &why)))];
+        let mut sum = HitTotals { total: skipped, is_exact: true, ..HitTotals::default() };
+        let (mut last, mut is_more, mut result) = (None, false, Ok(()));
+        let mut take = |(at, count, lines): SessionLines| {
+            sum.total += count;
+            if let Some(last) = last {
+                is_more |= count > 0;
+                sum.is_exact = !is_more || at - last < COUNTED_SESSIONS || at + 1 == found.len();
+                return sum.is_exact;
+            }
             let room = limit - sum.printed;
-            (end, total, is_more) = (end + 1, total + count, is_more || count > room);
             match lines {
+                Ok(lines) if lines.is_empty() => {}
                 Ok(mut lines) => {
                     lines.truncate(room);
                     sum.printed += lines.len();
-                    sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next.take());
+                    sum.next = lines.last().map(|line| line.hit.clone());
                     result = each(lines);
                 }
                 Err(error) => unreadable.push(error),
             }
-            result.is_ok() && sum.printed < limit
-        });
+            if sum.printed == limit {
+                (last, is_more) = (Some(at), count > room);
+                is_full.store(true, Ordering::Relaxed);
+            }
+            result.is_ok()
+        };
+        parallel::in_order(&chunks, (lines, lost), |results| results.into_iter().all(&mut take));
         result?;
-        let counted = |some: &[FoundSession<'_>]| parallel::map(some, count).into_iter().sum::<usize>();
-        let rest = counted(&found[end..]);
-        total += counted(&found[..start]) + rest;
-        Ok(HitTotals { total: Some(total), next: sum.next.filter(|_| is_more || rest > 0), ..sum })
+        sum.total += self.count(&found[..start]);
+        sum.next = sum.next.filter(|_| is_more);
+        Ok(sum)
+    }
+
+    /// Returns the number of hits in a session without those to skip, and the lines of the first `limit` of them.
+    fn lines(
+        &self,
+        found: FoundSession<'_>,
+        session: &Digest,
+        (skipped, limit): (usize, usize),
+    ) -> (usize, Result<Vec<HitLine>>) {
+        match self.matched(found, session) {
+            None => (0, Ok(Vec::new())),
+            Some((_, None)) if skipped > 0 => (0, Ok(Vec::new())),
+            Some((_, None)) if limit == 0 => (1, Ok(Vec::new())),
+            Some((hit, None)) => (1, HitLine::of_title(session, &hit, &self.matcher).map(|line| vec![line])),
+            Some((hit, Some(mut places))) => {
+                places.drain(..skipped);
+                let count = places.len();
+                places.truncate(limit);
+                (count, HitLine::of_entries(session, places, &hit, &self.matcher))
+            }
+        }
+    }
+
+    /// Returns the number of hits in some sessions.
+    fn count(&self, found: &[FoundSession<'_>]) -> usize {
+        let count = |some: &[FoundSession<'_>]| {
+            let mut sum = 0;
+            ListedSession::each_once(some.iter().map(|(sought, _)| &*sought.digest), &mut Vec::new(), |at, session| {
+                let matched = self.matched(some[at], &session);
+                sum += matched.map_or(0, |(_, places)| places.map_or(1, |places| places.len()));
+            });
+            sum
+        };
+        parallel::map(found.chunks(SESSIONS_AT_ONCE), count).into_iter().sum()
     }
 
     /// Reports hits in the complete content of files, newest sessions first.
@@ -308,127 +353,22 @@ impl HitSearch {
         }
         // The search stops at the limit.
         let is_full = sum.printed == limit;
-        let total = (!is_full && is_first).then_some(sum.printed);
-        Ok(HitTotals { total, next: sum.next.filter(|_| is_full), ..sum })
-    }
-
-    /// Returns the places of matches in a session.
-    fn places(
-        &self,
-        sought: &SearchedSession,
-        session: &Digest,
-        found: &SessionHit,
-        matcher: &Matcher,
-    ) -> Vec<(Index, MatchField)> {
-        let mut places: Vec<(Index, MatchField)> = self
-            .searcher
-            .with_texts(sought, |texts| texts.map(|texts| matcher.entries(session, texts)).unwrap_or_default());
-        if let (true, Some(HitPlace::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
-            places.push((at, place.field));
-        }
-        places
-    }
-
-    /// Returns the entries of a session with matches.
-    fn entries(
-        &self,
-        session: &Digest,
-        places: Vec<(Index, MatchField)>,
-        found: &SessionHit,
-        matcher: &Matcher,
-    ) -> Result<Vec<HitLine>> {
-        if places.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut bodies = Bodies::open(&session.path)?;
-        let has_ids = session.header.version >= 2.0;
-        let mut lines = Vec::new();
-        for (at, field) in places {
-            let Some(&offset) = session.details().offsets.get(at as usize) else { continue };
-            let line = bodies.line_at(offset)?;
-            let entry = parse::line(&line).ok().flatten();
-            let (field, said) = match field {
-                MatchField::Label => {
-                    ("label", session.labels.iter().find(|label| label.at == at).map(|label| label.text.to_string()))
-                }
-                MatchField::File => {
-                    let touches = &session.details().touches;
-                    let touched = touches.all.iter().find(|touched| touched.entry == at);
-                    ("file", touched.map(|touched| touches.paths.get(touched.path).to_string()))
-                }
-                _ => {
-                    let said = entry.as_ref().and_then(searched);
-                    said.map_or(("", None), |(field, text)| (field.name(), Some(text)))
-                }
-            };
-            let said = said.unwrap_or_default();
-            let snippet = Snippet::around(&said, &matcher.marks(&said, found.hit.tier == Tier::Fuzzy));
-            let time = entry.as_ref().and_then(|entry| entry.timestamp.and_then(RawTime::ms));
-            let id = entry.and_then(|entry| entry.id).filter(|_| has_ids).map(|id| id.text().into_owned());
-            let what = (Some(field), Some(session.is_active(at)));
-            lines.push(HitLine::new(session, (Some(offset), id), what, time, snippet)?);
-        }
-        Ok(lines)
+        let (total, is_exact) = (sum.printed, !is_full && is_first);
+        Ok(HitTotals { total, is_exact, next: sum.next.filter(|_| is_full), ..sum })
     }
 }
 
-/// Creates the hit of a session that matched by its title.
-fn title_line(session: &Digest, found: &SessionHit, matcher: &Matcher) -> Result<HitLine> {
-    let (field, text) = match found.hit.place.as_ref().map(|place| place.field) {
-        Some(MatchField::Name) => (Some("name"), session.name.as_deref().unwrap_or_default()),
-        Some(MatchField::Id) => (Some("id"), &*session.header.id),
-        Some(MatchField::Cwd) => (Some("cwd"), &*session.header.cwd),
-        Some(MatchField::FirstMessage) => {
-            (Some("firstMessage"), capped(session.first_message.as_deref().unwrap_or_default()))
-        }
-        _ => (None, session.title()),
-    };
-    let snippet = Snippet::around(text, &matcher.marks(text, found.hit.tier == Tier::Fuzzy));
-    HitLine::new(session, (None, None), (field, None), session.modified, snippet)
-}
-
-impl HitLine {
-    /// Creates a hit at an offset with the id of its entry, the matching text, and `true` if the entry is on the active
-    /// path.
-    fn new(
-        session: &Digest,
-        (offset, entry_id): (Option<u64>, Option<String>),
-        (field, active): (Option<&'static str>, Option<bool>),
-        time: Option<i64>,
-        snippet: Snippet,
-    ) -> Result<Self> {
-        Ok(Self {
-            hit: name(session, offset),
-            path: (&*resolve::absolute(&session.path)?).into(),
-            id: session.header.id.clone(),
-            entry_id,
-            field,
-            active,
-            snippet: snippet.text,
-            ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
-            time: time.and_then(time::iso),
-            title: utf16_prefix(session.title(), MOST_TITLE).to_string(),
-            name: session.name.as_deref().map(|name| utf16_prefix(name, MOST_TITLE).into()),
-            cwd: session.header.cwd.clone(),
-            project: file_name(Path::new(&session.header.cwd)),
-            worktree: None,
-            modified: session.modified.and_then(time::iso),
-            age: session.modified,
-        })
+/// Returns the places of matches in the entries of a session, or `None` if the session matched only by its titles.
+fn places(
+    session: &Digest,
+    texts: Option<SearchTexts<'_>>,
+    found: &SessionHit,
+    matcher: &Matcher,
+) -> Option<Vec<EntryPlace>> {
+    let at = found.at?;
+    let mut places = texts.map(|texts| matcher.entries(session, texts)).unwrap_or_default();
+    if let (true, HitPlace::Place(at), Some(place)) = (places.is_empty(), at, &found.hit.place) {
+        places.push((at, place.field));
     }
-
-    /// Sets the project and the worktree of the session.
-    pub(super) fn set_worktree(&mut self, worktrees: &Worktrees) {
-        self.project = file_name(Path::new(worktrees.project(&self.cwd)));
-        self.worktree = worktrees.of(&self.cwd).map(|worktree| worktree.name.clone());
-    }
-
-    /// Returns the row in the table, with ids of the given length.
-    pub(super) fn row(&self, now: i64, ids: usize, home: &str) -> [String; 7] {
-        let age = self.age.map_or("?".into(), |then| time::age(now, then));
-        let (id, project) = (utf16_prefix(&self.id, ids).to_string(), shorten(&self.cwd, home).into_owned());
-        let path = if self.active == Some(false) { "abandoned" } else { "" };
-        let snippet = self.snippet.split_whitespace().collect::<Vec<_>>().join(" ");
-        [age, id, project, self.title.clone(), path.into(), self.field.unwrap_or_default().into(), snippet]
-    }
+    Some(places)
 }

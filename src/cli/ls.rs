@@ -16,7 +16,6 @@ use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::sort;
 use crate::base::time;
-use crate::catalog::Catalog;
 use crate::catalog::copies::{NumberedCopies, machine_chips};
 use crate::catalog::cost_sharing::CostSharing;
 use crate::catalog::machines::local_cwds;
@@ -85,7 +84,7 @@ impl LsCommand {
         let mut unlisted: Vec<SharedSession> = Vec::new();
         let found = query.map(|query| {
             let here = chosen.here_and_now();
-            let all = Catalog::of(sessions.clone(), here.now_ms).searched_sessions();
+            let all = chosen.searched(sessions.clone(), &query);
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.facts().is_subagent()).collect();
             HitSearch::new(query, all, here, chosen).map(|search| search.files())
         });

@@ -20,6 +20,7 @@ mod file;
 mod files;
 mod fork;
 pub mod help_pages;
+mod hit_line;
 mod hits;
 mod import;
 mod index;

@@ -1,5 +1,6 @@
 //! `pitree search`: prints the hits of a query, one per line.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -10,13 +11,16 @@ use anyhow::{Error, Result, bail};
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
+use crate::catalog::machines::local_cwds;
 use crate::catalog::search::SearchedSession;
-use crate::cli::hits::{HitLine, HitSearch, HitTotals};
+use crate::cli::hit_line::HitLine;
+use crate::cli::hits::{HitSearch, HitTotals};
 use crate::cli::output::Output;
 use crate::cli::project::ProjectArg;
 use crate::cli::resolve::SessionResolver;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, output, resolve};
+use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
 use crate::search::qualifier;
 use crate::search::query::{Query, QueryProblem};
@@ -50,7 +54,7 @@ pub(super) struct SearchCommand {
     /// Include tool output, thinking, arguments and custom entries (same as `all:` in the query)
     #[arg(long)]
     all: bool,
-    /// Print at most N hits
+    /// Print at most N hits; the total may then be a lower bound
     #[arg(long, value_name = "N", default_value = "100", value_parser = crate::cli::some)]
     limit: NonZeroUsize,
     /// Continue after this hit of the same query (`hit` or `next` in the --json output)
@@ -78,7 +82,7 @@ impl SearchCommand {
         query.everything |= self.all;
         let here = chosen.here_and_now();
         let now_ms = here.now_ms;
-        let (sessions, mut unreadable, worktrees) = self.sessions(chosen)?;
+        let (sessions, mut unreadable, worktrees) = self.sessions(&query, chosen)?;
         let search = HitSearch::new(query, sessions, here, chosen)?;
         let page = (self.limit.get(), self.after.as_deref());
         let mut lines = Vec::new();
@@ -92,7 +96,7 @@ impl SearchCommand {
             }
             Ok(())
         })?;
-        let HitTotals { printed, total, next } = &sum;
+        let HitTotals { printed, total, is_exact, next } = &sum;
         if self.json {
             output::json(out, &sum)?;
         } else {
@@ -103,8 +107,9 @@ impl SearchCommand {
                 output::note(&format!("no match in {}", count(search.ids().count(), "session", "sessions")));
             }
             if let Some(next) = next {
-                let of = total.map_or(String::new(), |total| format!(" of {}", thousands(total)));
-                output::note(&format!("{}{of}; continue with --after {next}", count(*printed, "hit", "hits")));
+                let least = if *is_exact { "" } else { "at least " };
+                let (printed, total) = (count(*printed, "hit", "hits"), thousands(*total));
+                output::note(&format!("{printed} of {least}{total}; continue with --after {next}"));
             }
         }
         let printed = *printed;
@@ -115,9 +120,11 @@ impl SearchCommand {
 
     /// Returns all sessions, newest first, with the data that the browser uses, the unreadable files, and for JSON the
     /// worktrees.
-    fn sessions(&self, chosen: &CommandContext) -> Result<FoundSessions> {
+    fn sessions(&self, query: &Query, chosen: &CommandContext) -> Result<FoundSessions> {
         let here = self.here.then(|| SessionResolver::new(chosen).file(OsStr::new("."))).transpose()?;
-        let mut catalog = chosen.catalog();
+        let (mut scan, mut sessions) = (chosen.sources().scan(), Vec::new());
+        let unreadable = crate::cli::read(&mut scan, |batch| sessions.extend(batch));
+        chosen.keep(scan);
         let is_here = |facts: &SessionFacts<'_>| {
             here.as_ref().is_none_or(|here| resolve::absolute(&facts.path().join()).is_ok_and(|path| path == *here))
         };
@@ -126,7 +133,12 @@ impl SearchCommand {
             let facts = session.digest.facts();
             is_in_project(&facts) && (self.subagents || !facts.is_subagent()) && is_here(&facts)
         };
-        let all = catalog.searched_sessions();
+        let cwds = self.json.then(|| local_cwds(sessions.iter()).map(String::from).collect::<HashSet<_>>());
+        let (worktrees, all) = parallel::both(
+            sessions.len(),
+            || cwds.map(|cwds| chosen.worktrees(cwds.iter().map(String::as_str))),
+            || chosen.searched(sessions, query),
+        );
         // Copying takes as long as a search for a rare word.
         let sessions = if all.iter().all(|session| is_wanted(&session)) {
             all
@@ -136,10 +148,6 @@ impl SearchCommand {
         if let (Some(here), true) = (&here, sessions.is_empty()) {
             bail!("{} is not among the searched sessions; specify its directory with --dir", here.display());
         }
-        let worktrees = self.json.then(|| chosen.worktrees(catalog.cwds()));
-        let unreadable = std::mem::take(&mut catalog.unreadable);
-        // Freeing the memory piece by piece would be slower than exiting.
-        std::mem::forget(catalog);
         Ok((sessions, unreadable, worktrees))
     }
 }

@@ -18,6 +18,7 @@ use crate::search::text_match::{Word, marks};
 use crate::session::digest::Digest;
 use crate::session::links::Index;
 use crate::session::search_text::{Passages, SearchTexts};
+use crate::session::search_titles::SearchTitles;
 use crate::session::trigrams;
 
 /// The directness of a match, best first.
@@ -134,8 +135,7 @@ impl Matcher {
                 continue;
             }
             let found = found?;
-            hit.tier = hit.tier.max(found.tier);
-            hit.score += found.tier as u32 * WEIGHT + found.score;
+            (hit.tier, hit.score) = (hit.tier.max(found.tier), hit.score + score(found.tier, found.score));
             let is_better = found.place.entry.is_some() && !has_entry(&hit);
             if hit.place.is_none() || is_better {
                 hit.place = Some(found.place);
@@ -146,6 +146,16 @@ impl Matcher {
         }
         hit.time = session.digest.order_time();
         Some(hit)
+    }
+
+    /// Returns the tier and the score of a session with these titles if all words match literally: only its name and
+    /// its labels change them.
+    pub(crate) fn literal_rank(&self, titles: SearchTitles<'_>) -> (Tier, u32) {
+        let wanted = self.texts.iter().filter(|text| !text.is_excluded);
+        wanted.fold((Tier::Name, 0), |(tier, sum), text| {
+            let found = text.find_in_headings(titles).map_or((Tier::Text, 0), |found| (found.tier, found.score));
+            (tier.max(found.0), sum + score(found.0, found.1))
+        })
     }
 
     /// Returns the entries with matches and the matched fields. Entries with the most matching terms come first, then
@@ -173,6 +183,11 @@ impl Matcher {
     }
 }
 
+/// Returns the part of a word in the score of a session.
+fn score(tier: Tier, score: u32) -> u32 {
+    tier as u32 * WEIGHT + score
+}
+
 fn has_entry(hit: &Match) -> bool {
     hit.place.as_ref().is_some_and(|place| place.entry.is_some())
 }
@@ -182,8 +197,8 @@ impl Word {
         self.find_literally(session).or_else(|| self.find_fuzzily(session))
     }
 
-    fn find_literally(&self, session: &Candidate<'_>) -> Option<TermMatch> {
-        let titles = session.titles;
+    /// Finds a literal match in the name or in a label.
+    fn find_in_headings(&self, titles: SearchTitles<'_>) -> Option<TermMatch> {
         if let Some(at) = self.find_if_any(titles.name) {
             return Some(TermMatch {
                 tier: Tier::Name,
@@ -196,6 +211,14 @@ impl Word {
                 let place = MatchPlace { field: MatchField::Label, entry: Some(entry), at };
                 return Some(TermMatch { tier: Tier::Label, score: 0, place });
             }
+        }
+        None
+    }
+
+    fn find_literally(&self, session: &Candidate<'_>) -> Option<TermMatch> {
+        let titles = session.titles;
+        if let Some(found) = self.find_in_headings(titles) {
+            return Some(found);
         }
         let said = match session.texts {
             Some(SearchTexts { conversation, summaries }) => {

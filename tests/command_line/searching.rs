@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::pitree::{Pitree, samples};
 use crate::common::home::json_lines;
+use crate::common::session::Session;
 
 /// Returns the hits in the demo sessions.
 fn search(args: &[&str]) -> Vec<Value> {
@@ -32,7 +33,7 @@ fn pages_together_contain_all_hits() {
                 let size = size.to_string();
                 let after: Vec<&str> = next.iter().flat_map(|next| ["--after", next]).collect();
                 let (hits, end) = page(&[&[query, "--limit", &size], &*after].concat());
-                assert_eq!(end["total"], all.len(), "{query}");
+                assert_eq!((&end["total"], &end["totalIsExact"]), (&all.len().into(), &true.into()), "{query}");
                 pages.extend(hits);
                 match end["next"].as_str() {
                     Some(more) => next = Some(more.into()),
@@ -45,9 +46,48 @@ fn pages_together_contain_all_hits() {
     let (all, _) = page(&["--all", "expires_at"]);
     let after = all[0]["hit"].as_str().unwrap();
     let (rest, end) = page(&["--all", "expires_at", "--after", after, "--limit", "2"]);
-    assert_eq!((&rest[..], &end["total"]), (&all[1..3], &Value::Null), "what is not looked at is not counted");
+    assert_eq!(
+        (&rest[..], &end["total"], &end["totalIsExact"]),
+        (&all[1..3], &2.into(), &false.into()),
+        "what is not looked at is not counted"
+    );
     let outcome = Pitree::new().run(&["search", "--demo", "jwt", "--after", "nowhere"]);
     assert!(outcome.code == 2 && outcome.err.contains("omit --after"), "{}", outcome.err);
+}
+
+#[test]
+fn hits_after_a_page_are_counted_in_some_sessions() {
+    let pitree = Pitree::new();
+    for number in 0..300 {
+        let session = Session::new(&format!("s{number:03}")).at(number * 60);
+        let session = session.user("1", "rarely said").assistant("2", "rarely answered");
+        let name = match number {
+            7 => Some("Rarely"), // ranks first
+            0 | 299 => Some("Other"),
+            _ => None,
+        };
+        pitree.write_session(&name.map_or(session.clone(), |name| session.name("3", name)));
+    }
+    let page = |query: &str, rest: &[&str]| {
+        let mut hits = json_lines(&pitree.print(&[&["search", "--json", query], rest].concat()));
+        let end = hits.pop().unwrap();
+        (hits, end)
+    };
+    let total = |end: &Value| (end["total"].as_u64().unwrap(), end["totalIsExact"].as_bool().unwrap());
+    let (all, end) = page("rarely", &["--limit", "1000"]);
+    assert_eq!((all.len(), total(&end), &end["next"]), (599, (599, true), &Value::Null));
+    assert_eq!((&all[0]["id"], &all[1]["id"], &all[598]["id"]), (&"s007".into(), &"s299".into(), &"s000".into()));
+    let (some, end) = page("rarely", &["--limit", "5"]);
+    assert!(some[..] == all[..5] && total(&end) == (5 + 512, false) && end["next"] == all[4]["hit"], "{end}");
+    let (more, end) = page("rarely", &["--limit", "82", "--after", end["next"].as_str().unwrap()]);
+    assert!(more[..] == all[5..87] && total(&end) == (599, true), "{end}");
+    // The next hit is in the last session, after many without one.
+    let (some, end) = page("rarely is:named", &["--limit", "3"]);
+    assert_eq!((some.len(), total(&end), &end["next"]), (3, (5, true), &some[2]["hit"]));
+    let (all, end) = page("rarely is:named", &["--limit", "5"]);
+    assert_eq!((all.len(), total(&end), &end["next"]), (5, (5, true), &Value::Null));
+    let err = pitree.run(&["search", "rarely", "--limit", "5"]).err;
+    assert!(err.contains("5 hits of at least 517; continue with --after s298@"), "{err}");
 }
 
 /// Returns the matching parts of an excerpt.
@@ -155,7 +195,7 @@ fn shows_invalid_queries_and_returns_an_exit_code_without_hits() {
     let none = pitree.run(&["search", "--demo", "qqqqqq"]);
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, "", "no match in 41 sessions\n"));
     let none = pitree.run(&["search", "--demo", "--json", "qqqqqq"]);
-    let end = "{\"schema\":1,\"type\":\"end\",\"printed\":0,\"total\":0,\"next\":null}\n";
+    let end = "{\"schema\":1,\"type\":\"end\",\"printed\":0,\"total\":0,\"totalIsExact\":true,\"next\":null}\n";
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, end, ""));
     assert_eq!(pitree.run(&["search", "--demo"]).code, 2);
     let wrong = pitree.run(&["--demo", "who:me"]);

@@ -21,6 +21,12 @@ const LOST: &str = "lost";
 /// The category of sessions with commits.
 const COMMITTED: &str = "committed";
 
+/// The category of sessions with forks.
+const FORKED: &str = "forked";
+
+/// The category of sessions with an active pi.
+const LIVE: &str = "live";
+
 /// The category of pinned sessions.
 const PINNED: &str = "pinned";
 
@@ -37,7 +43,7 @@ const CATEGORIES: &[CategoryRow] = &[
     (PINNED, "pinned sessions", None, |_| false),
     // `Category::is_unread` tells that this test needs more than the session.
     (UNREAD, "sessions with messages that pitree has not shown yet", None, |_| false),
-    ("forked", "sessions with forks", None, |session| session.has_forks),
+    (FORKED, "sessions with forks", None, |session| session.has_forks),
     ("fork", "sessions forked from another session", None, |session| session.digest.header.is_fork()),
     ("branched", "sessions with branches", Some(EntryFeature::BranchPoint), |session| session.digest.branch_points > 0),
     // A file with several branch ends has at least one abandoned branch.
@@ -46,7 +52,7 @@ const CATEGORIES: &[CategoryRow] = &[
     }),
     // `Category::is_lost` tells that this test needs more than the session.
     (LOST, "sessions whose lines are in no file on the disk and no git ref", None, |_| false),
-    ("live", "sessions that a running pi is probably using", None, |session| session.is_live),
+    (LIVE, "sessions that a running pi is probably using", None, |session| session.is_live),
     ("damaged", "sessions with damaged files", Some(EntryFeature::Problem), |session| {
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
     }),
@@ -102,6 +108,16 @@ impl Category {
     /// Returns `true` if the category depends on the shown messages, which the scope of a query has.
     pub(super) fn is_unread(self) -> bool {
         CATEGORIES[self.0].0 == UNREAD
+    }
+
+    /// Returns `true` for sessions with forks, which depends on other sessions.
+    pub(super) fn is_forked(self) -> bool {
+        CATEGORIES[self.0].0 == FORKED
+    }
+
+    /// Returns `true` for sessions with an active pi, which depends on running pis.
+    pub(super) fn is_live(self) -> bool {
+        CATEGORIES[self.0].0 == LIVE
     }
 
     /// Returns the test for sessions.

@@ -432,6 +432,11 @@ impl Qualified {
         matches!(self, Self::In(_) | Self::Worktree(_))
     }
 
+    /// Returns `true` if sessions must be related to each other and to running pis.
+    pub(crate) fn needs_relations(&self) -> bool {
+        matches!(self, Self::Is(category) if category.is_forked() || category.is_live())
+    }
+
     /// Returns `true` if every session that matches this qualifier also matches `wide`.
     pub(crate) fn implies(&self, wide: &Self) -> bool {
         match (self, wide) {

@@ -158,6 +158,11 @@ impl Query {
         self.has(Qualified::needs_worktrees)
     }
 
+    /// Returns `true` if sessions must be related to each other and to running pis.
+    pub(crate) fn needs_relations(&self) -> bool {
+        self.has(Qualified::needs_relations)
+    }
+
     /// Returns the words and phrases that must match.
     pub fn words(&self) -> Vec<String> {
         let word = |term: &Term| match &term.kind {

@@ -1,0 +1,108 @@
+//! Searches sessions in the order of their hits, so that the first hits of many can be printed without searching the
+//! others.
+
+use std::collections::HashMap;
+
+use crate::base::sort;
+use crate::catalog::search::{DIGESTS_AT_ONCE, SearchedSession, Searcher, SessionHit, with_keys};
+use crate::disk::parallel;
+use crate::search::matching::{Matcher, Tier};
+use crate::session::digest::Digest;
+use crate::session::digest::listed::ListedSession;
+use crate::session::search_text::SearchTexts;
+use crate::session::search_titles::{SearchTitles, TitlesBuf};
+
+impl Searcher {
+    /// Returns the sessions that may match literally, in the order of their possible hits.
+    pub(crate) fn ranked<'a>(&self, sessions: &'a [SearchedSession], matcher: &Matcher) -> Vec<&'a SearchedSession> {
+        let all: Vec<usize> = (0..sessions.len()).collect();
+        let facts = |at: usize| sessions[at].digest.facts();
+        let possible = with_keys(sessions, &all, &matcher.keys(false)).into_iter();
+        let mut timed: Vec<(i64, u32)> = possible.map(|at| (facts(at).order_time(), at as u32)).collect();
+        sort::newest_first(&mut timed, &|a, b| facts(a as usize).path().compare(facts(b as usize).path()));
+        let mut places: Vec<usize> = timed.into_iter().map(|(_, at)| at as usize).collect();
+        let has_headings = |at: &usize| facts(*at).is_named() || facts(*at).is_labeled();
+        let with_headings: Vec<usize> = places.iter().copied().filter(has_headings).collect();
+        if !with_headings.is_empty() {
+            let ranks = parallel::map(with_headings.chunks(DIGESTS_AT_ONCE), |some| {
+                let (mut ranks, digests) =
+                    (Vec::with_capacity(some.len()), some.iter().map(|&at| &*sessions[at].digest));
+                ListedSession::each_once(digests, &mut Vec::new(), |at, digest| {
+                    ranks.push((some[at], matcher.literal_rank(TitlesBuf::new(&digest).as_titles())));
+                });
+                ranks
+            });
+            let ranks: HashMap<usize, _> = ranks.into_iter().flatten().collect();
+            let other = matcher.literal_rank(SearchTitles::default());
+            sort::by_cached_key(&mut places, |at| *ranks.get(at).unwrap_or(&other));
+        }
+        places.into_iter().map(|at| &sessions[at]).collect()
+    }
+
+    /// Matches a session literally. Calls a function with the match and the texts, or returns `None`.
+    pub(crate) fn match_literally<T>(
+        &self,
+        (session, digest): (&SearchedSession, &Digest),
+        matcher: &Matcher,
+        act: impl FnOnce(SessionHit, Option<SearchTexts<'_>>) -> T,
+    ) -> Option<T> {
+        let in_texts = |texts: Option<SearchTexts<'_>>| {
+            let titles = TitlesBuf::new(digest);
+            let hit = matcher.matches(&session.candidate(digest, titles.as_titles(), texts))?;
+            (hit.tier < Tier::Fuzzy).then(|| act(SessionHit::new(session.key, hit), texts))
+        };
+        if matcher.has_texts() { self.with_texts(session, in_texts) } else { in_texts(None) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::catalog::{Catalog, SessionKey};
+    use crate::disk::demo;
+    use crate::disk::scan::{IndexPlace, ScanSources};
+    use crate::search::qualifier::value::QueryScope;
+    use crate::search::query::Query;
+
+    fn read(dirs: &[std::path::PathBuf], cache: Option<&Path>) -> Catalog {
+        let cache = cache.map(|dir| IndexPlace { dir, limit: u64::MAX });
+        Catalog::read(ScanSources { dirs, home: demo::HOME, cache }, 0)
+    }
+
+    #[test]
+    fn matches_in_order_of_possible_ranks_are_the_sorted_hits() {
+        let dir = tempfile::tempdir().unwrap();
+        let (dirs, cache) = ([dir.path().join("sessions")], dir.path().join("cache"));
+        demo::write(&dirs[0], &dirs[0], None).unwrap();
+        read(&dirs, Some(&cache));
+        for catalog in [read(&dirs, None), read(&dirs, Some(&cache))] {
+            let (sessions, searcher) = (catalog.searched_sessions(), Searcher::default());
+            searcher.read(&sessions, |_, _| true);
+            // Words of names, labels and texts.
+            for text in [
+                "auth",
+                "refactor auth",
+                "e",
+                "a e",
+                "works",
+                "the works",
+                "re:[ae]",
+                "e -auth",
+                "is:fork",
+                "is:labeled e",
+            ] {
+                let (query, here) = (Query::parse(text).unwrap(), QueryScope::default());
+                let matcher = Matcher::new(&query, &here);
+                let found = searcher.search_quietly(&sessions, (&query, &here), || false).unwrap();
+                let found: Vec<SessionKey> = found.iter().map(|hit| hit.session).collect();
+                let matched = |session: &&SearchedSession| {
+                    searcher.match_literally((session, &session.digest), &matcher, |hit, _| hit.session)
+                };
+                let ranked: Vec<SessionKey> = searcher.ranked(&sessions, &matcher).iter().filter_map(matched).collect();
+                assert!(!found.is_empty() && ranked == found, "{text}: {ranked:?}, not {found:?}");
+            }
+        }
+    }
+}
