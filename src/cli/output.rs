@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use crate::base::machine_paths;
 pub(super) use crate::base::safe_json::{PathFields, RemoteFields, number, object, push_json_line};
+use crate::base::{machine_paths, sort};
 use crate::changes::Changes;
 use crate::cli::exit::Exit;
 use crate::disk::locate;
@@ -41,7 +41,7 @@ pub(super) fn error(message: &str) {
     }
 }
 
-/// Writes the output, then reports the files that could not be read and returns the exit code. Files of entries without a
+/// Writes the output, then reports the files that could not be read, by path, and returns the exit code. Files of entries without a
 /// header are reported too, but are not an error.
 ///
 /// # Errors
@@ -51,6 +51,8 @@ pub(super) fn end(out: &mut Output, mut unreadable: Vec<Unreadable>) -> Result<E
     if let Some(state_dir) = locate::state_dir() {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
     }
+    // They come in the order in which threads found them.
+    sort::by(&mut unreadable, |one, other| one.path.cmp(&other.path));
     for Unreadable { path, reason, is_headless, .. } in &unreadable {
         let can_not = if *is_headless { "" } else { "cannot read " };
         error(&format!("{can_not}{}: {reason}", machine_paths::shown(path)));

@@ -334,3 +334,10 @@ fn directories_without_sessions_say_why_and_what_to_do() {
     let run = Pitree::new().run(&["tree", "/nowhere/at/all.jsonl"]);
     assert!(run.err.contains("No such file or directory") && !run.err.contains("os error"), "{}", run.err);
 }
+
+#[test]
+fn unreadable_files_are_reported_in_order() {
+    let err = Pitree::new().run(&["ls", "--dir", &format!("{FIXTURES}/sessions")]).err;
+    let reported: Vec<&str> = err.lines().filter(|line| line.contains("no session header")).collect();
+    assert!(reported.len() == 2 && reported.is_sorted(), "{err}");
+}
