@@ -314,7 +314,7 @@ fn list(PendingDir { path: dir, real, is_archive, .. }: &PendingDir) -> io::Resu
 }
 
 /// The number of directories whose names are in memory at a time.
-const DIRS_AT_ONCE: usize = 32;
+const DIRS_AT_ONCE: usize = 64;
 
 /// The number of files of a directory processed per task.
 const AT_ONCE: usize = 64;

@@ -139,21 +139,23 @@ pub(crate) fn map<I, R: Send>(items: I, work: impl Fn(I::Item) -> R + Sync) -> V
 where
     I: IntoIterator<Item: Send, IntoIter: ExactSizeIterator + Send>,
 {
-    /// The number of items a thread takes at a time.
+    /// The maximum number of items a thread takes at a time.
     const SOME: usize = 8;
     let items = items.into_iter();
     let len = items.len();
     if len <= SOME {
         return items.map(work).collect();
     }
+    // With several parts for each thread, none of them waits long for the last one.
+    let at_once = (len / (4 * threads())).clamp(1, SOME);
     let (next, parts) = (Mutex::new(items), Mutex::new(Vec::new()));
     let take = || {
-        let (mut done, mut some): (Vec<(usize, Vec<R>)>, _) = (Vec::new(), Vec::with_capacity(SOME));
+        let (mut done, mut some): (Vec<(usize, Vec<R>)>, _) = (Vec::new(), Vec::with_capacity(at_once));
         loop {
             let at = {
                 let mut items = next.lock().unwrap_or_else(PoisonError::into_inner);
                 let at = len - items.len();
-                some.extend(items.by_ref().take(SOME));
+                some.extend(items.by_ref().take(at_once));
                 at
             };
             if some.is_empty() {
