@@ -30,9 +30,23 @@ const fn every(byte: u8) -> u64 {
     u64::from_le_bytes([byte; AT_ONCE])
 }
 
+/// The number of bytes of a long text that are checked at once, for which compilers use vector instructions.
+const MANY_AT_ONCE: usize = 32;
+
+/// Returns `true` if all bytes are printable ASCII that needs no escaping.
+fn are_plain(bytes: &[u8; MANY_AT_ONCE]) -> bool {
+    !bytes.iter().fold(false, |is_odd, byte| is_odd | !matches!(byte, b' '..0x7f) | matches!(byte, b'"' | b'\\'))
+}
+
 /// Returns the length of a run of plain bytes at the start of a text. Another byte follows within the next eight,
 /// unless the text ends.
 fn plain_start(bytes: &[u8]) -> usize {
+    let long = bytes.as_chunks().0.iter().take_while(|chunk| are_plain(chunk)).count() * MANY_AT_ONCE;
+    long + short_plain_start(&bytes[long..])
+}
+
+/// Returns the length of a run of plain bytes like [`plain_start`], for short runs.
+fn short_plain_start(bytes: &[u8]) -> usize {
     let (chunks, rest) = bytes.as_chunks();
     let plain = chunks.iter().take_while(|chunk| is_plain(**chunk)).count();
     let mut last = [b' '; AT_ONCE];

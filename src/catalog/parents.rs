@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::catalog::key::SessionKey;
+use crate::disk::parallel;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash};
 
@@ -59,18 +60,22 @@ pub(crate) fn parents(sessions: &[&SharedSession]) -> HashMap<usize, ForkParent>
 }
 
 /// Returns the sessions by those hashes of their real paths that fulfill a condition. A file itself precedes a link to it.
-fn by_path(sessions: &[&SharedSession], is_wanted: &dyn Fn(IdHash) -> bool) -> ById<SessionKey> {
+fn by_path(sessions: &[&SharedSession], is_wanted: &(dyn Fn(IdHash) -> bool + Sync)) -> ById<SessionKey> {
+    /// The number of sessions that a thread takes at a time.
+    const SOME: usize = 512;
+    let wanted = parallel::map(sessions.chunks(SOME).enumerate(), |(part, some)| {
+        let hash = |(at, session): (usize, &&SharedSession)| {
+            let facts = session.facts();
+            let hash = facts.real_path().unwrap_or(facts.path()).hash();
+            is_wanted(hash).then(|| (hash, SessionKey::new(part * SOME + at)))
+        };
+        some.iter().enumerate().filter_map(hash).collect::<Vec<_>>()
+    });
     let mut by_path = ById::default();
-    for (at, session) in sessions.iter().enumerate() {
-        let facts = session.facts();
-        let real_path = facts.real_path();
-        let hash = real_path.unwrap_or(facts.path()).hash();
-        if !is_wanted(hash) {
-            continue;
-        }
-        match real_path {
-            None => drop(by_path.insert(hash, SessionKey::new(at))),
-            Some(_) => drop(by_path.entry(hash).or_insert(SessionKey::new(at))),
+    for (hash, key) in wanted.into_iter().flatten() {
+        match sessions[key.place()].facts().real_path() {
+            None => drop(by_path.insert(hash, key)),
+            Some(_) => drop(by_path.entry(hash).or_insert(key)),
         }
     }
     by_path

@@ -43,7 +43,7 @@ use crate::session::worktrees::Worktrees;
 const AT_ONCE: usize = 64;
 
 /// The number of bytes reserved for the line of a session.
-const LINE: usize = 1024;
+const LINE: usize = 1536;
 
 /// A session with its index and the totals of its own entries.
 type SessionRow<'a> = (usize, &'a ListedSession, EntryTotals);

@@ -218,8 +218,10 @@ impl StoredSessions {
     ) {
         let offset = |&number: &u32| self.table.record(number as usize).pieces;
         let offsets: Vec<u64> = numbers.iter().map(offset).collect();
+        // Threads that count references to the same value wait for each other, so each call counts its own.
+        let source = Arc::new(self.clone());
         self.pieces.digests(&offsets, room, |at, digest: Option<Digest>| {
-            let details = || LazyDetails::stored(self.clone(), numbers[at]);
+            let details = || LazyDetails::stored(source.clone(), numbers[at]);
             each(numbers[at], digest.map(|digest| Digest { details: details(), ..digest }));
         });
     }

@@ -72,6 +72,24 @@ pub trait DetailsSource: fmt::Debug + Send + Sync {
     fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
 }
 
+impl<T: DetailsSource> DetailsSource for Arc<T> {
+    fn details(&self, number: u32, path: &Path) -> Details {
+        (**self).details(number, path)
+    }
+
+    fn stats(&self, number: u32, path: &Path) -> SessionStats {
+        (**self).stats(number, path)
+    }
+
+    fn sums(&self, number: u32, path: &Path) -> SessionSums {
+        (**self).sums(number, path)
+    }
+
+    fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        (**self).texts(number, buffers)
+    }
+}
+
 /// Details and statistics that are loaded, or read on demand.
 #[derive(Clone, Debug, Default)]
 pub struct LazyDetails {
