@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
@@ -20,7 +20,9 @@ pub(super) struct ValueLists {
 
 impl ValueLists {
     pub(super) fn new(lists: Lists) -> Self {
-        let words = |words: &[String]| AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok();
+        // Values are short, and a table of all transitions would take 300 KB.
+        let kind = Some(AhoCorasickKind::ContiguousNFA);
+        let words = |words: &[String]| AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(words).ok();
         Self {
             placeholders: words(&lists.placeholders),
             stop_words: words(&lists.stop_words),
