@@ -6,11 +6,11 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::Regex;
 use twox_hash::XxHash3_64;
 
 use super::assignment::Assignments;
+use super::keywords::KeywordFinder;
 use super::manifest;
 use super::private_key;
 use super::rule::Rule;
@@ -29,7 +29,7 @@ pub struct Rules {
     /// Rules without keywords.
     slow: Vec<usize>,
     keywords: Vec<Keyword>,
-    automaton: Option<AhoCorasick>,
+    finder: KeywordFinder,
     assignments: Assignments,
     lists: ValueLists,
     allow: Vec<Regex>,
@@ -138,11 +138,6 @@ impl Rules {
         let about = concat!(env!("CARGO_PKG_VERSION"), include_str!("../../assets/secrets.toml"));
         let fingerprint = values.is_empty().then(|| XxHash3_64::oneshot(about.as_bytes()));
         values.into_iter().filter(|value| !value.is_empty()).for_each(|value| add(value, false, Target::Value));
-        let automaton = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(keywords.iter().map(|keyword| &keyword.text))
-            .ok();
         let ids = FixedIds {
             assignment: RuleId::new("assigned-secret"),
             private_key: RuleId::new("private-key"),
@@ -152,8 +147,8 @@ impl Rules {
         Self {
             rules: file.rules.into_iter().map(Rule::new).collect(),
             slow,
+            finder: KeywordFinder::new(keywords.iter().map(|keyword| keyword.text.clone()).collect()),
             keywords,
-            automaton,
             assignments: Assignments::new(file.assignment),
             lists: ValueLists::new(file.lists),
             allow: Vec::new(),
@@ -214,9 +209,8 @@ impl Rules {
             let ranges = rule.anywhere(text, &self.lists);
             found.extend(ranges.into_iter().map(|range| Candidate { rank: 1, range, rule: &rule.id }));
         }
-        let Some(automaton) = &self.automaton else { return found };
         let bytes = text.as_bytes();
-        for hit in automaton.find_overlapping_iter(bytes) {
+        for hit in self.finder.find(bytes) {
             let keyword = &self.keywords[hit.pattern().as_usize()];
             if !keyword.ignore_case && &bytes[hit.range()] != keyword.text.as_bytes() {
                 continue;
