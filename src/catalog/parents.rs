@@ -61,7 +61,7 @@ pub(crate) fn parents(sessions: &[&SharedSession]) -> HashMap<usize, ForkParent>
 
 /// Returns the sessions by those hashes of their real paths that fulfill a condition. A file itself precedes a link to it.
 fn by_path(sessions: &[&SharedSession], is_wanted: &(dyn Fn(IdHash) -> bool + Sync)) -> ById<SessionKey> {
-    /// The number of sessions that a thread takes at a time.
+    /// The number of sessions in a part; small parts would cost more than they save.
     const SOME: usize = 512;
     let wanted = parallel::map(sessions.chunks(SOME).enumerate(), |(part, some)| {
         let hash = |(at, session): (usize, &&SharedSession)| {

@@ -22,7 +22,9 @@ impl Searcher {
         sort::newest_first(&mut timed, &|a, b| facts(a as usize).path().compare(facts(b as usize).path()));
         let mut places: Vec<usize> = timed.into_iter().map(|(_, at)| at as usize).collect();
         let has_headings = |at: &usize| facts(*at).is_named() || facts(*at).is_labeled();
-        let with_headings: Vec<usize> = places.iter().copied().filter(has_headings).collect();
+        let other = matcher.literal_rank(SearchTitles::default());
+        let can_differ = other > (Tier::Name, 0);
+        let with_headings: Vec<usize> = places.iter().copied().filter(|at| can_differ && has_headings(at)).collect();
         if !with_headings.is_empty() {
             let ranks = parallel::map(with_headings.chunks(DIGESTS_AT_ONCE), |some| {
                 let (mut ranks, digests) =
@@ -33,14 +35,13 @@ impl Searcher {
                 ranks
             });
             let ranks: HashMap<usize, _> = ranks.into_iter().flatten().collect();
-            let other = matcher.literal_rank(SearchTitles::default());
             sort::by_cached_key(&mut places, |at| *ranks.get(at).unwrap_or(&other));
         }
         places.into_iter().map(|at| &sessions[at]).collect()
     }
 
-    /// Matches a session literally. Calls a function with the match and the texts, or returns `None`.
-    pub(crate) fn match_literally<T>(
+    /// Matches a session. Calls a function with the match and the texts, or returns `None`.
+    pub(crate) fn match_one<T>(
         &self,
         (session, digest): (&SearchedSession, &Digest),
         matcher: &Matcher,
@@ -49,7 +50,7 @@ impl Searcher {
         let in_texts = |texts: Option<SearchTexts<'_>>| {
             let titles = TitlesBuf::new(digest);
             let hit = matcher.matches(&session.candidate(digest, titles.as_titles(), texts))?;
-            (hit.tier < Tier::Fuzzy).then(|| act(SessionHit::new(session.key, hit), texts))
+            Some(act(SessionHit::new(session.key, hit), texts))
         };
         if matcher.has_texts() { self.with_texts(session, in_texts) } else { in_texts(None) }
     }
@@ -94,11 +95,11 @@ mod tests {
                 "is:labeled e",
             ] {
                 let (query, here) = (Query::parse(text).unwrap(), QueryScope::default());
-                let matcher = Matcher::new(&query, &here);
+                let matcher = Matcher::literal(&query, &here);
                 let found = searcher.search_quietly(&sessions, (&query, &here), || false).unwrap();
                 let found: Vec<SessionKey> = found.iter().map(|hit| hit.session).collect();
                 let matched = |session: &&SearchedSession| {
-                    searcher.match_literally((session, &session.digest), &matcher, |hit, _| hit.session)
+                    searcher.match_one((session, &session.digest), &matcher, |hit, _| hit.session)
                 };
                 let ranked: Vec<SessionKey> = searcher.ranked(&sessions, &matcher).iter().filter_map(matched).collect();
                 assert!(!found.is_empty() && ranked == found, "{text}: {ranked:?}, not {found:?}");

@@ -132,7 +132,7 @@ impl Searcher {
 
     // The cache is consistent even after a panic, because each update is a single step.
 
-    pub(super) fn cache(&self) -> RwLockReadGuard<'_, SearchCache> {
+    fn cache(&self) -> RwLockReadGuard<'_, SearchCache> {
         self.cache.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -40,9 +40,9 @@ impl SearchedSession {
         Candidate { digest, titles, texts, is_live, has_forks, copies }
     }
 
-    /// Returns sessions in the form needed for a query. Relates them to each other, and detects active pis,
-    /// only if the query depends on that. `now` is in milliseconds since 1970, and `pis` are the running pis of other
-    /// machines.
+    /// Returns sessions in the form needed for a query, in any order. Relates them to each other, and detects active pis,
+    /// only if the query depends on that, or if some are mirrored: of the copies of a session, one is
+    /// searched. `now` is in milliseconds since 1970, and `pis` are the running pis of other machines.
     pub(crate) fn for_query(
         sessions: Vec<SharedSession>,
         query: &Query,

@@ -57,10 +57,20 @@ pub(super) struct HitLine {
 /// An entry with a match, and the field.
 pub(super) type EntryPlace = (Index, MatchField);
 
-/// Returns the identifier of a hit: the session id and the offset of its line, which are stable.
-pub(super) fn name(session: &Digest, offset: Option<u64>) -> String {
+/// Texts that an entry can have beside others. The identifiers of their hits contain the kind of text.
+const OTHER_FIELDS: [&str; 3] = [LABEL, "thinking", "arguments"];
+
+/// The field of labels.
+pub(super) const LABEL: &str = "label";
+
+/// Returns the identifier of a hit in a field: the session id and the offset of its line, which are stable.
+pub(super) fn name(session: &Digest, offset: Option<u64>, field: Option<&str>) -> String {
     let id = &session.header.id;
-    offset.map_or_else(|| id.clone(), |offset| format!("{id}@{offset}"))
+    match (offset, field.filter(|field| OTHER_FIELDS.contains(field))) {
+        (None, _) => id.clone(),
+        (Some(offset), None) => format!("{id}@{offset}"),
+        (Some(offset), Some(field)) => format!("{id}@{offset}:{field}"),
+    }
 }
 
 impl HitLine {
@@ -98,7 +108,7 @@ impl HitLine {
             let entry = parse::line(&line).ok().flatten();
             let (field, said) = match field {
                 MatchField::Label => {
-                    ("label", session.labels.iter().find(|label| label.at == at).map(|label| label.text.to_string()))
+                    (LABEL, session.labels.iter().find(|label| label.at == at).map(|label| label.text.to_string()))
                 }
                 MatchField::File => {
                     let touches = &session.details().touches;
@@ -130,7 +140,7 @@ impl HitLine {
         snippet: Snippet,
     ) -> Result<Self> {
         Ok(Self {
-            hit: name(session, offset),
+            hit: name(session, offset, field),
             path: (&*resolve::absolute(&session.path)?).into(),
             id: session.header.id.clone(),
             entry_id,

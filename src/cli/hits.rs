@@ -20,6 +20,7 @@ use crate::cli::{CommandContext, output};
 use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
 use crate::runtime::secret_finder::SecretFinder;
+use crate::search::candidate::MatchField;
 use crate::search::matching::Matcher;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
@@ -51,7 +52,7 @@ type SessionLines = (usize, usize, Result<Vec<HitLine>, Unreadable>);
 /// The number of sessions that a thread matches at a time.
 const SESSIONS_AT_ONCE: usize = 8;
 
-/// The number of sessions after those of a page whose hits are counted, so that the totals of most queries are exact.
+/// After a full page, the hits of this many more sessions are counted, so that most totals are exact.
 const COUNTED_SESSIONS: usize = 256;
 
 /// A running search.
@@ -60,14 +61,19 @@ pub(super) struct HitSearch {
     sessions: Arc<[SearchedSession]>,
     here: QueryScope,
     matcher: Matcher,
+    /// The matcher without fuzzy matches.
+    literal: Matcher,
     searcher: Searcher,
 }
 
 /// Returns the number of hits in a session that were printed before, if it contains the hit after which to continue.
 fn skipped(session: &Digest, places: Option<&[EntryPlace]>, after: &str) -> Option<usize> {
-    let Some(places) = places else { return (hit_line::name(session, None) == after).then_some(1) };
+    let Some(places) = places else { return (hit_line::name(session, None, None) == after).then_some(1) };
     let offset = |at: Index| session.details().offsets.get(at as usize).copied();
-    places.iter().position(|&(at, _)| hit_line::name(session, offset(at)) == after).map(|at| at + 1)
+    let name = |&(at, field): &EntryPlace| {
+        hit_line::name(session, offset(at), (field == MatchField::Label).then_some(hit_line::LABEL))
+    };
+    places.iter().position(|place| name(place) == after).map(|at| at + 1)
 }
 
 /// Creates the error for an unknown hit.
@@ -115,8 +121,8 @@ impl HitSearch {
         if query.needs_worktrees() {
             here.worktrees = Arc::new(chosen.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
         }
-        let matcher = Matcher::new(&query, &here);
-        let search = Self { query, sessions, here, matcher, searcher: Searcher::default() };
+        let (matcher, literal) = (Matcher::new(&query, &here), Matcher::literal(&query, &here));
+        let search = Self { query, sessions, here, matcher, literal, searcher: Searcher::default() };
         // A byte search needs no texts, but excluded words do.
         let without_words = Matcher::new(&search.query.without_words(), &search.here);
         if !search.is_of_bytes() || without_words.has_texts() {
@@ -155,7 +161,7 @@ impl HitSearch {
         self.sessions.iter().filter(is_found).map(|sought| sought.digest.file_path()).collect()
     }
 
-    /// Searches the complete content of files, newest sessions first, until `told` returns enough. It receives the
+    /// Searches the complete content of files, newest sessions first, until `each` returns `false`. It receives the
     /// sessions by file.
     fn bytes(&self, most: usize, mut each: impl FnMut(grep::GrepBatch, &HashMap<&Path, &SearchedSession>) -> bool) {
         let asked = (&self.query, &self.here);
@@ -176,7 +182,7 @@ impl HitSearch {
         if self.is_of_bytes() {
             return self.everything((limit, after), unreadable, each);
         }
-        let literal = self.searcher.ranked(&self.sessions, &self.matcher);
+        let literal = self.searcher.ranked(&self.sessions, &self.literal);
         let found: Vec<FoundSession<'_>> = literal.into_iter().map(|session| (session, None)).collect();
         if let Some(start) = self.start(&found, after) {
             let sum = self.page(&found, (start, limit), unreadable, &mut each)?;
@@ -200,7 +206,7 @@ impl HitSearch {
         let Some(after) = after else { return Some((0, 0)) };
         let skipped = |found: FoundSession<'_>| {
             let session = &*found.0.digest.once();
-            let (_, places) = self.matched(found, session)?;
+            let (_, places) = catch_panic::catch(|| self.matched(found, session)).ok()??;
             skipped(session, places.as_deref(), after)
         };
         let mut possible =
@@ -219,7 +225,7 @@ impl HitSearch {
             let places = |texts: Option<SearchTexts<'_>>| places(session, texts, hit, &self.matcher);
             return Some((Cow::Borrowed(hit), hit.at.and_then(|_| self.searcher.with_texts(sought, places))));
         }
-        self.searcher.match_literally((sought, session), &self.matcher, |hit, texts| {
+        self.searcher.match_one((sought, session), &self.literal, |hit, texts| {
             let places = places(session, texts, &hit, &self.matcher);
             (Cow::Owned(hit), places)
         })
@@ -249,8 +255,10 @@ impl HitSearch {
             });
             send(results);
         };
-        let lost =
-            |&first: &usize, why| vec![(first, 0, Err(Unreadable::new(&found[first].0.digest.file_path(), &why)))];
+        let lost = |&first: &usize, why: String| {
+            let some = found[first..].iter().take(SESSIONS_AT_ONCE).map(|(sought, _)| sought.digest.file_path());
+            some.zip(first..).map(|(path, at)| (at, 0, Err(Unreadable::new(&path, &why)))).collect()
+        };
         let mut sum = HitTotals { total: skipped, is_exact: true, ..HitTotals::default() };
         let (mut last, mut is_more, mut result) = (None, false, Ok(()));
         let mut take = |(at, count, lines): SessionLines| {
@@ -297,7 +305,7 @@ impl HitSearch {
             Some((_, None)) if limit == 0 => (1, Ok(Vec::new())),
             Some((hit, None)) => (1, HitLine::of_title(session, &hit, &self.matcher).map(|line| vec![line])),
             Some((hit, Some(mut places))) => {
-                places.drain(..skipped);
+                places.drain(..skipped.min(places.len())); // the file may have changed
                 let count = places.len();
                 places.truncate(limit);
                 (count, HitLine::of_entries(session, places, &hit, &self.matcher))
@@ -310,7 +318,7 @@ impl HitSearch {
         let count = |some: &[FoundSession<'_>]| {
             let mut sum = 0;
             ListedSession::each_once(some.iter().map(|(sought, _)| &*sought.digest), &mut Vec::new(), |at, session| {
-                let matched = self.matched(some[at], &session);
+                let matched = catch_panic::catch(|| self.matched(some[at], &session)).ok().flatten();
                 sum += matched.map_or(0, |(_, places)| places.map_or(1, |places| places.len()));
             });
             sum
@@ -325,7 +333,7 @@ impl HitSearch {
         unreadable: &mut Vec<Unreadable>,
         mut each: impl FnMut(Vec<HitLine>) -> Result<()>,
     ) -> Result<HitTotals> {
-        let (mut sum, mut result, is_first) = (HitTotals::default(), Ok(()), after.is_none());
+        let (mut sum, mut result) = (HitTotals::default(), Ok(()));
         self.bytes(if after.is_some() { usize::MAX } else { limit }, |batch, by_path| {
             unreadable.extend(batch.unreadable);
             let line = |hit: grep::EntryHit| {
@@ -337,11 +345,14 @@ impl HitSearch {
             let lines: Result<Vec<HitLine>> = batch.hits.into_iter().filter_map(line).collect();
             result = lines.and_then(|mut lines| {
                 if let Some(last) = after {
-                    let Some(at) = lines.iter().position(|line| line.hit == last) else { return Ok(()) };
-                    (after, lines) = (None, lines.split_off(at + 1));
+                    let found = lines.iter().position(|line| line.hit == last);
+                    let skipped = found.map_or(lines.len(), |at| at + 1);
+                    sum.total += skipped;
+                    lines.drain(..skipped);
+                    after = after.filter(|_| found.is_none());
                 }
                 lines.truncate(limit - sum.printed);
-                sum.printed += lines.len();
+                (sum.printed, sum.total) = (sum.printed + lines.len(), sum.total + lines.len());
                 sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next.take());
                 each(lines)
             });
@@ -353,8 +364,7 @@ impl HitSearch {
         }
         // The search stops at the limit.
         let is_full = sum.printed == limit;
-        let (total, is_exact) = (sum.printed, !is_full && is_first);
-        Ok(HitTotals { total, is_exact, next: sum.next.filter(|_| is_full), ..sum })
+        Ok(HitTotals { is_exact: !is_full, next: sum.next.filter(|_| is_full), ..sum })
     }
 }
 

@@ -41,8 +41,8 @@ pub(super) fn error(message: &str) {
     }
 }
 
-/// Writes the output, then reports the files that could not be read, by path, and returns the exit code. Files of entries without a
-/// header are reported too, but are not an error.
+/// Writes the output, then reports the files that could not be read, by path, and returns the exit code. Files of entries
+/// without a header are reported too, but are not an error.
 ///
 /// # Errors
 /// The output cannot be written.

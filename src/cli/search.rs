@@ -118,8 +118,7 @@ impl SearchCommand {
         Ok(output::end(out, unreadable)?.found(printed > 0).into())
     }
 
-    /// Returns all sessions, newest first, with the data that the browser uses, the unreadable files, and for JSON the
-    /// worktrees.
+    /// Returns the sessions to search in any order, the unreadable files, and for JSON the worktrees.
     fn sessions(&self, query: &Query, chosen: &CommandContext) -> Result<FoundSessions> {
         let here = self.here.then(|| SessionResolver::new(chosen).file(OsStr::new("."))).transpose()?;
         let (mut scan, mut sessions) = (chosen.sources().scan(), Vec::new());

@@ -98,6 +98,13 @@ impl Matcher {
         }
     }
 
+    /// Compiles a query without fuzzy matches.
+    pub(crate) fn literal(query: &Query, here: &QueryScope) -> Self {
+        let mut matcher = Self::new(query, here);
+        matcher.texts.iter_mut().for_each(|text| text.fuzzy = None);
+        matcher
+    }
+
     /// Returns `true` if the query searches texts.
     pub(crate) fn has_texts(&self) -> bool {
         !self.texts.is_empty()

@@ -34,7 +34,7 @@ impl KeywordFinder {
         if fast.is_none() && self.searched.fetch_add(len as u64, Ordering::Relaxed) < FEW {
             return self.small.as_ref();
         }
-        self.fast.get_or_init(|| automaton(&self.keywords, AhoCorasickKind::DFA)).as_ref()
+        self.fast.get_or_init(|| automaton(&self.keywords, AhoCorasickKind::DFA)).as_ref().or(self.small.as_ref())
     }
 }
 

@@ -48,7 +48,7 @@ fn pages_together_contain_all_hits() {
     let (rest, end) = page(&["--all", "expires_at", "--after", after, "--limit", "2"]);
     assert_eq!(
         (&rest[..], &end["total"], &end["totalIsExact"]),
-        (&all[1..3], &2.into(), &false.into()),
+        (&all[1..3], &3.into(), &false.into()),
         "what is not looked at is not counted"
     );
     let outcome = Pitree::new().run(&["search", "--demo", "jwt", "--after", "nowhere"]);
@@ -88,6 +88,45 @@ fn hits_after_a_page_are_counted_in_some_sessions() {
     assert_eq!((all.len(), total(&end), &end["next"]), (5, (5, true), &Value::Null));
     let err = pitree.run(&["search", "rarely", "--limit", "5"]).err;
     assert!(err.contains("5 hits of at least 517; continue with --after s298@"), "{err}");
+}
+
+#[test]
+fn an_entry_with_several_hits_has_an_identifier_for_each() {
+    let pitree = Pitree::new();
+    let arguments = serde_json::json!({"path": "twice.txt"});
+    let session = Session::new("s").user("1", "twice said").label("2", "1", "Twice").call("3", "read", &arguments);
+    pitree.write_session(&session);
+    for args in [&["twice"][..], &["--all", "twice"]] {
+        let (mut names, mut next) = (Vec::new(), None::<String>);
+        loop {
+            let after: Vec<&str> = next.iter().flat_map(|next| ["--after", next]).collect();
+            // With --all, the last page can be empty, which has another exit code.
+            let hits = json_lines(&pitree.run(&[&["search", "--json", "--limit", "1"], args, &*after].concat()).out);
+            let end = hits.last().unwrap();
+            names.extend(hits.iter().filter_map(|hit| hit["hit"].as_str()).map(String::from));
+            assert!(names.len() < 9, "{names:?}");
+            match end["next"].as_str() {
+                Some(more) => next = Some(more.into()),
+                None => break,
+            }
+        }
+        let different: std::collections::HashSet<&String> = names.iter().collect();
+        assert!(names.len() > 1 && different.len() == names.len(), "{names:?}");
+    }
+}
+
+#[test]
+fn forks_are_known_to_a_query_for_them() {
+    let pitree = Pitree::new();
+    let parent = pitree.write_session(&Session::new("parent").user("1", "said"));
+    pitree.write_session(&Session::new("fork").parent(&parent).user("1", "said"));
+    for (query, id) in [("is:forked said", "parent"), ("said -is:forked", "fork")] {
+        let ids: Vec<Value> = json_lines(&pitree.print(&["search", "--json", query]))
+            .into_iter()
+            .filter_map(|hit| hit.get("id").cloned())
+            .collect();
+        assert_eq!(ids, [id], "{query}");
+    }
 }
 
 /// Returns the matching parts of an excerpt.

@@ -218,7 +218,7 @@ impl StoredSessions {
     ) {
         let offset = |&number: &u32| self.table.record(number as usize).pieces;
         let offsets: Vec<u64> = numbers.iter().map(offset).collect();
-        // Threads that count references to the same value wait for each other, so each call counts its own.
+        // Cloning an `Arc` that all threads share is slow, because they change the same counter. So each call has its own.
         let source = Arc::new(self.clone());
         self.pieces.digests(&offsets, room, |at, digest: Option<Digest>| {
             let details = || LazyDetails::stored(source.clone(), numbers[at]);

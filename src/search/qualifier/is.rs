@@ -145,6 +145,16 @@ mod tests {
     use crate::session::entry::EntryId;
 
     #[test]
+    fn categories_that_depend_on_relations_need_them() {
+        for name in Category::names() {
+            let query = format!("is:{name}");
+            let (alone, related) = (Sample::default(), Sample { is_live: true, has_forks: true, ..Sample::default() });
+            let needs = crate::search::query::Query::parse(&query).unwrap().needs_relations();
+            assert_eq!(alone.is(&query) != related.is(&query), needs, "{query}");
+        }
+    }
+
+    #[test]
     fn sessions_have_the_expected_categories() {
         let kinds = |session: &Sample| -> Vec<&str> {
             Category::names().into_iter().filter(|name| session.is(&format!("is:{name}"))).collect()
