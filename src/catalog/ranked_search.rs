@@ -2,6 +2,7 @@
 //! others.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::base::sort;
 use crate::catalog::search::{DIGESTS_AT_ONCE, SearchedSession, Searcher, SessionHit, with_keys};
@@ -12,15 +13,28 @@ use crate::session::digest::listed::ListedSession;
 use crate::session::search_text::SearchTexts;
 use crate::session::search_titles::{SearchTitles, TitlesBuf};
 
+/// Returns the places of some sessions, newest first.
+fn newest_first(sessions: &[SearchedSession], places: Vec<usize>) -> Vec<usize> {
+    let facts = |at: u32| sessions[at as usize].digest.facts();
+    let mut timed: Vec<(i64, u32)> = places.into_iter().map(|at| (facts(at as u32).order_time(), at as u32)).collect();
+    sort::newest_first(&mut timed, &|a, b| facts(a).path().compare(facts(b).path()));
+    timed.into_iter().map(|(_, at)| at as usize).collect()
+}
+
+impl SearchedSession {
+    /// Sorts sessions, newest first. The index usually has their digests in this order, and reads neighbors together.
+    pub(crate) fn newest_first(sessions: &[Self]) -> Arc<[Self]> {
+        let places = newest_first(sessions, (0..sessions.len()).collect());
+        places.into_iter().map(|at| sessions[at].clone()).collect()
+    }
+}
+
 impl Searcher {
     /// Returns the sessions that may match literally, in the order of their possible hits.
     pub(crate) fn ranked<'a>(&self, sessions: &'a [SearchedSession], matcher: &Matcher) -> Vec<&'a SearchedSession> {
         let all: Vec<usize> = (0..sessions.len()).collect();
         let facts = |at: usize| sessions[at].digest.facts();
-        let possible = with_keys(sessions, &all, &matcher.keys(false)).into_iter();
-        let mut timed: Vec<(i64, u32)> = possible.map(|at| (facts(at).order_time(), at as u32)).collect();
-        sort::newest_first(&mut timed, &|a, b| facts(a as usize).path().compare(facts(b as usize).path()));
-        let mut places: Vec<usize> = timed.into_iter().map(|(_, at)| at as usize).collect();
+        let mut places = newest_first(sessions, with_keys(sessions, &all, &matcher.keys(false)));
         let has_headings = |at: &usize| facts(*at).is_named() || facts(*at).is_labeled();
         let other = matcher.literal_rank(SearchTitles::default());
         let can_differ = other > (Tier::Name, 0);

@@ -53,7 +53,7 @@ type SessionLines = (usize, usize, Result<Vec<HitLine>, Unreadable>);
 const SESSIONS_AT_ONCE: usize = 8;
 
 /// After a full page, the hits of this many more sessions are counted, so that most totals are exact.
-const COUNTED_SESSIONS: usize = 256;
+const COUNTED_SESSIONS: usize = 128;
 
 /// A running search.
 pub(super) struct HitSearch {
@@ -155,7 +155,8 @@ impl HitSearch {
             return found;
         }
         let asked = (&self.query, &self.here);
-        let hits = self.searcher.search_quietly(&self.sessions, asked, || false).unwrap_or_default();
+        let sessions = SearchedSession::newest_first(&self.sessions);
+        let hits = self.searcher.search_quietly(&sessions, asked, || false).unwrap_or_default();
         let found: HashSet<SessionKey> = hits.into_iter().map(|hit| hit.session).collect();
         let is_found = |sought: &&SearchedSession| found.contains(&sought.key);
         self.sessions.iter().filter(is_found).map(|sought| sought.digest.file_path()).collect()
@@ -165,7 +166,8 @@ impl HitSearch {
     /// sessions by file.
     fn bytes(&self, most: usize, mut each: impl FnMut(grep::GrepBatch, &HashMap<&Path, &SearchedSession>) -> bool) {
         let asked = (&self.query, &self.here);
-        let fit = self.searcher.sessions_to_grep(&self.sessions, asked, || false).unwrap_or_default();
+        let sessions = SearchedSession::newest_first(&self.sessions);
+        let fit = self.searcher.sessions_to_grep(&sessions, asked, || false).unwrap_or_default();
         let paths: Vec<PathBuf> = fit.iter().map(|sought| sought.digest.file_path()).collect();
         let by_path = paths.iter().map(PathBuf::as_path).zip(fit.iter().copied()).collect();
         let asked = (&*self.query.words(), most, HitOrder::Given);
@@ -191,7 +193,8 @@ impl HitSearch {
             }
         }
         let asked = (&self.query, &self.here);
-        let hits = self.searcher.search_quietly(&self.sessions, asked, || false).unwrap_or_default();
+        let sessions = SearchedSession::newest_first(&self.sessions);
+        let hits = self.searcher.search_quietly(&sessions, asked, || false).unwrap_or_default();
         let by_key: HashMap<SessionKey, &SearchedSession> =
             self.sessions.iter().map(|session| (session.key, session)).collect();
         let found = hits.iter().filter_map(|hit| Some((*by_key.get(&hit.session)?, Some(hit))));
