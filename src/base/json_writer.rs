@@ -15,43 +15,31 @@ pub(super) struct JsonWriter<'a>(pub(super) &'a mut Vec<u8>);
 /// The number of bytes of a text that are checked at once.
 const AT_ONCE: usize = 8;
 
-/// Returns `true` if all bytes are printable ASCII that needs no escaping.
-fn is_plain(bytes: [u8; AT_ONCE]) -> bool {
-    const HIGH: u64 = every(0x80);
-    let word = u64::from_le_bytes(bytes);
-    // A subtraction sets the high bit of the bytes that are smaller, and maybe of those above them.
-    let has_less = |word: u64, than: u8| word.wrapping_sub(every(than)) & !word;
-    let has = |byte: u8| has_less(word ^ every(byte), 1);
-    (word | has_less(word, b' ') | has(b'"') | has(b'\\') | has(0x7f)) & HIGH == 0
-}
-
-/// Returns a word with a byte at every place.
-const fn every(byte: u8) -> u64 {
-    u64::from_le_bytes([byte; AT_ONCE])
-}
-
 /// The number of bytes of a long text that are checked at once, for which compilers use vector instructions.
 const MANY_AT_ONCE: usize = 32;
 
 /// Returns `true` if all bytes are printable ASCII that needs no escaping.
-fn are_plain(bytes: &[u8; MANY_AT_ONCE]) -> bool {
+fn is_plain<const LEN: usize>(bytes: &[u8; LEN]) -> bool {
     !bytes.iter().fold(false, |is_odd, byte| is_odd | !matches!(byte, b' '..0x7f) | matches!(byte, b'"' | b'\\'))
 }
 
 /// Returns the length of a run of plain bytes at the start of a text. Another byte follows within the next eight,
 /// unless the text ends.
 fn plain_start(bytes: &[u8]) -> usize {
-    let long = bytes.as_chunks().0.iter().take_while(|chunk| are_plain(chunk)).count() * MANY_AT_ONCE;
-    long + short_plain_start(&bytes[long..])
-}
-
-/// Returns the length of a run of plain bytes like [`plain_start`], for short runs.
-fn short_plain_start(bytes: &[u8]) -> usize {
-    let (chunks, rest) = bytes.as_chunks();
-    let plain = chunks.iter().take_while(|chunk| is_plain(**chunk)).count();
+    let many = plain_chunks::<MANY_AT_ONCE>(bytes);
+    let plain = many + plain_chunks::<AT_ONCE>(&bytes[many..]);
+    let rest = &bytes[plain..];
+    if rest.len() >= AT_ONCE {
+        return plain;
+    }
     let mut last = [b' '; AT_ONCE];
     last[..rest.len()].copy_from_slice(rest);
-    if plain == chunks.len() && is_plain(last) { bytes.len() } else { plain * AT_ONCE }
+    if is_plain(&last) { bytes.len() } else { plain }
+}
+
+/// Returns the length of the plain chunks at the start of a text.
+fn plain_chunks<const LEN: usize>(bytes: &[u8]) -> usize {
+    bytes.as_chunks::<LEN>().0.iter().take_while(|chunk| is_plain(chunk)).count() * LEN
 }
 
 /// Appends a text in quotes. Escapes characters that are unsafe on a terminal, which does not change the value. They

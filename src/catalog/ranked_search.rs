@@ -22,7 +22,7 @@ fn newest_first(sessions: &[SearchedSession], places: Vec<usize>) -> Vec<usize> 
 }
 
 impl SearchedSession {
-    /// Sorts sessions, newest first. The index usually has their digests in this order, and reads neighbors together.
+    /// Sorts sessions, newest first.
     pub(crate) fn newest_first(sessions: &[Self]) -> Arc<[Self]> {
         let places = newest_first(sessions, (0..sessions.len()).collect());
         places.into_iter().map(|at| sessions[at].clone()).collect()
@@ -111,7 +111,7 @@ mod tests {
                 let (query, here) = (Query::parse(text).unwrap(), QueryScope::default());
                 let matcher = Matcher::literal(&query, &here);
                 let found = searcher.search_quietly(&sessions, (&query, &here), || false).unwrap();
-                let found: Vec<SessionKey> = found.iter().map(|hit| hit.session).collect();
+                let found: Vec<SessionKey> = found.iter().map(|(session, _)| session.key).collect();
                 let matched = |session: &&SearchedSession| {
                     searcher.match_one((session, &session.digest), &matcher, |hit, _| hit.session)
                 };

@@ -160,10 +160,6 @@ impl Searcher {
         };
         let is_large = sessions.len() > MAX_KEPT;
         missing.retain(|session| !(is_large && session.digest.has_stored_texts()));
-        if missing.is_empty() {
-            report(sessions.len(), sessions.len());
-            return;
-        }
         sort::by_key(&mut missing, |session| !session.digest.has_stored_texts());
         let before = sessions.len() - missing.len();
         let load = |session: &&SearchedSession,
@@ -233,27 +229,30 @@ impl Searcher {
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find(true, sessions, (query, scope), &is_stale)
+        let found = self.find(true, sessions, (query, scope), &is_stale)?;
+        Some(found.into_iter().map(|(_, hit)| hit).collect())
     }
 
-    /// Like [`Searcher::search`] for an automatic query: does not replace the last search, and returns no excerpts.
-    pub(crate) fn search_quietly(
+    /// Like [`Searcher::search`] for an automatic query: does not replace the last search. Returns the sessions with their
+    /// hits, without excerpts.
+    pub(crate) fn search_quietly<'a>(
         &self,
-        sessions: &Arc<[SearchedSession]>,
+        sessions: &'a Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool + Sync,
-    ) -> Option<Vec<SessionHit>> {
-        self.find(false, sessions, (query, scope), &is_stale)
+    ) -> Option<Vec<(&'a SearchedSession, SessionHit)>> {
+        let found = self.find(false, sessions, (query, scope), &is_stale)?;
+        Some(found.into_iter().map(|(at, hit)| (&sessions[at], hit)).collect())
     }
 
-    /// Returns the matching sessions, best first. `is_shown` adds excerpts, and keeps the hits for a narrower query.
+    /// Returns the matches by the index of their session, best first. `is_shown` adds excerpts, and keeps the hits for a narrower query.
     fn find(
         &self,
         is_shown: bool,
         sessions: &Arc<[SearchedSession]>,
         (query, scope): (&Query, &QueryScope),
         is_stale: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Vec<SessionHit>> {
+    ) -> Option<Vec<(usize, SessionHit)>> {
         let matcher = Matcher::new(query, scope);
         let all = self.to_search(query, sessions);
         let literal = with_keys(sessions, &all, &matcher.keys(false));
@@ -270,7 +269,7 @@ impl Searcher {
         sort::by(&mut hits, |(a, one), (b, other)| {
             one.hit.rank().cmp(&other.hit.rank()).then_with(|| path(*a).compare(path(*b)))
         });
-        Some(hits.into_iter().map(|(_, found)| found).collect())
+        Some(hits)
     }
 
     /// Returns the matches among some sessions, by index. If all are searched, a following narrower query only searches
@@ -320,9 +319,7 @@ impl Searcher {
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<&'a SearchedSession>> {
         let found = self.search_quietly(sessions, (&query.without_words(), scope), is_stale)?;
-        let by_key: HashMap<SessionKey, &SearchedSession> =
-            sessions.iter().map(|session| (session.key, session)).collect();
-        Some(found.iter().filter_map(|found| by_key.get(&found.session).copied()).collect())
+        Some(found.into_iter().map(|(session, _)| session).collect())
     }
 
     /// Searches the complete content of sessions, and reports hits as they are found with the number of sessions

@@ -41,8 +41,8 @@ impl SearchedSession {
     }
 
     /// Returns sessions in the form needed for a query, in any order. Relates them to each other, and detects active pis,
-    /// only if the query depends on that, or if some are mirrored: of the copies of a session, one is
-    /// searched. `now` is in milliseconds since 1970, and `pis` are the running pis of other machines.
+    /// only if the query depends on that, or if some sessions are mirrored: only one copy of a session is searched. `now`
+    /// is in milliseconds since 1970, and `pis` are the running pis of other machines.
     pub(crate) fn for_query(
         sessions: Vec<SharedSession>,
         query: &Query,

@@ -124,7 +124,7 @@ impl Searcher {
     fn has_hits<F: Fn() -> bool + Sync>(&self, sessions: &Sessions<'_, F>, query: &Query) -> bool {
         let &Sessions { all, scope, is_stale } = sessions;
         let found = self.search_quietly(all, (query, scope), is_stale).unwrap_or_default();
-        found.iter().any(|found| found.hit.tier < Tier::Fuzzy)
+        found.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy)
     }
 
     /// Returns the word in the sessions of which a word is probably a misspelling: the nearest, then the most frequent.

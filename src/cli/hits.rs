@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 
 use crate::base::catch_panic;
-use crate::catalog::SessionKey;
 use crate::catalog::grep::{self, HitOrder};
 use crate::catalog::lost_work::{LossCache, compared_paths};
 use crate::catalog::machines::local_cwds;
@@ -59,6 +58,8 @@ const COUNTED_SESSIONS: usize = 128;
 pub(super) struct HitSearch {
     query: Query,
     sessions: Arc<[SearchedSession]>,
+    /// See [`HitSearch::newest_first`].
+    newest_first: OnceLock<Arc<[SearchedSession]>>,
     here: QueryScope,
     matcher: Matcher,
     /// The matcher without fuzzy matches.
@@ -122,7 +123,15 @@ impl HitSearch {
             here.worktrees = Arc::new(chosen.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
         }
         let (matcher, literal) = (Matcher::new(&query, &here), Matcher::literal(&query, &here));
-        let search = Self { query, sessions, here, matcher, literal, searcher: Searcher::default() };
+        let search = Self {
+            query,
+            sessions,
+            newest_first: OnceLock::new(),
+            here,
+            matcher,
+            literal,
+            searcher: Searcher::default(),
+        };
         // A byte search needs no texts, but excluded words do.
         let without_words = Matcher::new(&search.query.without_words(), &search.here);
         if !search.is_of_bytes() || without_words.has_texts() {
@@ -144,6 +153,12 @@ impl HitSearch {
         self.sessions.iter().map(|sought| sought.digest.facts().id())
     }
 
+    /// Returns the sessions in the order for a search of all of them. The index usually has their digests in this order,
+    /// and reads neighbors together.
+    fn newest_first(&self) -> &Arc<[SearchedSession]> {
+        self.newest_first.get_or_init(|| SearchedSession::newest_first(&self.sessions))
+    }
+
     /// Returns the files of the found sessions.
     pub(super) fn files(&self) -> HashSet<PathBuf> {
         if self.is_of_bytes() {
@@ -155,19 +170,15 @@ impl HitSearch {
             return found;
         }
         let asked = (&self.query, &self.here);
-        let sessions = SearchedSession::newest_first(&self.sessions);
-        let hits = self.searcher.search_quietly(&sessions, asked, || false).unwrap_or_default();
-        let found: HashSet<SessionKey> = hits.into_iter().map(|hit| hit.session).collect();
-        let is_found = |sought: &&SearchedSession| found.contains(&sought.key);
-        self.sessions.iter().filter(is_found).map(|sought| sought.digest.file_path()).collect()
+        let found = self.searcher.search_quietly(self.newest_first(), asked, || false).unwrap_or_default();
+        found.into_iter().map(|(sought, _)| sought.digest.file_path()).collect()
     }
 
     /// Searches the complete content of files, newest sessions first, until `each` returns `false`. It receives the
     /// sessions by file.
     fn bytes(&self, most: usize, mut each: impl FnMut(grep::GrepBatch, &HashMap<&Path, &SearchedSession>) -> bool) {
         let asked = (&self.query, &self.here);
-        let sessions = SearchedSession::newest_first(&self.sessions);
-        let fit = self.searcher.sessions_to_grep(&sessions, asked, || false).unwrap_or_default();
+        let fit = self.searcher.sessions_to_grep(self.newest_first(), asked, || false).unwrap_or_default();
         let paths: Vec<PathBuf> = fit.iter().map(|sought| sought.digest.file_path()).collect();
         let by_path = paths.iter().map(PathBuf::as_path).zip(fit.iter().copied()).collect();
         let asked = (&*self.query.words(), most, HitOrder::Given);
@@ -193,12 +204,8 @@ impl HitSearch {
             }
         }
         let asked = (&self.query, &self.here);
-        let sessions = SearchedSession::newest_first(&self.sessions);
-        let hits = self.searcher.search_quietly(&sessions, asked, || false).unwrap_or_default();
-        let by_key: HashMap<SessionKey, &SearchedSession> =
-            self.sessions.iter().map(|session| (session.key, session)).collect();
-        let found = hits.iter().filter_map(|hit| Some((*by_key.get(&hit.session)?, Some(hit))));
-        let found: Vec<FoundSession<'_>> = found.collect();
+        let hits = self.searcher.search_quietly(self.newest_first(), asked, || false).unwrap_or_default();
+        let found: Vec<FoundSession<'_>> = hits.iter().map(|(session, hit)| (*session, Some(hit))).collect();
         let start = self.start(&found, after).ok_or_else(|| unknown(after.unwrap_or_default()))?;
         self.page(&found, (start, limit), unreadable, &mut each)
     }

@@ -24,6 +24,11 @@ impl KeywordFinder {
         Self { small, fast: OnceLock::new(), keywords, searched: AtomicU64::new(0) }
     }
 
+    /// Returns the keyword of a match.
+    pub(super) fn keyword(&self, hit: &Match) -> &str {
+        &self.keywords[hit.pattern().as_usize()]
+    }
+
     /// Returns all matches in a text, also those that overlap.
     pub(super) fn find<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Match> + 'a {
         self.automaton(text.len()).into_iter().flat_map(move |automaton| automaton.find_overlapping_iter(text))
@@ -38,8 +43,9 @@ impl KeywordFinder {
     }
 }
 
-fn automaton(keywords: &[String], kind: AhoCorasickKind) -> Option<AhoCorasick> {
-    AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(kind)).build(keywords).ok()
+/// Builds an automaton for words in any case.
+pub(super) fn automaton(words: &[String], kind: AhoCorasickKind) -> Option<AhoCorasick> {
+    AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(kind)).build(words).ok()
 }
 
 #[cfg(test)]

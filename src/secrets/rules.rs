@@ -28,6 +28,7 @@ pub struct Rules {
     rules: Vec<Rule>,
     /// Rules without keywords.
     slow: Vec<usize>,
+    /// The keywords, in the order of their texts in the finder.
     keywords: Vec<Keyword>,
     finder: KeywordFinder,
     assignments: Assignments,
@@ -49,9 +50,8 @@ pub struct CustomRules {
     pub values: Vec<String>,
 }
 
-/// A text that a rule starts from.
+/// A text that a rule starts from, without the text itself.
 struct Keyword {
-    text: String,
     ignore_case: bool,
     target: Target,
 }
@@ -121,10 +121,11 @@ impl Rules {
     }
 
     fn new(file: RuleFile, values: Vec<String>) -> Self {
-        let mut keywords = Vec::new();
+        let (mut texts, mut keywords) = (Vec::new(), Vec::new());
         let mut slow = Vec::new();
         let mut add = |text: String, ignore_case: bool, target: Target| {
-            keywords.push(Keyword { text, ignore_case, target });
+            texts.push(text);
+            keywords.push(Keyword { ignore_case, target });
         };
         for (at, rule) in file.rules.iter().enumerate() {
             if rule.keywords.is_empty() {
@@ -147,8 +148,8 @@ impl Rules {
         Self {
             rules: file.rules.into_iter().map(Rule::new).collect(),
             slow,
-            finder: KeywordFinder::new(keywords.iter().map(|keyword| keyword.text.clone()).collect()),
             keywords,
+            finder: KeywordFinder::new(texts),
             assignments: Assignments::new(file.assignment),
             lists: ValueLists::new(file.lists),
             allow: Vec::new(),
@@ -212,7 +213,7 @@ impl Rules {
         let bytes = text.as_bytes();
         for hit in self.finder.find(bytes) {
             let keyword = &self.keywords[hit.pattern().as_usize()];
-            if !keyword.ignore_case && &bytes[hit.range()] != keyword.text.as_bytes() {
+            if !keyword.ignore_case && &bytes[hit.range()] != self.finder.keyword(&hit).as_bytes() {
                 continue;
             }
             let (rank, rule) = match keyword.target {

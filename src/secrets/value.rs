@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
+use super::keywords::automaton;
 use super::rule_file::Lists;
 
 /// The lists of the rule file, prepared for searches.
@@ -21,8 +22,7 @@ pub(super) struct ValueLists {
 impl ValueLists {
     pub(super) fn new(lists: Lists) -> Self {
         // Values are short, and a table of all transitions would take 300 KB.
-        let kind = Some(AhoCorasickKind::ContiguousNFA);
-        let words = |words: &[String]| AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(words).ok();
+        let words = |words: &[String]| automaton(words, AhoCorasickKind::ContiguousNFA);
         Self {
             placeholders: words(&lists.placeholders),
             stop_words: words(&lists.stop_words),

@@ -110,14 +110,9 @@ impl Category {
         CATEGORIES[self.0].0 == UNREAD
     }
 
-    /// Returns `true` for sessions with forks, which depends on other sessions.
-    pub(super) fn is_forked(self) -> bool {
-        CATEGORIES[self.0].0 == FORKED
-    }
-
-    /// Returns `true` for sessions with an active pi, which depends on running pis.
-    pub(super) fn is_live(self) -> bool {
-        CATEGORIES[self.0].0 == LIVE
+    /// Returns `true` if the category depends on other sessions or on running pis.
+    pub(super) fn needs_relations(self) -> bool {
+        matches!(CATEGORIES[self.0].0, FORKED | LIVE)
     }
 
     /// Returns the test for sessions.

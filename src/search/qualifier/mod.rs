@@ -434,7 +434,7 @@ impl Qualified {
 
     /// Returns `true` if sessions must be related to each other and to running pis.
     pub(crate) fn needs_relations(&self) -> bool {
-        matches!(self, Self::Is(category) if category.is_forked() || category.is_live())
+        matches!(self, Self::Is(category) if category.needs_relations())
     }
 
     /// Returns `true` if every session that matches this qualifier also matches `wide`.
