@@ -33,7 +33,7 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
     mut batch: impl FnMut(Vec<R>, usize) -> bool,
 ) {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let count = threads();
+    let count = threads().min(items.len());
     let table = ResultTable {
         state: Mutex::new(TableState { results: Vec::new(), done: 0, working: count }),
         wanted: Condvar::new(),
@@ -109,7 +109,7 @@ pub(crate) fn in_order<T: Sync, B: Default, R: Send>(
     let next = Mutex::new(0);
     let (queue, queued) = mpsc::sync_channel(4 * threads());
     thread::scope(|scope| {
-        for _ in 0..threads() {
+        for _ in 0..threads().min(items.len()) {
             let (queue, next, work, lost) = (queue.clone(), &next, &work, &lost);
             scope.spawn(move || {
                 let mut own = B::default();
