@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::machine_paths;
 use crate::base::sort;
 use crate::disk::fingerprint::{ContentHash, HashingReader};
+use crate::disk::new_file::{self, Draft};
 use crate::disk::{create, files, state};
 use crate::machines::listing::{self, RemoteFile};
 use crate::system;
@@ -112,8 +113,8 @@ impl Mirror {
         remove: &mut dyn FnMut(&Path) -> io::Result<()>,
     ) -> io::Result<Option<PathBuf>> {
         let target = self.path(&file.path);
-        let mut draft = Draft::new(self.incoming.join("file"))?;
-        io::copy(content, &mut draft.file)?;
+        let mut draft = Draft::of(&self.incoming.join("file"))?;
+        io::copy(content, &mut draft)?;
         let kept = complete(&mut draft.file)?;
         if kept == 0 {
             if from > 0 {
@@ -126,17 +127,25 @@ impl Mirror {
             self.grow(&target, file, (from, &mut draft.file))?;
             return Ok(Some(target));
         }
-        // A file that cannot be compared may only look replaced.
-        if fs::symlink_metadata(&target).is_ok() && !whole(File::open(&target)?)?.starts(&draft.path)? {
-            remove(&target)?;
-        }
+        let has_grown = match fs::symlink_metadata(&target) {
+            // A file that cannot be compared may only look replaced.
+            Ok(_) => whole(File::open(&target)?)?.starts(draft.path())?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(error),
+        };
         if let Some(folder) = target.parent() {
             create::folders(folder)?;
         }
         set_time(&draft.file, file.mtime)?;
         system::files::set_permissions(&draft.file, MODE)?;
-        fs::rename(&draft.path, &target)?;
-        draft.is_done = true;
+        if has_grown {
+            draft.replace(&target)?;
+        } else {
+            if fs::symlink_metadata(&target).is_ok() {
+                remove(&target)?;
+            }
+            draft.place(&target)?;
+        }
         Ok(Some(target))
     }
 
@@ -147,7 +156,7 @@ impl Mirror {
         if known.metadata()?.len() != from {
             return Err(io::Error::other("the mirror was changed by another program"));
         }
-        create::replace(&growth_file(&self.incoming), &state::bytes(&growth)?)?;
+        new_file::replace(&growth_file(&self.incoming), &state::bytes(&growth)?)?;
         system::files::set_permissions(&known, WRITABLE)?;
         let written = (|| {
             let mut to = files::open_regular(target, File::options().append(true))?;
@@ -264,28 +273,6 @@ pub(super) fn plan(
     };
     let retimed = listed.iter().filter(is_retimed).cloned().collect();
     (SyncPlan { fetched, retimed, gone, counts: [held.len(), listed.len()] }, left)
-}
-
-/// A file that is removed unless it is complete.
-struct Draft {
-    file: File,
-    path: PathBuf,
-    is_done: bool,
-}
-
-impl Draft {
-    fn new(path: PathBuf) -> io::Result<Self> {
-        let file = create::private().read(true).write(true).create(true).truncate(true).open(&path)?;
-        Ok(Self { file, path, is_done: false })
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if !self.is_done {
-            let _ = fs::remove_file(&self.path); // the next one replaces it
-        }
-    }
 }
 
 /// Returns the length of the complete lines of a file. The last line may lack its line break if it is a whole entry.

@@ -62,8 +62,11 @@ pub struct MachineState {
     pub warnings: Vec<String>,
     /// The running pis.
     pub pis: Vec<RemotePi>,
-    /// The files, below the session directory, that moved to the trash once. If the user restores one, it stays.
+    /// The files, below the session directory, that moved to the trash once or that the user keeps. If the user restores
+    /// one, it stays.
     pub trashed: BTreeSet<String>,
+    /// The files that a synchronization is moving to the trash, or was when it was interrupted.
+    pub moving: BTreeSet<String>,
     /// The bytes received and sent by the last synchronization.
     pub transferred: u64,
 }

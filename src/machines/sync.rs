@@ -1,5 +1,6 @@
 //! Synchronization: updates the mirror of a machine. One process at a time does so for each machine.
 
+use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::base::numbers::{count, duration, thousands};
+use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::changes::{Changes, FileSnapshot, Request, to_the_end};
 use crate::config::{Address, SyncConfig};
 use crate::disk::fingerprint::FileVersion;
@@ -193,11 +195,27 @@ impl MachineSync<'_> {
         };
         let mirror = Mirror::open(context.data, name, &mirrored).map_err(|error| local(&error))?;
         let Some(mirror) = mirror else { return Ok(()) };
+        self.settle_moving(&mirror)?;
         let trashed = &self.state.trashed;
         let (plan, _) = mirror::plan(&mirror.files(), &[], |path| trashed.contains(path), 0);
         self.state.warnings = vec![format!("the session directory {dir} is missing there; the mirror is kept")];
         self.remove(&mirror, &plan, (gone, &mirrored))?;
         self.count(&mirror);
+        Ok(())
+    }
+
+    /// Finds out which files an interrupted synchronization moved to the trash.
+    fn settle_moving(&mut self, mirror: &Mirror) -> Result<(), LinkError> {
+        let moving = std::mem::take(&mut self.state.moving);
+        if moving.is_empty() {
+            return Ok(());
+        }
+        let history = self.context.changes.history();
+        let history = history.map_err(|error| LinkError::new(format!("{error:#}")))?;
+        let is_moved = |record: &JournalRecord| record.can_be_undone() || record.state == ChangeState::Undone;
+        let moved: HashMap<&Path, bool> =
+            history.iter().map(|record| (record.change.path(), is_moved(record))).collect();
+        self.state.trashed.extend(moving.into_iter().filter(|path| moved.get(&*mirror.path(path)) == Some(&true)));
         Ok(())
     }
 
@@ -217,6 +235,7 @@ impl MachineSync<'_> {
     ) -> Result<(), LinkError> {
         listing.files.sort();
         listing.files.dedup_by(|one, other| one.path == other.path);
+        self.settle_moving(&mirror)?;
         self.state.trashed.retain(|path| listing.files.binary_search_by(|file| file.path.cmp(path)).is_err());
         let trashed = &self.state.trashed;
         let (plan, left) =
@@ -281,17 +300,16 @@ impl MachineSync<'_> {
         let (removed, kept): (Vec<&String>, Vec<&String>) =
             plan.gone.iter().partition(|path| !is_doubtful || is_expected(path));
         self.state.gone = kept.len() as u64;
-        let before = self.state.trashed.clone();
-        self.state.trashed.extend(removed.iter().copied().cloned());
         if *gone != GoneFiles::Keep && !removed.is_empty() {
             let paths: Vec<PathBuf> = removed.iter().map(|path| mirror.path(path)).collect();
             // If pitree ends meanwhile, a file that the user restores still stays.
+            self.state.moving.extend(removed.iter().copied().cloned());
             let noted = state::write(self.context.state, &self.machine.name, self.state);
-            noted.and_then(|()| self.trash(&paths)).map_err(|error| {
-                self.state.trashed = before;
-                LinkError::new(format!("cannot move mirrored sessions to the trash: {error}"))
-            })?;
+            let moved = noted.and_then(|()| self.trash(&paths));
+            moved.map_err(|error| LinkError::new(format!("cannot move mirrored sessions to the trash: {error}")))?;
+            self.state.moving.clear();
         }
+        self.state.trashed.extend(removed.into_iter().cloned());
         Ok(())
     }
 

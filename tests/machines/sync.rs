@@ -219,3 +219,70 @@ fn states_of_running_pis_come_with_the_synchronization() {
     remote.sync(&[]);
     assert!(listed()["live"].is_null());
 }
+
+#[test]
+fn a_session_that_was_only_noted_as_gone_is_removed() {
+    let remote = Remote::unknown();
+    for number in 0..10 {
+        remote.there.session(&Session::new(&format!("s{number}")).asked("Hello", &["Hi"]));
+    }
+    remote.add(Way::Dir);
+    remote.sync(&[]);
+    let state = remote.here.path().join(".local/state/pitree/machines/box.json");
+    let gone = |number: usize| format!("--project--/s{number}.jsonl");
+    let count = || remote.mirrored().len();
+    // pitree was killed between the note and the move.
+    let noted = |numbers: &[usize]| {
+        let mut state_now: serde_json::Value = serde_json::from_slice(&fs::read(&state).unwrap()).unwrap();
+        state_now["moving"] = numbers.iter().map(|number| gone(*number)).collect();
+        fs::write(&state, state_now.to_string()).unwrap();
+    };
+    noted(&[0]);
+    fs::remove_file(remote.there.sessions().join(gone(0))).unwrap();
+    remote.sync(&[]);
+    assert_eq!(count(), 9);
+    // It was killed after the move, and the user restored the session.
+    remote.ok(&["restore", "1"]);
+    let text = fs::read_to_string(&state).unwrap().replace(&format!("{:?}", gone(0)), "");
+    fs::write(&state, text).unwrap();
+    noted(&[0]);
+    remote.sync(&[]);
+    remote.sync(&[]);
+    assert_eq!(count(), 10);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_replaced_session_is_kept_whichever_lookup_fails() {
+    use std::process::Command;
+    if !Command::new("strace").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        return crate::common::effort::skipped("there is no strace");
+    }
+    let remote = Remote::unknown();
+    let path = remote.there.session(&Session::new("s").asked("Hello", &["before"]));
+    remote.add(Way::Dir);
+    remote.sync(&[]);
+    let saved = tempfile::tempdir().unwrap();
+    crate::common::home::copy(remote.here.path(), saved.path());
+    fs::write(&path, Session::new("s").asked("Hello", &["after, and longer"]).text()).unwrap();
+    let log = saved.path().join("trace");
+    let traced = |options: &[&str]| {
+        let sync = remote.here.command(&["machine", "sync", "box"]);
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-e", "trace=statx", "-o", log.to_str().unwrap()]).args(options);
+        command.arg(sync.get_program()).args(sync.get_args()).current_dir(sync.get_current_dir().unwrap());
+        command.envs(sync.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.output().unwrap();
+    };
+    traced(&[]);
+    let calls = fs::read_to_string(&log).unwrap().lines().filter(|line| line.contains("statx(")).count();
+    assert!(calls > 10);
+    for call in (1..=calls).step_by(crate::common::effort::rounds(3, 1)) {
+        fs::remove_dir_all(remote.here.path().join(".local")).unwrap();
+        crate::common::home::copy(&saved.path().join(".local"), &remote.here.path().join(".local"));
+        traced(&["-e", &format!("inject=statx:error=EIO:when={call}")]);
+        let kept = crate::common::home::files_below(&remote.here.path().join(".local"));
+        let is_kept = kept.iter().any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("before")));
+        assert!(is_kept, "the session is lost after failure {call}");
+    }
+}
