@@ -498,7 +498,8 @@ fn drafts_of_ended_processes_are_removed() {
     let world = World::new();
     world.write("s.jsonl", &long("s", 3000));
     world.list();
-    let [ended, running] = [1, 2].map(|number| world.index()[0].with_extension(format!("index.{number}.new")));
+    let [ended, running] =
+        [1, 2].map(|number| world.index()[0].with_extension(format!("index.000000000000000{number}.pitree-new")));
     fs::write(&ended, "half").unwrap();
     let writing = File::create(&running).unwrap();
     writing.try_lock().unwrap();

@@ -6,6 +6,7 @@ use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
 
 use crate::system;
 
@@ -87,6 +88,11 @@ pub(crate) fn path_from_base64(base64: &str) -> Option<PathBuf> {
     let bytes = BASE64_STANDARD.decode(base64).ok()?;
     system::files::path_of(bytes)
 }
+
+/// A path with a lossless form in JSON: see [`exact_json`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExactPath(#[serde(with = "exact_json")] pub PathBuf);
 
 /// Lossless paths in JSON, for `#[serde(with)]`: a string, or `{"bytes":"<base64>"}` if the path is not UTF-8.
 pub(crate) mod exact_json {

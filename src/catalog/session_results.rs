@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::disk::fingerprint::{FileVersion, hash};
-use crate::disk::{create, files};
+use crate::disk::{create, files, new_file};
 
 /// The number of sessions that are kept in addition to twice the searched ones, such as those of other directories.
 const MOST_OTHERS: usize = 1000;
@@ -22,7 +22,7 @@ pub(super) fn read<T: DeserializeOwned>(place: &Path) -> Option<T> {
 pub(super) fn write(place: &Path, results: &impl Serialize) -> io::Result<()> {
     place.parent().map_or(Ok(()), create::private_folder)?;
     let bytes = postcard::to_allocvec(results).map_err(io::Error::other)?;
-    create::replace(place, &bytes)
+    new_file::replace(place, &bytes)
 }
 
 /// Forgets files other than these if there are many, because they may be gone. A search in one session forgets none.

@@ -131,6 +131,9 @@ pub struct Migration {
     pub path: PathBuf,
     /// The length in bytes after the conversion.
     pub bytes: u64,
+    /// The length in bytes before.
+    #[serde(default, rename = "oldBytes")]
+    pub old_bytes: u64,
     /// The version before.
     pub version: u32,
 }

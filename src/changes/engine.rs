@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::base::paths::ExactPath;
 use crate::changes::change::{Change, ChangeStep};
 use crate::changes::journal::{Journal, JournalError, JournalRecord, UndoLink};
+use crate::changes::mending::{look_at, mend};
 use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal};
 use crate::disk::append::{self, PreparedLine};
 use crate::disk::files::is_there;
@@ -17,11 +20,14 @@ use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load::NewerFormat;
 use crate::disk::lock::LockObserver;
 use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession, merge};
+use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession};
 
 /// The maximum number of changes in a batch. They are recorded before the first of them is made. Records must be synced
 /// to disk, and one sync serves many records. The number of open files can be limited to 256.
 pub(crate) const TOGETHER: usize = 128;
+
+/// The time to wait for pis that write to vacated files.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
@@ -43,6 +49,8 @@ pub(crate) struct Engine<'a> {
     pub(super) lines_ahead: HashMap<u64, JournaledLine>,
     /// Lines that are written, but neither synced nor recorded as such: the change numbers, steps and files.
     pub(super) unsynced: Vec<(u64, ChangeStep, File)>,
+    /// The numbers of the changes that vacated files which are not checked yet.
+    vacated: Vec<u64>,
     /// Problems that occurred after changes were made.
     pub(crate) warnings: Vec<String>,
     pub(crate) watch: ChangeObserver<'a>,
@@ -87,12 +95,12 @@ impl<'a> Engine<'a> {
     ) -> Result<Self> {
         getrandom::fill(&mut [0; 16]).context("cannot generate a random id")?;
         let mut bin = trash.open(now);
-        let book = if is_dry {
-            Journal::closed(state_dir, now)?
+        let (book, warnings) = if is_dry {
+            (Journal::closed(state_dir, now)?, Vec::new())
         } else {
             let mut book = Journal::open(state_dir, now, &mut |who| watch(ChangeEvent::Waits(who)))?;
-            mend(&mut book, &mut bin, &CurrentMarks::new(marks))?;
-            book
+            let warnings = mend(&mut book, &mut bin, &CurrentMarks::new(marks))?;
+            (book, warnings)
         };
         Ok(Self {
             bin,
@@ -105,7 +113,8 @@ impl<'a> Engine<'a> {
             ahead: HashMap::new(),
             lines_ahead: HashMap::new(),
             unsynced: Vec::new(),
-            warnings: Vec::new(),
+            vacated: Vec::new(),
+            warnings,
             watch,
             is_given_up: false,
         })
@@ -265,7 +274,7 @@ impl<'a> Engine<'a> {
             return self.note(&record.change, again, Some(path));
         }
         let can_join = self.bin.can_join(path, record.place());
-        let late = can_join.with_context(|| format!("cannot access {}", path.display()))?.then(|| merge::late(path));
+        let late = can_join.with_context(|| format!("cannot access {}", path.display()))?.then(|| trash::late(path));
         self.note(&record.change, again, late.as_deref())
     }
 
@@ -339,9 +348,9 @@ impl<'a> Engine<'a> {
         &mut self,
         number: u64,
         step: ChangeStep,
-        make: impl FnOnce() -> Result<()>,
+        make: impl FnOnce(&mut TrashSession<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.carry_out(number, step, |_, _, _| make())
+        self.carry_out(number, step, |bin, _, _| make(bin))
     }
 
     /// Moves a file to the trash as recorded.
@@ -355,28 +364,41 @@ impl<'a> Engine<'a> {
         record: &JournalRecord,
         step: ChangeStep,
         at_least: u64,
-        then: impl FnOnce() -> Result<()>,
+        then: impl FnOnce(&mut TrashSession<'_>) -> Result<()>,
     ) -> Result<()> {
         let path = record.change.path();
         is_there(path).with_context(|| format!("cannot access {}", path.display()))?;
+        let mut back = self.take_back_once(record, step, at_least)?;
+        // A pi created the file meanwhile.
+        let is_taken = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(RestoreError::Taken(_)));
+        if back.as_ref().is_err_and(is_taken) && self.bin.can_join(path, record.place()).unwrap_or(false) {
+            back = self.take_back_once(record, step, at_least)?;
+        }
+        let back = back.and_then(|()| then(&mut self.bin));
+        self.settle(record.number, step, back.map_err(overtaken))
+    }
+
+    /// Restores the file of a change from the trash, and adds the lines that a pi wrote to its path. The first error is
+    /// that of recording it.
+    fn take_back_once(&mut self, record: &JournalRecord, step: ChangeStep, at_least: u64) -> Result<Result<()>> {
+        let path = record.change.path();
         self.must_be_ahead(record, step)?;
-        let Some(ahead) = self.ahead.remove(&record.number) else { return Ok(()) };
-        let is_late = |kept: &&TrashEntry| kept.place.as_ref().is_some_and(|place| merge::is_late(path, place));
+        let Some(ahead) = self.ahead.remove(&record.number) else { return Ok(Ok(())) };
+        let is_late = |kept: &&TrashEntry| kept.place.as_ref().is_some_and(|place| trash::is_late(path, place));
         let kept = record.item.as_ref().filter(|kept| !is_late(kept));
-        let back = match (kept.and_then(|kept| Some((kept, kept.place.as_deref()?))), &ahead.item) {
-            (Some((kept, item)), Some(place)) => {
-                let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
-                let checked = ahead.claimed.and_then(|()| trash::check(path, kept, at_least));
-                let joined = checked.and_then(|()| self.bin.join(path, item, place, &mut wait));
-                match &joined {
-                    Ok(()) => self.warnings.push("merged the entries that a running pi wrote to the old path".into()),
-                    Err(_) => trash::give_up(place),
-                }
-                joined
-            }
-            _ => self.bin.take_back(path, kept, at_least),
+        let (Some(place), Some((kept, item))) =
+            (&ahead.item, kept.and_then(|kept| Some((kept, kept.place.as_deref()?))))
+        else {
+            return Ok(self.bin.take_back(path, kept, at_least));
         };
-        self.settle(record.number, step, back.and_then(|()| then()).map_err(overtaken))
+        let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
+        let checked = ahead.claimed.and_then(|()| trash::check(path, kept, at_least));
+        let joined = checked.and_then(|()| self.bin.join(path, item, place, &mut wait));
+        match &joined {
+            Ok(()) => self.warnings.push("merged the entries that a running pi wrote to the old path".into()),
+            Err(_) => trash::give_up(place),
+        }
+        Ok(joined)
     }
 
     /// Permanently deletes a file in the trash, which came from `path`.
@@ -401,10 +423,21 @@ impl<'a> Engine<'a> {
         noted.context("the changes were made, but")
     }
 
+    /// Carries over the lines that pis wrote to the files which the last changes vacated. Returns the numbers of the changes
+    /// that were reverted because a pi writes to the session, and the reasons.
+    pub(crate) fn look_at_vacated(&mut self) -> Vec<(u64, String)> {
+        let numbers = std::mem::take(&mut self.vacated);
+        let (back, warnings) = look_at(&mut self.book, &mut self.bin, &numbers, PATIENCE);
+        self.warnings.extend(warnings);
+        back
+    }
+
     /// Syncs new lines and moved files. Returns the problems that occurred after changes were made.
     pub(crate) fn finish(mut self) -> Vec<String> {
         let lines = self.sync_lines();
         self.warnings.extend(lines.err().map(|error| format!("{error:#}")));
+        let back = self.look_at_vacated();
+        self.warnings.extend(back.into_iter().map(|(_, reason)| reason));
         self.warnings.extend(self.bin.sync().err().map(|error| append::unsynced(&error)));
         self.warnings
     }
@@ -425,8 +458,10 @@ impl<'a> Engine<'a> {
             }
             Err(error)
         });
+        let vacated: Vec<_> = std::mem::take(&mut self.bin.vacated).into_iter().map(ExactPath).collect();
+        self.vacated.extend((!vacated.is_empty()).then_some(number));
         let Some(is_made) = is_made else { return made };
-        let noted = self.book.set(number, step.settled(is_made), UndoLink::default());
+        let noted = self.book.set(number, step.settled(is_made), UndoLink { vacated, ..UndoLink::default() });
         made.and(noted.context("the change was made, but"))
     }
 }
@@ -450,18 +485,6 @@ pub(super) fn overtaken(error: anyhow::Error) -> anyhow::Error {
         Some(reason) => Refusal::Overtaken { reason }.into(),
         None => error,
     }
-}
-
-/// Removes leftovers of interrupted changes and records their results.
-fn mend(book: &mut Journal, bin: &mut TrashSession<'_>, marks: &CurrentMarks<'_>) -> Result<()> {
-    for record in book.records.list.iter().filter(|record| record.cut_short().is_some()) {
-        if let Some(draft) = &record.draft {
-            // If the file is not writable, the partial line stays; the next line is separate.
-            let _ = append::take_back_part(record.change.path(), draft);
-        }
-        record.clear(bin);
-    }
-    book.mend(|record, step| record.happened(step, marks))
 }
 
 /// Returns random bits.

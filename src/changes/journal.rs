@@ -16,9 +16,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::base::{machine_paths, paths};
+use crate::base::paths::{self, ExactPath};
 pub use crate::changes::change::ChangeState;
 use crate::changes::change::{Change, ChangeStep};
+pub use crate::changes::record::JournalRecord;
 use crate::disk::append::PendingLine;
 use crate::disk::files::open_regular;
 use crate::disk::fingerprint::Fingerprint;
@@ -28,70 +29,6 @@ use crate::disk::{create, lock};
 
 /// The written format version.
 const VERSION: u64 = 1;
-
-/// A change in the journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JournalRecord {
-    /// The number, starting at 1.
-    pub number: u64,
-    /// The number of the first change of the same request. All changes of a request are undone together.
-    pub group: u64,
-    /// The time in milliseconds since 1970.
-    pub time: i64,
-    /// The change.
-    pub change: Change,
-    /// The state.
-    pub state: ChangeState,
-    /// The ids of the lines appended to make, undo or redo the change.
-    pub entries: Vec<String>,
-    /// The last of these lines as prepared for writing.
-    pub(crate) draft: Option<PendingLine>,
-    /// Its file in the trash: current, pending or former.
-    pub(crate) item: Option<TrashEntry>,
-    /// The file in the trash before the interrupted step.
-    pub(crate) item_before: Option<TrashEntry>,
-    /// The index of its first line in the journal.
-    pub(crate) begun_at: u64,
-    /// The index of the line of its last undo.
-    pub(crate) undone_at: u64,
-}
-
-impl JournalRecord {
-    /// Returns the path of its file in the trash, if known.
-    pub(crate) fn place(&self) -> Option<&Path> {
-        self.item.as_ref()?.place.as_deref()
-    }
-
-    /// Returns the path of its file in the trash before the interrupted step.
-    pub(crate) fn place_before(&self) -> Option<&Path> {
-        self.item_before.as_ref()?.place.as_deref()
-    }
-
-    /// Returns `true` if this pitree can interpret the change and its state.
-    pub(crate) fn is_known(&self) -> bool {
-        !matches!(self.change, Change::Unknown(_)) && self.state != ChangeState::Unknown
-    }
-
-    /// Returns `true` if the change can be undone by number, even if undo skips it.
-    pub(crate) fn can_be_undone(&self) -> bool {
-        matches!(self.state, ChangeState::Done | ChangeState::Overtaken)
-    }
-
-    /// Returns `true` if a synchronization with another machine made the change, and not the user.
-    pub(crate) fn is_of_mirror(&self) -> bool {
-        matches!(self.change, Change::Trash(_)) && machine_paths::is_mirrored(self.change.path())
-    }
-
-    /// Returns `true` if this change moved a session to the trash and it is still there.
-    pub(crate) fn is_away(&self) -> bool {
-        matches!(self.change, Change::Trash(_)) && self.can_be_undone()
-    }
-
-    /// Returns the interrupted step, if this pitree can interpret the change.
-    pub(crate) fn cut_short(&self) -> Option<ChangeStep> {
-        self.state.step().filter(|_| self.is_known())
-    }
-}
 
 /// A line of the journal: a new change, or a new state of a change.
 #[derive(Debug, Serialize, Deserialize)]
@@ -120,6 +57,9 @@ struct JournalLine {
     file: Option<Fingerprint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<Change>,
+    /// The files that the step vacated, and to which a pi may still write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    vacated: Vec<ExactPath>,
     /// The id of the request of another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     request: Option<String>,
@@ -138,6 +78,8 @@ pub(crate) struct UndoLink<'a> {
     pub(crate) file: Option<Fingerprint>,
     /// The change with data that was unknown when it was recorded.
     pub(crate) change: Option<&'a Change>,
+    /// The files that the step vacated.
+    pub(crate) vacated: Vec<ExactPath>,
 }
 
 /// The line that declares the version of the following lines.
@@ -233,7 +175,8 @@ impl JournalRecords {
 
     fn take(&mut self, line: JournalLine) {
         self.lines += 1;
-        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change, request } = line;
+        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change, .. } = line;
+        let JournalLine { vacated, request, .. } = line;
         if let Some(request) = request {
             self.requests.entry(request).or_default().insert(number);
         }
@@ -243,14 +186,13 @@ impl JournalRecords {
         self.lines_of_ours.extend(entry.clone());
         let begun = self.places.get(&number).map(|&at| &mut self.list[at]);
         let begun = begun.filter(|record| [record.state, state] == [ChangeState::Begun; 2]);
-        let change = match begun {
-            Some(record) => {
-                if let Some(change) = change {
-                    record.change = change;
-                }
+        let change = match (begun, change) {
+            (Some(record), Some(change)) => {
+                record.change = change;
                 None
             }
-            None => change,
+            (Some(_), None) => None,
+            (None, change) => change,
         };
         if let Some(change) = change {
             let entries: Vec<String> = change.entry().map(str::to_string).into_iter().collect();
@@ -268,6 +210,7 @@ impl JournalRecords {
                 draft,
                 item,
                 item_before,
+                vacated,
                 begun_at,
                 undone_at,
             });
@@ -282,6 +225,7 @@ impl JournalRecords {
                 record.item = item.or(record.item.take());
             }
             record.state = state;
+            record.vacated = vacated;
             record.entries.extend(entry);
             record.draft = draft.or(record.draft.take());
             if state == ChangeState::Undone {
@@ -468,31 +412,44 @@ impl Journal {
         number: u64,
         state: ChangeState,
         (group, change): (Option<u64>, Option<&Change>),
-        UndoLink { entry, draft, item, file, .. }: UndoLink<'_>,
+        by: UndoLink<'_>,
     ) -> Result<()> {
-        let item_bytes = item.as_ref().and_then(paths::non_utf8_base64);
-        let item = item.and_then(|item| item.into_os_string().into_string().ok());
-        let (entry, change) = (entry.map(String::from), change.cloned());
-        let (time, request) = (self.now, self.request.clone());
-        let line = JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change, request };
+        let line = JournalLine {
+            number,
+            time: self.now,
+            state,
+            group,
+            entry: by.entry.map(String::from),
+            draft: by.draft,
+            item_bytes: by.item.as_ref().and_then(paths::non_utf8_base64),
+            item: by.item.and_then(|item| item.into_os_string().into_string().ok()),
+            file: by.file,
+            change: change.cloned(),
+            vacated: by.vacated,
+            request: self.request.clone(),
+        };
         self.write(&line).map_err(JournalError)?;
         self.records.take(line);
         Ok(())
     }
 
-    /// Records the results of interrupted changes. `happened` determines from the files if a step was taken. Changes
-    /// that cannot be checked now are skipped.
+    /// Records the results of interrupted changes. `happened` determines from the files if a step was taken, and which
+    /// files were vacated. Changes that cannot be checked now are skipped.
     ///
     /// # Errors
     /// [`JournalError`].
-    pub(crate) fn mend(&mut self, happened: impl Fn(&JournalRecord, ChangeStep) -> Option<bool>) -> Result<()> {
+    pub(crate) fn mend(
+        &mut self,
+        mut happened: impl FnMut(&JournalRecord, ChangeStep) -> Option<(bool, Vec<ExactPath>)>,
+    ) -> Result<()> {
         let settled = |record: &JournalRecord| {
             let step = record.cut_short()?;
-            Some((record.number, step.settled(happened(record, step)?)))
+            let (is_taken, vacated) = happened(record, step)?;
+            Some((record.number, step.settled(is_taken), vacated))
         };
-        let settled: Vec<(u64, ChangeState)> = self.records.list.iter().filter_map(settled).collect();
-        for (number, state) in settled {
-            self.set(number, state, UndoLink::default())?;
+        let settled: Vec<_> = self.records.list.iter().filter_map(settled).collect();
+        for (number, state, vacated) in settled {
+            self.set(number, state, UndoLink { vacated, ..UndoLink::default() })?;
         }
         Ok(())
     }
@@ -528,7 +485,7 @@ mod tests {
         text.push_str("{\"number\":3,\"torn");
         fs::write(&path, text).unwrap();
         let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
-        journal.mend(|one, _| Some(one.change == change("made"))).unwrap();
+        journal.mend(|one, _| Some((one.change == change("made"), Vec::new()))).unwrap();
         drop(journal);
         let records = JournalRecords::of(dir.path()).unwrap().list;
         let states: Vec<ChangeState> = records.iter().map(|record| record.state).collect();

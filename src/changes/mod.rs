@@ -12,6 +12,8 @@ pub mod history;
 pub mod journal;
 mod kinds;
 mod lines;
+mod mending;
+mod record;
 pub mod repair;
 mod request;
 pub mod slim;
@@ -28,7 +30,7 @@ use anyhow::Result;
 pub use crate::changes::change::{Change, ChangeOrigin};
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
-use crate::changes::journal::{JournalRecord, JournalRecords};
+use crate::changes::journal::{ChangeState, JournalRecord, JournalRecords};
 use crate::changes::kinds::{archive, fork, import, line, marks, migrate, mirrors, moving, rewrite, trash};
 pub(crate) use crate::changes::request::changes_of;
 pub use crate::changes::request::{
@@ -175,6 +177,17 @@ impl Changes {
                 let place = if record.change.archive().is_some() { "the archive" } else { "another directory" };
                 one.reason = format!(
                     "entries without a header, written by a running pi after its session moved to {place}; run `pitree undo {number}` to bring it back and merge them"
+                );
+                continue;
+            }
+            let is_back = |record: &&JournalRecord| {
+                matches!(&record.change, Change::Move(change) if change.to == one.path)
+                    && record.state == ChangeState::Undone
+            };
+            if let Some(record) = history.iter().rev().find(is_back) {
+                one.reason = format!(
+                    "entries without a header, written by a running pi after its session moved back to {}; run `pitree doctor --repair` to make them a session of their own",
+                    record.change.path().display()
                 );
                 continue;
             }

@@ -72,7 +72,7 @@ pub(crate) fn redo(work: &mut Engine<'_>) -> Result<ChangeResult> {
 
 /// Takes a step with each record. Overtaken changes are skipped and do not stop the others; later undos skip them too.
 fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_in_turn: bool) -> Result<ChangeResult> {
-    let (mut changes, mut passed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut taken, mut passed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let (mut left, together) = (0, work.together());
     let mut blocked = HashSet::new();
     marks::all_again(work, records, step)?;
@@ -100,7 +100,7 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             blocked.insert(record.change.path());
         }
         match done.map_err(|error| (concerns_all(&error), error.downcast())) {
-            Ok(()) => changes.push(record.change.clone()),
+            Ok(()) => taken.push(record),
             Err((_, Ok(Refusal::Overtaken { reason }))) => {
                 if is_in_turn || record.state == ChangeState::Overtaken {
                     work.book.set(record.number, ChangeState::Overtaken, UndoLink::default())?;
@@ -117,6 +117,10 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             }
         }
     }
+    let back = work.look_at_vacated();
+    taken.retain(|record| back.iter().all(|(number, _)| *number != record.number));
+    failed.extend(back);
+    let changes: Vec<Change> = taken.into_iter().map(|record| record.change.clone()).collect();
     if !failed.is_empty() {
         let mut why = reasons(&failed);
         if step == ChangeStep::Undo && is_in_turn {

@@ -1,20 +1,12 @@
 //! Creates new files atomically and with minimal permissions, and temporary copies.
 
 use std::env;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs::{self, File, FileTimes, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use crate::disk::files::open_regular;
 use crate::system::files as system;
 pub(crate) use crate::system::files::{make_private, sync_names};
-
-/// The maximum number of attempts to create a draft.
-const TRIES: usize = 20;
-
-/// An upper limit of the time to write a draft.
-const WRITING: Duration = Duration::from_secs(3600);
 
 /// Returns options that create a file accessible only by its owner.
 pub(crate) fn private() -> OpenOptions {
@@ -62,86 +54,14 @@ pub(crate) fn synced_folders(file: &Path) -> io::Result<()> {
     missing.into_iter().rev().try_for_each(sync_folder_of)
 }
 
-/// Replaces one of pitree's own files, or a symbolic link in its place, atomically and durably. The new file is
-/// private.
-///
-/// # Errors
-/// The file cannot be written; the previous file is unchanged.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (mut file, draft) = locked_draft(path)?;
-    let written = (|| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&draft, path)
-    })();
-    written.inspect_err(|_| drop(fs::remove_file(&draft)))?;
-    sync_folder(path);
-    Ok(())
-}
-
-/// Creates a draft that will replace a file, named after this process, and removes abandoned drafts. Its lock marks it
-/// as in use, because PIDs are ambiguous between PID namespaces.
-///
-/// # Errors
-/// The draft cannot be created.
-pub(crate) fn locked_draft(path: &Path) -> io::Result<(File, PathBuf)> {
-    remove_drafts(path);
-    let draft = beside(path, &format!(".{}.new", std::process::id()));
-    for _ in 0..TRIES {
-        let _ = fs::remove_file(&draft); // on file systems without locks: left by an earlier process with this PID
-        let file = private().read(true).write(true).create_new(true).open(&draft)?;
-        // Another process may have removed the draft before it was locked.
-        let is_held = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        if !is_held && system::is_at(&file, &draft).unwrap_or(false) {
-            return Ok((file, draft));
-        }
-    }
-    Err(io::Error::other(format!("another program keeps removing {}", draft.display())))
-}
-
-/// Removes the abandoned drafts of a file.
-pub(crate) fn remove_drafts(path: &Path) {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
-    let is_draft = |file: &fs::DirEntry| {
-        let file = file.file_name();
-        let process = file.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-        let process = process.and_then(|rest| rest.strip_prefix(b".")?.strip_suffix(b".new"));
-        process.is_some_and(|process| process.iter().all(u8::is_ascii_digit))
-    };
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files.filter(is_draft).for_each(|file| remove_abandoned(&file.path()));
-}
-
-/// Removes a draft unless a process is writing it.
-pub(crate) fn remove_abandoned(draft: &Path) {
-    let Ok(file) = open_regular(draft, OpenOptions::new().read(true).write(true)) else { return };
-    let is_old = || Some(file.metadata().ok()?.modified().ok()?.elapsed().ok()? > WRITING);
-    let is_abandoned = match file.try_lock() {
-        Ok(()) => true,
-        Err(TryLockError::WouldBlock) => false,
-        // The file system has no locks.
-        Err(TryLockError::Error(_)) => is_old() == Some(true),
-    };
-    if is_abandoned {
-        let _ = fs::remove_file(draft); // the next run tries again
-    }
-}
-
-/// The suffixes of temporary files next to a session: a draft, lines that a pi wrote late, the versions before and after a
-/// rewrite, and the original of an archived session.
-pub(crate) const DRAFT: &str = ".new";
+/// The suffixes of the names that other versions of a session have in the trash: lines that a pi wrote late, and the
+/// versions before and after a rewrite.
 pub(crate) const LATE: &str = ".late";
 pub(crate) const ORIGINAL: &str = ".original";
 pub(crate) const REWRITTEN: &str = ".rewritten";
-pub(crate) const ARCHIVED: &str = ".archived";
 
 /// The suffixes of the versions before and after a conversion, without the format version.
 pub(crate) const VERSION: &str = ".v";
-
-/// Returns the path of the draft of a file: in the same directory, with a name that is not a session name.
-pub(crate) fn draft(path: &Path) -> PathBuf {
-    beside(path, DRAFT)
-}
 
 /// Appends a suffix to a path.
 pub(crate) fn beside(path: &Path, more: &str) -> PathBuf {
@@ -150,43 +70,97 @@ pub(crate) fn beside(path: &Path, more: &str) -> PathBuf {
     name.into()
 }
 
-/// Writes the [`draft`] of a file and syncs it to disk. Its permissions are those of the file `like`, and its owner can
-/// always read and write it. Without `like`, the file is private.
+/// The number of random hexadecimal digits in the names that only pitree gives.
+const DIGITS: usize = 16;
+
+/// Returns a new name next to a file that no user gives: a random number and a suffix are appended.
 ///
 /// # Errors
-/// The draft cannot be written; it is removed.
-pub(crate) fn write_draft(path: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<PathBuf> {
-    let draft = draft(path);
-    let mut file = private().write(true).create_new(true).open(&draft)?;
-    let written = (|| {
-        file.write_all(bytes)?;
-        like.map_or(Ok(()), |like| system::open_as(&file, like))?;
-        file.sync_all()
-    })();
-    written.inspect_err(|_| drop(fs::remove_file(&draft)))?;
-    Ok(draft)
+/// The system has no random numbers.
+pub(crate) fn unique(path: &Path, suffix: &str) -> io::Result<PathBuf> {
+    let mut random = [0; DIGITS / 2];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(beside(path, &format!(".{:0DIGITS$x}{suffix}", u64::from_ne_bytes(random))))
 }
 
-/// Creates a new file atomically.
-///
-/// # Errors
-/// The errors of [`write_draft`], and an error if the file exists.
-pub(crate) fn file(path: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
-    let draft = write_draft(path, bytes, like)?;
-    rename(&draft, path).inspect_err(|_| drop(fs::remove_file(&draft)))?;
-    sync_folder(path);
-    Ok(())
+/// Returns the existing files with names like those of [`unique`].
+pub(crate) fn uniques(path: &Path, suffix: &str) -> Vec<PathBuf> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let is_unique = |file: &fs::DirEntry| {
+        let file = file.file_name();
+        let digits = file.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+        let digits = digits.and_then(|rest| rest.strip_prefix(b".")?.strip_suffix(suffix.as_bytes()));
+        digits.is_some_and(|digits| digits.len() == DIGITS && digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter(is_unique).map(|file| file.path()).collect()
 }
 
-/// Creates a hard link, or a copy on file systems without hard links.
+/// Creates a hard link, or a copy with its mode and time on file systems without hard links.
 ///
 /// # Errors
 /// The target exists, or the file system fails; nothing is left at the target.
 pub(crate) fn second_name(path: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(path, to).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Err(error),
-        _ => fs::copy(path, to).map(drop).inspect_err(|_| drop(fs::remove_file(to))),
+        _ => copy(path, to),
     })
+}
+
+/// Copies a file, or a symbolic link itself, to a new path with its mode and time, and syncs it.
+///
+/// # Errors
+/// The target exists, a file cannot be read or written, or it changed meanwhile; an incomplete copy is removed.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let before = from.symlink_metadata()?;
+    if before.is_symlink() {
+        return system::link(&fs::read_link(from)?, to);
+    }
+    if !before.is_file() {
+        return Err(io::Error::other("it is neither a file nor a link"));
+    }
+    let mut new = private().write(true).create_new(true).open(to)?;
+    let copied = (|| {
+        io::copy(&mut File::open(from)?, &mut new)?;
+        new.set_permissions(before.permissions())?;
+        new.set_times(FileTimes::new().set_modified(before.modified()?))?;
+        new.sync_all()?;
+        let now = from.symlink_metadata()?;
+        let is_same = now.len() == before.len() && now.modified()? == before.modified()?;
+        if is_same && starts_with(to, from)? { Ok(()) } else { Err(io::Error::other("it was modified meanwhile")) }
+    })();
+    copied.inspect_err(|_| drop(fs::remove_file(to)))?;
+    sync_folder(to);
+    Ok(())
+}
+
+/// The number of bytes compared at once.
+const PIECE: usize = 64 * 1024;
+
+/// Returns `true` if a file starts with the content of another file, or both are equal symbolic links.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn starts_with(file: &Path, beginning: &Path) -> io::Result<bool> {
+    let is_link = |path: &Path| Ok::<_, io::Error>(path.symlink_metadata()?.is_symlink());
+    if is_link(file)? || is_link(beginning)? {
+        return Ok(is_link(file)? && is_link(beginning)? && fs::read_link(file)? == fs::read_link(beginning)?);
+    }
+    let open = |path| Ok::<_, io::Error>(BufReader::with_capacity(PIECE, File::open(path)?));
+    let (mut file, mut beginning) = (open(file)?, open(beginning)?);
+    loop {
+        let (one, other) = (file.fill_buf()?, beginning.fill_buf()?);
+        let length = one.len().min(other.len());
+        if length == 0 {
+            return Ok(other.is_empty());
+        }
+        if one[..length] != other[..length] {
+            return Ok(false);
+        }
+        file.consume(length);
+        beginning.consume(length);
+    }
 }
 
 /// Renames a file within a file system; never replaces an existing file.
@@ -283,20 +257,6 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_draft_can_be_written_to_whatever_it_is_like() {
-        let dir = tempfile::tempdir().unwrap();
-        let (like, new) = (dir.path().join("like"), dir.path().join("new"));
-        fs::write(&like, "").unwrap();
-        for (mode, drafted) in [(0o400, 0o600), (0o444, 0o644), (0o600, 0o600), (0o664, 0o664)] {
-            fs::set_permissions(&like, fs::Permissions::from_mode(mode)).unwrap();
-            file(&new, b"one", Some(&like)).unwrap();
-            assert_eq!((mode_of(&new), fs::read(&new).unwrap()), (Some(drafted), b"one".to_vec()));
-            fs::remove_file(&new).unwrap();
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
     fn folders_that_are_there_stay_as_they_are() {
         let dir = tempfile::tempdir().unwrap();
         let there = dir.path().join("there");
@@ -322,5 +282,42 @@ mod tests {
         fs::write(folder.join("entry.txt.swp"), "left by an editor").unwrap();
         drop(aside);
         assert!(!folder.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_copy_is_whole_and_keeps_what_the_file_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let bytes: Vec<u8> = (0..200_000u32).map(|at| (at % 251) as u8).collect();
+        fs::write(path("a"), &bytes).unwrap();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut fs::metadata(path("a")).unwrap().permissions(), 0o640);
+        let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+        File::options().append(true).open(path("a")).unwrap().set_modified(then).unwrap();
+        copy(&path("a"), &path("b")).unwrap();
+        let (a, b) = (fs::metadata(path("a")).unwrap(), fs::metadata(path("b")).unwrap());
+        assert_eq!((a.permissions(), b.modified().unwrap()), (b.permissions(), then));
+        assert!(fs::read(path("b")).unwrap() == bytes);
+        let taken = copy(&path("a"), &path("b")).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        std::os::unix::fs::symlink("nowhere", path("link")).unwrap();
+        copy(&path("link"), &path("link 2")).unwrap();
+        assert_eq!(fs::read_link(path("link 2")).unwrap(), Path::new("nowhere"));
+        assert!(copy(dir.path(), &path("c")).is_err() && !path("c").exists());
+    }
+
+    #[test]
+    fn knows_a_beginning() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            fs::write(dir.path().join(name), text).unwrap();
+            dir.path().join(name)
+        };
+        let (none, some, all, other) = (write("0", ""), write("1", "ab"), write("2", "abc"), write("3", "xb"));
+        for (file, beginning, is) in
+            [(&all, &some, true), (&all, &all, true), (&all, &none, true), (&some, &all, false), (&all, &other, false)]
+        {
+            assert_eq!(starts_with(file, beginning).unwrap(), is);
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::base::sort;
-use crate::disk::{create, files};
+use crate::disk::{create, files, new_file};
 
 /// The version of cursors, with which they start.
 const VERSION: &str = "e1";
@@ -71,7 +71,7 @@ pub(crate) fn read(state_dir: &Path, cursor: &Cursor) -> io::Result<Option<Vec<u
 pub(crate) fn write(state_dir: &Path, cursor: &Cursor, content: &[u8]) -> io::Result<()> {
     let folder = folder(state_dir);
     create::private_folder(&folder)?;
-    create::replace(&folder.join(cursor.text()), &zstd::encode_all(content, 1)?)?;
+    new_file::replace(&folder.join(cursor.text()), &zstd::encode_all(content, 1)?)?;
     let kept = fs::read_dir(&folder)?.filter_map(|file| {
         let file = file.ok()?;
         let cursor = Cursor::parse(file.file_name().to_str()?)?;

@@ -189,6 +189,11 @@ impl Fingerprint {
         Ok(Self { bytes: found.len(), checksum: checksum(path, &found, found.len())? })
     }
 
+    /// Returns the length of the file in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Returns `true` if the file at a path is this file, also with bytes appended.
     ///
     /// # Errors

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use crate::disk::create;
 use crate::disk::find::name;
+use crate::disk::new_file::DRAFT;
+use crate::disk::vacated::SPARE;
 
 /// The endings of files next to a session while it is written, replaced, archived or restored.
-const OF_SESSIONS: [&str; 5] = [create::DRAFT, create::LATE, create::ORIGINAL, create::REWRITTEN, create::ARCHIVED];
+const OF_SESSIONS: [&str; 5] = [DRAFT, SPARE, create::LATE, create::ORIGINAL, create::REWRITTEN];
 
 /// The endings of files in the state directory.
-const OF_STATE: [&str; 2] = [create::DRAFT, ".invalid"];
+const OF_STATE: [&str; 2] = [DRAFT, ".invalid"];
 
 /// The number of levels of directories with sessions.
 const LEVELS: usize = 2;
@@ -79,11 +81,11 @@ mod tests {
             file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
             path
         };
-        let old = write(sessions.join("--app--/a.jsonl.new"), 7200);
+        let old = write(sessions.join("--app--/a.jsonl.0123456789abcdef.pitree-new"), 7200);
         let invalid = write(state.join("moved.json.invalid"), 7200);
-        let archived = write(sessions.join("--app--/c.jsonl.archived"), 7200);
+        let archived = write(sessions.join("--app--/c.jsonl.0123456789abcdef.pitree-old"), 7200);
         let converted = write(sessions.join("--app--/d.jsonl.v2"), 7200);
-        write(sessions.join("--app--/b.jsonl.new"), 60);
+        write(sessions.join("--app--/b.jsonl.0123456789abcdef.pitree-new"), 60);
         write(sessions.join("--app--/a.jsonl"), 7200);
         write(sessions.join("--app--/a.jsonl.rest"), 7200);
         write(sessions.join("notes.new"), 7200);

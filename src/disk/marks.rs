@@ -2,7 +2,7 @@
 //! replaced, because it has data of the user.
 
 use std::cell::OnceCell;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::disk::create;
 use crate::disk::fingerprint::FileVersion;
 use crate::disk::lock::LockObserver;
-use crate::disk::new_file::NewFile;
+use crate::disk::new_file;
 use crate::disk::state;
 use crate::disk::watch::Watch;
 use crate::session::marks::Marks;
@@ -107,12 +107,8 @@ pub(crate) fn of_json(text: &[u8]) -> Result<Marks> {
 /// # Errors
 /// The file exists or cannot be written.
 pub(crate) fn export(path: &Path, text: &[u8]) -> Result<()> {
-    let write = || {
-        let mut file = NewFile::create(path)?;
-        file.write_all(text)?;
-        file.finish(path, false)
-    };
-    write().with_context(|| format!("cannot create {}", path.display()))
+    new_file::write(&std::path::absolute(path)?, text, None)
+        .with_context(|| format!("cannot create {}", path.display()))
 }
 
 /// Adds a hint to the error for an invalid file.

@@ -40,5 +40,6 @@ pub(crate) mod session_file;
 pub(crate) mod startup_files;
 pub(crate) mod state;
 pub mod trash;
+pub(crate) mod vacated;
 pub mod watch;
 pub mod worktrees;

@@ -1,46 +1,86 @@
-//! New files of users, such as exports: written as a draft and renamed when they are complete.
+//! New files. A file is written as a draft and gets its name when it is complete. A draft has a random name next to its
+//! place that no user and no other pitree gives, and is locked while it is written. A pitree only removes its own drafts,
+//! and abandoned ones.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::disk::create::{self, locked_draft, private_folder, sync_folder};
+use crate::disk::create::{self, private, private_folder, rename, sync_folder};
+use crate::disk::files::open_regular;
+use crate::system::files as system;
 
-/// A file that is not visible under its name yet. Only its owner can read it. Dropping it removes the draft.
+/// The end of the name of a draft. Before it are the name of the file and a random number.
+pub(crate) const DRAFT: &str = ".pitree-new";
+
+/// The maximum number of attempts to create a draft.
+const TRIES: usize = 20;
+
+/// An upper limit of the time to write a draft.
+const WRITING: Duration = Duration::from_secs(3600);
+
+/// A file that is not visible under its name yet. Only its owner can read it. Dropping it removes the file.
 #[derive(Debug)]
-pub(crate) struct NewFile {
-    file: BufWriter<File>,
-    draft: PathBuf,
-    is_finished: bool,
+pub(crate) struct Draft {
+    /// The open file.
+    pub(crate) file: File,
+    path: PathBuf,
+    is_placed: bool,
 }
 
-impl NewFile {
+impl Draft {
     /// Creates the draft of a file in its directory.
     ///
     /// # Errors
-    /// The draft cannot be created.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        // A relative path without a directory is in the working directory.
-        let path = std::path::absolute(path)?;
-        let (file, draft) = locked_draft(&path)?;
-        Ok(Self { file: BufWriter::with_capacity(64 * 1024, file), draft, is_finished: false })
+    /// It cannot be created.
+    pub(crate) fn of(place: &Path) -> io::Result<Self> {
+        for _ in 0..TRIES {
+            let path = create::unique(place, DRAFT)?;
+            let file = private().read(true).write(true).create_new(true).open(&path)?;
+            let _ = system::lock_draft(&file); // without a lock, the draft counts as abandoned when it is old
+            let draft = Self { file, path, is_placed: false };
+            // Another process may have removed the draft before it was locked.
+            if system::is_at(&draft.file, &draft.path).unwrap_or(false) {
+                return Ok(draft);
+            }
+        }
+        Err(io::Error::other(format!("another program keeps removing the drafts of {}", place.display())))
     }
 
-    /// Makes the file visible under its name. Replaces a file there only if `replaces`.
+    /// Returns its present path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the draft its name, unless another file has it. The caller syncs its content first.
     ///
     /// # Errors
-    /// The file cannot be written or renamed, or the name is taken; the draft is removed.
-    pub(crate) fn finish(mut self, path: &Path, replaces: bool) -> io::Result<()> {
-        self.file.flush()?;
-        self.file.get_ref().sync_all()?;
-        if replaces { fs::rename(&self.draft, path) } else { create::rename(&self.draft, path) }?;
-        self.is_finished = true;
-        sync_folder(&std::path::absolute(path)?);
+    /// The name is taken, or the file system fails.
+    pub(crate) fn place(self, at: &Path) -> io::Result<()> {
+        self.give_name(at, rename)
+    }
+
+    /// Gives the draft its name, and replaces a file that has it. The caller syncs its content first.
+    ///
+    /// # Errors
+    /// The file system fails.
+    pub(crate) fn replace(self, at: &Path) -> io::Result<()> {
+        self.give_name(at, |draft, at| fs::rename(draft, at))
+    }
+
+    fn give_name(mut self, at: &Path, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+        if !system::is_at(&self.file, &self.path)? {
+            return Err(io::Error::other(format!("another program replaced {}", self.path.display())));
+        }
+        rename(&self.path, at)?;
+        self.is_placed = true;
+        sync_folder(at);
         Ok(())
     }
 }
 
-impl Write for NewFile {
+impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -50,11 +90,98 @@ impl Write for NewFile {
     }
 }
 
-impl Drop for NewFile {
+impl Drop for Draft {
     fn drop(&mut self) {
-        if !self.is_finished {
-            let _ = fs::remove_file(&self.draft); // the next export to this file removes it
+        let is_other = || system::is_at(&self.file, &self.path).is_ok_and(|is_at| !is_at);
+        if !self.is_placed && !is_other() {
+            let _ = fs::remove_file(&self.path); // a later run removes it
         }
+    }
+}
+
+/// Removes the abandoned drafts of a file.
+pub(crate) fn remove_drafts(place: &Path) {
+    create::uniques(place, DRAFT).iter().for_each(|draft| remove_abandoned(draft));
+}
+
+/// Removes a draft unless a process is writing it.
+pub(crate) fn remove_abandoned(draft: &Path) {
+    let Ok(file) = open_regular(draft, OpenOptions::new().read(true).write(true)) else { return };
+    let is_old = || Some(file.metadata().ok()?.modified().ok()?.elapsed().ok()? > WRITING);
+    let is_abandoned = match system::lock_draft(&file) {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        // The file system has no locks.
+        Err(TryLockError::Error(_)) => is_old() == Some(true),
+    };
+    if is_abandoned {
+        let _ = fs::remove_file(draft); // the next run tries again
+    }
+}
+
+/// Replaces one of pitree's own files, or a symbolic link in its place, atomically and durably. The new file is
+/// private.
+///
+/// # Errors
+/// The file cannot be written; the previous file is unchanged.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    remove_drafts(path);
+    let mut draft = Draft::of(path)?;
+    draft.write_all(bytes)?;
+    draft.file.sync_all()?;
+    draft.replace(path)
+}
+
+/// Creates a new file atomically. Its permissions are those of the file `like`, and its owner can always read and write
+/// it. Without `like`, the file is private.
+///
+/// # Errors
+/// The file exists, or cannot be written.
+pub(crate) fn write(path: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
+    let mut draft = Draft::of(path)?;
+    draft.write_all(bytes)?;
+    like.map_or(Ok(()), |like| system::open_as(&draft.file, like))?;
+    draft.file.sync_all()?;
+    draft.place(path)
+}
+
+/// A new file of a user, such as an export. Dropping it before it is finished removes it.
+#[derive(Debug)]
+pub(crate) struct NewFile {
+    draft: BufWriter<Draft>,
+}
+
+impl NewFile {
+    /// Creates the draft of a file in its directory, and removes abandoned ones.
+    ///
+    /// # Errors
+    /// The draft cannot be created.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        // A relative path without a directory is in the working directory.
+        let path = std::path::absolute(path)?;
+        remove_drafts(&path);
+        Ok(Self { draft: BufWriter::with_capacity(64 * 1024, Draft::of(&path)?) })
+    }
+
+    /// Makes the file visible under its name. Replaces a file there only if `replaces`.
+    ///
+    /// # Errors
+    /// The file cannot be written or renamed, or the name is taken; the draft is removed.
+    pub(crate) fn finish(self, path: &Path, replaces: bool) -> io::Result<()> {
+        let path = std::path::absolute(path)?;
+        let draft = self.draft.into_inner().map_err(io::IntoInnerError::into_error)?;
+        draft.file.sync_all()?;
+        if replaces { draft.replace(&path) } else { draft.place(&path) }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.draft.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.draft.flush()
     }
 }
 
@@ -92,5 +219,71 @@ mod tests {
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names()), ("one", 1));
         write("three").finish(&path, true).unwrap();
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names()), ("three", 1));
+    }
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn drafts_of_two_programs_do_not_meet() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("s.jsonl");
+        fs::write(dir.path().join("s.jsonl.new"), "of a user").unwrap();
+        let (one, other) = (Draft::of(&place).unwrap(), Draft::of(&place).unwrap());
+        fs::write(one.path(), "one").unwrap();
+        fs::write(other.path(), "half").unwrap();
+        remove_drafts(&place);
+        one.place(&place).unwrap();
+        assert!(Draft::of(&place).unwrap().place(&place).is_err(), "the name is taken");
+        drop(other);
+        assert_eq!(names(dir.path()), ["s.jsonl", "s.jsonl.new"]);
+        assert_eq!(fs::read_to_string(&place).unwrap(), "one");
+    }
+
+    #[test]
+    fn what_another_program_put_in_its_place_is_neither_used_nor_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("s.jsonl");
+        let draft = Draft::of(&place).unwrap();
+        let path = draft.path().to_path_buf();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "other").unwrap();
+        assert!(draft.replace(&place).is_err() && !place.exists());
+        assert_eq!(fs::read_to_string(path).unwrap(), "other");
+    }
+
+    #[test]
+    fn an_abandoned_draft_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("s.jsonl");
+        let left = create::unique(&place, DRAFT).unwrap();
+        fs::write(&left, "of a killed process").unwrap();
+        for other in ["s.jsonl.0123.pitree-new", "t.jsonl.0123456789abcdef.pitree-new", "s.jsonl.new"] {
+            fs::write(dir.path().join(other), "").unwrap();
+        }
+        assert!(left.exists());
+        remove_drafts(&place);
+        assert!(!left.exists());
+        assert_eq!(names(dir.path()).len(), 3);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_draft_can_be_written_to_whatever_it_is_like() {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| fs::metadata(path).ok().map(|found| found.permissions().mode() & 0o777);
+        let dir = tempfile::tempdir().unwrap();
+        let (like, new) = (dir.path().join("like"), dir.path().join("new"));
+        fs::write(&like, "").unwrap();
+        for (like_mode, drafted) in [(0o400, 0o600), (0o444, 0o644), (0o600, 0o600), (0o664, 0o664)] {
+            fs::set_permissions(&like, fs::Permissions::from_mode(like_mode)).unwrap();
+            write(&new, b"one", Some(&like)).unwrap();
+            assert_eq!((mode(&new), fs::read(&new).unwrap()), (Some(drafted), b"one".to_vec()));
+            fs::remove_file(&new).unwrap();
+        }
     }
 }

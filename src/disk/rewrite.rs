@@ -3,14 +3,14 @@
 use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use twox_hash::XxHash3_64;
 
 use crate::base::numbers::bytes as size;
-use crate::disk::create;
 use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::new_file::Draft;
 use crate::system::files as system;
 
 /// The number of attempts to write a new version of a file to which a pi writes meanwhile.
@@ -50,7 +50,7 @@ pub struct Rewritten {
 pub struct NewVersion<'a> {
     path: &'a Path,
     folder: &'a Path,
-    to: Option<BufWriter<File>>,
+    to: Option<BufWriter<&'a File>>,
     hasher: XxHash3_64,
     bytes: u64,
 }
@@ -76,7 +76,7 @@ impl NewVersion<'_> {
         let content = ContentHash::of_parts(self.bytes, self.hasher.finish());
         if let Some(to) = self.to {
             let file = to.into_inner()?;
-            system::open_as(&file, like)?;
+            system::open_as(file, like)?;
             // `pi -c` opens the most recently written file.
             file.set_modified(fs::metadata(like)?.modified()?)?;
             file.sync_all()?;
@@ -101,9 +101,9 @@ impl Write for NewVersion<'_> {
 }
 
 /// A complete new version of a file.
-pub(crate) struct Draft {
-    /// Its path; it does not exist if it was only measured.
-    pub(crate) path: PathBuf,
+pub(crate) struct Written {
+    /// The file; `None` if it was only measured.
+    pub(crate) draft: Option<Draft>,
     /// Its content.
     pub(crate) content: ContentHash,
     /// The version of the file from which it was made.
@@ -112,52 +112,45 @@ pub(crate) struct Draft {
     pub(crate) rest: Vec<u8>,
 }
 
-/// Writes the new version of a file, with its mode and time, next to `place`, where it will be. If `is_dry`, only measures it.
-/// Returns `None` if it would be the same.
+/// Writes the new version of a file, with its mode and time, next to `place`, where it will be. If `is_dry`, only
+/// measures it. Returns `None` if it would be the same.
 ///
 /// # Errors
 /// The file cannot be read or is being written, the new version cannot be written, or it fails its check; nothing is left.
-pub(crate) fn draft((path, place): (&Path, &Path), by: &dyn Rewriter, is_dry: bool) -> Result<Option<Draft>> {
-    let to = create::draft(place);
+pub(crate) fn write((path, place): (&Path, &Path), by: &dyn Rewriter, is_dry: bool) -> Result<Option<Written>> {
     for _ in 0..TRIES {
         let before = version(path)?;
-        let made = write(path, &to, by, is_dry).and_then(|(written, content)| {
-            if written.is_changed && !is_dry {
-                by.check(path, &to).with_context(|| format!("the new version of {} is not used", path.display()))?;
-            }
-            Ok((written, content))
-        });
+        let written = write_once((path, place), by, is_dry, before);
         let is_same = version(path).is_ok_and(|now| now == before);
-        match made {
-            Ok((written, content)) if is_same && written.is_changed => {
-                return Ok(Some(Draft { path: to, content, version: before, rest: written.rest }));
-            }
-            Ok(_) => _ = fs::remove_file(&to), // unchanged, or to be made again
-            Err(error) => {
-                let _ = fs::remove_file(&to);
-                ensure!(!is_same, error);
-                continue;
-            }
-        }
-        if is_same {
-            return Ok(None);
+        match written {
+            Ok(written) if is_same => return Ok(written),
+            Err(error) if is_same => return Err(error),
+            _ => {} // it is written again
         }
     }
     bail!("{} is being written; try again when pi is idle", path.display());
 }
 
-fn write(path: &Path, to: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<(Rewritten, ContentHash)> {
-    let failed = || format!("cannot write {}", to.display());
-    let file = match is_dry {
-        true => None,
-        false => Some(create::private().write(true).create_new(true).open(to).with_context(failed)?),
-    };
-    let folder = to.parent().unwrap_or(Path::new("."));
-    let to = file.map(|file| BufWriter::with_capacity(BUFFER, file));
+fn write_once(
+    (path, place): (&Path, &Path),
+    by: &dyn Rewriter,
+    is_dry: bool,
+    version: FileVersion,
+) -> Result<Option<Written>> {
+    let failed = || format!("cannot write {}", place.display());
+    let draft = if is_dry { None } else { Some(Draft::of(place).with_context(failed)?) };
+    let folder = place.parent().unwrap_or(Path::new("."));
+    let to = draft.as_ref().map(|draft| BufWriter::with_capacity(BUFFER, &draft.file));
     let mut out = NewVersion { path, folder, to, hasher: XxHash3_64::new(), bytes: 0 };
-    let written = by.write(path, &mut out)?;
-    let content = if written.is_changed { out.finish(path).with_context(failed)? } else { ContentHash::default() };
-    Ok((written, content))
+    let Rewritten { is_changed, rest } = by.write(path, &mut out)?;
+    if !is_changed {
+        return Ok(None);
+    }
+    let content = out.finish(path).with_context(failed)?;
+    if let Some(draft) = &draft {
+        by.check(path, draft.path()).with_context(|| format!("the new version of {} is not used", path.display()))?;
+    }
+    Ok(Some(Written { draft, content, version, rest }))
 }
 
 fn version(path: &Path) -> Result<FileVersion> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::base::paths::file_name;
 use crate::disk::files::read_regular;
 use crate::disk::lock::LockObserver;
-use crate::disk::{create, lock};
+use crate::disk::{create, lock, new_file};
 
 /// Returns the path of the saved browser state.
 pub(crate) fn remembered(state: &Path) -> PathBuf {
@@ -139,7 +139,7 @@ pub(crate) fn locked(path: &Path, wait: LockObserver<'_>) -> io::Result<Option<f
 /// # Errors
 /// The file cannot be written; it is unchanged then.
 pub(crate) fn write<T: Serialize>(path: &Path, content: &T) -> io::Result<()> {
-    create::replace(path, &bytes(content)?)
+    new_file::replace(path, &bytes(content)?)
 }
 
 /// Locks a file until the lock is dropped. Returns `None` if the file system has no locks.
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(read::<Content>(&path).unwrap(), content);
         fs::write(&path, r#"{"a": "b"}"#).unwrap();
         assert_eq!(read::<Content>(&path).unwrap(), content, "as it was without a version");
-        fs::write(path.with_file_name("said.json.4711.new"), "half").unwrap();
+        fs::write(path.with_file_name("said.json.0123456789abcdef.pitree-new"), "half").unwrap();
         add(&path, "b").unwrap();
         assert_eq!(names(&dir.path().join("state")), ["said.json", "state.lock"]);
     }

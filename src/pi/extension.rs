@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_64;
 
-use crate::disk::create;
+use crate::disk::{create, new_file};
 use crate::system::files as system;
 
 /// The text of the extension.
@@ -31,7 +31,7 @@ pub(crate) fn file(cache: &Path) -> io::Result<PathBuf> {
     // A file created while others could write to the directory may still be open in their programs.
     let is_ours = was_private && path.symlink_metadata().is_ok_and(|file| file.is_file() && system::is_private(&file));
     if !is_ours || fs::read(&path).is_ok_and(|text| text != TEXT.as_bytes()) {
-        create::replace(&path, TEXT.as_bytes())?;
+        new_file::replace(&path, TEXT.as_bytes())?;
     }
     Ok(path)
 }

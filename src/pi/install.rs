@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::files::open_regular;
 use crate::disk::locate::Environment;
-use crate::disk::{create, fingerprint};
+use crate::disk::{create, fingerprint, new_file};
 
 /// The skill that tells agents how to search earlier sessions.
 pub(crate) const SKILL: &str = include_str!("../../skills/pitree/SKILL.md");
@@ -51,7 +51,7 @@ impl InstallRecord {
     }
 
     fn write(&self, dir: &Path) -> io::Result<()> {
-        create::replace(&dir.join(RECORD), &serde_json::to_vec(&Self { version: 1, files: self.files.clone() })?)
+        new_file::replace(&dir.join(RECORD), &serde_json::to_vec(&Self { version: 1, files: self.files.clone() })?)
     }
 }
 
@@ -195,7 +195,7 @@ impl InstalledDir {
         record.write(&self.path).map_err(|error| at(&self.path, &error))?;
         for part in &parts {
             let file = self.path.join(part.name);
-            create::replace(&file, &part.text).map_err(|error| at(&file, &error))?;
+            new_file::replace(&file, &part.text).map_err(|error| at(&file, &error))?;
             record.files.insert(part.name.into(), vec![String::from_utf8_lossy(&part.text).into()]);
         }
         record.write(&self.path).map_err(|error| at(&self.path, &error))?;
@@ -231,7 +231,7 @@ impl InstalledDir {
         let is_kept = outcomes.iter().any(|outcome| outcome.1.is_some());
         if !how.dry_run && !is_kept && !is_link(&self.path) {
             let rest = [RECORD].into_iter().chain(self.parts.iter().map(|part| part.name));
-            rest.for_each(|name| create::remove_drafts(&self.path.join(name)));
+            rest.for_each(|name| new_file::remove_drafts(&self.path.join(name)));
             gone(fs::remove_file(self.path.join(RECORD))).map_err(|error| at(&self.path, &error))?;
             match gone(fs::remove_dir(&self.path)) {
                 Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => return Err(at(&self.path, &error)),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::status::{self, PiStatus, SCHEMA};
 use crate::base::safe_json::object;
-use crate::disk::create;
+use crate::disk::new_file;
 
 /// The maximum time for a pi to accept a request. Even a busy pi needs only milliseconds.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -57,7 +57,7 @@ pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), S
     let (question, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
     let asked = object! { schema: SCHEMA, session: &pi.session, #[serde(flatten)] what };
     let text = serde_json::to_vec(&asked).map_err(|error| said(io::Error::other(error)))?;
-    create::file(&question, &text, Some(&folder.join(format!("{}.json", pi.pid)))).map_err(said)?;
+    new_file::write(&question, &text, Some(&folder.join(format!("{}.json", pi.pid)))).map_err(said)?;
     let begun = Instant::now();
     let mut is_taken = false;
     loop {

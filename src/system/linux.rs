@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use memchr::memmem;
 use rustix::fs::{StatFs, major, minor};
 
 /// The number of files up to which single syncs are as fast as one of the file system.
@@ -74,6 +75,34 @@ fn described(process: u32) -> Option<String> {
         _ => String::new(),
     };
     Some(format!("{name} (pid {process}{stopped})"))
+}
+
+/// Part of the paths of session files, also of renamed and removed ones.
+const SESSION: &[u8] = b".jsonl";
+
+/// Returns `true` for each of the session files that a process has open for writing, as far as this user can see
+/// processes.
+pub(crate) fn are_written(files: &[PathBuf]) -> Option<Vec<bool>> {
+    let identity = |file: &Metadata| (file.dev(), file.ino());
+    let mut written = HashSet::new();
+    for process in fs::read_dir("/proc").ok()?.flatten().map(|process| process.path()) {
+        // The descriptors of other users cannot be listed.
+        for descriptor in fs::read_dir(process.join("fd")).into_iter().flatten().flatten() {
+            // Other descriptors are not looked at: a file on an unreachable server would block.
+            let is_session = |target: PathBuf| memmem::find(target.as_os_str().as_encoded_bytes(), SESSION).is_some();
+            if !fs::read_link(descriptor.path()).is_ok_and(is_session) {
+                continue;
+            }
+            let info = fs::read_to_string(process.join("fdinfo").join(descriptor.file_name())).unwrap_or_default();
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+            // The last two bits are the access mode; 0 is reading.
+            if flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 3 != 0) {
+                written.extend(fs::metadata(descriptor.path()).map(|file| identity(&file)));
+            }
+        }
+    }
+    let is_written = |file: &PathBuf| fs::metadata(file).is_ok_and(|file| written.contains(&identity(&file)));
+    Some(files.iter().map(is_written).collect())
 }
 
 /// Syncs files of one file system. For many files, one call for the file system takes a tenth of the time of single

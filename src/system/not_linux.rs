@@ -45,6 +45,11 @@ pub(crate) fn lock_holder(_file: &File) -> Option<String> {
     None
 }
 
+/// Returns `None`: the open files of other processes are unknown.
+pub(crate) fn are_written(_files: &[PathBuf]) -> Option<Vec<bool>> {
+    None
+}
+
 /// Syncs files.
 ///
 /// # Errors

@@ -267,7 +267,9 @@ fn migrations_can_be_undone() {
         fs::write(&path, &used).unwrap();
         let error = world.undo().unwrap_err();
         assert!(
-            error.to_string().contains("undid 1 of 2; then failed: skipped: the converted session has new entries"),
+            error
+                .to_string()
+                .contains("undid 1 of 2; then failed: skipped: the session has new entries since it was converted"),
             "{error:#}"
         );
         assert!(fs::read_to_string(&path).unwrap().starts_with(&used));

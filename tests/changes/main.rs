@@ -18,6 +18,8 @@ mod common;
 mod concurrent_pi;
 mod faults;
 mod files;
+#[cfg(target_os = "linux")]
+mod late_lines;
 mod marks;
 mod moving;
 mod newer;

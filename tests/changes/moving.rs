@@ -232,16 +232,18 @@ fn never_rests() {
     println!("begin");
     let add = |path: &Path, at: u32| {
         let mut file = fs::File::options().append(true).open(path).unwrap();
-        file.write_all(theirs(&format!("p{at}"), "e1").as_bytes()).unwrap();
+        // Each entry has an ID of its own.
+        let id = format!("p{at} {} {}", std::process::id(), path == new);
+        file.write_all(theirs(&id, "e1").as_bytes()).unwrap();
     };
-    for at in 0.. {
+    for at in (0..).step_by(2) {
         if old.exists() {
             world.make(&request(&world, &[(&old, "s", None)], &[])).unwrap();
         }
         add(&new, at);
         world.undo().unwrap();
         world.make(&Request::Redo).unwrap();
-        add(&new, at);
+        add(&new, at + 1);
         world.undo().unwrap();
         add(&old, at);
     }

@@ -98,11 +98,16 @@ const CALLS: &[(&str, &[&str])] = &[
 
 #[test]
 fn every_system_call_may_fail_or_be_the_last() {
+    on_one_and_two_file_systems("syscalls::each_call");
+}
+
+/// Runs an ignored test in a home of its own, with the sessions on the file system of the trash and on another one.
+pub(crate) fn on_one_and_two_file_systems(test: &str) {
     let is_there = Command::new("strace").arg("--version").stdout(Stdio::null()).status();
     if !is_there.is_ok_and(|status| status.success()) {
         return skipped("there is no strace");
     }
-    in_own_home("syscalls::each_call");
+    in_own_home(test);
     let may = Command::new("unshare").args(["-rm", "true"]).status();
     if !may.is_ok_and(|status| status.success()) {
         return skipped("cannot mount another file system on this system");
@@ -111,7 +116,7 @@ fn every_system_call_may_fail_or_be_the_last() {
     fs::create_dir(outer.path().join("disks")).unwrap();
     let disks = outer.path().join("disks");
     let mount = "mount -t tmpfs none \"$0\" && exec \"$@\"";
-    let mut inner = myself("syscalls::each_call", outer.path());
+    let mut inner = myself(test, outer.path());
     inner.env("DISKS", &disks);
     let output = around("unshare", &["-rm", "sh", "-c", mount, disks.to_str().unwrap()], &inner).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -121,8 +126,16 @@ fn every_system_call_may_fail_or_be_the_last() {
 #[test]
 #[ignore = "run by every_system_call_may_fail_or_be_the_last, in a home of its own"]
 fn each_call() {
+    let runs = each_case(|_| true, &Case::all);
+    assert!(runs > rounds(40, 300), "only {runs} runs");
+    println!("{runs} runs, of which each call was the last in one");
+}
+
+/// Tries each step of the changes with some names. Returns the sum of the results.
+pub(crate) fn each_case(is_tried: fn(&str) -> bool, all: &(dyn Fn(&Case) -> usize + Sync)) -> usize {
     let sessions = std::env::var_os("DISKS").map_or_else(home, PathBuf::from);
-    let cases: Vec<_> = KINDS.iter().flat_map(|kind| STEPS.iter().map(move |step| (kind, step))).collect();
+    let kinds = KINDS.iter().filter(|(name, ..)| is_tried(name));
+    let cases: Vec<_> = kinds.flat_map(|kind| STEPS.iter().map(move |step| (kind, step))).collect();
     let (next, runs) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -131,23 +144,21 @@ fn each_call() {
             scope.spawn(move || {
                 while let Some((kind, step)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let case = Case::new(&home().join(format!("w{worker}")), sessions, worker, kind, step);
-                    runs.fetch_add(case.all(), Ordering::Relaxed);
+                    runs.fetch_add(all(&case), Ordering::Relaxed);
                 }
             });
         }
     });
-    let runs = runs.into_inner();
-    assert!(runs > rounds(40, 300), "only {runs} runs");
-    println!("{runs} runs, of which each call was the last in one");
+    runs.into_inner()
 }
 
 /// A change in its own home, before the step.
-struct Case {
-    name: String,
+pub(crate) struct Case {
+    pub(crate) name: String,
     /// Directory with the journal and the trash.
     home: PathBuf,
     /// Directory with the sessions.
-    sessions: PathBuf,
+    pub(crate) sessions: PathBuf,
     /// Saved copies of both directories.
     saved: [PathBuf; 2],
     command: Vec<String>,
@@ -162,7 +173,7 @@ struct Case {
 }
 
 /// The visible state of the sessions.
-type Snapshot = BTreeMap<String, (Option<String>, Vec<String>, Vec<String>, u32)>;
+pub(crate) type Snapshot = BTreeMap<String, (Option<String>, Vec<String>, Vec<String>, u32)>;
 
 impl Case {
     fn new(
@@ -263,21 +274,16 @@ impl Case {
 
     /// Tries every call that can fail; returns the number of runs.
     fn all(&self) -> usize {
-        let mut points = self.points(true);
-        if ["fork made", "import made"].contains(&&*self.name) {
-            // The name of the new file is not known in advance.
-            points.extend(self.points(false));
-        }
-        let points: Vec<_> = points.into_iter().collect();
+        let points: Vec<_> = self.points().into_iter().collect();
         let all = std::env::var_os("PITREE_ALL_CALLS").is_some();
         let stride = if all { 1 } else { rounds(41, 8) };
         let mut runs = 0;
-        for (at, (call, count, is_by_path)) in points.iter().enumerate() {
+        for (at, (call, count)) in points.iter().enumerate() {
             let ways = CALLS.iter().find(|(name, _)| name == call).map_or(&[][..], |(_, ways)| ways);
             let ways = ways.iter().map(|way| format!("error={way}")).chain(["signal=KILL".into()]);
             for (which, way) in ways.enumerate() {
                 if (at + which) % stride == 0 {
-                    self.one(&format!("{call}:{way}:when={count}"), *is_by_path);
+                    self.one(&format!("{call}:{way}:when={count}"));
                     runs += 1;
                 }
             }
@@ -285,46 +291,47 @@ impl Case {
         runs
     }
 
-    /// Returns the calls made for the change, each with its index among calls of the same name.
-    fn points(&self, is_by_path: bool) -> BTreeSet<(String, usize, bool)> {
+    /// Returns the calls made for the change by the main thread, each with its index among calls of the same name.
+    pub(crate) fn points(&self) -> BTreeSet<(String, usize)> {
         self.copy(false);
         let trace = self.home.join("trace");
-        let mut command = self.traced(&["-o", trace.to_str().unwrap()], is_by_path);
+        let mut command = self.traced(&["-o", trace.to_str().unwrap()]);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}: {}", self.name, String::from_utf8_lossy(&output.stderr));
         let text = fs::read_to_string(&trace).unwrap();
         fs::remove_file(&trace).unwrap();
-        if is_by_path {
-            // The journal is synced before any file moves.
-            let first = |call: &str| text.lines().position(|line| line.contains(&format!(" {call}(")));
-            let (noted, moved) = (first("fdatasync"), first("renameat2"));
-            assert!(noted.is_some() && moved.is_none_or(|moved| noted < Some(moved)), "{}: {text}", self.name);
-        }
         let mut counts = BTreeMap::<(&str, &str), usize>::new();
         let mut points = BTreeSet::new();
-        let (mut has_begun, mut main) = (is_by_path, None);
+        let (mut has_begun, mut is_synced, mut main) = (false, false, None);
         for line in text.lines() {
             let Some((thread, call)) = line.split_once(' ') else { continue };
             let Some((name, rest)) = call.trim_start().split_once('(') else { continue };
             main = main.or(Some(thread));
             let count = counts.entry((thread, name)).or_default();
             *count += 1;
-            // Earlier system calls of the program are not made to fail.
+            // Earlier system calls of the program, and those on other processes, are not made to fail.
             has_begun |= rest.contains("journal.jsonl");
-            if has_begun && (is_by_path || main == Some(thread)) && CALLS.iter().any(|(known, _)| *known == name) {
-                points.insert((name.to_string(), *count, is_by_path));
+            if has_begun
+                && !rest.contains("/proc/")
+                && main == Some(thread)
+                && CALLS.iter().any(|(known, _)| *known == name)
+            {
+                points.insert((name.to_string(), *count));
+                // The journal is synced before any file moves.
+                is_synced |= name == "fdatasync";
+                assert!(is_synced || name != "renameat2", "{}: {text}", self.name);
             }
         }
         assert!(points.len() > 20, "{}: {text}", self.name);
         points
     }
 
-    fn one(&self, fault: &str, is_by_path: bool) {
+    fn one(&self, fault: &str) {
         self.copy(false);
         let fault = format!("inject={fault}");
         let log = self.home.join("trace");
         let options = ["-e", &fault, "-o", log.to_str().unwrap()];
-        let output = self.traced(&options, is_by_path).output().unwrap();
+        let output = self.traced(&options).output().unwrap();
         fs::remove_file(&log).unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         let mut now = self.snapshot();
@@ -395,50 +402,17 @@ impl Case {
         command
     }
 
-    /// Returns the command of the case under the tracer. With `is_by_path` it traces only calls on the case's files, in
-    /// all threads.
-    fn traced(&self, options: &[&str], is_by_path: bool) -> Command {
-        let paths: Vec<String> = if is_by_path { self.paths() } else { Vec::new() };
-        let mut all = vec!["-f", "-qq", "-s", "0"];
-        all.extend(paths.iter().flat_map(|path| ["-P", path]));
+    /// Returns the command of the case under the tracer.
+    pub(crate) fn traced(&self, options: &[&str]) -> Command {
+        let calls: Vec<&str> = CALLS.iter().map(|(name, _)| *name).collect();
+        let calls = format!("trace={}", calls.join(","));
+        let mut all = vec!["-f", "-qq", "-y", "-s", "200", "-e", &calls];
         all.extend(options);
         let words: Vec<&str> = self.command.iter().map(String::as_str).collect();
         self.command(Some(&all), &words)
     }
 
-    /// Returns every path that the change may touch.
-    fn paths(&self) -> Vec<String> {
-        let trash = self.home.join("data/Trash");
-        let mut paths = vec![self.sessions.clone(), trash.clone(), trash.join("files"), trash.join("info")];
-        paths.extend([self.home.join("data"), self.home.join("state"), self.home.join("state/pitree")]);
-        paths.push(self.home.join("state/pitree/journal.jsonl"));
-        paths.extend(["", "marks.json", "state.lock"].map(|name| self.home.join("data/pitree").join(name)));
-        let mut names: Vec<String> =
-            ["one.jsonl", "old.jsonl", "key.jsonl", "slim.jsonl", "moved.jsonl"].map(String::from).into();
-        let known = self.records().into_iter().map(|record| record.change.path().file_name().unwrap().to_owned());
-        names.extend(known.map(|name| name.into_string().unwrap()));
-        for folder in project_folders(&self.sessions).into_iter().filter(|_| self.name.starts_with("move")) {
-            paths.extend(["", "moved.jsonl", "moved.jsonl.new", "moved.jsonl.late"].map(|name| folder.join(name)));
-        }
-        let archive = self.archive();
-        paths.extend(archive.ancestors().take_while(|dir| *dir != self.home).map(Path::to_path_buf));
-        for name in names {
-            paths.extend(["", ".new"].map(|more| archive.join(format!("{name}.zst{more}"))));
-            paths.push(self.sessions.join(format!("{name}.archived")));
-            let versions = [".v2", ".v3", ".original", ".rewritten"];
-            let versions = versions.iter().flat_map(|version| [version.to_string(), format!("{version}.new")]);
-            for more in ["", ".new", ".late"].map(String::from).into_iter().chain(versions) {
-                let name = format!("{name}{more}");
-                paths.extend([self.sessions.join(&name), trash.join("files").join(&name)]);
-                paths.push(trash.join("info").join(name + ".trashinfo"));
-            }
-        }
-        paths.sort();
-        paths.dedup();
-        paths.into_iter().map(|path| path.into_os_string().into_string().unwrap()).collect()
-    }
-
-    fn must(&self, words: &[&str]) -> Output {
+    pub(crate) fn must(&self, words: &[&str]) -> Output {
         let output = self.command(None, words).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {words:?}: {said}", self.name);
@@ -446,7 +420,7 @@ impl Case {
     }
 
     /// Saves the current state, or restores the saved one.
-    fn copy(&self, saves: bool) {
+    pub(crate) fn copy(&self, saves: bool) {
         for (place, saved) in [&self.home, &self.sessions].into_iter().zip(&self.saved) {
             let (from, to) = if saves { (place, saved) } else { (saved, place) };
             if let Ok(names) = fs::read_dir(to) {
@@ -456,7 +430,7 @@ impl Case {
         }
     }
 
-    fn records(&self) -> Vec<JournalRecord> {
+    pub(crate) fn records(&self) -> Vec<JournalRecord> {
         Changes::new(self.home.join("state/pitree"), Trash::default()).history().unwrap()
     }
 
@@ -542,7 +516,7 @@ impl Case {
     }
 
     /// Checks that no temporary file, second link or orphaned trash note is left.
-    fn nothing_lies_about(&self, what: &str) {
+    pub(crate) fn nothing_lies_about(&self, what: &str) {
         let names = |folder: &Path| -> Vec<String> {
             files(folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_string()).collect()
         };
@@ -569,7 +543,7 @@ fn snapshots() -> Session {
 }
 
 /// Returns pi's folders of the old and the new working directory of a session that moves.
-fn project_folders(sessions: &Path) -> [PathBuf; 2] {
+pub(crate) fn project_folders(sessions: &Path) -> [PathBuf; 2] {
     let new = format!("-{}-new--", sessions.to_str().unwrap().replace('/', "-"));
     ["--old--".into(), new].map(|name: String| sessions.join(name))
 }

@@ -103,7 +103,7 @@ fn another_disk() {
 /// Kills pitree at each step of a copy to or from the trash: the real state is detected, and nothing is lost.
 fn killed_on_the_way(path: &Path) {
     let world = World::at_home();
-    let draft = path.with_file_name("s.jsonl.new");
+    let draft = path.with_file_name("s.jsonl.0123456789abcdef.pitree-new");
     let bytes = fs::read(path).unwrap();
     world.trash(path).unwrap();
     let item = trash().join("files/s.jsonl");

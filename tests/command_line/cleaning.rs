@@ -45,7 +45,7 @@ fn home() -> Pitree {
         pitree.write_session(session);
     }
     fs::copy(&path, path.with_file_name("copy.jsonl")).unwrap();
-    pitree.write("talk.jsonl.new", "left");
+    pitree.write("talk.jsonl.0123456789abcdef.pitree-new", "left");
     for file in fs::read_dir(path.parent().unwrap()).unwrap() {
         set_modified(&file.unwrap().path(), long_ago());
     }
@@ -62,7 +62,7 @@ fn each_rule_suggests_its_sessions() {
         ("duplicates", vec!["parent"]),
         ("empty", vec!["silent", "unanswered"]),
         ("forks", vec!["unused"]),
-        ("leftovers", vec!["talk.jsonl.new"]),
+        ("leftovers", vec!["talk.jsonl.0123456789abcdef.pitree-new"]),
     ];
     let expected: BTreeMap<String, Vec<String>> = expected
         .into_iter()

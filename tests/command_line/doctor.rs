@@ -112,10 +112,10 @@ fn findings_between_files_name_the_other_file() {
     let path = pitree.write_session(&parent);
     pitree.write_session(&parent.clone().forked("fork", &path, 100).user("u2", "three"));
     pitree.write("copy.jsonl", &parent.text());
-    pitree.write("old.jsonl.new", "");
+    pitree.write("old.jsonl.0123456789abcdef.pitree-new", "");
     pitree.print(&["rm", path.to_str().unwrap(), "--yes"]);
     let found = json_lines(&pitree.run(&["doctor", "--json"]).out);
-    let expected = [("fork.jsonl", "fork-parent-missing"), ("old.jsonl.new", "leftover")];
+    let expected = [("fork.jsonl", "fork-parent-missing"), ("old.jsonl.0123456789abcdef.pitree-new", "leftover")];
     assert_eq!(codes(&found), expected.map(|(file, code)| (file.into(), code.into())).into());
     let fork = found.iter().find(|line| line["code"] == "fork-parent-missing").unwrap();
     assert!(

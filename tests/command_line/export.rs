@@ -175,7 +175,7 @@ fn files_are_private_and_never_replaced_by_accident() {
     assert!(missing.code == 2 && missing.err.contains("cannot create no/such/a.md"), "{}", missing.err);
     let drafts = fs::read_dir(made.pitree.home())
         .unwrap()
-        .filter(|file| file.as_ref().unwrap().file_name().to_str().unwrap().ends_with(".new"));
+        .filter(|file| file.as_ref().unwrap().file_name().to_str().unwrap().contains(".pitree-"));
     assert_eq!(drafts.count(), 0);
 }
 

@@ -64,7 +64,7 @@ fn an_interrupted_install_is_completed_or_removed() {
                 let rest = &files(&pitree)[at + 1..];
                 rest.iter().for_each(|rest| fs::remove_file(rest).unwrap());
                 fs::write(file, &text[..length]).unwrap();
-                fs::write(format!("{}.4000000.new", file.display()), "half").unwrap();
+                fs::write(format!("{}.0123456789abcdef.pitree-new", file.display()), "half").unwrap();
                 if !has_record {
                     fs::remove_file(&record).unwrap();
                 }

@@ -211,7 +211,7 @@ fn kills_while_the_index_is_written_do_no_harm() {
         let text = format!("word{number} in round{round} ").repeat(1 + round * 7919 % 10_000);
         pitree.write_session(&Session::new(&format!("s{number}")).user("a", &text).user("b", "the end"))
     };
-    let is_writing = || !files_of(&pitree, "new").is_empty();
+    let is_writing = || !files_of(&pitree, "pitree-new").is_empty();
     (0..11).for_each(|number| drop(write(number, number)));
     pitree.print(&["ls"]);
     let mut killed = 0;
@@ -240,7 +240,7 @@ fn kills_while_the_index_is_written_do_no_harm() {
         if round % 3 == 0 {
             assert!(!cache_holds(&pitree, &format!("word{} in", changed[0])), "round {round}: text of a deleted file");
         }
-        assert_eq!(files_of(&pitree, "new").len(), 0, "round {round}: a draft is left");
+        assert_eq!(files_of(&pitree, "pitree-new").len(), 0, "round {round}: a draft is left");
     }
     assert!(killed * 2 > rounds, "{killed} of {rounds} were killed");
 }

@@ -213,7 +213,7 @@ fn the_schema_describes_sessions_changes_and_the_index() {
     all_are_printed("slim", &planned);
     let empty = pitree.write_session(&Session::new("empty"));
     set_modified(&empty, long_ago());
-    set_modified(&pitree.write("empty.jsonl.new", "left"), long_ago());
+    set_modified(&pitree.write("empty.jsonl.0123456789abcdef.pitree-new", "left"), long_ago());
     let mut suggested = BTreeSet::new();
     check("clean", &objects(&["clean", "--dry-run", "--json"]), &mut suggested);
     all_are_printed("clean", &suggested);

@@ -1,8 +1,7 @@
 //! Moves to and from the archive. The new file is written, synced and verified before the original is removed, so that a
 //! complete file exists at every moment. Lines that a pi writes meanwhile are kept.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -19,7 +18,9 @@ use crate::disk::archive_files;
 use crate::disk::create;
 use crate::disk::files::{self, is_there};
 use crate::disk::fingerprint::FileVersion;
-use crate::disk::trash::merge::{self, FileStart};
+use crate::disk::new_file::{self, Draft};
+use crate::disk::trash::TrashSession;
+use crate::disk::vacated::{self, FileStart, Original, Successor};
 
 /// Refuses a change of an archived session, except those that work with it.
 ///
@@ -124,7 +125,8 @@ fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
         made.extend(changes.iter().cloned());
     }
     let mut at = made.len();
-    'all: while at < changes.len() {
+    while at < changes.len() && left == 0 {
+        let mut batch = Vec::new();
         for number in work.will_make(&changes[at..], |_| None)? {
             // The rest of a batch is withdrawn.
             if left > 0 || work.is_stopped(at, changes.len()) {
@@ -135,19 +137,23 @@ fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
             let change = &changes[at];
             at += 1;
             match step(work, number, change, ChangeStep::Make) {
-                Ok(()) => made.push(change.clone()),
+                Ok(()) => batch.push((number, change)),
                 Err(error) if changes.len() == 1 => return Err(error),
                 Err(error) => {
                     failed.push(format!("{}: {error:#}", change.path().display()));
                     if concerns_all(&error) {
                         left = changes.len() - at;
-                        break 'all;
+                        break;
                     }
                 }
             }
         }
-        if left > 0 {
-            break;
+        let back = work.look_at_vacated();
+        for (number, change) in batch {
+            match back.iter().find(|(returned, _)| *returned == number) {
+                Some((_, reason)) => failed.push(reason.clone()),
+                None => made.push(change.clone()),
+            }
         }
     }
     result_of(made, &failed, left)
@@ -167,9 +173,9 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step_again: C
 fn step(work: &mut Engine<'_>, number: u64, change: &Change, step: ChangeStep) -> Result<()> {
     let Some(files) = change.archive() else { return Ok(()) };
     let archives = change.archives(step);
-    work.make_ahead(number, step, || {
+    work.make_ahead(number, step, |bin| {
         check_places(change, step)?;
-        if archives { files.pack() } else { files.unpack() }
+        if archives { files.pack(bin) } else { files.unpack(bin) }
     })
 }
 
@@ -191,7 +197,7 @@ fn check_places(change: &Change, step: ChangeStep) -> Result<()> {
     must_exist(archived)?;
     // Lines that a running pi wrote to the path are added to the session.
     let is_free = !is_there(path).with_context(|| can_not(path))?
-        || merge::start(path).with_context(|| can_not(path))? == FileStart::Entry;
+        || vacated::start(path).with_context(|| can_not(path))? == FileStart::Entry;
     if is_free { Ok(()) } else { overtaken(format!("another session is at {}; move that one first", path.display())) }
 }
 
@@ -203,12 +209,7 @@ fn facts(archived: &Path) -> Result<ArchiveFacts> {
 }
 
 impl ArchiveChange {
-    /// The name of the original before it is removed; not a session name.
-    fn aside(&self) -> PathBuf {
-        create::beside(&self.path, create::ARCHIVED)
-    }
-
-    fn pack(&self) -> Result<()> {
+    fn pack(&self, bin: &mut TrashSession<'_>) -> Result<()> {
         let Self { path, archived, .. } = self;
         let version = || FileVersion::of(path).with_context(|| format!("cannot access {}", path.display()));
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
@@ -216,45 +217,36 @@ impl ArchiveChange {
         let before = version()?;
         let draft =
             archive_files::write(path, archived).with_context(|| format!("cannot archive {}", path.display()))?;
+        let original = Original::open(path, before.bytes)?;
+        ensure!(version()? == before, "{} is being written; try again when pi is idle", path.display());
         let placed = (|| {
-            ensure!(version()? == before, "{} is being written; try again when pi is idle", path.display());
-            create::rename(&draft, archived).with_context(|| format!("cannot write {}", archived.display()))?;
-            create::sync_folder_of(archived).with_context(|| format!("cannot sync {}", archived.display()))
+            draft.place(archived).with_context(|| format!("cannot write {}", archived.display()))?;
+            create::sync_folder_of(archived).with_context(|| format!("cannot sync {}", archived.display()))?;
+            original.check()?;
+            // It is removed when no process can write to it any more.
+            let spare = vacated::spare(path).with_context(|| format!("cannot move {}", path.display()))?;
+            create::rename(path, &spare).with_context(|| format!("cannot move {}", path.display()))?;
+            bin.vacated.push(spare);
+            create::sync_folder(path);
+            Ok(())
         })();
-        placed.inspect_err(|_| {
-            let _ = fs::remove_file(&draft);
-            self.clear();
-        })?;
-        let removed = self.remove_original(&before);
-        removed.inspect_err(|_| self.clear())
+        placed.inspect_err(|_| drop(self.clear(bin)))
     }
 
-    /// Removes the file, unless it has another version. A pi may write a line at the last moment.
-    fn remove_original(&self, before: &FileVersion) -> Result<()> {
-        let (path, aside) = (&self.path, self.aside());
-        create::rename(path, &aside).with_context(|| format!("cannot move {}", path.display()))?;
-        let now = FileVersion::of(&aside).with_context(|| format!("cannot access {}", aside.display()))?;
-        let is_same = (now.bytes, now.written) == (before.bytes, before.written);
-        ensure!(is_same, "{} is being written; try again when pi is idle", path.display());
-        fs::remove_file(&aside).with_context(|| format!("cannot remove {}", aside.display()))?;
-        create::sync_folder(path);
-        Ok(())
-    }
-
-    fn unpack(&self) -> Result<()> {
+    fn unpack(&self, bin: &mut TrashSession<'_>) -> Result<()> {
         let Self { path, archived, .. } = self;
         let failed = || format!("cannot write {}", path.display());
         let draft = archive_files::restore(archived, path).with_context(failed)?;
-        let placed = match merge::start(path).with_context(failed) {
-            Ok(FileStart::Entry) => self.join(&draft),
-            Ok(_) => create::rename(&draft, path).with_context(failed),
+        let placed = match vacated::start(path).with_context(failed) {
+            Ok(FileStart::Entry) => self.join(draft, bin),
+            Ok(_) => draft.place(path).with_context(failed),
             Err(error) => Err(error),
         };
         let removed = placed
             .and_then(|()| create::sync_folder_of(path).with_context(failed))
             .and_then(|()| fs::remove_file(archived).with_context(|| format!("cannot remove {}", archived.display())));
         removed.inspect_err(|_| {
-            self.clear();
+            let _ = self.clear(bin);
             // If the archived file cannot be removed, the session stays in the archive.
             let is_unchanged = || fs::metadata(path).is_ok_and(|now| now.len() == self.packed_bytes());
             if archived.symlink_metadata().is_ok() && is_unchanged() && self.is_whole_in(path) {
@@ -266,27 +258,37 @@ impl ArchiveChange {
     }
 
     /// Adds the lines that a running pi wrote to the path, and puts the session in place.
-    fn join(&self, draft: &Path) -> Result<()> {
-        let (path, late) = (&self.path, merge::late(&self.path));
+    fn join(&self, mut draft: Draft, bin: &mut TrashSession<'_>) -> Result<()> {
+        let path = &self.path;
         let failed = || format!("cannot merge {} with the entries that pi wrote there later", path.display());
-        let mut lines = merge::open(path).with_context(failed)?;
-        let mut new = File::options().read(true).write(true).open(draft).with_context(failed)?;
-        let end = merge::end_of_line(&mut new).with_context(failed)?;
-        new.write_all(end).with_context(failed)?;
-        let taken = merge::add_late(&mut new, &mut lines).with_context(failed)?;
-        // Until all lines are taken, they have a second name.
-        create::second_name(path, &late).with_context(failed)?;
-        fs::rename(draft, path).with_context(failed).inspect_err(|_| drop(fs::remove_file(&late)))?;
-        create::sync_folder(path);
-        merge::take_rest(path, &mut lines, taken).with_context(failed)?;
-        let _ = fs::remove_file(&late); // not a session name
-        Ok(())
+        let original = Original::headless(path, &mut draft.file).with_context(failed)?;
+        let spare = vacated::spare(path).with_context(failed)?;
+        create::second_name(path, &spare).with_context(failed)?;
+        let replaced = original.is_in_place().and_then(|()| draft.replace(path).with_context(failed));
+        replaced.inspect_err(|_| drop(fs::remove_file(&spare)))?;
+        bin.vacated.push(spare);
+        original.carry(path, self.bytes)
+    }
+
+    /// Moves the session back from the archive, because a pi writes to the vacated file. The archived file is removed.
+    /// Returns the reason.
+    ///
+    /// # Errors
+    /// A file cannot be read, written or moved; both files stay.
+    pub(crate) fn put_back(&self, spare: &Path, bin: &mut TrashSession<'_>) -> Result<String> {
+        let reason = match facts(&self.archived) {
+            Ok(_) => format!("{} is being written; try again when pi is idle", self.path.display()),
+            Err(error) => format!("{error:#}"),
+        };
+        bin.vacated.extend(vacated::put_back(spare, &self.path)?);
+        self.clear(bin)?;
+        Ok(reason)
     }
 
     /// Returns `true` if an interrupted move was made: to the archive, or back. Returns `None` if a file is inaccessible.
     pub(super) fn happened(&self, archives: bool) -> Option<bool> {
         // A running pi can have written to the path after the move.
-        let is_here = is_there(&self.path).ok()? && merge::start(&self.path).ok()? != FileStart::Entry;
+        let is_here = is_there(&self.path).ok()? && vacated::start(&self.path).ok()? != FileStart::Entry;
         match (archives, is_here) {
             (true, true) | (false, false) => Some(false),
             (true, false) => is_there(&self.archived).ok(),
@@ -295,44 +297,29 @@ impl ArchiveChange {
     }
 
     /// Removes leftovers of an interrupted move. If both files are complete, the archived file is removed.
-    pub(super) fn clear(&self) {
-        let Self { path, archived, .. } = self;
-        let aside = self.aside();
+    ///
+    /// # Errors
+    /// Lines of a running pi cannot be read or written.
+    pub(super) fn clear(&self, bin: &mut TrashSession<'_>) -> Result<()> {
+        let Self { path, archived, bytes } = self;
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         for file in [path, archived] {
-            let _ = fs::remove_file(create::draft(file)); // created again on demand
+            new_file::remove_drafts(file);
         }
-        if is_there(&aside) {
-            // A pi can have written to it.
-            let is_same = is_there(archived) && self.is_whole_in(&aside);
-            let is_unchanged = is_same && fs::metadata(&aside).is_ok_and(|found| found.len() == self.packed_bytes());
-            // Leftovers that cannot be removed are harmless, because they have no session name.
-            let _ = if is_unchanged { fs::remove_file(&aside) } else { create::rename(&aside, path) };
+        for spare in vacated::spares(path) {
+            match vacated::start(path) {
+                // The session is back, and this is the file without a header that it replaced, or a second name of it.
+                Ok(FileStart::Header) => vacated::resolve(path, &[path], Some(&(0, Successor::new(path, *bytes))))?,
+                _ if create::starts_with(path, &spare).unwrap_or(false) => drop(fs::remove_file(&spare)),
+                _ if is_there(archived) && self.is_whole_in(&spare) => bin.vacated.push(spare),
+                _ => bin.vacated.extend(vacated::put_back(&spare, path)?),
+            }
         }
-        self.finish_join();
         // Without the file, or with other content there, the archived one stays.
         if is_there(archived) && is_there(path) && self.is_whole_in(path) {
             let _ = fs::remove_file(archived);
         }
-    }
-
-    /// Completes or reverts an interrupted merge with the lines of a running pi.
-    fn finish_join(&self) {
-        let (path, late) = (&self.path, merge::late(&self.path));
-        let Ok(mut lines) = merge::open(&late) else { return };
-        let finished = match merge::start(path) {
-            Ok(FileStart::Header) if self.is_whole_in(path) => (|| {
-                let mut session = files::archived(&self.archived)?.ok_or(std::io::ErrorKind::InvalidData)?;
-                let start = self.packed_bytes() + archive_files::end_of_line(&mut session)?.len() as u64;
-                let taken = merge::taken_from(path, start, &mut lines)?;
-                merge::take_rest(path, &mut lines, taken)
-            })(),
-            Ok(_) if merge::has(path, &late).unwrap_or(false) => Ok(()),
-            _ => return,
-        };
-        if finished.is_ok() {
-            let _ = fs::remove_file(&late); // not a session name
-        }
+        Ok(())
     }
 
     /// Returns `true` if a file starts with the content of the archived session.
@@ -343,7 +330,8 @@ impl ArchiveChange {
         })
     }
 
-    fn packed_bytes(&self) -> u64 {
+    /// Returns the length in bytes of the archived session; 0 if it is not in the archive.
+    pub(crate) fn packed_bytes(&self) -> u64 {
         facts(&self.archived).map_or(0, |facts| facts.bytes)
     }
 }

@@ -2,20 +2,22 @@
 //! and a complete file exists under the name at every moment. Undo exchanges both files.
 
 use std::fs;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 
 use crate::changes::change::{Change, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
-use crate::disk::create;
-use crate::disk::files::{is_there, open_regular};
-use crate::disk::fingerprint::ContentHash;
+use crate::disk::files::is_there;
+use crate::disk::fingerprint::{ContentHash, Fingerprint};
 use crate::disk::lock::LockObserver;
-use crate::disk::rewrite::{self, Draft, Rewriter};
-use crate::disk::trash::{self, TrashEntry, TrashSession, merge};
+use crate::disk::rewrite::{self, Rewriter};
+use crate::disk::trash::{self, TrashEntry, TrashSession};
+use crate::disk::vacated::{self, Original, Successor};
+use crate::disk::{create, new_file};
 
 /// A file with two versions, one of which is in the trash.
 pub(super) struct Exchange<'a> {
@@ -25,38 +27,45 @@ pub(super) struct Exchange<'a> {
     before: PathBuf,
     /// The name in the trash of the version after the change.
     after: PathBuf,
+    /// The lengths of both versions in bytes.
+    bytes: [u64; 2],
 }
 
-/// Replaces a file by its new version. Returns the change, or `None` if there is nothing to do. `change` is called first
-/// with an unknown content.
+/// Replaces a file by its new version. Returns the change, or `None` if there is nothing to do. `change` is called with the
+/// content of the new version, first with an unknown one, and the length of the file in bytes.
 pub(super) fn make(
     work: &mut Engine<'_>,
     (path, by): (&Path, &dyn Rewriter),
-    change: impl Fn(ContentHash) -> Change,
+    change: impl Fn(ContentHash, u64) -> Change,
 ) -> Result<Option<Change>> {
     if work.is_dry {
-        return Ok(rewrite::draft((path, path), by, true)?.map(|draft| change(draft.content)));
+        let written = rewrite::write((path, path), by, true)?;
+        return Ok(written.map(|written| change(written.content, written.version.bytes)));
     }
     let prepare = || {
-        let draft = rewrite::draft((path, path), by, false)?;
-        let with_rest = |draft: Draft| match keep_rest(path, &draft.rest) {
-            Ok(rest) => Ok((draft, rest)),
-            Err(error) => {
-                let _ = fs::remove_file(&draft.path); // a later change creates it again
-                Err(error)
-            }
-        };
-        draft.map(with_rest).transpose()
+        let Some(written) = rewrite::write((path, path), by, false)? else { return Ok(None) };
+        let rest = keep_rest(path, &written.rest)?;
+        Ok(Some((written, rest)))
     };
-    let prepared = work.prepare(&change(ContentHash::default()), prepare)?;
-    let Some((number, (draft, rest))) = prepared else { return Ok(None) };
-    let change = change(draft.content);
+    let bytes = fs::metadata(path).with_context(|| format!("cannot access {}", path.display()))?.len();
+    let prepared = work.prepare(&change(ContentHash::default(), bytes), prepare)?;
+    let Some((number, (written, rest))) = prepared else { return Ok(None) };
+    let bytes = [written.version.bytes, written.content.bytes];
+    let change = change(written.content, bytes[0]);
+    let Some(draft) = written.draft else { return Ok(None) };
     // Both kinds of changes that come here have versions.
-    let versions = change.versions().unwrap_or_default();
-    let made = Exchange::new(path, versions).make(work, (number, &change), &draft);
+    let [before, _] = change.versions().unwrap_or_default();
+    let mut is_replaced = false;
+    let made = work.make(&change, Some((number, ChangeStep::Make)), Some(&before), |bin, item, wait| {
+        let rename = |path: &Path| {
+            is_replaced = true;
+            draft.replace(path)
+        };
+        replace((path, bytes), (&before, item), rename, (bin, wait))
+    });
     made.inspect_err(|_| {
-        // The draft is still there if the file was not replaced, and then has all bytes.
-        if fs::remove_file(&draft.path).is_ok() {
+        // The file still has all bytes.
+        if !is_replaced {
             rest.iter().for_each(|rest| drop(fs::remove_file(rest)));
         }
     })?;
@@ -74,56 +83,63 @@ fn keep_rest(path: &Path, rest: &[u8]) -> Result<Option<PathBuf>> {
         number += 1;
         free = create::beside(path, &format!(".rest{number}"));
     }
-    create::file(&free, rest, Some(path)).with_context(|| format!("cannot write {}", free.display()))?;
+    new_file::write(&free, rest, Some(path)).with_context(|| format!("cannot write {}", free.display()))?;
     Ok(Some(free))
 }
 
 impl<'a> Exchange<'a> {
-    /// Creates it for a file and the names of its versions in the trash, before and after the change.
-    pub(super) fn new(path: &'a Path, [before, after]: [PathBuf; 2]) -> Self {
-        Self { path, before, after }
+    /// Creates it for a file, and the names in the trash and the lengths of its versions before and after the change.
+    pub(super) fn new(path: &'a Path, [before, after]: [PathBuf; 2], bytes: [u64; 2]) -> Self {
+        Self { path, before, after, bytes }
     }
 
-    /// Replaces the file by its new version, as the prepared change with this number.
-    fn make(&self, work: &mut Engine<'_>, (number, change): (u64, &Change), new: &Draft) -> Result<()> {
-        let again = Some((number, ChangeStep::Make));
-        work.make(change, again, Some(&self.before), |bin, item, wait| {
-            replace((self.path, new.version.bytes), (&self.before, item), &new.path, (bin, wait))
-        })
+    /// Returns the offset of late lines in the version that the step of a record replaced, and where they belong.
+    pub(super) fn late(&self, record: &JournalRecord, step: ChangeStep) -> (u64, Successor) {
+        let (bytes, start) = step.ends(self.bytes[0], self.bytes[1]);
+        // It can have had lines of pitree at its end.
+        let from = record.item.as_ref().and_then(|item| item.file.as_ref()).map_or(bytes, Fingerprint::bytes);
+        (from, Successor::new(self.path, start))
     }
 
-    /// Exchanges both versions.
-    pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    /// Exchanges both versions. The file has this length in bytes.
+    pub(super) fn again(
+        &self,
+        work: &mut Engine<'_>,
+        (record, step): (&JournalRecord, ChangeStep),
+        bytes: u64,
+    ) -> Result<()> {
         let (goes, comes) = step.ends(&self.before, &self.after);
+        let bytes = [bytes, step.ends(self.bytes[0], self.bytes[1]).1];
         let lies = record.item.as_ref();
         work.make(&record.change, Some((record.number, step)), Some(goes), |bin, item, wait| {
             bin.take_back(comes, lies, 0)?;
-            let len = fs::metadata(self.path).with_context(|| format!("cannot access {}", self.path.display()));
-            let replaced = len.and_then(|now| replace((self.path, now.len()), (goes, item), comes, (bin, &mut *wait)));
+            let rename = |path: &Path| fs::rename(comes, path);
+            let replaced = replace((self.path, bytes), (goes, item), rename, (bin, &mut *wait));
             replaced.inspect_err(|_| put_back(comes, lies, bin, wait))
         })
     }
 
     /// Removes leftovers: a draft, a second link to the file, or the version that belongs in the trash.
-    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
+    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) -> Result<()> {
         let path = self.path;
-        let _ = fs::remove_file(create::draft(path)); // the new version; created again on demand
+        new_file::remove_drafts(path);
         // A second link to the file before it was replaced.
         record.place().into_iter().for_each(|item| bin.clear(path, item));
         record.place_before().into_iter().for_each(trash::give_up);
-        let forms = [&self.before, &self.after];
-        forms.iter().for_each(|beside| drop(fs::remove_file(create::draft(beside)))); // on the way back from the trash
-        for beside in forms.into_iter().filter(|beside| beside.symlink_metadata().is_ok()) {
-            let is_twice = fs::read(beside).is_ok_and(|bytes| {
-                let others = [Some(path), record.place_before()].into_iter().flatten();
-                others.into_iter().any(|other| fs::read(other).is_ok_and(|other| other == bytes))
-            });
-            if is_twice {
-                let _ = fs::remove_file(beside); // leftovers are harmless; neither pi nor pitree treats them as a session
-            } else {
-                put_back(beside, record.item_before.as_ref(), bin, &mut |_| ControlFlow::Continue(()));
+        for beside in [&self.before, &self.after] {
+            new_file::remove_drafts(beside); // on the way back from the trash
+            if beside.symlink_metadata().is_ok() {
+                let others = [Some(path), record.place(), record.place_before()].into_iter().flatten();
+                if others.into_iter().any(|other| create::starts_with(other, beside).unwrap_or(false)) {
+                    let _ = fs::remove_file(beside); // neither pi nor pitree treats it as a session
+                } else {
+                    put_back(beside, record.item_before.as_ref(), bin, &mut |_| ControlFlow::Continue(()));
+                }
             }
         }
+        let complete: Vec<&Path> = [path].into_iter().chain(record.place()).collect();
+        let late = record.cut_short().map(|step| self.late(record, step));
+        vacated::resolve(path, &complete, late.as_ref())
     }
 }
 
@@ -136,36 +152,25 @@ fn put_back(beside: &Path, kept: Option<&TrashEntry>, bin: &mut TrashSession<'_>
     let _ = if is_ours { bin.put(beside, item, wait) } else { bin.put_somewhere(beside, wait) };
 }
 
-/// Moves a file to the trash under the name `kept`, to the place `item` if known, and puts another file in its place. The
-/// file has this length in bytes. Lines that a pi writes at the last moment are appended to the other file.
+/// Moves a file to the trash under the name `kept`, to the place `item` if known, and lets `rename` put another file in
+/// its place. Both files have these lengths in bytes. Lines that a pi writes at the last moment are appended to the other
+/// file.
 fn replace(
-    (path, len): (&Path, u64),
+    (path, [bytes, start]): (&Path, [u64; 2]),
     (kept, item): (&Path, Option<&Path>),
-    by: &Path,
+    rename: impl FnOnce(&Path) -> io::Result<()>,
     (bin, wait): (&mut TrashSession<'_>, LockObserver<'_>),
 ) -> Result<()> {
-    let unchanged = || match fs::metadata(path).map(|now| now.len()).ok() == Some(len) {
-        true => Ok(()),
-        false => Err(anyhow!("{} is being written; try again when pi is idle", path.display())),
-    };
-    unchanged()?;
-    let mut old = open_regular(path, fs::File::options().read(true))
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    let second = create::second_name(path, kept);
-    second.with_context(|| format!("cannot keep the original as {}", kept.display()))?;
-    if let Err(error) = bin.put(kept, item, wait) {
-        let _ = fs::remove_file(kept); // a second link to a file that is still in place
-        return Err(error.context("cannot move the original to the trash"));
-    }
+    let original = Original::open(path, bytes)?;
+    bin.keep(path, kept, item, wait).context("cannot move the original to the trash")?;
     // Moving it can take long.
     let replaced =
-        unchanged().and_then(|()| fs::rename(by, path).with_context(|| format!("cannot replace {}", path.display())));
+        original.check().and_then(|()| rename(path).with_context(|| format!("cannot replace {}", path.display())));
     // A file that is still in place needs no copy in the trash.
     replaced.inspect_err(|_| item.iter().for_each(|item| bin.clear(path, item)))?;
     create::sync_folder(path);
-    let late = old.metadata().is_ok_and(|now| now.len() > len);
-    if late {
-        merge::take_rest(path, &mut old, len).with_context(|| format!("cannot write {}", path.display()))?;
+    if bin.vacated.is_empty() {
+        bin.vacated.extend(item.map(Path::to_path_buf));
     }
-    Ok(())
+    original.carry(path, start)
 }

@@ -11,7 +11,7 @@ use crate::changes::kinds::marks;
 use crate::changes::request::ChangeResult;
 use crate::changes::target::ExpectedSession;
 use crate::disk::load::{self, Bodies};
-use crate::disk::{create, locate};
+use crate::disk::{locate, new_file};
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 use crate::session::write::fork::{self, NewSession};
@@ -30,7 +30,7 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     let made = path.with_file_name(line::file_name(work.now, &id));
     let change = Change::Fork(NewFile { path: made.clone(), bytes: bytes.len() as u64 });
     work.make(&change, None, None, |_, _, _| {
-        create::file(&made, &bytes, Some(path)).with_context(|| format!("cannot create {}", made.display()))
+        new_file::write(&made, &bytes, Some(path)).with_context(|| format!("cannot create {}", made.display()))
     })?;
     let mut done = ChangeResult::of(ChangeStep::Make, vec![change], 0);
     if work.forks_inherit_tags {

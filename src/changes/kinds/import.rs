@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use crate::changes::change::{Change, ChangeStep, NewFile};
 use crate::changes::engine::{Engine, random};
 use crate::changes::request::{ChangeResult, ImportRequest};
-use crate::disk::create;
+use crate::disk::{create, new_file};
 use crate::session::write::import::{self, ImportedHeader};
 use crate::session::write::line;
 
@@ -19,7 +19,7 @@ pub(crate) fn make(work: &mut Engine<'_>, request: &ImportRequest) -> Result<Cha
     let change = Change::Import(NewFile { path: made.clone(), bytes: imported.bytes.len() as u64 });
     work.make(&change, None, None, |_, _, _| {
         create::folders(into).with_context(|| format!("cannot create {}", into.display()))?;
-        create::file(&made, &imported.bytes, None).with_context(|| format!("cannot create {}", made.display()))
+        new_file::write(&made, &imported.bytes, None).with_context(|| format!("cannot create {}", made.display()))
     })?;
     Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }

@@ -9,7 +9,7 @@ use crate::changes::change::{Change, ChangeStep, Migration};
 use crate::changes::engine::{Engine, random};
 use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::exchange::{self, Exchange};
-use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
+use crate::changes::kinds::{is_used_since, must_exist, overtaken};
 use crate::changes::request::{ChangeResult, Refusal};
 use crate::disk::files::is_there;
 use crate::disk::load::{self, Bodies, NewerFormat};
@@ -41,8 +41,8 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
     }
     // The file itself is migrated, not a symbolic link to it.
     let real = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
-    let make = |bytes| Migration { path: real.clone(), bytes, version };
-    let change = exchange::make(work, (&real, &Migrator), |content| Change::Migrate(make(content.parts().0)))?;
+    let make = |bytes, old_bytes| Change::Migrate(Migration { path: real.clone(), bytes, old_bytes, version });
+    let change = exchange::make(work, (&real, &Migrator), |content, old_bytes| make(content.bytes, old_bytes))?;
     let Some(change) = change else {
         bail!("cannot convert {} from version {version} to version 3", path.display());
     };
@@ -64,7 +64,7 @@ impl Rewriter for Migrator {
 
 impl Migration {
     pub(super) fn exchange(&self) -> Exchange<'_> {
-        Exchange::new(&self.path, self.versions())
+        Exchange::new(&self.path, self.versions(), [self.old_bytes, self.bytes])
     }
 
     /// Undoes or redoes the migration.
@@ -74,10 +74,11 @@ impl Migration {
             Err(error) if error.is::<NewerFormat>() => return overtaken(error.to_string()),
             header => drop(header?),
         }
-        if step == ChangeStep::Undo && file_is_used_since(&work.book.records, &self.path, self.bytes)? {
-            return overtaken(format!("the converted session has new entries: {}", self.path.display()));
+        let tree = load::tree(&self.path, "")?;
+        if is_used_since(&work.book.records, &tree, step.ends(self.old_bytes, self.bytes).0) {
+            return overtaken(format!("the session has new entries since it was converted: {}", self.path.display()));
         }
-        self.exchange().again(work, record, step)
+        self.exchange().again(work, (record, step), tree.end)
     }
 
     /// Returns `true` if a step was taken, or `None` if the file is inaccessible.

@@ -20,9 +20,10 @@ use serde_json::Value;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{self, count, thousands};
+use crate::base::paths::ExactPath;
 use crate::changes::change::{
-    ArchiveChange, Change, ChangeStep, LabelChange, LeafMove, MarkChange, Migration, MoveChange, NameChange, NewFile,
-    Rewrite, TrashChange, UnknownChange,
+    ArchiveChange, Change, ChangeState, ChangeStep, LabelChange, LeafMove, MarkChange, Migration, MoveChange,
+    NameChange, NewFile, Rewrite, TrashChange, UnknownChange,
 };
 use crate::changes::engine::Engine;
 use crate::changes::journal::{JournalRecord, JournalRecords};
@@ -31,6 +32,7 @@ use crate::disk::files::is_there;
 use crate::disk::load;
 use crate::disk::marks::CurrentMarks;
 use crate::disk::trash::TrashSession;
+use crate::disk::vacated::{Successor, Vacated};
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
@@ -218,9 +220,7 @@ impl JournalRecord {
     pub(crate) fn again(&self, work: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
         match &self.change {
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::again(work, self, step),
-            Change::Fork(NewFile { bytes, .. })
-            | Change::Import(NewFile { bytes, .. })
-            | Change::Trash(TrashChange { bytes, .. }) => trash::again(work, self, step, *bytes),
+            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::again(work, self, step, self.bytes()),
             Change::Archive(_) | Change::Unarchive(_) => archive::again(work, self, step),
             Change::Migrate(change) => change.again(work, self, step),
             Change::Rewrite(change) => change.again(work, self, step),
@@ -246,14 +246,66 @@ impl JournalRecord {
     }
 
     /// Removes leftovers of an interrupted step next to the file.
-    pub(crate) fn clear(&self, bin: &mut TrashSession<'_>) {
+    ///
+    /// # Errors
+    /// Lines of a running pi cannot be read or written.
+    pub(crate) fn clear(&self, bin: &mut TrashSession<'_>) -> Result<()> {
         match &self.change {
-            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, bin),
-            Change::Archive(change) | Change::Unarchive(change) => change.clear(),
+            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, bin, None),
+            Change::Archive(change) | Change::Unarchive(change) => change.clear(bin),
             Change::Migrate(change) => change.exchange().clear(self, bin),
             Change::Rewrite(change) => change.exchange().clear(self, bin),
             Change::Move(change) => change.clear(self, bin),
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => {}
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => Ok(()),
+        }
+    }
+
+    /// Returns the files that the last step vacated, with the successors of their late lines.
+    pub(crate) fn vacated(&self) -> Vec<Vacated> {
+        let is_undone = matches!(self.state, ChangeState::Undone | ChangeState::Dropped);
+        let step = if is_undone { ChangeStep::Undo } else { ChangeStep::Redo };
+        let vacated = |path: &Path| {
+            let (own, bytes) = (self.change.path(), self.bytes());
+            let late = match &self.change {
+                Change::Migrate(change) => Some(change.exchange().late(self, step)),
+                Change::Rewrite(change) => Some(change.exchange().late(self, step)),
+                Change::Move(change) => Some(change.late(path, is_undone)),
+                Change::Archive(change) | Change::Unarchive(change) if !self.change.archives(step) => {
+                    Some((0, Successor::new(own, change.bytes)))
+                }
+                Change::Fork(_) | Change::Import(_) | Change::Trash(_) if self.change.brings(step).is_some() => {
+                    Some((0, Successor::new(own, bytes)))
+                }
+                Change::Fork(_) | Change::Import(_) | Change::Trash(_) => {
+                    self.place().map(|item| (bytes, Successor::new(item, bytes)))
+                }
+                Change::Archive(change) | Change::Unarchive(change) => {
+                    return Vacated { path: path.into(), from: change.packed_bytes(), to: None };
+                }
+                Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => None,
+            };
+            let (from, to) = late.unzip();
+            Vacated { path: path.into(), from: from.unwrap_or_default(), to }
+        };
+        self.vacated.iter().map(|ExactPath(path)| vacated(path)).collect()
+    }
+
+    /// Returns the length in bytes of a file that was created or moved to the trash.
+    fn bytes(&self) -> u64 {
+        match &self.change {
+            Change::Fork(NewFile { bytes, .. })
+            | Change::Import(NewFile { bytes, .. })
+            | Change::Trash(TrashChange { bytes, .. }) => *bytes,
+            _ => 0,
+        }
+    }
+
+    /// Returns the state after its last step was reverted.
+    pub(crate) fn reverted(&self) -> ChangeState {
+        match self.state {
+            ChangeState::Undone => ChangeState::Done,
+            _ if self.undone_at == 0 => ChangeState::Dropped,
+            _ => ChangeState::Undone,
         }
     }
 }
@@ -326,9 +378,13 @@ fn file_is_used_since(past: &JournalRecords, path: &Path, bytes: u64) -> Result<
 }
 
 /// Returns `true` if a tree has entries after `offset` that pitree did not write. Model and thinking level do not
-/// count, because pi writes them whenever it opens a session (0.87.1).
+/// count, because pi writes them whenever it opens a session (0.87.1). A name without an ID is that of pitree, because pi
+/// converts a session of version 1 before it names it.
 fn is_used_since(past: &JournalRecords, tree: &Tree, offset: u64) -> bool {
-    let is_ours = |node: &Node| node.id.as_ref().is_some_and(|id| past.is_ours(id));
+    let is_ours = |node: &Node| match &node.id {
+        Some(id) => past.is_ours(id),
+        None => node.kind == EntryKind::SessionInfo,
+    };
     let counts =
         |node: &Node| !matches!(node.kind, EntryKind::ModelChange | EntryKind::ThinkingLevel) && !is_ours(node);
     tree.nodes.iter().any(|node| node.offset >= offset && counts(node))

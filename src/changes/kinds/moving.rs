@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -19,13 +18,13 @@ use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::{each_file, must_exist, overtaken, rewrite, trash};
 use crate::changes::request::ChangeResult;
 use crate::changes::target::{MoveRequest, SessionMove};
-use crate::disk::files::{is_there, open_regular};
-use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::files::is_there;
+use crate::disk::fingerprint::ContentHash;
 use crate::disk::lock::LockObserver;
-use crate::disk::rewrite::{self as new_version, Draft};
+use crate::disk::rewrite::{self as new_version, Written};
 use crate::disk::trash::TrashSession;
-use crate::disk::trash::merge::{self, FileStart};
-use crate::disk::{create, load};
+use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
+use crate::disk::{create, load, new_file};
 use crate::session::write::header::HeaderEdit;
 
 /// Moves sessions, then sets the paths of their forks that stay. A failure of one does not stop the others.
@@ -85,23 +84,22 @@ impl MoveChange {
     /// Moves the session. Returns the change with the content of the new file.
     fn make(&self, work: &mut Engine<'_>) -> Result<Option<Change>> {
         self.must_be_free()?;
-        let change = |draft: &Draft| {
-            let (bytes, hash) = draft.content.parts();
+        let change = |written: &Written| {
+            let (bytes, hash) = written.content.parts();
             let hash = format!("{hash:016x}");
-            Change::Move(Self { bytes, old_bytes: draft.version.bytes, hash, ..self.clone() })
+            Change::Move(Self { bytes, old_bytes: written.version.bytes, hash, ..self.clone() })
         };
         if work.is_dry {
-            return Ok(self.draft(true)?.as_ref().map(change));
+            return Ok(self.write(true)?.as_ref().map(change));
         }
-        let Some((number, draft)) = work.prepare(&Change::Move(self.clone()), || self.draft(false))? else {
+        let Some((number, written)) = work.prepare(&Change::Move(self.clone()), || self.write(false))? else {
             return Ok(None);
         };
-        let change = change(&draft);
+        let change = change(&written);
         let Change::Move(files) = &change else { return Ok(None) };
-        let made = work.make(&change, Some((number, ChangeStep::Make)), Some(&self.path), |bin, item, wait| {
-            files.exchange(&draft, item, (bin, wait))
-        });
-        made.inspect_err(|_| drop(fs::remove_file(&draft.path)))?;
+        work.make(&change, Some((number, ChangeStep::Make)), Some(&self.path), |bin, item, wait| {
+            files.exchange(written, item, (bin, wait))
+        })?;
         Ok(Some(change))
     }
 
@@ -115,44 +113,39 @@ impl MoveChange {
     }
 
     /// Writes the new file next to its place.
-    fn draft(&self, is_dry: bool) -> Result<Option<Draft>> {
+    fn write(&self, is_dry: bool) -> Result<Option<Written>> {
         if !is_dry {
             create::synced_folders(&self.to).with_context(|| format!("cannot write {}", self.to.display()))?;
         }
         let edit = HeaderEdit { cwd: Some(self.cwd.clone()), parent: self.parent.clone() };
-        new_version::draft((&self.path, &self.to), &HeaderWriter { edit, moves: true }, is_dry)
+        new_version::write((&self.path, &self.to), &HeaderWriter { edit, moves: true }, is_dry)
     }
 
     /// Puts the new file in place and moves the original to the trash. Lines that a pi writes at the last moment are
     /// added to the new file.
     fn exchange(
         &self,
-        draft: &Draft,
+        written: Written,
         item: Option<&Path>,
         (bin, wait): (&mut TrashSession<'_>, LockObserver<'_>),
     ) -> Result<()> {
-        let Self { path, to, .. } = self;
+        let Self { path, to, bytes, .. } = self;
         let cannot_write = || format!("cannot write {}", to.display());
-        let unchanged = || match FileVersion::of(path).is_ok_and(|now| now == draft.version) {
-            true => Ok(()),
-            false => bail!("{} is being written; try again when pi is idle", path.display()),
-        };
-        unchanged()?;
-        let mut old = open_regular(path, File::options().read(true))
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        create::rename(&draft.path, to).with_context(cannot_write)?;
-        let placed = create::sync_folder_of(to).with_context(cannot_write).and_then(|()| unchanged());
+        let original = Original::open(path, written.version.bytes)?;
+        let Some(draft) = written.draft else { return Ok(()) };
+        draft.place(to).with_context(cannot_write)?;
+        let placed = create::sync_folder_of(to).with_context(cannot_write).and_then(|()| original.check());
         let moved = placed.and_then(|()| bin.put(path, item, wait).context("cannot move the original to the trash"));
         moved.inspect_err(|_| {
             // A file that is still in place needs no copy in the trash.
             item.iter().for_each(|item| bin.clear(path, item));
-            let _ = self.unite(); // the next request tries again
+            let _ = self.unite(bin); // the next request tries again
         })?;
         create::sync_folder(path);
-        if old.metadata().is_ok_and(|now| now.len() > draft.version.bytes) {
-            merge::take_rest(to, &mut old, draft.version.bytes).with_context(cannot_write)?;
+        if bin.vacated.is_empty() {
+            bin.vacated.extend(item.map(Path::to_path_buf));
         }
-        Ok(())
+        original.carry(to, *bytes)
     }
 
     /// Undoes or redoes the move.
@@ -166,18 +159,16 @@ impl MoveChange {
             if !self.is_in(&self.to)? {
                 return overtaken(format!("{} was replaced or changed since the move", self.to.display()));
             }
-            return work.take_back(record, step, self.old_bytes, || self.unite());
+            return work.take_back(record, step, self.old_bytes, |bin| self.unite(bin));
         }
         must_exist(&self.path)?;
         self.must_be_free()?;
         work.make(&record.change, Some((record.number, step)), Some(&self.path), |bin, item, wait| {
-            let Some(draft) = self.draft(false)? else { return Ok(()) };
-            let made = match self.is_in(&draft.path) {
-                Ok(true) => self.exchange(&draft, item, (bin, wait)),
-                Err(error) => Err(error),
-                Ok(false) => overtaken(format!("{} was replaced since the move", self.path.display())),
-            };
-            made.inspect_err(|_| drop(fs::remove_file(&draft.path)))
+            let Some(written) = self.write(false)? else { return Ok(()) };
+            match written.draft.as_ref().map(|draft| self.is_in(draft.path())).transpose()? {
+                Some(true) => self.exchange(written, item, (bin, wait)),
+                _ => overtaken(format!("{} was replaced since the move", self.path.display())),
+            }
         })
     }
 
@@ -192,16 +183,33 @@ impl MoveChange {
     }
 
     /// Removes leftovers of an interrupted step: a draft, a copy in the trash, or the new file beside the original.
-    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) {
-        let _ = fs::remove_file(create::draft(&self.to)); // created again on demand
-        trash::clear(record, bin);
-        let _ = self.unite(); // the next request tries again
+    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) -> Result<()> {
+        let Self { path, to, bytes, old_bytes, .. } = self;
+        new_file::remove_drafts(to);
+        let new = record
+            .cut_short()
+            .filter(|step| *step != ChangeStep::Undo)
+            .map(|_| (*old_bytes, Successor::new(to, *bytes)));
+        trash::clear(record, bin, new)?;
+        vacated::resolve(to, &[path], Some(&(*bytes, Successor::new(path, *old_bytes))))?;
+        self.unite(bin)
+    }
+
+    /// Returns the offset of late lines in a file that the move or its undo vacated, and where they belong.
+    pub(super) fn late(&self, vacated: &Path, is_undone: bool) -> (u64, Successor) {
+        let Self { path, to, bytes, old_bytes, .. } = self;
+        let is_new = || vacated.as_os_str().as_encoded_bytes().starts_with(to.as_os_str().as_encoded_bytes());
+        match is_undone {
+            false => (*old_bytes, Successor::new(to, *bytes)),
+            true if is_new() => (*bytes, Successor::new(path, *old_bytes)),
+            true => (0, Successor::new(path, *old_bytes)), // without a header, from a pi that knows only the old path
+        }
     }
 
     /// Returns `true` if the original is at its path. A running pi can have written other lines there after the move.
     fn has_original(&self) -> Result<bool> {
         let has_original =
-            is_there(&self.path).and_then(|is_there| Ok(is_there && merge::start(&self.path)? != FileStart::Entry));
+            is_there(&self.path).and_then(|is_there| Ok(is_there && vacated::start(&self.path)? != FileStart::Entry));
         has_original.with_context(|| format!("cannot access {}", self.path.display()))
     }
 
@@ -218,8 +226,8 @@ impl MoveChange {
 
     /// Adds the lines that only the new file has to the original, and removes the new file. Keeps both if one of them is
     /// missing or another file.
-    fn unite(&self) -> Result<()> {
-        let Self { path, to, .. } = self;
+    fn unite(&self, bin: &mut TrashSession<'_>) -> Result<()> {
+        let Self { path, to, bytes, old_bytes, .. } = self;
         if !self.has_original()? || !self.has_new()? || !self.is_in(to)? {
             return Ok(());
         }
@@ -228,33 +236,16 @@ impl MoveChange {
             bail!("cannot read {}, or it is another session", path.display());
         }
         let failed = || format!("cannot add the new entries to {}", path.display());
-        let mut new = open_regular(to, File::options().read(true)).with_context(failed)?;
-        let end = self.add_new_lines(&mut new).with_context(failed)?;
-        fs::remove_file(to).with_context(|| format!("cannot remove {}", to.display()))?;
-        if new.metadata().is_ok_and(|now| now.len() > end) {
-            merge::take_rest(path, &mut new, end).with_context(failed)?;
+        let time = fs::metadata(to).and_then(|found| Ok((found.len(), found.modified()?))).with_context(failed)?;
+        let new = Vacated { path: to.clone(), from: *bytes, to: Some(Successor::new(path, *old_bytes)) };
+        new.carry().with_context(failed)?;
+        if time.0 > *bytes {
+            File::options().append(true).open(path).and_then(|file| file.set_modified(time.1)).with_context(failed)?;
         }
+        let spare = vacated::spare(to).with_context(failed)?;
+        create::rename(to, &spare).with_context(|| format!("cannot remove {}", to.display()))?;
         create::sync_folder(to);
-        Ok(())
-    }
-
-    /// Appends the lines that the new file got after the move to the original, except those that it has already. Returns
-    /// the end of these lines in the new file.
-    fn add_new_lines(&self, new: &mut File) -> std::io::Result<u64> {
-        let mut original = open_regular(&self.path, File::options().read(true).append(true))?;
-        let (there, here) = (merge::rest(new, self.bytes)?, merge::rest(&mut original, self.old_bytes)?);
-        let end = self.bytes + there.len() as u64;
-        let known = (0..=there.len().min(here.len())).rev().find(|&len| here.ends_with(&there[..len])).unwrap_or(0);
-        if known == there.len() {
-            return Ok(end);
-        }
-        if known == 0 {
-            let end = merge::end_of_line(&mut original)?;
-            original.write_all(end)?;
-        }
-        original.write_all(&there[known..])?;
-        original.set_modified(new.metadata()?.modified()?)?;
-        original.sync_all()?;
-        Ok(end)
+        bin.vacated.push(spare.clone());
+        Vacated { path: spare, ..new }.carry().map(drop).with_context(failed)
     }
 }

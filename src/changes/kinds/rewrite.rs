@@ -70,8 +70,7 @@ pub(super) fn one(
     // The file itself is replaced, not a symbolic link to it.
     let real = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
     let rewrite = |work: &mut Engine<'_>| {
-        let old_bytes = fs::metadata(&real).with_context(|| format!("cannot access {}", path.display()))?.len();
-        let change = |content: ContentHash| {
+        let change = |content: ContentHash, old_bytes| {
             let (bytes, hash) = content.parts();
             let hash = if bytes == 0 { String::new() } else { format!("{hash:016x}") };
             Change::Rewrite(Rewrite { path: real.clone(), purpose, bytes, old_bytes, hash })
@@ -128,7 +127,7 @@ impl RewritePurpose {
 
 impl Rewrite {
     pub(super) fn exchange(&self) -> Exchange<'_> {
-        Exchange::new(&self.path, self.versions())
+        Exchange::new(&self.path, self.versions(), [self.old_bytes, self.bytes])
     }
 
     /// Undoes or redoes the replacement.
@@ -140,7 +139,7 @@ impl Rewrite {
         if now.len() != bytes {
             return overtaken(format!("the session has new entries since it was replaced: {}", self.path.display()));
         }
-        self.exchange().again(work, record, step)
+        self.exchange().again(work, (record, step), bytes)
     }
 
     /// Returns `true` if a step was taken, or `None` if the file is inaccessible.

@@ -12,11 +12,11 @@ use crate::changes::journal::JournalRecord;
 use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
 use crate::changes::request::{ChangeResult, PartialFailure, Refusal};
 use crate::changes::target::FileSnapshot;
-use crate::disk::create;
 use crate::disk::files::is_there;
+use crate::disk::new_file;
 use crate::disk::scan::milliseconds;
-use crate::disk::trash::merge::{self, FileStart};
-use crate::disk::trash::{TrashRefused, TrashSession};
+use crate::disk::trash::{self, TrashRefused, TrashSession};
+use crate::disk::vacated::{self, FileStart, Successor};
 
 pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
@@ -145,7 +145,7 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
 pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep, bytes: u64) -> Result<()> {
     let path = record.change.path();
     if record.change.brings(step).is_some() {
-        return work.take_back(record, step, bytes, || Ok(()));
+        return work.take_back(record, step, bytes, |_| Ok(()));
     }
     must_exist(path)?;
     let new = match record.change {
@@ -169,7 +169,7 @@ pub(super) fn happened(record: &JournalRecord, step: ChangeStep) -> Option<bool>
     let (path, comes) = (record.change.path(), record.change.brings(step).is_some());
     let is_here = is_there(path).ok()?;
     if comes && joined(path, record).is_some() {
-        return Some(is_here && merge::start(path).ok()? == FileStart::Header);
+        return Some(is_here && vacated::start(path).ok()? == FileStart::Header);
     }
     let Some(item) = record.place() else { return Some(is_here == comes) };
     // If both places have a file, they are different files.
@@ -181,17 +181,29 @@ pub(super) fn happened(record: &JournalRecord, step: ChangeStep) -> Option<bool>
 /// Returns `None` if no pi wrote there.
 fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a Path)> {
     let (item, place) = (record.place_before()?, record.place()?);
-    merge::is_late(path, place).then_some((item, place))
+    trash::is_late(path, place).then_some((item, place))
 }
 
-/// Removes leftovers of a move to or from the trash.
-pub(super) fn clear(record: &JournalRecord, bin: &mut TrashSession<'_>) {
-    let path = record.change.path();
-    if record.cut_short().is_some_and(|step| record.change.brings(step).is_some()) {
-        let _ = fs::remove_file(create::draft(path)); // created again on demand
-        if let Some((item, place)) = joined(path, record) {
-            return bin.mend_join(path, item, place);
-        }
+/// Removes leftovers of a move to or from the trash. `late` tells where late lines of a file that moved there belong;
+/// otherwise, to the file in the trash.
+///
+/// # Errors
+/// Lines of a running pi cannot be read or written.
+pub(super) fn clear(record: &JournalRecord, bin: &mut TrashSession<'_>, late: Option<(u64, Successor)>) -> Result<()> {
+    let (path, place) = (record.change.path(), record.place());
+    let complete: Vec<&Path> = [path].into_iter().chain(place).collect();
+    let comes = record.cut_short().is_some_and(|step| record.change.brings(step).is_some());
+    if comes {
+        new_file::remove_drafts(path);
     }
-    record.place().into_iter().for_each(|item| bin.clear(path, item));
+    if let Some((item, place)) = joined(path, record).filter(|_| comes) {
+        let bytes = item.symlink_metadata().map_or(0, |session| session.len());
+        bin.mend_join(path, item, place);
+        return vacated::resolve(path, &complete, Some(&(0, Successor::new(path, bytes))));
+    }
+    let bytes = record.bytes();
+    let late = late.or(place.map(|item| (bytes, Successor::new(item, bytes))));
+    vacated::resolve(path, &complete, late.as_ref())?;
+    place.into_iter().for_each(|item| bin.clear(path, item));
+    Ok(())
 }

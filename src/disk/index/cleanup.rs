@@ -8,8 +8,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::disk::create;
 use crate::disk::index::list::{IndexFiles, LIST, LOCK, MERGE_LOCK, SEGMENT, SegmentList, files, remove};
+use crate::disk::new_file::{self, DRAFT};
 
 /// The age at which an unused index is removed.
 const UNUSED: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -37,7 +37,7 @@ pub(crate) fn clean_up(cache: &Path) {
 fn remove_outdated(cache: &Path) {
     for path in files(cache) {
         match extension(&path) {
-            "new" => create::remove_abandoned(&path),
+            draft if DRAFT.strip_prefix('.') == Some(draft) => new_file::remove_abandoned(&path),
             LIST if is_unused(&path) || SegmentList::read(&path).is_none_or(|list| is_gone(&list.dir)) => {
                 let _ = IndexFiles { list: path }.remove(); // the next start tries again
             }

@@ -12,6 +12,7 @@ use crate::disk::create;
 use crate::disk::fingerprint::hash;
 use crate::disk::index::segment::open_own;
 use crate::disk::lock;
+use crate::disk::new_file::Draft;
 use crate::system;
 
 /// The magic bytes at the start of a list.
@@ -215,13 +216,14 @@ impl SegmentList {
         words.iter().chain(segments).for_each(|word| bytes.extend(word.to_le_bytes()));
         bytes.extend(dir.as_os_str().as_encoded_bytes());
         bytes.extend(hash(&bytes).to_le_bytes());
-        let (mut file, draft) = create::locked_draft(path)?;
+        let mut draft = Draft::of(path)?;
         let modified = |found: fs::Metadata| found.modified();
         let used = path.symlink_metadata().and_then(modified);
-        let used = used.or_else(|_| Ok::<_, io::Error>(modified(file.metadata()?)? - USED));
-        let written = io::Write::write_all(&mut file, &bytes).and_then(|()| file.set_modified(used?));
+        let used = used.or_else(|_| Ok::<_, io::Error>(modified(draft.file.metadata()?)? - USED))?;
+        io::Write::write_all(&mut draft, &bytes)?;
+        draft.file.set_modified(used)?;
         // Until it has its name, the lock protects it from cleanups.
-        written.and_then(|()| fs::rename(&draft, path)).inspect_err(|_| drop(fs::remove_file(&draft)))
+        draft.replace(path)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The file of a segment: a header, pieces of data, and a table at the end.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -12,6 +12,7 @@ use crate::base::sort;
 use crate::disk::create;
 use crate::disk::fingerprint::{ContentHash, FileVersion, hash};
 use crate::disk::index::record::{half, word};
+use crate::disk::new_file::Draft;
 use crate::system;
 
 /// The magic bytes at the start.
@@ -302,13 +303,12 @@ const LONG_PIECE: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct SegmentDraft {
     pieces: Arc<SegmentPieces>,
-    path: PathBuf,
+    file: Draft,
     /// The time at which it was started, as a file version.
     pub(super) begun: FileVersion,
     /// The offset after the bytes written and reserved.
     pub(super) end: u64,
     group: DigestGroup,
-    is_whole: bool,
 }
 
 /// The headers and digests of the last group, which are not written yet.
@@ -328,12 +328,12 @@ impl SegmentDraft {
     /// The draft cannot be created.
     pub(super) fn begin(list: &Path) -> io::Result<Self> {
         create::private_folder(list.parent().unwrap_or(Path::new("")))?;
-        let (file, path) = create::locked_draft(list)?;
-        let pieces = Arc::new(SegmentPieces(file));
+        let file = Draft::of(list)?;
+        let pieces = Arc::new(SegmentPieces(file.file.try_clone()?));
         let (begun, group) = (FileVersion::default(), DigestGroup::default());
-        let mut draft = Self { pieces, path, begun, end: HEAD as u64, group, is_whole: false };
+        let mut draft = Self { pieces, file, begun, end: HEAD as u64, group };
         draft.pieces.write_at(0, &[0; HEAD])?;
-        draft.begun = FileVersion::new(&draft.pieces.0.metadata()?, &draft.path);
+        draft.begun = FileVersion::new(&draft.pieces.0.metadata()?, draft.file.path());
         Ok(draft)
     }
 
@@ -427,18 +427,9 @@ impl SegmentDraft {
         let header = SegmentHeader { of, number, pieces_end, longest_table, table, table_len, table_hash, is_removing };
         self.pieces.write_at(0, &header.to_bytes())?;
         // Until it has its name, the lock protects it from cleanups.
-        fs::rename(&self.path, path)?;
-        self.is_whole = true;
-        let _ = self.pieces.0.unlock(); // on Windows, a lock prevents reading
+        self.file.replace(path)?;
+        let _ = self.pieces.0.unlock(); // readers have no use for it
         Ok(())
-    }
-}
-
-impl Drop for SegmentDraft {
-    fn drop(&mut self) {
-        if !self.is_whole {
-            let _ = fs::remove_file(&self.path);
-        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File, FileTimes, Metadata};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,10 @@ use jiff::tz::TimeZone;
 
 use crate::disk::create;
 use crate::disk::demo;
-use crate::disk::trash::merge::has;
-use crate::system::{files, kernel};
+use crate::disk::files;
+use crate::disk::new_file::Draft;
+use crate::disk::vacated;
+use crate::system::{self, kernel};
 
 /// The home trash during one request.
 #[derive(Default)]
@@ -93,54 +95,34 @@ impl HomeTrash {
     }
 }
 
-/// Moves a file to its place in the trash.
+/// Moves a file to its place in the trash. On another file system, it is copied, and the original is vacated: returns
+/// its present path.
 ///
 /// # Errors
 /// The file cannot be moved; it is unchanged and the place is released.
-pub(super) fn put(path: &Path, item: &Path) -> Result<()> {
+pub(super) fn put(path: &Path, item: &Path) -> Result<Option<PathBuf>> {
     let moved = match create::rename(path, item) {
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy(path, item).and_then(|()| {
-            // The original is removed only after the copy is known to be complete.
-            fs::remove_file(path).inspect_err(|_| drop(fs::remove_file(item)))
-        }),
-        moved => moved,
+        // The original loses its name only after the copy is known to be complete.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            create::copy(path, item).and_then(|()| vacate(path).inspect_err(|_| drop(fs::remove_file(item))))
+        }
+        moved => moved.map(|()| None),
     };
     moved.inspect_err(|_| give_up(item)).with_context(|| format!("cannot move it to {}", item.display()))
 }
 
-/// Copies a file, or a symbolic link itself, to a new path on another file system with its mode and time, and syncs it.
-///
-/// # Errors
-/// The file cannot be read or written, or changed meanwhile; the incomplete copy is removed.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let before = from.symlink_metadata()?;
-    #[cfg(unix)]
-    if before.is_symlink() {
-        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
+/// Takes the name from a file that was copied. Returns its present path, unless it is a symbolic link.
+fn vacate(path: &Path) -> io::Result<Option<PathBuf>> {
+    if path.symlink_metadata()?.is_symlink() {
+        return fs::remove_file(path).map(|()| None);
     }
-    if !before.is_file() {
-        return Err(io::Error::other("it is neither a file nor a link"));
+    if vacated::is_spare(path) {
+        return Ok(Some(path.into())); // a second name of a file that is still in place
     }
-    let mut new = create::private().write(true).create_new(true).open(to)?;
-    let copied = (|| {
-        io::copy(&mut File::open(from)?, &mut new)?;
-        new.set_permissions(before.permissions())?;
-        new.set_times(FileTimes::new().set_modified(before.modified()?))?;
-        new.sync_all()?;
-        if !has(from, to)? || is_other(&before, from)? {
-            return Err(io::Error::other("it was modified meanwhile"));
-        }
-        Ok(())
-    })();
-    copied.inspect_err(|_| drop(fs::remove_file(to)))?;
-    create::sync_folder(to);
-    Ok(())
-}
-
-/// Returns `true` if a file was replaced, or its length or time has changed.
-fn is_other(before: &Metadata, path: &Path) -> io::Result<bool> {
-    let now = path.symlink_metadata()?;
-    Ok(now.len() != before.len() || now.modified()? != before.modified()?)
+    let spare = vacated::spare(path)?;
+    create::rename(path, &spare)?;
+    create::sync_folder(path);
+    Ok(Some(spare))
 }
 
 /// Releases an unused place in the trash.
@@ -161,15 +143,27 @@ pub(super) fn move_back(item: &Path, to: &Path) -> io::Result<()> {
     }
     match create::rename(item, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            let draft = create::draft(to);
-            copy(item, &draft)?;
-            create::rename(&draft, to).inspect_err(|_| drop(fs::remove_file(&draft)))?;
-            create::sync_folder(to);
+            copy_back(item, to)?;
             let _ = fs::remove_file(item); // a second copy in the trash is harmless
         }
         renamed => renamed?,
     }
     Ok(())
+}
+
+/// Copies a file from the trash to another file system with its mode and time.
+fn copy_back(item: &Path, to: &Path) -> io::Result<()> {
+    if item.symlink_metadata()?.is_symlink() {
+        return create::copy(item, to);
+    }
+    let mut draft = Draft::of(to)?;
+    let mut session = files::open_regular(item, fs::File::options().read(true))?;
+    io::copy(&mut session, &mut draft)?;
+    let found = session.metadata()?;
+    draft.file.set_permissions(found.permissions())?;
+    draft.file.set_modified(found.modified()?)?;
+    draft.file.sync_all()?;
+    draft.place(to)
 }
 
 /// Removes the trash info file of a restored file.
@@ -260,7 +254,7 @@ fn decoded(text: &[u8]) -> PathBuf {
         path.push(byte.unwrap_or(*first));
         rest = &behind[if byte.is_some() { 2 } else { 0 }..];
     }
-    files::path_of(path).unwrap_or_default()
+    system::files::path_of(path).unwrap_or_default()
 }
 
 /// Percent-encodes a path.
@@ -336,27 +330,5 @@ mod tests {
         put(&file, &item).unwrap();
         give_up(&item);
         assert!(item.exists() && info_of(&item).unwrap().exists() && !file.exists());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_copy_is_whole_and_keeps_what_the_file_was() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = |name: &str| dir.path().join(name);
-        let bytes: Vec<u8> = (0..200_000u32).map(|at| (at % 251) as u8).collect();
-        fs::write(path("a"), &bytes).unwrap();
-        std::os::unix::fs::PermissionsExt::set_mode(&mut fs::metadata(path("a")).unwrap().permissions(), 0o640);
-        let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
-        File::options().append(true).open(path("a")).unwrap().set_modified(then).unwrap();
-        copy(&path("a"), &path("b")).unwrap();
-        let (a, b) = (fs::metadata(path("a")).unwrap(), fs::metadata(path("b")).unwrap());
-        assert_eq!((a.permissions(), b.modified().unwrap()), (b.permissions(), then));
-        assert!(fs::read(path("b")).unwrap() == bytes);
-        let taken = copy(&path("a"), &path("b")).unwrap_err();
-        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
-        std::os::unix::fs::symlink("nowhere", path("link")).unwrap();
-        copy(&path("link"), &path("link 2")).unwrap();
-        assert_eq!(fs::read_link(path("link 2")).unwrap(), Path::new("nowhere"));
-        assert!(copy(dir.path(), &path("c")).is_err() && !path("c").exists());
     }
 }

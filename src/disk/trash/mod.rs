@@ -7,7 +7,6 @@ mod freedesktop;
 mod home;
 #[cfg(target_os = "macos")]
 mod macos;
-pub(crate) mod merge;
 mod restore_error;
 #[cfg(windows)]
 mod windows;
@@ -31,13 +30,15 @@ use windows::TrashContents;
 
 use crate::disk::create;
 use crate::disk::demo;
+use crate::disk::files;
 use crate::disk::files::is_there;
 use crate::disk::fingerprint::Fingerprint;
-use crate::disk::lock::{LockObserver, is_at};
+use crate::disk::lock::LockObserver;
+use crate::disk::new_file::Draft;
 pub(crate) use crate::disk::trash::command::CommandTimeout;
-use crate::disk::trash::merge::FileStart;
 pub(crate) use crate::disk::trash::restore_error::RestoreError;
 use crate::disk::trash::restore_error::in_words;
+use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
 
 /// The trash configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +65,7 @@ impl Trash {
             contents: None,
             added: HashSet::new(),
             moved: HashSet::new(),
+            vacated: Vec::new(),
         }
     }
 }
@@ -80,6 +82,8 @@ pub(crate) struct TrashSession<'a> {
     added: HashSet<PathBuf>,
     /// Directories with moved files that are not synced yet.
     moved: HashSet<PathBuf>,
+    /// The files that the current step vacated, at their present paths.
+    pub(crate) vacated: Vec<PathBuf>,
 }
 
 /// A file that pitree moved to the trash.
@@ -144,7 +148,7 @@ impl TrashSession<'_> {
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let put = match (&self.trash.command[..], item) {
             ([program, arguments @ ..], _) => command::run((program, arguments), path, self.trash.limit, wait),
-            ([], Some(item)) => home::put(&known, item),
+            ([], Some(item)) => home::put(&known, item).map(|spare| self.vacated.extend(spare)),
             ([], None) => trash::delete(&known).map_err(|error| anyhow!(in_words(&error))),
         };
         put.map_err(|error| if error.is::<CommandTimeout>() { error } else { TrashRefused(error).into() })
@@ -225,61 +229,57 @@ impl TrashSession<'_> {
     /// A file cannot be read.
     pub(crate) fn can_join(&self, path: &Path, item: Option<&Path>) -> io::Result<bool> {
         let Some(item) = item.filter(|_| !self.is_command()) else { return Ok(false) };
-        Ok(merge::start(path)? == FileStart::Entry && merge::start(item)? == FileStart::Header)
+        Ok(vacated::start(path)? == FileStart::Entry && vacated::start(item)? == FileStart::Header)
     }
 
     /// Restores a session to a path where a pi continued to write: its lines, followed by those of pi. The latter also
-    /// go to `place` in the trash. Lines written meanwhile are included.
+    /// go to `place` in the trash. Lines written meanwhile are included, and a file exists at every moment.
     ///
     /// # Errors
     /// A file cannot be read, written or moved. Both files are unchanged, or the merged file is in place.
     pub(crate) fn join(&mut self, path: &Path, item: &Path, place: &Path, wait: LockObserver<'_>) -> Result<()> {
-        let (draft, late) = (create::draft(path), merge::late(path));
         let failed = || format!("cannot merge {} with the entries that pi wrote there later", path.display());
-        let mut lines = merge::open(path).with_context(failed)?;
-        let taken = merge::write_draft(path, item, &mut lines).with_context(failed)?;
-        let kept = create::second_name(path, &late).with_context(failed).and_then(|()| {
-            let put = self.put(&late, Some(place), wait);
-            put.inspect_err(|_| drop(fs::remove_file(&late)))
-        });
-        let replaced = kept.and_then(|()| {
-            let is_it = is_at(&lines, path).with_context(failed)?;
-            let replaced = if is_it {
-                fs::rename(&draft, path).with_context(failed)
-            } else {
-                Err(anyhow!("{} was replaced meanwhile; try again", path.display()))
-            };
-            // A file that is still in place needs no copy in the trash.
-            replaced.inspect_err(|_| self.clear(path, place))
-        });
-        replaced.inspect_err(|_| drop(fs::remove_file(&draft)))?;
-        create::sync_folder(path);
-        let rest = merge::take_rest(path, &mut lines, taken);
-        rest.with_context(|| format!("the last lines that pi wrote are only in the trash: {}", place.display()))?;
+        let draft = || {
+            let mut draft = Draft::of(path)?;
+            let mut session = files::open_regular(item, fs::File::options().read(true))?;
+            let bytes = io::copy(&mut session, &mut draft)?;
+            draft.file.set_permissions(session.metadata()?.permissions())?;
+            Ok::<_, io::Error>((Original::headless(path, &mut draft.file)?, draft, bytes))
+        };
+        let (original, draft, bytes) = draft().with_context(failed)?;
+        self.keep(path, &late(path), Some(place), wait).with_context(failed)?;
+        // A file that is still in place needs no copy in the trash.
+        let replaced = original.is_in_place().and_then(|()| draft.replace(path).with_context(failed));
+        replaced.inspect_err(|_| self.clear(path, place))?;
+        self.vacated.push(place.into());
+        original.carry(path, bytes)?;
         self.clear(path, item);
         Ok(())
     }
 
+    /// Gives a file that is about to be replaced a second name, and moves that to the trash, with the name `kept` and to
+    /// the place `item` if known.
+    ///
+    /// # Errors
+    /// [`TrashRefused`], or the file cannot have a second name.
+    pub(crate) fn keep(&mut self, path: &Path, kept: &Path, item: Option<&Path>, wait: LockObserver<'_>) -> Result<()> {
+        // Without a known place, the file is found by its name.
+        let second = if item.is_some() { vacated::spare(path)? } else { kept.into() };
+        let named = create::second_name(path, &second);
+        named.with_context(|| format!("cannot keep the original as {}", second.display()))?;
+        self.put(&second, item, wait).inspect_err(|_| drop(fs::remove_file(&second)))
+    }
+
     /// Completes or reverts an interrupted [merge](Self::join).
     pub(crate) fn mend_join(&mut self, path: &Path, item: &Path, place: &Path) {
-        let is_joined = merge::start(path).is_ok_and(|start| start == FileStart::Header);
-        // A link to, or a copy of, a file that is in place or in the trash.
-        let late = merge::late(path);
-        if [path, place].iter().any(|whole| merge::has(whole, &late).unwrap_or(false)) {
-            let _ = fs::remove_file(&late); // leftovers are harmless; neither pi nor pitree treats them as a session
+        if vacated::start(path).is_ok_and(|start| start != FileStart::Header) {
+            return self.clear(path, place);
         }
-        if is_joined {
-            let rest = merge::open(place).and_then(|mut lines| {
-                let taken = merge::taken(path, item, &mut lines)?;
-                merge::take_rest(path, &mut lines, taken)
-            });
-            match rest {
-                Ok(()) => self.clear(path, item),
-                // If the session is no longer in the trash, the merge was complete.
-                Err(_) => give_up(item),
-            }
-        } else {
-            self.clear(path, place);
+        let start = item.symlink_metadata().map_or(0, |session| session.len());
+        match (Vacated { path: place.into(), from: 0, to: Some(Successor::new(path, start)) }).carry() {
+            Ok(_) => self.clear(path, item),
+            // If the session is no longer in the trash, the merge was complete.
+            Err(_) => give_up(item),
         }
     }
 
@@ -299,12 +299,23 @@ impl TrashSession<'_> {
     pub(crate) fn clear(&mut self, path: &Path, item: &Path) {
         if path.symlink_metadata().is_ok() {
             // Leftovers that cannot be removed stay.
-            if merge::has(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
+            if create::starts_with(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
                 home::forget(item);
             }
             give_up(item);
         }
     }
+}
+
+/// Returns the name in the trash of lines that a pi wrote to the path of a trashed session; not a session name.
+pub(crate) fn late(path: &Path) -> PathBuf {
+    create::beside(path, create::LATE)
+}
+
+/// Returns `true` if a place in the trash is that of such lines.
+pub(crate) fn is_late(path: &Path, place: &Path) -> bool {
+    let (late, name) = (late(path), place.file_name().unwrap_or_default());
+    late.file_name().is_some_and(|late| name.as_encoded_bytes().starts_with(late.as_encoded_bytes()))
 }
 
 /// Checks that the trash still holds the file from `path` at its recorded place. Other programs may have emptied the

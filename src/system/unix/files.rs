@@ -1,7 +1,7 @@
 //! Owners, modes and identity of files, and operations on an open directory.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -215,6 +215,22 @@ pub(crate) fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<(
 /// The file cannot be written.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     file.write_all_at(bytes, at)
+}
+
+/// Locks a draft, so that other pitrees do not remove it.
+///
+/// # Errors
+/// Another process holds the lock, or the file system has no locks.
+pub(crate) fn lock_draft(file: &File) -> Result<(), TryLockError> {
+    file.try_lock()
+}
+
+/// Creates a symbolic link.
+///
+/// # Errors
+/// The path is taken, or the file system has no links.
+pub(crate) fn link(target: &Path, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
 }
 
 /// Returns `true` if the error means that the file system has no locks.

@@ -1,7 +1,7 @@
 //! Files without owners and modes: access is determined by their directory.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -169,6 +169,22 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()>
         }
     }
     Ok(())
+}
+
+/// Fails: a lock would keep this process from reading the draft through another handle.
+///
+/// # Errors
+/// Always [`io::ErrorKind::Unsupported`].
+pub(crate) fn lock_draft(_file: &File) -> Result<(), TryLockError> {
+    Err(TryLockError::Error(io::ErrorKind::Unsupported.into()))
+}
+
+/// Creates a symbolic link to a file.
+///
+/// # Errors
+/// The path is taken, or the user may not create links.
+pub(crate) fn link(target: &Path, path: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_file(target, path)
 }
 
 /// Returns `true` if the error means that the file system has no locks.

@@ -1,0 +1,317 @@
+//! Session files that lose their name to a change, because a new version replaces them or they move, while a pi may be
+//! writing. pi opens, writes and closes the file for each line (`appendFileSync`, 1.6.0), and creates a file without a
+//! header if there is none. So a line can still arrive in a file that pi opened under its former name. Such late lines
+//! are carried over to the file that took its place, until no process has the vacated file open for writing.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::disk::files::open_regular;
+use crate::disk::fingerprint::hash;
+use crate::disk::{create, lines, lock};
+use crate::session::lines::NotASession;
+use crate::system::kernel;
+
+/// The end of the name of a vacated file that is not in the trash.
+pub(crate) const SPARE: &str = ".pitree-old";
+
+/// The interval between two looks at files that a process may be writing, and the number of looks for the end of a line.
+const LOOK: Duration = Duration::from_millis(10);
+const LOOKS: usize = 20;
+
+/// The age from which a file is not that of a running pi, on systems that do not tell which files are open.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// The start of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileStart {
+    /// The header of a session.
+    Header,
+    /// An entry: a pi continued to write after its file was moved.
+    Entry,
+    /// Anything else, an empty or missing file, or a symbolic link.
+    Other,
+}
+
+/// Determines the start of the file at a path.
+///
+/// # Errors
+/// The file cannot be read.
+pub(crate) fn start(path: &Path) -> io::Result<FileStart> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_file() => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => return Ok(FileStart::Other),
+    }
+    let head = lines::head(&mut open_regular(path, File::options().read(true))?, &mut Vec::new())?;
+    Ok(match head.first {
+        Some(Ok(_)) => FileStart::Header,
+        Some(Err(NotASession::Headless)) => FileStart::Entry,
+        _ => FileStart::Other,
+    })
+}
+
+/// Returns a name for a vacated file next to its former path; not a session name.
+///
+/// # Errors
+/// The system has no random numbers.
+pub(crate) fn spare(path: &Path) -> io::Result<PathBuf> {
+    create::unique(path, SPARE)
+}
+
+/// Returns `true` for a name of this kind.
+pub(crate) fn is_spare(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(SPARE.as_bytes())
+}
+
+/// Returns the vacated files next to their former path. Only an interrupted change leaves them.
+pub(crate) fn spares(path: &Path) -> Vec<PathBuf> {
+    create::uniques(path, SPARE)
+}
+
+/// The file at a path before it is vacated.
+pub(crate) struct Original<'a> {
+    path: &'a Path,
+    file: File,
+    /// The length that its successor has.
+    bytes: u64,
+}
+
+impl<'a> Original<'a> {
+    /// Opens a file, of which its successor has the first `bytes`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has another length: it is being written.
+    pub(crate) fn open(path: &'a Path, bytes: u64) -> Result<Self> {
+        let opened = open_regular(path, File::options().read(true));
+        let original = Self { path, file: opened.with_context(|| format!("cannot read {}", path.display()))?, bytes };
+        original.check()?;
+        Ok(original)
+    }
+
+    /// Opens a file without a header, of which `draft` gets all complete lines and the time.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub(crate) fn headless(path: &'a Path, draft: &mut File) -> io::Result<Self> {
+        let mut file = open_regular(path, File::options().read(true))?;
+        let mut late = Vec::new();
+        file.read_to_end(&mut late)?;
+        // A line that pi is still writing is added when it is complete.
+        late.truncate(memchr::memrchr(b'\n', &late).map_or(0, |at| at + 1));
+        let end = end_of_line(draft)?;
+        draft.write_all(end)?;
+        draft.write_all(&late)?;
+        draft.set_modified(file.metadata()?.modified()?)?;
+        draft.sync_all()?;
+        Ok(Self { path, file, bytes: late.len() as u64 })
+    }
+
+    /// Checks that the file is still at its path, with the same length.
+    ///
+    /// # Errors
+    /// It is being written or was replaced.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.is_in_place()?;
+        let now = self.file.metadata().with_context(|| format!("cannot access {}", self.path.display()))?;
+        ensure!(now.len() == self.bytes, "{} is being written; try again when pi is idle", self.path.display());
+        Ok(())
+    }
+
+    /// Checks that the file is still at its path.
+    ///
+    /// # Errors
+    /// It was replaced, or is inaccessible.
+    pub(crate) fn is_in_place(&self) -> Result<()> {
+        let is_at = lock::is_at(&self.file, self.path);
+        let is_at = is_at.with_context(|| format!("cannot access {}", self.path.display()))?;
+        ensure!(is_at, "{} was replaced meanwhile; try again", self.path.display());
+        Ok(())
+    }
+
+    /// Carries over the lines that were added until now, after the file was vacated.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub(crate) fn carry(self, to: &Path, start: u64) -> Result<()> {
+        let Self { mut file, bytes, .. } = self;
+        carry(&mut file, bytes, (to, start)).with_context(|| format!("cannot write {}", to.display()))
+    }
+}
+
+/// The file to which late lines are carried over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Successor {
+    /// Its path.
+    pub(crate) path: PathBuf,
+    /// The offset in bytes from which it can have late lines.
+    pub(crate) start: u64,
+}
+
+impl Successor {
+    /// Creates it from its path, and the offset from which it can have late lines.
+    pub(crate) fn new(path: &Path, start: u64) -> Self {
+        Self { path: path.into(), start }
+    }
+}
+
+/// A file that may have late lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Vacated {
+    /// Its present path: in the trash, or a [`spare`].
+    pub(crate) path: PathBuf,
+    /// The offset in bytes from which its lines are late.
+    pub(crate) from: u64,
+    /// `None` if late lines cannot be carried over, because the session was archived.
+    pub(crate) to: Option<Successor>,
+}
+
+impl Vacated {
+    /// Carries over the late lines. Returns `true` if there is no successor for them.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub(crate) fn carry(&self) -> io::Result<bool> {
+        let mut file = match open_regular(&self.path, File::options().read(true)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            opened => opened?,
+        };
+        match &self.to {
+            Some(to) => carry(&mut file, self.from, (&to.path, to.start)).map(|()| false),
+            None => Ok(file.metadata()?.len() != self.from),
+        }
+    }
+
+    /// Removes the file, unless it is in the trash.
+    pub(crate) fn remove(&self) {
+        if is_spare(&self.path) {
+            let _ = fs::remove_file(&self.path); // not a session name, and all its lines are elsewhere
+        }
+    }
+}
+
+/// Gives a vacated file its former path again. If a pi created a file without a header there meanwhile, its lines are
+/// added to the session, and the result is that file's present path.
+///
+/// # Errors
+/// A file cannot be read or written, or another session is at the path.
+pub(crate) fn put_back(spare: &Path, path: &Path) -> Result<Option<PathBuf>> {
+    let failed = || format!("cannot move {} back to {}", spare.display(), path.display());
+    match create::rename(spare, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && start(path)? == FileStart::Entry => {}
+        renamed => return renamed.map(|()| None).with_context(failed),
+    }
+    let mut session = open_regular(spare, File::options().read(true).append(true)).with_context(failed)?;
+    let bytes = session.metadata().with_context(failed)?.len();
+    let original = Original::headless(path, &mut session).with_context(failed)?;
+    let vacated = self::spare(path)?;
+    create::second_name(path, &vacated).with_context(failed)?;
+    fs::rename(spare, path).with_context(failed)?;
+    create::sync_folder(path);
+    original.carry(path, bytes)?;
+    Ok(Some(vacated))
+}
+
+/// Resolves the vacated files that an interrupted change left next to a path. One whose content is the start of one of
+/// the files `complete` is removed. Of another one, the lines after an offset are carried over, or it gets its path again.
+///
+/// # Errors
+/// A file cannot be read or written.
+pub(crate) fn resolve(path: &Path, complete: &[&Path], late: Option<&(u64, Successor)>) -> Result<()> {
+    for spare in spares(path) {
+        if complete.iter().any(|file| create::starts_with(file, &spare).unwrap_or(false)) {
+            let _ = fs::remove_file(&spare); // not a session name
+        } else if let Some((from, to)) = late {
+            let vacated = Vacated { path: spare, from: *from, to: Some(to.clone()) };
+            vacated.carry().with_context(|| format!("cannot write {}", to.path.display()))?;
+            vacated.remove();
+        } else {
+            put_back(&spare, path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits until no process has the files open for writing. Returns for each file `true` if no line can arrive any more.
+pub(crate) fn wait(files: &[PathBuf], patience: Duration) -> Vec<bool> {
+    let begun = Instant::now();
+    loop {
+        let is_over = begun.elapsed() >= patience;
+        match kernel::are_written(files) {
+            Some(written) if is_over || !written.contains(&true) => {
+                return written.into_iter().map(|is_written| !is_written).collect();
+            }
+            None => {
+                sleep(LOOK.min(patience));
+                return files.iter().map(|file| is_idle(file)).collect();
+            }
+            Some(_) => sleep(LOOK),
+        }
+    }
+}
+
+/// Returns `true` if a file is missing, or was last written long ago.
+fn is_idle(file: &Path) -> bool {
+    let age = || fs::metadata(file).ok()?.modified().ok()?.elapsed().ok();
+    age().is_none_or(|age| age > IDLE)
+}
+
+/// Appends the lines of a file after `from` to another file, except those that it has from an offset on.
+fn carry(file: &mut File, from: u64, (to, start): (&Path, u64)) -> io::Result<()> {
+    let mut late = Vec::new();
+    for _ in 0..LOOKS {
+        late.clear();
+        file.seek(SeekFrom::Start(from))?;
+        file.read_to_end(&mut late)?;
+        if late.last().is_none_or(|&last| last == b'\n') {
+            break;
+        }
+        sleep(LOOK); // pi is writing the line
+    }
+    let mut lines: Vec<(u64, &[u8])> =
+        late.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(|line| (hash(line), line)).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut to = open_regular(to, File::options().read(true).append(true))?;
+    let missing: HashSet<u64> = {
+        let mut missing: HashSet<u64> = lines.iter().map(|(hash, _)| *hash).collect();
+        to.seek(SeekFrom::Start(start))?;
+        let (mut there, mut line) = (BufReader::new(&to), Vec::new());
+        while !missing.is_empty() && there.read_until(b'\n', &mut line)? > 0 {
+            missing.remove(&hash(line.strip_suffix(b"\n").unwrap_or(&line)));
+            line.clear();
+        }
+        missing
+    };
+    lines.retain(|(hash, _)| missing.contains(hash));
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut bytes = end_of_line(&mut to)?.to_vec();
+    for (_, line) in lines {
+        bytes.extend_from_slice(line);
+        bytes.push(b'\n');
+    }
+    to.write_all(&bytes)?;
+    to.sync_all()
+}
+
+/// Returns the line break that a file lacks at its end. The next write is at its end.
+///
+/// # Errors
+/// The file cannot be read.
+fn end_of_line(file: &mut File) -> io::Result<&'static [u8]> {
+    let mut last = *b"\n";
+    if file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    Ok(if last == *b"\n" { b"" } else { b"\n" })
+}
