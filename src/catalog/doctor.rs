@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::disk::files;
 use crate::disk::lines::{self, CancelableReader};
-use crate::disk::locate::is_project_folder;
+use crate::disk::locate;
 use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::{self, Unreadable};
 use crate::session::digest::Digest;
@@ -151,7 +151,13 @@ impl Catalog {
         if let Some(session) = self.key_of(path).and_then(|key| self.get(key)) {
             return known_of(session);
         }
-        let cwd = beside.map_or_else(|| cwd_of(path.parent().unwrap_or(Path::new(""))), String::from);
+        let cwds = match beside {
+            Some(cwd) => vec![cwd.into()],
+            None => {
+                let dirs = locate::project_dirs(path.parent().unwrap_or(path), Path::new(MAIN_SEPARATOR_STR));
+                dirs.into_iter().filter_map(|dir| dir.into_os_string().into_string().ok()).collect()
+            }
+        };
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let (time, id) = name.split_once('_').unwrap_or(("", &name));
         let id = match is_id(id) {
@@ -159,23 +165,14 @@ impl Catalog {
             false => format!("{:016x}", IdHash::new(path.as_os_str().as_encoded_bytes()).value()),
         };
         let modified = || scan::one(path, None).map_or(0, |file| file.version().1);
-        KnownHeader { id, cwd, time_ms: time_of(time).unwrap_or_else(modified) }
+        KnownHeader { id, cwds, time_ms: time_of(time).unwrap_or_else(modified) }
     }
 }
 
 /// Returns the facts of a session for its header.
 pub(crate) fn known_of(session: &Digest) -> KnownHeader {
     let Header { id, cwd, created, .. } = &session.header;
-    KnownHeader { id: id.clone(), cwd: cwd.clone(), time_ms: created.unwrap_or(session.mtime) }
-}
-
-/// Returns the working directory that pi probably gave the name of a project directory: it replaces separators.
-fn cwd_of(dir: &Path) -> String {
-    let name = dir.file_name().unwrap_or_default();
-    match name.to_str().filter(|name| is_project_folder(name.as_bytes())) {
-        Some(name) => format!("/{}", name.trim_matches('-').replace('-', "/")),
-        None => String::new(),
-    }
+    KnownHeader { id: id.clone(), cwds: vec![cwd.clone()], time_ms: created.unwrap_or(session.mtime) }
 }
 
 /// Returns `true` for an ID that pi accepts (1.5.2).
@@ -214,9 +211,9 @@ mod tests {
         let catalog = Catalog::of(Vec::new(), 0);
         let id = "0199f2c1-aaaa-7000-8000-000000000001";
         let path = format!("/s/--home-dev-app--/2026-01-05T09-00-00-000Z_{id}.jsonl");
-        let known = KnownHeader { id: id.into(), cwd: "/home/dev/app".into(), time_ms: 1_767_603_600_000 };
-        assert_eq!(catalog.known_header(Path::new(&path), None), known);
+        let known = KnownHeader { id: id.into(), cwds: vec!["/home/dev/app".into()], time_ms: 1_767_603_600_000 };
+        assert_eq!(catalog.known_header(Path::new(&path), Some("/home/dev/app")), known);
         let known = catalog.known_header(Path::new("/s/my talk.jsonl"), None);
-        assert!(is_id(&known.id) && known.cwd.is_empty(), "{known:?}");
+        assert!(is_id(&known.id) && known.cwds.is_empty(), "{known:?}");
     }
 }

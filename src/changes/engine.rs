@@ -21,6 +21,7 @@ use crate::disk::load::NewerFormat;
 use crate::disk::lock::LockObserver;
 use crate::disk::marks::CurrentMarks;
 use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession};
+use crate::disk::vacated;
 
 /// The maximum number of changes in a batch. They are recorded before the first of them is made. Records must be synced
 /// to disk, and one sync serves many records. The number of open files can be limited to 256.
@@ -370,8 +371,8 @@ impl<'a> Engine<'a> {
         is_there(path).with_context(|| format!("cannot access {}", path.display()))?;
         let mut back = self.take_back_once(record, step, at_least)?;
         // A pi created the file meanwhile.
-        let is_taken = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(RestoreError::Taken(_)));
-        if back.as_ref().is_err_and(is_taken) && self.bin.can_join(path, record.place()).unwrap_or(false) {
+        if back.as_ref().is_err_and(RestoreError::is_taken) && self.bin.can_join(path, record.place()).unwrap_or(false)
+        {
             back = self.take_back_once(record, step, at_least)?;
         }
         let back = back.and_then(|()| then(&mut self.bin));
@@ -458,9 +459,14 @@ impl<'a> Engine<'a> {
             }
             Err(error)
         });
-        let vacated: Vec<_> = std::mem::take(&mut self.bin.vacated).into_iter().map(ExactPath).collect();
-        self.vacated.extend((!vacated.is_empty()).then_some(number));
+        let mut vacated: Vec<_> = std::mem::take(&mut self.bin.vacated).into_iter().map(ExactPath).collect();
         let Some(is_made) = is_made else { return made };
+        if !is_made && let Some(record) = self.book.records.find(number) {
+            // Second names of a file that is still in place, or copies of one in the trash. A move has vacated its new file.
+            let is_left = |file: &ExactPath| !vacated::remove_second_name(&file.0, &record.complete());
+            vacated.retain(|file| is_left(file) && matches!(record.change, Change::Move(_)));
+        }
+        self.vacated.extend((!vacated.is_empty()).then_some(number));
         let noted = self.book.set(number, step.settled(is_made), UndoLink { vacated, ..UndoLink::default() });
         made.and(noted.context("the change was made, but"))
     }

@@ -48,6 +48,11 @@ impl JournalRecord {
         self.item_before.as_ref()?.place.as_deref()
     }
 
+    /// Returns the files that can be complete during a step: in place, and in the trash.
+    pub(crate) fn complete(&self) -> Vec<&Path> {
+        [self.change.path()].into_iter().chain(self.place()).chain(self.place_before()).collect()
+    }
+
     /// Returns `true` if this pitree can interpret the change and its state.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.change, Change::Unknown(_)) && self.state != ChangeState::Unknown

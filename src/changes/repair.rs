@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::disk::files;
 use crate::disk::fingerprint::hash;
@@ -65,7 +65,8 @@ impl RepairWriter {
             u128::from(hash(&seed)) << 64 | u128::from(hash(&[&seed[..], b"+"].concat()))
         };
         let repair = survey.plan(known, &mut next);
-        let mut repair = repair.map_err(|why| anyhow!("cannot repair {}: {why}", path.display()))?;
+        let cannot = || format!("cannot repair {}", path.display());
+        let mut repair = repair.with_context(cannot)?;
         let mut result = RepairResult { steps: repair.steps().clone(), rest: Vec::new() };
         let mut bytes = Vec::new();
         repair.start(&mut bytes, &mut result.rest);
@@ -77,6 +78,7 @@ impl RepairWriter {
             }
             Ok(())
         })?;
+        repair.finish(&mut bytes, &mut result.rest);
         let migrated = if repair.is_old { migrate(&bytes, &mut next) } else { None };
         out.write_all(migrated.as_deref().unwrap_or(&bytes))?;
         Ok(result)

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
+use clap::ValueHint;
 use clap_complete::ArgValueCompleter;
 
 use crate::base::machine_paths;
@@ -29,10 +30,10 @@ use crate::cli::{CommandContext, completions, now, targets};
 use crate::disk::leftovers::leftovers;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
-use crate::disk::{load, locate};
+use crate::disk::{load, locate, relocations};
 use crate::session::health::Finding;
 use crate::session::health::code::Code;
-use crate::session::write::repair::RepairSteps;
+use crate::session::write::repair::{RepairSteps, Unrepairable};
 
 /// File, line, code, entry, description.
 const COLUMNS: [Column; 5] =
@@ -71,6 +72,9 @@ pub(super) struct DoctorCommand {
     /// Repair the files with problems
     #[arg(long)]
     repair: bool,
+    /// Working directory for a session without one
+    #[arg(long, value_name = "DIR", requires = "repair", value_hint = ValueHint::DirPath)]
+    cwd: Option<PathBuf>,
     /// Don't ask
     #[arg(long, requires = "repair")]
     yes: bool,
@@ -206,11 +210,20 @@ impl DoctorCommand {
             let id = load::header(&path).map(|header| header.id).unwrap_or_default();
             sessions.push(ExpectedSession { path, id });
         }
-        let writer = RepairWriter { known };
+        let mut writer = RepairWriter { known };
+        let cwd = self.cwd.as_ref().map(|cwd| relocations::directory(&resolve::absolute(cwd)?)).transpose()?;
         let (mut failed, mut unchanged, mut told) = (Vec::new(), Vec::new(), 0);
         for (done, session) in sessions.iter().enumerate() {
             let real = session.path.canonicalize().unwrap_or_else(|_| session.path.clone());
-            match writer.preview(&real) {
+            let mut preview = writer.preview(&real);
+            if preview.as_ref().is_err_and(|error| matches!(error.downcast_ref(), Some(Unrepairable::NoDirectory)))
+                && let Some(known) = writer.known.get_mut(&real)
+                && let Some(cwd) = self.directory(cwd.as_deref(), &changer.short(&session.path), &known.cwds)?
+            {
+                known.cwds = vec![cwd];
+                preview = writer.preview(&real);
+            }
+            match preview {
                 Ok(result) if result.steps.is_empty() => unchanged.push(session.path.clone()),
                 Ok(result) if told < LISTED || self.dry_run => {
                     told += 1;
@@ -246,6 +259,24 @@ impl DoctorCommand {
         let done = changer.make(&Request::Rewrite { purpose: RewritePurpose::Repair, sessions, by })?;
         let code = changer.say(&done, CliStep::Make)?;
         Ok(if failed.is_empty() { code } else { Exit::Failed.into() })
+    }
+}
+
+impl DoctorCommand {
+    /// Returns the working directory for a session without one: `cwd`, or the answer of the user. `None` if none was given.
+    fn directory(&self, cwd: Option<&str>, path: &str, choices: &[String]) -> Result<Option<String>> {
+        if cwd.is_some() || self.yes || !output::can_ask() {
+            return Ok(cwd.map(String::from));
+        }
+        output::note(&format!("{path} has no working directory. These can be its directory:"));
+        choices.iter().zip(1..).for_each(|(choice, number)| output::note(&format!("  {number} {choice}")));
+        let answer = output::ask("Number or directory (empty: skip this file):")?;
+        let number = answer.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
+        match number {
+            Some(choice) => Ok(Some(choice.clone())),
+            None if answer.is_empty() => Ok(None),
+            None => relocations::directory(Path::new(&answer)).map(Some),
+        }
     }
 }
 

@@ -141,6 +141,30 @@ fn project_folder(cwd: &str) -> String {
     format!("--{}--", inner.replace(['/', '\\', ':'], "-"))
 }
 
+/// Returns the existing directories below `root` to which pi gives this project directory. Several directories can have one.
+pub(crate) fn project_dirs(folder: &Path, root: &Path) -> Vec<PathBuf> {
+    /// The maximum number of results, and of visited directories.
+    const MOST: usize = 9;
+    const VISITED: usize = 10_000;
+    let name = folder.file_name().and_then(|name| name.to_str()).filter(|name| is_project_folder(name.as_bytes()));
+    let Some(name) = name.and_then(|name| name.strip_prefix("--")?.strip_suffix("--")) else { return Vec::new() };
+    let (mut found, mut open, mut visited) = (Vec::new(), vec![(root.to_path_buf(), name)], 0);
+    while let Some((dir, rest)) = open.pop().filter(|_| visited < VISITED && found.len() < MOST) {
+        visited += 1;
+        for child in children(&dir) {
+            let Some(name) = child.file_name().and_then(|name| name.to_str()) else { continue };
+            let name = name.replace(['\\', ':'], "-");
+            match rest.strip_prefix(&*name) {
+                Some("") if child.is_dir() => found.push(child),
+                Some(rest) => open.extend(rest.strip_prefix('-').map(|rest| (child, rest))),
+                None => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 /// The environment variables and files that pi reads.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -367,6 +391,25 @@ fn of_url(path: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_directories_of_a_project_folder_exist() {
+        let root = tempfile::tempdir().unwrap();
+        let dirs = |name: &str| project_dirs(&Path::new("/s").join(name), root.path());
+        let at = |path: &str| root.path().join(path);
+        assert!(dirs("--home-dev-my-proj--").is_empty());
+        fs::create_dir_all(at("home/dev/my-proj")).unwrap();
+        assert_eq!(dirs("--home-dev-my-proj--"), [at("home/dev/my-proj")]);
+        assert!(dirs("--home-dev-my--").is_empty() && dirs("home-dev-my-proj").is_empty());
+        fs::create_dir_all(at("home-dev/my/proj")).unwrap();
+        fs::write(at("home-dev-my-proj"), "a file").unwrap();
+        assert_eq!(dirs("--home-dev-my-proj--"), [at("home/dev/my-proj"), at("home-dev/my/proj")]);
+        #[cfg(unix)]
+        {
+            fs::create_dir_all(at("a:b")).unwrap();
+            assert_eq!(dirs("--a-b--"), [at("a:b")]);
+        }
+    }
 
     #[test]
     fn looks_where_pi_would() {

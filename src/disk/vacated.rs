@@ -225,9 +225,10 @@ pub(crate) fn put_back(spare: &Path, path: &Path) -> Result<Option<PathBuf>> {
 /// A file cannot be read or written.
 pub(crate) fn resolve(path: &Path, complete: &[&Path], late: Option<&(u64, Successor)>) -> Result<()> {
     for spare in spares(path) {
-        if complete.iter().any(|file| create::starts_with(file, &spare).unwrap_or(false)) {
-            let _ = fs::remove_file(&spare); // not a session name
-        } else if let Some((from, to)) = late {
+        if remove_second_name(&spare, complete) {
+            continue;
+        }
+        if let Some((from, to)) = late {
             let vacated = Vacated { path: spare, from: *from, to: Some(to.clone()) };
             vacated.carry().with_context(|| format!("cannot write {}", to.path.display()))?;
             vacated.remove();
@@ -236,6 +237,15 @@ pub(crate) fn resolve(path: &Path, complete: &[&Path], late: Option<&(u64, Succe
         }
     }
     Ok(())
+}
+
+/// Removes a vacated file whose content is the start of one of the files `complete`. Returns `true` if it was.
+pub(crate) fn remove_second_name(spare: &Path, complete: &[&Path]) -> bool {
+    let is_second = complete.iter().any(|file| create::starts_with(file, spare).unwrap_or(false));
+    if is_second && is_spare(spare) {
+        let _ = fs::remove_file(spare); // not a session name
+    }
+    is_second
 }
 
 /// Waits until no process has the files open for writing. Returns for each file `true` if no line can arrive any more.

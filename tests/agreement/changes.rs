@@ -342,7 +342,7 @@ fn generates_files_for_pi() {
     let odd = odd.iter().map(|path| (short(path, &repository("fixtures")), fs::read(path).unwrap()));
     let broken = broken::files().into_iter().map(|broken| (broken.name.to_string(), broken.bytes));
     for (name, bytes) in broken.chain(odd) {
-        let known = KnownHeader { id: broken::ID.into(), cwd: broken::CWD.into(), time_ms: NOW };
+        let known = KnownHeader { id: broken::ID.into(), cwds: vec![broken::CWD.into()], time_ms: NOW };
         let Ok(repaired) = repair(&bytes, &known, &mut counted()) else { continue };
         let tree = tree(&repaired.bytes).unwrap();
         // pi needs to read other fixtures of odd contents only as well as before.

@@ -70,13 +70,13 @@ fn broken_files_are_found_repaired_and_restored() {
         let expected: BTreeSet<&str> = broken.findings.iter().map(|(code, _)| *code).collect();
         assert_eq!(of_file, expected, "{}", broken.name);
     }
-    let dry = with(&["--repair", "--dry-run"]);
+    let dry = with(&["--repair", "--dry-run", "--cwd", "/"]);
     assert!(dry.code == 0 && dry.out.contains("would: repair"), "{}{}", dry.out, dry.err);
     assert!(files.iter().all(|(path, broken)| fs::read(path).unwrap() == broken.bytes));
     let unasked = with(&["--repair"]);
     assert!(unasked.code == 2 && unasked.err.contains("--yes"), "{}", unasked.err);
 
-    let outcome = with(&["--repair", "--yes"]);
+    let outcome = with(&["--repair", "--yes", "--cwd", "/"]);
     assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
     let clean = with(&[]);
     assert_eq!((clean.code, &*clean.out), (0, ""), "{}", clean.err);
@@ -232,4 +232,29 @@ fn an_unreadable_file_is_reported_once_and_fails() {
     symlink(link.with_file_name("other.jsonl"), &link).unwrap();
     let said = pitree.run(&["doctor", link.to_str().unwrap()]);
     assert_eq!((said.code, said.err.matches("cycle.jsonl").count()), (2, 1), "{}", said.err);
+}
+
+#[test]
+fn a_session_without_a_directory_gets_an_existing_one() {
+    let pitree = Pitree::new();
+    let project = tempfile::tempdir().unwrap();
+    let project = project.path().canonicalize().unwrap();
+    fs::create_dir(project.join("my-proj")).unwrap();
+    let folder = |dir: &str| format!("-{}--", project.join(dir).to_str().unwrap().replace('/', "-"));
+    let entry = Session::new("s").user("u1", "hello").lines().to_string();
+    let write = |dir: &str| pitree.write(&format!("{}/2026-01-05T09-00-00-000Z_s.jsonl", folder(dir)), &entry);
+    let cwd = |path: &PathBuf| {
+        let header: Value = serde_json::from_str(fs::read_to_string(path).unwrap().lines().next().unwrap()).unwrap();
+        header["cwd"].as_str().map(String::from)
+    };
+    let (there, gone) = (write("my-proj"), write("gone"));
+    set_modified(&there, long_ago());
+    set_modified(&gone, long_ago());
+    let outcome = pitree.run(&["doctor", "--repair", "--yes"]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.err.contains("its working directory is unknown; run `pitree doctor --repair FILE --cwd DIR`"));
+    assert_eq!((cwd(&there).as_deref(), cwd(&gone)), (project.join("my-proj").to_str(), None));
+    let outcome =
+        pitree.run(&["doctor", "--repair", "--yes", "--cwd", project.to_str().unwrap(), gone.to_str().unwrap()]);
+    assert_eq!((outcome.code, cwd(&gone).as_deref()), (0, project.to_str()), "{}", outcome.err);
 }

@@ -86,7 +86,7 @@ fn counted() -> impl FnMut() -> u128 {
 }
 
 fn repaired(bytes: &[u8]) -> Result<Repaired, Unrepairable> {
-    let known = KnownHeader { id: broken::ID.into(), cwd: broken::CWD.into(), time_ms: 1_767_603_600_000 };
+    let known = KnownHeader { id: broken::ID.into(), cwds: vec![broken::CWD.into()], time_ms: 1_767_603_600_000 };
     repair(bytes, &known, &mut counted())
 }
 
@@ -249,4 +249,118 @@ proptest! {
             agrees("damaged", &bytes, &found);
         }
     }
+}
+
+/// The lines of which each beginning is tried.
+const CUT: [&str; 3] = [
+    r#"{"type":"message","id":"c1","parentId":"a1","timestamp":"2026-01-05T09:00:03.000Z","message":{"role":"user","content":[{"type":"text","text":"one, \"two\" \u00e9é  "},{"type":"text","text":"x"}],"timestamp":1767603603000}}"#,
+    r#"{"type":"message", "id":"c2", "parentId":"a1","timestamp":"2026-01-05T09:00:03.000Z","message":{"role":"assistant","content":[{"type":"text","text":"sure"},{"type":"toolCall","id":"t","name":"bash","arguments":{"command":"ls -l"}}],"api":"x","provider":"p","model":"m","usage":{"input":12,"output":3,"cacheRead":0,"cacheWrite":0,"totalTokens":15,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.5}},"stopReason":"stop","timestamp":1767603603000}}"#,
+    r#"{"type":"custom","customType":"state","data":{"a":[1,2,{"b":null}]},"id":"c3","parentId":"a1","timestamp":"2026-01-05T09:00:03.000Z"}"#,
+];
+
+#[test]
+fn each_byte_of_a_torn_line_is_kept() {
+    let before = format!(
+        "{}\n{}\n",
+        r#"{"type":"session","version":3,"id":"01aa0004-0000-7000-8000-000000000001","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/w"}"#,
+        r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"go","timestamp":1767603601000}}"#
+    );
+    for line in CUT {
+        for (end, behind) in (1..line.len()).flat_map(|end| ["", "  ", "\0\0", "\r"].map(|behind| (end, behind))) {
+            let torn = [&line.as_bytes()[..end], behind.as_bytes()].concat();
+            let new = repaired(&[before.as_bytes(), &torn].concat()).unwrap();
+            let kept = new.bytes.strip_prefix(before.as_bytes()).unwrap();
+            let without_nul: Vec<u8> = torn.iter().copied().filter(|byte| *byte != 0).collect();
+            // The completed entry has the beginning, and the rest what follows it.
+            let used = kept.iter().zip(&without_nul).take_while(|(one, other)| one == other).count();
+            let rest = new.rest.strip_suffix(b"\n").unwrap_or_default();
+            let is_kept = (0..=used).any(|used| rest == &without_nul[used..]);
+            let [torn, kept, rest] = [&*torn, kept, rest].map(String::from_utf8_lossy);
+            assert!(is_kept, "{torn}\n{kept}\n{rest}");
+        }
+    }
+}
+
+/// Returns the entries by ID that are on a line of their own, with their content but without their parent.
+fn readable(bytes: &[u8]) -> BTreeMap<String, Vec<serde_json::Value>> {
+    let mut entries = BTreeMap::<_, Vec<_>>::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&String::from_utf8_lossy(line)) else { continue };
+        let Some(fields) =
+            value.as_object_mut().filter(|fields| fields.get("type").is_some_and(|kind| kind != "session"))
+        else {
+            continue;
+        };
+        // pi fails at messages without a role or a content.
+        let message = &fields.get("message").cloned().unwrap_or_default();
+        let is_read = message["role"].is_string() && (message["content"].is_string() || message["content"].is_array());
+        if fields["type"] == "message" && !is_read {
+            continue;
+        }
+        fields.remove("parentId");
+        // Programs disagree about IDs that are not Unicode.
+        let id = fields.get("id").and_then(|id| id.as_str()).filter(|id| !id.contains(char::REPLACEMENT_CHARACTER));
+        if let Some(id) = id.map(String::from) {
+            entries.entry(id).or_default().push(value);
+        }
+    }
+    entries
+}
+
+proptest! {
+    #[test]
+    fn entries_that_were_readable_are_still_there(damages in prop::collection::vec((0u8..8, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..5)) {
+        let talk = broken::files().into_iter().find(|broken| broken.name == "text between entries").unwrap();
+        let bytes = damages.iter().fold(talk.bytes, |bytes, damage| if bytes.is_empty() { bytes } else { damaged(bytes, damage) });
+        if let Ok(new) = repaired(&bytes)
+            && !new.steps.listed.iter().any(|step| step.starts_with("converted"))
+        {
+            let now = readable(&new.bytes);
+            for (id, entries) in readable(&bytes) {
+                let is_kept = now.get(&id).is_some_and(|now| now.iter().any(|now| entries.contains(now)));
+                prop_assert!(is_kept, "{id}: {:?}\n{}\n{}", new.steps, String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&new.bytes));
+            }
+        }
+    }
+}
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"01aa0004-0000-7000-8000-000000000001","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/w"}"#;
+const PROMPT: &str = r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","message":{"role":"user","content":"go","timestamp":1767603601000}}"#;
+
+#[test]
+fn raw_line_breaks_in_a_text_are_escaped() {
+    let entry = |text: &str| {
+        let text = text.replace('"', "\\\"");
+        format!(
+            r#"{{"type":"message","id":"b1","parentId":"a1","timestamp":"2026-01-05T09:00:02.000Z","message":{{"role":"user","content":"{text}","timestamp":1767603602000}}}}"#
+        )
+    };
+    let last = PROMPT.replace("a1", "c1").replace("null", "\"b1\"");
+    for text in ["one\ntwo", "one\r\n\n\ttwo {\"type\":\"x\"}\n42\n{\"a\":1}\n", "one\u{1}two"] {
+        let new = repaired(format!("{HEADER}\n{PROMPT}\n{}\n{last}\n", entry(text)).as_bytes()).unwrap();
+        let content = serde_json::to_string(text).unwrap();
+        let whole = entry("").replace("\"content\":\"\"", &format!("\"content\":{content}"));
+        assert_eq!(String::from_utf8(new.bytes).unwrap(), format!("{HEADER}\n{PROMPT}\n{whole}\n{last}\n"));
+        assert!(new.rest.is_empty() && new.steps.listed.len() == 1, "{:?}", new.steps);
+    }
+    // An entry that is incomplete stays apart from the lines after it.
+    let new =
+        repaired(format!("{HEADER}\n{PROMPT}\n{}\nnot JSON }}\n{last}\n", &entry("one")[..130]).as_bytes()).unwrap();
+    assert_eq!(new.bytes.iter().filter(|byte| **byte == b'\n').count(), 4);
+    assert!(new.rest.ends_with(b"not JSON }\n"));
+}
+
+#[test]
+fn the_beginning_of_an_entry_goes_to_the_rest_if_the_entry_is_complete_elsewhere() {
+    let answer = PROMPT.replace("a1", "b1").replace("null", "\"a1\"");
+    for end in 60..answer.len() {
+        let beginning = &answer[..end];
+        let new = repaired(format!("{HEADER}\n{PROMPT}\n{beginning}{answer}\n").as_bytes()).unwrap();
+        let (bytes, rest) = (String::from_utf8(new.bytes).unwrap(), String::from_utf8(new.rest).unwrap());
+        assert_eq!((&*bytes, &*rest), (&*format!("{HEADER}\n{PROMPT}\n{answer}\n"), &*format!("{beginning}\n")));
+    }
+    // A header, too.
+    let new = repaired(format!("{}{HEADER}\n{PROMPT}\n", &HEADER[..100]).as_bytes()).unwrap();
+    assert_eq!(String::from_utf8(new.bytes).unwrap(), format!("{HEADER}\n{PROMPT}\n"));
+    assert_eq!(new.rest, [&HEADER.as_bytes()[..100], b"\n"].concat());
 }

@@ -137,9 +137,8 @@ impl<'a> Exchange<'a> {
                 }
             }
         }
-        let complete: Vec<&Path> = [path].into_iter().chain(record.place()).collect();
         let late = record.cut_short().map(|step| self.late(record, step));
-        vacated::resolve(path, &complete, late.as_ref())
+        vacated::resolve(path, &record.complete(), late.as_ref())
     }
 }
 

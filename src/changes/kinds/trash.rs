@@ -191,7 +191,6 @@ fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a P
 /// Lines of a running pi cannot be read or written.
 pub(super) fn clear(record: &JournalRecord, bin: &mut TrashSession<'_>, late: Option<(u64, Successor)>) -> Result<()> {
     let (path, place) = (record.change.path(), record.place());
-    let complete: Vec<&Path> = [path].into_iter().chain(place).collect();
     let comes = record.cut_short().is_some_and(|step| record.change.brings(step).is_some());
     if comes {
         new_file::remove_drafts(path);
@@ -199,11 +198,11 @@ pub(super) fn clear(record: &JournalRecord, bin: &mut TrashSession<'_>, late: Op
     if let Some((item, place)) = joined(path, record).filter(|_| comes) {
         let bytes = item.symlink_metadata().map_or(0, |session| session.len());
         bin.mend_join(path, item, place);
-        return vacated::resolve(path, &complete, Some(&(0, Successor::new(path, bytes))));
+        return vacated::resolve(path, &record.complete(), Some(&(0, Successor::new(path, bytes))));
     }
     let bytes = record.bytes();
     let late = late.or(place.map(|item| (bytes, Successor::new(item, bytes))));
-    vacated::resolve(path, &complete, late.as_ref())?;
+    vacated::resolve(path, &record.complete(), late.as_ref())?;
     place.into_iter().for_each(|item| bin.clear(path, item));
     Ok(())
 }

@@ -30,6 +30,13 @@ pub(crate) enum RestoreError {
     Taken(PathBuf),
 }
 
+impl RestoreError {
+    /// Returns `true` if another file exists at the path.
+    pub(crate) fn is_taken(error: &anyhow::Error) -> bool {
+        matches!(error.downcast_ref(), Some(Self::Taken(_)))
+    }
+}
+
 /// Describes an error without technical details.
 pub(super) fn in_words(error: &trash::Error) -> String {
     match error {

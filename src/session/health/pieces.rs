@@ -12,21 +12,17 @@ const TRIES: usize = 1000;
 /// A part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// A complete JSON object.
+    /// A complete JSON object, with the white space around it.
     Value(&'a [u8]),
     /// Bytes that are not.
     Torn(&'a [u8]),
 }
 
-/// Splits a line that is not JSON. The pieces contain all of its bytes except white space between them.
+/// Splits a line that is not JSON. The pieces contain all of its bytes.
 pub fn pieces(line: &[u8]) -> Vec<Piece<'_>> {
     let (mut pieces, mut from, mut tries) = (Vec::new(), 0, TRIES);
-    loop {
-        from += line[from..].iter().take_while(|byte| is_space(**byte)).count();
+    while from < line.len() {
         let rest = &line[from..];
-        if rest.is_empty() {
-            return pieces;
-        }
         if let Some(value) = object(rest) {
             pieces.push(Piece::Value(value));
             from += value.len();
@@ -42,19 +38,24 @@ pub fn pieces(line: &[u8]) -> Vec<Piece<'_>> {
             })
             .find(|at| starts_entry(&rest[*at..]))
             .unwrap_or(rest.len());
-        pieces.push(Piece::Torn(rest[..next].trim_ascii_end()));
+        pieces.push(Piece::Torn(&rest[..next]));
         from += next;
     }
+    pieces
 }
 
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Returns the object at the start of some bytes.
+/// Returns the object at the start of some bytes, with the white space around it.
 fn object(bytes: &[u8]) -> Option<&[u8]> {
-    let mut reader = JsonReader::new(bytes);
-    (reader.kind() == Ok(ValueKind::Object)).then(|| reader.skip().ok()).flatten()
+    let spaces = |from: usize| bytes[from..].iter().take_while(|byte| is_space(**byte)).count();
+    let start = spaces(0);
+    let mut reader = JsonReader::new(&bytes[start..]);
+    let value = (reader.kind() == Ok(ValueKind::Object)).then(|| reader.skip().ok()).flatten()?;
+    let end = start + value.len();
+    Some(&bytes[..end + spaces(end)])
 }
 
 /// Returns `true` if an object starts with the type of an entry or a header. Blocks of messages have other types.
@@ -97,7 +98,7 @@ mod tests {
     fn glued_objects_are_split() {
         assert_eq!(
             split(&format!("{ENTRY}{{\"a\":1}} {ENTRY}\r")),
-            [(true, ENTRY.into()), (true, "{\"a\":1}".into()), (true, ENTRY.into())]
+            [(true, ENTRY.into()), (true, "{\"a\":1} ".into()), (true, format!("{ENTRY}\r"))]
         );
     }
 
@@ -105,7 +106,8 @@ mod tests {
     fn an_entry_after_a_torn_one_is_found() {
         let torn = r#"{"type":"message","id":"0","message":{"content":[{"type":"text","text":"a"},{"type":"te"#;
         assert_eq!(split(&format!("{torn}{ENTRY}")), [(false, torn.into()), (true, ENTRY.into())]);
-        assert_eq!(split(torn), [(false, torn.into())]);
+        let spaced = format!(" {torn}  ");
+        assert_eq!(split(&spaced), [(false, spaced.clone())]);
         let both = format!("{torn}{ENTRY}{torn}");
         assert_eq!(split(&both), [(false, torn.into()), (true, ENTRY.into()), (false, torn.into())]);
     }

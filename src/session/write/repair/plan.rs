@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::{Entry, parse};
+use crate::session::entry::parse;
 use crate::session::json::edit::{RawObject, quote};
-use crate::session::json::value::items;
 use crate::session::json::{JsonReader, ValueKind};
 use crate::session::links::IdHash;
 use crate::session::write::line::new_id;
-use crate::session::write::repair::known::KnownHeader;
+use crate::session::write::repair::content::{is_broken, readable};
+use crate::session::write::repair::known::{KnownHeader, Unrepairable};
 
 /// Fields besides `parentId` that refer to entries.
 const REFERENCES: [&str; 3] = ["targetId", "firstKeptEntryId", "fromId"];
@@ -52,6 +52,21 @@ struct Record {
     kind: RecordKind,
     /// `true` if its content must be changed.
     is_broken: bool,
+    /// The claim to its ID.
+    claim: Claim,
+}
+
+/// The claim of an entry to its ID, weakest first. The strongest keeps the ID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Claim {
+    /// The entry was incomplete.
+    Completed,
+    /// Its type or its role is missing or unknown.
+    Unknown,
+    /// Its line was damaged.
+    Damaged,
+    /// Its line was readable.
+    Intact,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +75,8 @@ enum RecordKind {
     Header,
     /// Moves to the rest.
     Dropped,
+    /// The beginning of an entry that is complete elsewhere; moves to the rest.
+    Beginning,
     /// A value that pi ignores.
     Ignored,
 }
@@ -68,7 +85,7 @@ enum RecordKind {
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     records: Vec<Record>,
-    /// The first header with an ID and its record.
+    /// The first header with an ID and its record. A complete one replaces a completed one.
     header: Option<(usize, Vec<u8>)>,
     /// `true` if its line was damaged, so that it can lack fields.
     is_header_changed: bool,
@@ -106,8 +123,8 @@ struct Edit {
 }
 
 impl Planner {
-    /// Adds the next value. Its line was damaged if it `is_changed`.
-    pub(super) fn value(&mut self, line: u64, raw: &[u8], is_changed: bool) {
+    /// Adds the next value. Its line was damaged if it `is_changed`, and it was incomplete if it `is_completed`.
+    pub(super) fn value(&mut self, line: u64, raw: &[u8], (is_changed, is_completed): (bool, bool)) {
         let entry = parse::line(raw).ok().flatten();
         let is_object = JsonReader::new(raw).kind() == Ok(ValueKind::Object);
         let kind = match &entry {
@@ -120,7 +137,13 @@ impl Planner {
         };
         let entry = entry.unwrap_or_default();
         let at = self.records.len();
-        if entry.starts_session() && self.header.is_none() {
+        let beginning = self
+            .header
+            .as_ref()
+            .map(|(at, _)| *at)
+            .filter(|at| self.records[*at].claim == Claim::Completed && !is_completed);
+        if entry.starts_session() && (self.header.is_none() || beginning.is_some()) {
+            beginning.into_iter().for_each(|at| self.records[at].kind = RecordKind::Dropped);
             self.version = Some(entry.version.unwrap_or(1.0));
             self.header = Some((at, raw.to_vec()));
             self.is_header_changed = is_changed;
@@ -137,6 +160,12 @@ impl Planner {
             hash: IdHash::new(raw.trim_ascii()).value(),
             kind,
             is_broken: is_broken(&entry),
+            claim: match (is_completed, entry.kind) {
+                (true, _) => Claim::Completed,
+                (false, EntryKind::Unknown | EntryKind::OtherMessage) => Claim::Unknown,
+                _ if is_changed => Claim::Damaged,
+                _ => Claim::Intact,
+            },
         });
     }
 
@@ -151,33 +180,62 @@ impl Planner {
     }
 
     /// Makes the plan.
-    pub(super) fn plan(mut self, known: &KnownHeader, random: &mut dyn FnMut() -> u128) -> Plan {
+    ///
+    /// # Errors
+    /// The header lacks the working directory, which is not known.
+    pub(super) fn plan(mut self, known: &KnownHeader, random: &mut dyn FnMut() -> u128) -> Result<Plan, Unrepairable> {
+        let claims = self.claims();
+        self.drop_beginnings(&claims);
         let has_ids = self.records.iter().any(|record| record.kind == RecordKind::Entry && record.id.is_some());
         let version = *self.version.get_or_insert(if has_ids { 3.0 } else { 1.0 });
         let mut plan = Plan { version, steps: std::mem::take(&mut self.steps), ..Plan::default() };
-        self.plan_header(version, known, &mut plan);
+        self.plan_header(version, known, &mut plan)?;
         for (at, record) in self.records.iter().enumerate() {
             if record.kind == RecordKind::Dropped {
                 plan.edit(at, record, "moved to the rest: not an entry that pi can read").is_dropped = true;
+            } else if record.kind == RecordKind::Beginning {
+                plan.edit(at, record, "moved to the rest: the beginning of a complete entry").is_dropped = true;
             } else if record.is_broken {
                 plan.edit(at, record, "gave the message a content that pi can read").is_broken = true;
             }
         }
         if version >= 2.0 {
-            let ids = self.plan_ids(&mut plan, random);
+            let ids = self.plan_ids(&mut plan, &claims, random);
             self.plan_parents(&ids, &mut plan);
         }
-        plan
+        Ok(plan)
+    }
+
+    /// Returns the strongest claim to each ID.
+    fn claims(&self) -> HashMap<Box<str>, Claim> {
+        let mut claims = HashMap::new();
+        for record in self.records.iter().filter(|record| record.kind == RecordKind::Entry) {
+            if let Some(id) = &record.id {
+                let strongest = claims.entry(id.clone()).or_insert(record.claim);
+                *strongest = record.claim.max(*strongest);
+            }
+        }
+        claims
+    }
+
+    /// Drops the completed entries whose complete form is in the file too.
+    fn drop_beginnings(&mut self, claims: &HashMap<Box<str>, Claim>) {
+        for record in self.records.iter_mut().filter(|record| record.claim == Claim::Completed) {
+            let strongest = record.id.as_ref().and_then(|id| claims.get(id)).copied();
+            if record.kind == RecordKind::Entry && strongest > Some(Claim::Completed) {
+                record.kind = RecordKind::Beginning;
+            }
+        }
     }
 
     /// Puts a header first.
-    fn plan_header(&mut self, version: f64, known: &KnownHeader, plan: &mut Plan) {
+    fn plan_header(&mut self, version: f64, known: &KnownHeader, plan: &mut Plan) -> Result<(), Unrepairable> {
         let first = self.records.iter().position(|record| record.kind != RecordKind::Ignored);
         let (raw, step) = match (self.header.take(), self.bad_header.take()) {
             (Some((at, raw)), _) => {
-                let missing = known.missing(&raw, version).filter(|_| self.is_header_changed);
+                let missing = if self.is_header_changed { known.missing(&raw, version)? } else { None };
                 if first == Some(at) && missing.is_none() {
-                    return;
+                    return Ok(());
                 }
                 plan.moved = Some(at);
                 let step = if first == Some(at) { "completed the header" } else { "moved the header to the start" };
@@ -188,10 +246,10 @@ impl Planner {
                 plan.rest = [&raw, &b"\n"[..]].concat();
                 let id = quote(&known.id);
                 let raw = RawObject::new(&raw).map_or(raw.clone(), |raw| raw.with(&[("id", Some(id.as_bytes()))]));
-                (known.missing(&raw, version).unwrap_or(raw), "gave the header the ID of the file name")
+                (known.missing(&raw, version)?.unwrap_or(raw), "gave the header the ID of the file name")
             }
             (None, None) => {
-                let raw = known.missing(br#"{"type":"session"}"#, version).unwrap_or_default();
+                let raw = known.missing(br#"{"type":"session"}"#, version)?.unwrap_or_default();
                 let id = quote(&known.id);
                 let raw = RawObject::new(&raw).map_or(raw.clone(), |raw| raw.with(&[("id", Some(id.as_bytes()))]));
                 (raw, "created a header")
@@ -201,10 +259,16 @@ impl Planner {
         let field = |key| written.as_ref().and_then(|raw| raw.text(key)).unwrap_or_default();
         plan.steps.listed.insert(0, format!("{step}: ID {}, directory {}", field("id"), field("cwd")));
         plan.header = Some(raw);
+        Ok(())
     }
 
     /// Gives each entry an ID of its own. Returns the entries with each original ID: their records and final IDs.
-    fn plan_ids(&mut self, plan: &mut Plan, random: &mut dyn FnMut() -> u128) -> EntriesById {
+    fn plan_ids(
+        &mut self,
+        plan: &mut Plan,
+        claims: &HashMap<Box<str>, Claim>,
+        random: &mut dyn FnMut() -> u128,
+    ) -> EntriesById {
         let mut taken: HashSet<Box<str>> = self.records.iter().filter_map(|record| record.id.clone()).collect();
         let last = self.records.iter().rposition(|record| record.kind == RecordKind::Entry);
         let mut ids = EntriesById { by_id: HashMap::new(), finals: vec![None; self.records.len()] };
@@ -215,10 +279,12 @@ impl Planner {
                 continue;
             }
             let earlier = record.id.as_ref().and_then(|id| ids.by_id.get(id)).map(|all| &all[..]);
-            let first = earlier.and_then(|all| all.first()).copied();
+            let keeps_id = |at: &&usize| self.records[**at].kind == RecordKind::Entry;
+            let first = earlier.and_then(|all| all.iter().find(keeps_id)).copied();
             // Programs disagree about IDs that are not Unicode.
             let is_odd = record.id.as_ref().is_none_or(|id| id.contains(char::REPLACEMENT_CHARACTER));
-            if record.kind == RecordKind::Entry && (is_odd || first.is_some()) {
+            let gives_way = record.id.as_ref().and_then(|id| claims.get(id)).is_some_and(|claim| *claim > record.claim);
+            if record.kind == RecordKind::Entry && (is_odd || gives_way || first.is_some()) {
                 let is_copy = first.is_some_and(|first| self.records[first].hash == record.hash);
                 // Without a copy at the end, pi would continue from another entry.
                 if is_copy && (Some(at) != last || last_id == record.id) {
@@ -231,12 +297,12 @@ impl Planner {
                 let what = if is_odd { "new ID" } else { "new ID for an entry with a repeated one" };
                 let edit = plan.edit(at, record, &format!("{what}: {new}"));
                 edit.fields.push(("id", quote(&new).into_bytes()));
-                if let Some(id) = &record.id {
+                if let Some(id) = record.id.as_ref().filter(|_| !gives_way) {
                     plan.renamed.entry(id.to_string()).or_default().push((at, new.clone()));
                 }
                 ids.finals[at] = Some(new.into());
             }
-            if let Some(id) = &record.id {
+            if let Some(id) = record.id.as_ref().filter(|_| !gives_way) {
                 ids.by_id.entry(id.clone()).or_default().push(at);
             }
             if record.kind == RecordKind::Entry {
@@ -359,13 +425,18 @@ impl Plan {
         self.edits.entry(at).or_default()
     }
 
+    /// Returns `true` if the value with this number has no place in the file.
+    pub(super) fn is_dropped(&self, at: usize) -> bool {
+        self.edits.get(&at).is_some_and(|edit| edit.is_dropped)
+    }
+
     /// Writes a value, by its number and its line, to the file or to the rest.
     pub(super) fn write(&self, (at, line): (usize, u64), raw: &[u8], (file, rest): (&mut Vec<u8>, &mut Vec<u8>)) {
         if self.moved == Some(at) {
             return;
         }
         let edit = self.edits.get(&at);
-        if edit.is_some_and(|edit| edit.is_dropped) {
+        if self.is_dropped(at) {
             rest.extend_from_slice(raw);
             rest.push(b'\n');
             return;
@@ -406,38 +477,4 @@ impl Plan {
         let changes: Vec<(&str, Option<&[u8]>)> = changes.iter().map(|(key, new)| (*key, Some(&**new))).collect();
         Some(object.with(&changes))
     }
-}
-
-/// Returns `true` if pi fails at the content of a message.
-fn is_broken(entry: &Entry<'_>) -> bool {
-    let is_talk = matches!(entry.kind, EntryKind::User | EntryKind::Assistant);
-    let content = entry.message.as_ref().filter(|_| is_talk).map(|message| &message.content);
-    content.is_some_and(|content| {
-        content.breaks_pi_list() || (entry.kind == EntryKind::Assistant && content.breaks_pi_tree())
-    })
-}
-
-/// Returns the message of an entry with a content that pi can read: text instead of other values.
-fn readable(object: &RawObject<'_>) -> Option<Vec<u8>> {
-    let message = RawObject::new(object.get("message")?)?;
-    let content = message.get("content")?;
-    let as_text = |raw: &[u8]| quote(&String::from_utf8_lossy(raw));
-    let new = match JsonReader::new(content).kind().ok()? {
-        ValueKind::Null => "[]".into(),
-        ValueKind::Array => {
-            let block = |raw: &[u8]| match RawObject::new(raw) {
-                None => format!(r#"{{"type":"text","text":{}}}"#, as_text(raw)).into_bytes(),
-                Some(block) => match block.get("text").filter(|_| block.text("type").as_deref() == Some("text")) {
-                    Some(text) if !matches!(text.first(), Some(b'"' | b'n')) => {
-                        block.with(&[("text", Some(as_text(text).as_bytes()))])
-                    }
-                    _ => raw.to_vec(),
-                },
-            };
-            let blocks: Vec<Vec<u8>> = items(content).map(block).collect();
-            return Some(message.with(&[("content", Some(&[&b"["[..], &blocks.join(&b","[..]), b"]"].concat()))]));
-        }
-        _ => as_text(content),
-    };
-    Some(message.with(&[("content", Some(new.as_bytes()))]))
 }
