@@ -47,7 +47,7 @@ export default function (pi: ExtensionAPI) {
 	});
 }
 
-/** Returns the text that pi's /tree puts into the editor for an entry (0.87.1, 1.5.2). */
+/** Returns the text that pi's /tree puts into the editor for an entry (0.87.1, 1.6.0). */
 function textOf(entry: { message?: { content?: unknown }; content?: unknown }): string {
 	const content = entry.message?.content ?? entry.content;
 	if (typeof content === "string") return content;

@@ -1,7 +1,7 @@
 // pitree inside pi: /pitree opens the browser at the current session, and the status file reports the state of this pi.
 //
 // The extension opens no port. It reads and writes files asynchronously. Errors are shown as notifications and never reach
-// the conversation. docs/json.md describes the status file. Written for pi 0.87.1 and 1.5.2.
+// the conversation. docs/json.md describes the status file. Written for pi 0.87.1, 1.5.2 and 1.6.0.
 import { spawn } from "node:child_process";
 import { type FSWatcher, accessSync, constants, existsSync, readFileSync, readlinkSync, unlinkSync, watch } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, unlink, writeFile } from "node:fs/promises";
@@ -133,7 +133,7 @@ async function browse(query: string, ctx: ExtensionCommandContext, live: Live): 
 
 /** Goes to an entry. Text in the editor is kept after the text that pi puts there. */
 async function goTo(entry: string, ctx: ExtensionCommandContext, draft: string): Promise<void> {
-	// pi puts a message into the editor only if the editor is empty (0.87.1, 1.5.2).
+	// pi puts a message into the editor only if the editor is empty (0.87.1, 1.6.0).
 	ctx.ui.setEditorText("");
 	try {
 		await ctx.navigateTree(entry, { summarize: false });
@@ -469,7 +469,7 @@ async function readOwn(path: string): Promise<string> {
 	}
 }
 
-/** Returns the US dollars of an entry, of the same entries as pi's own statistics (`getSessionStats`, 0.87.1, 1.5.2). */
+/** Returns the US dollars of an entry, of the same entries as pi's own statistics (`getSessionStats`, 0.87.1, 1.6.0). */
 function costOf(entry: SessionEntry): number {
 	const used = (): { cost?: { total?: unknown } } | undefined => {
 		switch (entry.type) {

@@ -218,7 +218,7 @@ fn written(tree: &Tree, file: &[u8]) {
         assert_eq!((new.header.version, new.nodes.len()), (3.0, tree.nodes.len()));
         return written(&new, &migrated);
     }
-    let new = NewSession { id: "new", time_ms: 0, cwd: "/", parent: Some("/old") };
+    let new = NewSession { id: "new", time_ms: 0, cwd: "/", parent: Some("/old"), source: file };
     let line = |at: Index| {
         let node = &tree.nodes[at as usize];
         &file[node.offset as usize..(node.offset + node.len) as usize]

@@ -37,6 +37,7 @@ const FORKS = {
 	"proto-keys": "*",
 	"lone-surrogate": ["u2"],
 	crlf: ["a1"],
+	"compaction-in-call": ["r1", "a4"],
 };
 const NAMES = ["A name", "  line\r\n\nbreaks \n", "quotes \" \\ / é 漢 🦀 \u2028", ""];
 const LABELS = ["A label", "quotes \" \\ é 🦀", undefined];

@@ -318,6 +318,34 @@ file("errors.jsonl", "assistants that failed, were aborted, hit the length: empt
 	assistant("a9", "a8", 11, [call("t2", "bash", { command: "sleep 9" })], { stopReason: "aborted" }),
 	user("u2", "a9", 12, "again"),
 ]);
+const diagnostic = (type, more) => ({ type, timestamp: ms(3), ...more });
+file("diagnostics.jsonl", "answers with `diagnostics`: dropped thinking, a fallback with an error, none, and damaged ones", [
+	header("diagnostics"), user("u1", null, 1, "Go on"),
+	assistant("a1", "u1", 2, "Going on", { diagnostics: [
+		diagnostic("anthropic_thread_fallback", { error: { message: "409 thread not found" }, details: { reason: "thread_not_found" } }),
+		diagnostic("anthropic_input_transformations", { details: { transformations: [{ type: "thinking_dropped", path: "messages.1.content.0", reason: "model_changed" }, { type: "cache_control_dropped", path: "system.0" }] } }),
+	] }),
+	user("u2", "a1", 3, "And on"), assistant("a2", "u2", 4, "On", { diagnostics: [] }),
+	user("u3", "a2", 5, "And on"), assistant("a3", "u3", 6, "On", { diagnostics: [5, "text", null, {}, { type: "odd", error: "text", details: { transformations: "none" } }] }),
+	user("u4", "a3", 7, "And on"), assistant("a4", "u4", 8, "On", { diagnostics: "text" }),
+]);
+file("deferred.jsonl", "answers that the provider delivers later: `stopReason` deferred with a handle, and pending", [
+	header("deferred"), user("u1", null, 1, "Take your time"),
+	assistant("a1", "u1", 2, [], { stopReason: "deferred", deferred: { provider: "anthropic", modelId: "claude-sonnet-4-5", api: "anthropic-messages", id: "batch_1:row_1", expiresAt: ms(86_400), pollAfterMs: 60_000 } }),
+	user("u2", "a1", 3, "And now?"), assistant("a2", "u2", 4, "Some of", { stopReason: "pending" }),
+	user("u3", "a2", 5, "And now?"), assistant("a3", "u3", 6, "All of it."),
+]);
+file("compaction-in-call.jsonl", "compactions between a call and its result: one keeps the call, the other one not", [
+	header("compaction-in-call"), user("u1", null, 1, "List"), assistant("a1", "u1", 2, [call("t1", "ls", {})], { stopReason: "toolUse" }),
+	entry("compaction", "k1", "a1", 3, { summary: "They list files.", firstKeptEntryId: "a1", tokensBefore: 1000 }), result("r1", "k1", 4, "t1", "ls", "a"),
+	assistant("a2", "r1", 5, "There is a."), user("u2", "a2", 6, "Once more"), assistant("a3", "u2", 7, [call("t2", "ls", {}), call("t3", "ls", {})], { stopReason: "toolUse" }),
+	result("r2", "a3", 8, "t2", "ls", "a"), entry("compaction", "k2", "r2", 9, { summary: "They listed files.", firstKeptEntryId: "k2", tokensBefore: 2000 }),
+	result("r3", "k2", 10, "t3", "ls", "a"), assistant("a4", "r3", 11, "Still a."),
+]);
+file("header-more-fields.jsonl", "a header with fields that pi does not know", [
+	{ ...header("header-more-fields"), metadata: { team: "web", tags: ["a", null], parentSession: "no" }, "odd key \u2028": 1e3 }, user("u1", null, 1, "Hello"),
+	assistant("a1", "u1", 2, "Hi"), entry("label", "l1", "a1", 3, { targetId: "a1", label: "greeted" }), user("u2", "l1", 4, "Bye"),
+]);
 file("tool-result-unknown-call.jsonl", "tool results whose call is in no message: with a name, with no name, with no id", [
 	header("tool-result-unknown-call"), user("u1", null, 1, "Go"), result("r1", "u1", 2, "nowhere", "read", "text"),
 	result("r2", "r1", 3, "nowhere", undefined, "text"), result("r3", "r2", 4, undefined, "bash", "text"), assistant("a1", "r3", 5, "Done"),

@@ -1,22 +1,19 @@
 // Records the real pi's context at the entries of the fixtures in fixtures/golden/prompts.json. Each entry has its position,
 // the result of pi's estimateTokens for each message (the sum if there are many) and for the entire context, a hash of the
 // roles and texts from convertToLlm, and the model's tools, if any.
-// The total and the tools come from pi 0.87.1, in PI_OLDER (scripts/pi/run sets it): 1.5.2 has the same functions, but
-// does not export them. The value is null if pi throws or does not return a number.
+// The value is null if pi throws or does not return a number.
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
-import { pathToFileURL } from "node:url";
-import { out, pi } from "./lib/pi.mjs";
+import { module, out, pi } from "./lib/pi.mjs";
 
 // As in changes.mjs.
 const NO_CONTEXT = ["cycle", "cycle-leaf", "parent-is-itself", "parent-is-itself-leaf", "id-twice", "non-objects", "empty", "message-missing"];
 const MANY = 30;
 
 const { SessionManager, convertToLlm, estimateTokens } = pi;
-const compaction = join(process.env.PI_OLDER, "dist/core/compaction/compaction.js");
-const { estimateProjectedContextTokens } = await import(pathToFileURL(compaction).href);
-const { getCurrentTools } = await import(pathToFileURL(join(process.env.PI_OLDER, "../pi-ai/dist/utils/transcript.js")).href);
+const { estimateProjectedContextTokens } = await module("dist/core/compaction/compaction.js");
+const { getCurrentTools } = await module("../pi-ai/dist/utils/transcript.js");
 const fixtures = join(out, "fixtures");
 const folder = mkdtempSync(join(tmpdir(), "pitree-prompts-"));
 for (const part of ["sessions", "flat"]) cpSync(join(fixtures, part), join(folder, part), { recursive: true });
@@ -34,8 +31,12 @@ function number(make) {
 	}
 }
 /** Converts content as providers do: joins the texts of an answer, and replaces an empty tool result with a word. */
-function text({ role, content, sections }) {
-	const blocks = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+function text({ role, content, sections, details }, model) {
+	let blocks = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+	// transform-messages.js of pi-ai
+	if (details?.imageUnsupportedByModel && details.imageUnsupportedByModel === model?.modelId) {
+		blocks = blocks.map((block) => (block.type === "image" ? { type: "text", text: "(tool image omitted: model does not support images)" } : block));
+	}
 	const texts = blocks.filter((block) => block?.type === "text").map((block) => block.text ?? "");
 	const joined = texts.join(role === "assistant" ? "" : "\n");
 	if (role === "system") {
@@ -71,7 +72,7 @@ for (const file of files) {
 		const projection = manager.buildSessionProjection();
 		const { messages } = manager.buildSessionContext();
 		const tokens = messages.map((message) => number(() => estimateTokens(message)));
-		const told = convertToLlm(messages).map((message) => `${message.role}\n${text(message)}\n`);
+		const told = convertToLlm(messages).map((message) => `${message.role}\n${text(message, projection.model)}\n`);
 		places++;
 		all[file].push({
 			at,

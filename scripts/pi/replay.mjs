@@ -1,13 +1,13 @@
 // Compares replayed files with snapshots: pi's own tools change files at random, and `pitree file` must restore each state.
-// Usage: node replay.mjs PI_PACKAGE PITREE [OPERATIONS] [SEED] [commands]. Prints the counts; fails if an exact state is
+// Usage: node replay.mjs PITREE [OPERATIONS] [SEED] [commands], with pi in PI. Prints the counts; fails if an exact state is
 // wrong. With `commands`, shell commands change files too.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
+import { pi } from "./lib/pi.mjs";
 
-const [packageDir, pitree, count = "200", seed = "1", kind] = process.argv.slice(2);
-const pi = await import(join(resolve(packageDir), "dist/index.js"));
+const [pitree, count = "200", seed = "1", kind] = process.argv.slice(2);
 let state = Number(seed);
 const random = (below) => {
 	state = (state * 1103515245 + 12345) % 2147483648;

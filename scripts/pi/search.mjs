@@ -1,9 +1,6 @@
 // Runs the search of pi's session picker on the fixtures, and writes fixtures/golden/search.json: for each query the files
 // with literal matches, and those with fuzzy matches too.
-//
-// The search comes from a single file of pi 1.5.2's package (scripts/pi/run fetches it: 1.x does not install). It searches
-// the list of the pi that generates the other golden files. Sessions without a string ID in the header are skipped: the
-// picker throws on them.
+// Sessions without a string ID in the header are skipped: the picker throws on them.
 import { readdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { module, out, pi } from "./lib/pi.mjs";

@@ -4,14 +4,14 @@
 // opens such a file, it must send the same as from its own `/tree`.
 // (A seed does not reproduce the same bytes: the length of a stopped answer depends on timing.)
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { any, random, seed } from "./lib/random.mjs";
 import { entriesOf, probe, say } from "./lib/probe.mjs";
 import { home, Talk } from "./lib/talk.mjs";
 
-const TALKS = 9;
+const TALKS = Number(process.env.TALKS ?? 9);
 const STEPS = 35;
 const PLACES = 14; // per file
 const MOVES = 2; // per file
@@ -81,7 +81,10 @@ async function moved(pi, cwd, file, id) {
 	return sent;
 }
 
-const all = {};
+// A second pi adds to the first one's.
+const results = join(folder, "sent.json");
+const all = existsSync(results) ? JSON.parse(readFileSync(results, "utf8")) : {};
+const before = Object.keys(all).length;
 let moves = 0;
 for (let number = 0; number < TALKS; number++) {
 	const place = realpathSync(mkdtempSync(join(tmpdir(), "pitree-talk-")));
@@ -92,9 +95,10 @@ for (let number = 0; number < TALKS; number++) {
 	await talk.say(word("asked"), answer());
 	await talk.take(STEPS, steps);
 	await talk.quit();
-	mkdirSync(join(folder, String(number)));
+	const part = String(before + number);
+	mkdirSync(join(folder, part));
 	for (const file of readdirSync(sessions)) {
-		const name = join(String(number), file);
+		const name = join(part, file);
 		copyFileSync(join(sessions, file), join(folder, name));
 		const entries = entriesOf(join(folder, name));
 		const edited = entries.filter(({ type }) => type === "context_edit").flatMap(({ id, targetId }) => [id, targetId]);
@@ -112,7 +116,7 @@ for (let number = 0; number < TALKS; number++) {
 	pi.model.stop();
 	rmSync(place, { recursive: true });
 }
-writeFileSync(join(folder, "sent.json"), JSON.stringify(all));
+writeFileSync(results, JSON.stringify(all));
 const places = Object.values(all).reduce((sum, found) => sum + Object.keys(found).length, 0);
 console.log(`seed ${start}: ${Object.keys(all).length} sessions, ${places} places, ${moves} of them moved to by pitree`);
 process.exit(0);

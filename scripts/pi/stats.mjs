@@ -1,7 +1,7 @@
 // Holds random conversations with the real pi, from SEED (default 1), and compares the statistics of each session with those
 // of pi (`get_session_stats`): tokens, cost and prompts. The sessions have two providers, a cache, failures with retries,
 // stopped answers, compactions, branch summaries, forks of forks, and a tool with a usage of its own. pitree (the program in
-// PITREE) also has to count each entry of a family once. With PI_OLDER, an older pi reads the same sessions.
+// PITREE) also has to count each entry of a family once. All versions of pi (PIS) read the same sessions.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { any, random, seed } from "./lib/random.mjs";
 import { entriesOf } from "./lib/probe.mjs";
-import { cliOf } from "./lib/pi.mjs";
+import { cliOf, pis } from "./lib/pi.mjs";
 import { home, Talk } from "./lib/talk.mjs";
 
 const TALKS = 6;
@@ -51,7 +51,7 @@ let files = 0;
 const kinds = new Map();
 const note = (kind) => kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
 let bad = 0;
-const versions = [process.env.PI, process.env.PI_OLDER].filter(Boolean);
+const versions = pis;
 const isNear = (one, other) => Math.abs(one - other) <= 1e-9 * Math.max(Math.abs(one), 1e-9);
 function compare(what, ours, theirs) {
 	if (isNear(ours, theirs)) return;

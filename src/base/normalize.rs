@@ -1,7 +1,7 @@
 //! Text normalization for case-insensitive search: NFC, then Unicode simple case folding. `É`, `é` and `e` with a combining
 //! accent are equal. White space is unchanged.
 //!
-//! pi's session list compares with JavaScript's `toLowerCase` (1.5.2). Texts that are equal there are equal here. The only
+//! pi's session list compares with JavaScript's `toLowerCase` (1.6.0). Texts that are equal there are equal here. The only
 //! difference: pi finds `e` in a decomposed `é`, and pitree does not.
 
 use std::ops::Range;
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Comparisons as observed in the session picker of pi 1.5.2.
+    /// Comparisons as observed in the session picker of pi 1.6.0.
     #[test]
     fn differences_from_pi() {
         for (one, other) in

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::system;
 
-/// Replaces the home directory at the start of `path` by `~`, as pi does (1.5.2): whole components only, with `.`, `..` and
+/// Replaces the home directory at the start of `path` by `~`, as pi does (1.6.0): whole components only, with `.`, `..` and
 /// repeated separators removed. Returns other paths unchanged.
 pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
     if !Path::new(home).is_absolute() || !Path::new(path).is_absolute() {
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(full_path("../a", "", ""), "../a");
     }
 
-    /// Results of `shortenHomePath` in pi 1.5.2.
+    /// Results of `shortenHomePath` in pi 1.6.0.
     #[test]
     fn home_is_shortened_by_whole_components() {
         for (path, short) in [

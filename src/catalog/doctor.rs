@@ -175,7 +175,7 @@ pub(crate) fn known_of(session: &Digest) -> KnownHeader {
     KnownHeader { id: id.clone(), cwds: vec![cwd.clone()], time_ms: created.unwrap_or(session.mtime) }
 }
 
-/// Returns `true` for an ID that pi accepts (1.5.2).
+/// Returns `true` for an ID that pi accepts (1.6.0).
 fn is_id(id: &str) -> bool {
     let is_end = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = id.as_bytes();

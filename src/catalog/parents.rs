@@ -218,7 +218,7 @@ pub(super) fn group_orphans<'a>(orphans: impl Iterator<Item = (SessionKey, &'a P
     parents
 }
 
-/// Returns the id in the name of a session file of pi: `<time>_<id>.jsonl` (1.5.2).
+/// Returns the id in the name of a session file of pi: `<time>_<id>.jsonl` (1.6.0).
 pub(crate) fn id_in_name(path: &Path) -> Option<&str> {
     Some(path.file_stem()?.to_str()?.split_once('_')?.1)
 }

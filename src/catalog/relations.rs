@@ -1,5 +1,5 @@
 //! Relations between sessions: families, shared entries, and missing parents. Also finds the session files that pi's
-//! list omits: those directly in its default session directory, which should only contain project folders (1.5.2). They
+//! list omits: those directly in its default session directory, which should only contain project folders (1.6.0). They
 //! are shown as one project.
 
 use std::collections::{HashMap, HashSet};

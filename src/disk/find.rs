@@ -244,7 +244,7 @@ pub(super) fn name(path: &Path) -> &[u8] {
     &path[start..]
 }
 
-/// Returns `true` if pi accepts the file name as a session, including `.jsonl` alone (1.5.2).
+/// Returns `true` if pi accepts the file name as a session, including `.jsonl` alone (1.6.0).
 pub(super) fn is_named_as_session(path: &Path) -> bool {
     name(path).ends_with(b".jsonl")
 }

@@ -243,6 +243,16 @@ pub(crate) fn header_with(path: &Path, buffer: &mut Vec<u8>) -> Option<Header> {
     lines::head(&mut session, buffer).ok()?.header().cloned()
 }
 
+/// Reads the first valid line of a session file, which is its header.
+pub(crate) fn header_line(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, mut header) = (files::open(path)?, Vec::new());
+    lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
+        header = line.bytes.to_vec();
+        !matches!(line.read(), Ok(Some(_)))
+    })?;
+    Ok(header)
+}
+
 /// Builds a tree of the last lines of a large file, which is fast. Returns `None` if the file is not large, or the
 /// lines form no tree. In tool calls, paths below `home` start with `~`.
 pub fn end(path: &Path, home: &str) -> Option<Tree> {

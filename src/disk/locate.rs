@@ -1,4 +1,4 @@
-//! Locates the session directories: those that pi itself uses (1.5.2), unless configured otherwise. Also locates
+//! Locates the session directories: those that pi itself uses (1.6.0), unless configured otherwise. Also locates
 //! pitree's own directories. In a demo, all of them except the configuration are in the demo directory.
 
 use std::env;
@@ -40,7 +40,7 @@ impl Located {
     }
 
     /// Returns the directory for new sessions with a working directory. pi's own session directory has one for each
-    /// project; a directory that is named in a setting has none (1.5.2), unless it is a copy of pi's own.
+    /// project; a directory that is named in a setting has none (1.6.0), unless it is a copy of pi's own.
     pub(crate) fn project_dir(&self, cwd: &str) -> Option<PathBuf> {
         let dir = self.dirs.first()?;
         Some(if self.has_projects(dir) { dir.join(project_folder(cwd)) } else { dir.clone() })
@@ -135,7 +135,7 @@ pub(crate) fn is_project_folder(name: &[u8]) -> bool {
     name.len() > 4 && name.starts_with(b"--") && name.ends_with(b"--")
 }
 
-/// Returns the name of the project directory for a working directory, as pi names it (1.5.2).
+/// Returns the name of the project directory for a working directory, as pi names it (1.6.0).
 fn project_folder(cwd: &str) -> String {
     let inner = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
     format!("--{}--", inner.replace(['/', '\\', ':'], "-"))
@@ -172,7 +172,7 @@ pub struct Environment {
     pub session_dir: Option<OsString>,
     /// `PI_CODING_AGENT_DIR`
     pub agent_dir: Option<OsString>,
-    /// `PI_SESSION_FILE`: the session of the pi that runs a command (1.5.2).
+    /// `PI_SESSION_FILE`: the session of the pi that runs a command (1.6.0).
     pub session_file: Option<OsString>,
     /// The home directory.
     pub home: PathBuf,
@@ -210,7 +210,7 @@ impl Environment {
         [self.cwd.join(".pi"), self.agent()].map(|dir| dir.join("settings.json"))
     }
 
-    /// Returns a value in pi's settings: `theme`, or `treeFilterMode`, the filter of pi's `/tree` (0.87.1, 1.5.2). Empty
+    /// Returns a value in pi's settings: `theme`, or `treeFilterMode`, the filter of pi's `/tree` (0.87.1, 1.6.0). Empty
     /// if the value is not text. Settings are parsed like `JSON.parse` after an optional byte order mark, and unreadable
     /// settings are ignored.
     pub(crate) fn setting(&self, name: &str) -> Option<String> {
@@ -489,7 +489,7 @@ mod tests {
         }
     }
 
-    /// Each case as read by pi 1.5.2, together with `{"sessionDir":"~/agents"}` in the agent's settings.
+    /// Each case as read by pi 1.6.0, together with `{"sessionDir":"~/agents"}` in the agent's settings.
     #[test]
     fn reads_the_settings_of_a_project_as_pi_does() {
         let home = tempfile::tempdir().unwrap();

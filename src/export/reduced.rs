@@ -43,7 +43,7 @@ fn message(object: &RawObject<'_>, kind: EntryKind, detail: Detail) -> Option<Ve
             changes.extend([("details", None), ("nestedCalls", None)]);
         }
         EntryKind::Bash if detail.tools != ToolDetail::Full => {
-            // A context edit of a command has content instead, which pi ignores (1.5.2).
+            // A context edit of a command has content instead, which pi ignores (1.6.0).
             let note = |key: &'static str, note: String| object.get(key).map(|_| (key, Some(note.into())));
             changes.extend(note("output", quote(NO_RESULT)));
             changes.extend(note("content", format!("[{}]", text_block(NO_RESULT))));
@@ -87,7 +87,7 @@ fn block(raw: &[u8], detail: Detail) -> Cow<'_, [u8]> {
 }
 
 /// Returns the ID of a call without the item of OpenAI's Responses API, as in `call_1|fc_2`. The API rejects such an item
-/// without the thinking before it; pi omits it for another model (1.5.2).
+/// without the thinking before it; pi omits it for another model (1.6.0).
 fn call_id(object: &RawObject<'_>, key: &str) -> Option<Vec<u8>> {
     let id = JsonReader::new(object.get(key)?).opt_string().ok()??.text();
     let (call, _) = id.split_once('|').filter(|(call, _)| !call.is_empty())?;

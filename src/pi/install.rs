@@ -62,7 +62,7 @@ struct InstalledFile {
     text: Vec<u8>,
 }
 
-/// A directory with installed files. pi 0.87.1 and 1.5.2 load each such directory.
+/// A directory with installed files. pi 0.87.1, 1.5.2 and 1.6.0 load each such directory.
 #[derive(Debug)]
 pub(crate) struct InstalledDir {
     path: PathBuf,
@@ -256,7 +256,7 @@ pub(crate) fn dirs(environment: &Environment, program: &Path) -> Option<[Install
     ])
 }
 
-/// Returns `true` if pi's settings list the npm package of pitree, which contains the extension (pi 1.5.2).
+/// Returns `true` if pi's settings list the npm package of pitree, which contains the extension (pi 1.6.0).
 pub(crate) fn is_in_package(environment: &Environment) -> bool {
     let settings = read(&environment.agent().join("settings.json")).unwrap_or_default();
     memchr::memmem::find(&settings, b"\"npm:pitree").is_some()

@@ -1,7 +1,7 @@
 //! Detects running pi processes with the process list of the system. pi keeps no file open between writes, so a pi
 //! without pitree's extension is only visible as a process with a working directory.
 //!
-//! With node, its title is `pi` or `pi-rpc`, which replaces its name and arguments (0.87.1, 1.5.2). With bun, and
+//! With node, its title is `pi` or `pi-rpc`, which replaces its name and arguments (0.87.1, 1.6.0). With bun, and
 //! before the title is set, the arguments name the script of pi. Other programs with that name look the same.
 
 use std::collections::{HashMap, HashSet};
@@ -86,7 +86,7 @@ mod tests {
             fs::write(path.join("cmdline"), arguments.join("\0") + "\0").unwrap();
             std::os::unix::fs::symlink(dir, path.join("cwd")).unwrap();
         };
-        // As observed with pi 1.5.2 and 0.87.1: the title replaces the arguments.
+        // As observed with pi 1.6.0, 1.5.2 and 0.87.1: the title replaces the arguments.
         process("10", "pi", &["pi", "", "", ""], "/one");
         process("11", "pi-rpc", &["pi-rpc", "", ""], "/one");
         process("12", "bun", &["bun", "/usr/bin/pi"], "/two");

@@ -181,7 +181,7 @@ pub(super) fn palette(answer: &Receiver<Palette>) -> Palette {
         .unwrap_or_default()
 }
 
-/// Parses `COLORFGBG` like pi (1.5.2): the last field is one of the sixteen colors of the terminal.
+/// Parses `COLORFGBG` like pi (1.6.0): the last field is one of the sixteen colors of the terminal.
 fn of_colorfgbg(value: &str) -> Option<Palette> {
     match value.rsplit(';').next()?.trim().parse().ok()? {
         0..=6 | 8 => Some(Palette::Dark),

@@ -2,7 +2,7 @@
 //! matches fuzzily only if the session has no literal match. Sessions can be matched before their texts are loaded,
 //! with the data of their digests.
 //!
-//! Fields and tiers are those of pi's picker (1.5.2), plus labels and summaries. As in pi, each field is matched
+//! Fields and tiers are those of pi's picker (1.6.0), plus labels and summaries. As in pi, each field is matched
 //! separately, and different words can match different fields.
 
 use std::cmp::Reverse;

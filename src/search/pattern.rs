@@ -1,4 +1,4 @@
-//! Regular expressions of queries, with the meaning of JavaScript's flag `i` without `u`, as in pi's picker (1.5.2).
+//! Regular expressions of queries, with the meaning of JavaScript's flag `i` without `u`, as in pi's picker (1.6.0).
 //! They are translated to the syntax of the regex crates and run on folded text.
 //!
 //! Differences from JavaScript: a character outside the basic plane is one `.`, not two; a lookbehind must have a fixed

@@ -36,7 +36,7 @@ impl<'a> ForkPointIndex<'a> {
         Self { tree, entries: digest.details().entries.ids.iter().map(|&id| (id, ())).collect() }
     }
 
-    /// Returns the same entry as [`fork_point`] for forks that also keep times, as in pi (1.5.2). Reads only one line of the
+    /// Returns the same entry as [`fork_point`] for forks that also keep times, as in pi (1.6.0). Reads only one line of the
     /// fork's file, with `line`.
     pub fn fork_point(&self, fork: &Digest, line: &mut RereadLine<'_>) -> Option<Index> {
         let details = fork.details();
@@ -279,7 +279,7 @@ const MOST: usize = 256 * 1024 * 1024;
 
 /// Returns `true` if two lines have the same contents, regardless of their positions and JSON formatting. A fork writes
 /// copies of entries from the result of `JSON.parse`. It also changes the parents of entries after labels, because it
-/// writes labels last (pi 1.5.2).
+/// writes labels last (pi 1.6.0).
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
     let said = |line| Some(stringify(&RawObject::new(line)?.with(&PLACE), MOST));
     a == b || matches!((said(a), said(b)), (Some(a), Some(b)) if a == b)
@@ -470,7 +470,7 @@ pub(crate) mod tests {
         let line = |time: usize, text: &str| json!({"type": "message", "timestamp": time, "message": {"role": "user", "content": text}});
         let old = vec![header(1, 1), line(1, "one"), line(2, "one"), line(3, "two")];
         let other = vec![header(4, 1), line(1, "one"), line(2, "one"), line(5, "three")];
-        // The lines that pi 1.5.2 writes for the first two: IDs at the end.
+        // The lines that pi 1.6.0 writes for the first two: IDs at the end.
         let given = |id: &str, parent: Option<&str>, mut line: Value| {
             (line["id"], line["parentId"]) = (json!(id), json!(parent));
             line

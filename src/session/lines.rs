@@ -142,7 +142,7 @@ impl Header {
     }
 
     /// Returns `true` if an entry with this time was inherited from the parent: it is older than the header, which pi
-    /// writes when it forks (1.5.2).
+    /// writes when it forks (1.6.0).
     pub fn inherits(&self, time: Option<i64>) -> bool {
         let forked = self.created.filter(|_| self.is_fork());
         forked.is_some_and(|forked| time.is_some_and(|time| time < forked))
@@ -170,7 +170,7 @@ pub enum NotASession {
     /// The first valid line is not a header: pi rejects the file.
     #[error("not a pi session: the first line is not a session header")]
     NoHeader,
-    /// The first valid line is an entry. pi continues to write like this after its session file was deleted (1.5.2),
+    /// The first valid line is an entry. pi continues to write like this after its session file was deleted (1.6.0),
     /// and later rejects the file.
     #[error("not a pi session: no session header (pi writes such a file after its session file is removed)")]
     Headless,

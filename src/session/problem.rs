@@ -31,7 +31,7 @@ pub enum Problem {
     UnknownParents(usize),
     /// The number of cycles of parents: pi hangs in them (0.87.1).
     Cycles(usize),
-    /// The number of entries without an ID: pi loses the entries after them (1.5.2).
+    /// The number of entries without an ID: pi loses the entries after them (1.6.0).
     NoIds(usize),
     /// A message has no content: pi's list omits the session (0.87.1).
     NoContent,

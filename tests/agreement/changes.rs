@@ -77,7 +77,7 @@ impl Source {
 
     fn fork(&self, at: Index, random: &mut dyn FnMut() -> u128) -> Vec<u8> {
         let cwd = if self.tree.header.cwd.is_empty() { "/" } else { &self.tree.header.cwd };
-        let new = NewSession { id: "<session>", time_ms: NOW, cwd, parent: Some(&self.name) };
+        let new = NewSession { id: "<session>", time_ms: NOW, cwd, parent: Some(&self.name), source: b"" };
         if self.tree.header.version < 3.0 {
             let bytes = migrate(&self.bytes, random).unwrap();
             let now = Self { tree: tree(&bytes).unwrap(), bytes, name: self.name.clone() };

@@ -1,4 +1,4 @@
-//! Comparison of the search with pi's session picker (1.5.2; `scripts/pi/search.mjs`). Words, phrases and patterns find
+//! Comparison of the search with pi's session picker (1.6.0; `scripts/pi/search.mjs`). Words, phrases and patterns find
 //! the same sessions literally. Labels and summaries are excluded, because pi does not search them.
 
 use std::collections::{BTreeMap, BTreeSet};

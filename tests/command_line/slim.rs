@@ -88,3 +88,30 @@ fn damaged_sessions_are_refused_and_others_slimmed() {
     assert!(done.err.contains("pitree doctor --repair") && done.out.contains("slim; original"), "{}", done.err);
     assert_eq!(fs::read_to_string(&path).unwrap(), before);
 }
+
+#[test]
+fn forks_moves_and_slim_files_keep_unknown_fields_of_the_header() {
+    let pitree = Pitree::new();
+    let path = pitree.write_session(&session("more"));
+    let fields = r#""metadata":{"team":"web","cwd":5},"odd key":1e999"#;
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen('{', &format!("{{{fields},"), 1)).unwrap();
+    let is_kept = |path: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        let header = text.lines().next().unwrap();
+        assert!(fields.split(",\"odd").next().is_some_and(|first| header.contains(first)), "{header}");
+        assert!(header.contains(r#""odd key":1e999"#), "{header}");
+    };
+    let slimmed = pitree.run(&["slim", path.to_str().unwrap(), "--yes"]);
+    assert_eq!(slimmed.code, 0, "{}", slimmed.err);
+    is_kept(path.to_str().unwrap());
+    is_kept(pitree.run(&["fork", path.to_str().unwrap(), "more-k"]).out.trim());
+    let to = pitree.home().join("elsewhere");
+    fs::create_dir(&to).unwrap();
+    let moved = pitree.run(&["move", path.to_str().unwrap(), "--to", to.to_str().unwrap(), "--yes", "--json"]);
+    assert_eq!(moved.code, 0, "{}", moved.err);
+    let listed = pitree.run(&["ls", "--json"]);
+    let lines = json_lines(&listed.out);
+    let moved = lines.iter().find(|line| line["cwd"] == to.to_str().unwrap()).unwrap();
+    is_kept(moved["path"].as_str().unwrap());
+}

@@ -13,6 +13,10 @@ export default function (pi) {
 	command("note", (content) => pi.sendMessage({ customType: "note", content, display: true }));
 	command("label", (text) => pi.setLabel(...text.split("=")));
 	command("tools", (names) => pi.setActiveTools(names.split(",")));
+	// Asks before some commands, until the user stops the calls.
+	pi.on("tool_call", async ({ input }, { signal }) => {
+		if (input.command === "ask" && !signal.aborted) await new Promise((stopped) => signal.addEventListener("abort", stopped));
+	});
 	// Replaces the text of answers that ask for it.
 	pi.on("turn_end", ({ message, messageEntryId, entries }) => {
 		if (!message.content.some?.((block) => block.text?.startsWith("Replace this"))) return;

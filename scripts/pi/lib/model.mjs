@@ -1,11 +1,11 @@
-// A mock model: a local server for OpenAI's chat completions API, as pi uses it. It returns predefined answers in order and
+// A mock model: a local server for OpenAI's chat completions API, as pi uses it, and for texts of its responses API. It returns predefined answers in order and
 // records the requests, which show the model's context.
 import { createServer } from "node:http";
 
 /**
  * An answer: `text` and `think` are its texts, `tools` its tool calls (`[name, arguments]`), `stop` the stop reason
- * (`length`), `model` the reported model, `status` an HTTP error, `cached` and `written` tokens of the cache; with `hang`
- * the answer never ends.
+ * (`length`), `model` the reported model, `status` an HTTP error, `cached` and `written` tokens of the cache, `dropped` the
+ * reported transformations of the request; with `hang` the answer never ends.
  */
 export class Model {
 	/** The remaining answers. When empty, the answer is `Done.` */
@@ -29,9 +29,24 @@ export class Model {
 		return new Promise((begun) => this.#hung.push(begun));
 	}
 
+	#respond({ input, model }, response) {
+		this.requests.push(input);
+		const { text = "Done.", dropped } = this.answers.shift() ?? {};
+		const item = { type: "message", id: "msg_1", role: "assistant", status: "completed", content: [{ type: "output_text", text, annotations: [] }] };
+		const usage = { input_tokens: 1000, output_tokens: 100, total_tokens: 1100 };
+		const events = [
+			{ type: "response.created", response: { id: "resp_1" } },
+			{ type: "response.output_item.added", output_index: 0, item: { ...item, content: [] } },
+			{ type: "response.output_item.done", output_index: 0, item },
+			{ type: "response.completed", response: { id: "resp_1", model, status: "completed", output: [item], usage, input_transformations: dropped } },
+		];
+		response.writeHead(200, { "content-type": "text/event-stream" });
+		response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""));
+	}
 	async #answer(request, response) {
 		let body = "";
 		for await (const part of request) body += part;
+		if (request.url.endsWith("/responses")) return this.#respond(JSON.parse(body), response);
 		if (!request.url.endsWith("/chat/completions")) return response.writeHead(404).end();
 		const { messages, model } = JSON.parse(body);
 		this.requests.push(messages);

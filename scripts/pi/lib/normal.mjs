@@ -29,7 +29,7 @@ export function normal(made, number, folder, cwd, home) {
 			return inner.replace(/Wall time [\d.]+ seconds/, "Wall time 0.1 seconds");
 		});
 	};
-	const names = [...made.map(([name, path]) => [path, `${folder}/${name}.jsonl`]), ...ids, [cwd, CWD], [process.env.PI, "/usr/lib/node_modules/pi"], [home, "/home/dev"]];
+	const names = [...made.map(([name, path]) => [path, `${folder}/${name}.jsonl`]), ...ids, [cwd, CWD], [`${home}/pi`, "/usr/lib/node_modules/pi"], [home, "/home/dev"]];
 	return texts.map((text, at) => {
 		let out = `${text.trimEnd().split("\n").map(line).join("\n")}\n`;
 		for (const [is, should] of names) out = out.replaceAll(is, should);

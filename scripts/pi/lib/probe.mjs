@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Talk } from "./talk.mjs";
 
+const IMAGES = "Attached image(s) from tool result:";
 const WORD = "What do you see?";
 
 /** Summarizes a message of a request: the start of its text, the IDs of its tool calls, the ID of the call that it answers. */
@@ -10,11 +11,17 @@ function short({ role, content, tool_calls, tool_call_id }) {
 	return { role, text: text.slice(0, 80).toWellFormed(), ...(tool_calls && { calls: tool_calls.map((call) => call.id) }), ...(tool_call_id && { call: tool_call_id }) };
 }
 
-/** Returns the messages of a request without system messages. */
+/** Returns the messages of a request without system messages. A result with images has their number. */
 export function sent(messages) {
 	const last = messages.at(-1);
 	if (short(last).text !== WORD) throw new Error(`the last message is ${JSON.stringify(last)}`);
-	return messages.slice(0, -1).filter(({ role }) => role !== "system" && role !== "developer").map(short);
+	const all = messages.slice(0, -1).filter(({ role }) => role !== "system" && role !== "developer").map(short);
+	// This API gets the images of results in a message behind them.
+	return all.flatMap((message, at) => {
+		if (message.text.startsWith(IMAGES)) return [];
+		const images = all[at + 1]?.text.startsWith(IMAGES) ? all[at + 1].text.split("[image_url]").length - 1 : 0;
+		return [images > 0 ? { ...message, images } : message];
+	});
 }
 
 /** Sends the prompt at pi's current entry. */

@@ -1,5 +1,9 @@
 // The conversations that conversations.mjs holds with the real pi. Each becomes a fixture of the same name; `also` lists the
 // additional sessions in the order in which pi creates them.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { barChart } from "./png.mjs";
+
 const tool = (name, args) => ({ tools: [[name, args]] });
 const script = (code) => tool("codemode", { code });
 /** Returns the ID of the last message with the given role. */
@@ -60,6 +64,46 @@ export const scenes = [
 			await talk.say("Only think", { think: "Nothing to say." });
 			await talk.say("Use what is not there", tool("fly", { to: "the moon" }), { text: "I can't." });
 			await talk.say("Read what is not there", tool("read", { path: "nowhere.txt" }), { text: "It is not there." });
+		},
+	},
+	{
+		name: "talk-batch",
+		what: "Esc before a batch of tool calls ran, at a question of an extension: pi 1.6 gives each the result `Operation aborted`, before an aborted answer; then a running command was stopped",
+		async play(talk) {
+			const calls = [["write", { path: "a.txt", content: "a\n" }], ["bash", { command: "ask" }], ["write", { path: "b.txt", content: "b\n" }]];
+			await talk.interrupt("Write both", { text: "I write them.", tools: calls }, 2);
+			await talk.interrupt("Wait", tool("bash", { command: "sleep 20" }));
+			await talk.say("Is b.txt there?", tool("read", { path: "b.txt" }), { text: "No." });
+		},
+	},
+	{
+		name: "talk-image-unseen",
+		what: "an image that was read with a model for texts, which saw a placeholder",
+		async play(talk) {
+			writeFileSync(join(talk.cwd, "chart.png"), Buffer.from(barChart([0.3, 0.6, 0.9]), "base64"));
+			await talk.say("Look at the chart", tool("read", { path: "chart.png" }), { text: "I cannot see it." });
+		},
+	},
+	{
+		name: "talk-image",
+		what: "the same, and again with a model for images, which gets both",
+		// Navigation keeps the model, which is that of the last entry here.
+		probes: ({ id }) => id > "c000000a",
+		async play(talk) {
+			writeFileSync(join(talk.cwd, "chart.png"), Buffer.from(barChart([0.3, 0.6, 0.9]), "base64"));
+			await talk.say("Look at the chart", tool("read", { path: "chart.png" }), { text: "I cannot see it." });
+			await talk.ask("set_model", { provider: "none", modelId: "none-3" });
+			await talk.say("And now?", tool("read", { path: "chart.png" }), { text: "Three bars." });
+		},
+	},
+	{
+		name: "talk-diagnostics",
+		what: "an answer for which the provider dropped two parts of the request: pi 1.6 records them in `diagnostics`",
+		async play(talk) {
+			await talk.ask("set_model", { provider: "none", modelId: "none-4" });
+			await talk.say("Hello", { text: "Hello." });
+			const dropped = ["rs_1", "rs_2"].map((id) => ({ type: "reasoning", id, action: "removed", reason: "prefix_mismatch" }));
+			await talk.say("Go on", { text: "I went on.", dropped });
 		},
 	},
 	{

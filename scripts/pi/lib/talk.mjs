@@ -1,6 +1,6 @@
-// Controls the real pi over its RPC mode (1.5.2: one JSON object per line) with a mock model.
+// Controls the real pi over its RPC mode (one JSON object per line) with a mock model.
 import { spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -12,14 +12,18 @@ import { any } from "./random.mjs";
 const PATIENCE = 60_000;
 const COST = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
-/** Creates a home with settings for pi: the mock model with and without thinking, and on request a second provider. */
+/** Creates a home with settings for pi: the mock model with and without thinking, with images and with another API, and on
+ * request a second provider. */
 export async function home(folder, withOther = false) {
 	const model = new Model();
 	const baseUrl = await model.start();
 	const agent = join(folder, "agent");
 	mkdirSync(agent, { recursive: true });
-	const kind = (id, reasoning) => ({ id, name: id, contextWindow: 200_000, maxTokens: 4096, cost: COST, input: ["text"], reasoning });
-	const none = { baseUrl, apiKey: "none", api: "openai-completions", models: [kind("none-1", true), kind("none-2", false)] };
+	// pi counts the tokens of its path, which must not depend on the cache directory.
+	symlinkSync(process.env.PI, join(folder, "pi"));
+	const kind = (id, reasoning, input = ["text"]) => ({ id, name: id, contextWindow: 200_000, maxTokens: 4096, cost: COST, input, reasoning });
+	const none = { baseUrl, apiKey: "none", api: "openai-completions", models: [kind("none-1", true), kind("none-2", false), kind("none-3", false, ["text", "image"])] };
+	none.models.push({ ...kind("none-4", false), api: "openai-responses" });
 	const cost = { input: 1.25, output: 10, cacheRead: 0.125, cacheWrite: 0 };
 	const other = { ...none, models: [{ ...kind("other-1", false), cost }] };
 	writeFileSync(join(agent, "models.json"), JSON.stringify({ providers: withOther ? { none, other } : { none } }));
@@ -42,9 +46,11 @@ export class Talk {
 	/** Starts pi in `cwd`; `args` are arguments of pi, such as `--session FILE`. */
 	constructor({ agent, folder, model, cli: program = cli }, cwd, ...args) {
 		this.model = model;
+		this.cwd = cwd;
 		mkdirSync(cwd, { recursive: true });
 		const extension = fileURLToPath(new URL("extension.mjs", import.meta.url));
 		const env = { ...process.env, HOME: folder, PI_CODING_AGENT_DIR: agent, PI_OFFLINE: "1", TZ: "UTC" };
+		if (program === cli) env.PI_PACKAGE_DIR = join(folder, "pi");
 		const all = [program, "--mode", "rpc", "--extension", extension, ...args];
 		this.child = spawn(process.execPath, all, { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
 		this.ended = new Promise((ended) => this.child.on("exit", ended));
@@ -69,11 +75,11 @@ export class Talk {
 		this.child.stdin.write(`${JSON.stringify({ id, type, ...fields })}\n`);
 		return answer;
 	}
-	/** Waits for an event. */
-	until(type) {
+	/** Waits for an event, on request until it came several times. */
+	until(type, number = 1) {
 		return new Promise((done) => {
 			const listener = (event) => {
-				if (event.type !== type) return;
+				if (event.type !== type || --number > 0) return;
 				this.#listeners.delete(listener);
 				done(event);
 			};
@@ -88,10 +94,10 @@ export class Talk {
 		await this.ask("prompt", { message });
 		await settled;
 	}
-	/** Sends a user prompt and stops the called tool. */
-	async interrupt(message, answer) {
+	/** Sends a user prompt and stops the called tools when the given number of them has started. */
+	async interrupt(message, answer, number = 1) {
 		this.model.answers.push(answer);
-		const [runs, settled] = [this.until("tool_execution_start"), this.until("agent_settled")];
+		const [runs, settled] = [this.until("tool_execution_start", number), this.until("agent_settled")];
 		await this.ask("prompt", { message });
 		await runs;
 		await this.ask("abort");

@@ -59,7 +59,7 @@ pub(crate) fn wants_session(model: &Model) -> bool {
     matches!(model.setting.picker, Some(PickerFormat::Path | PickerFormat::Id))
 }
 
-/// Forks at an entry for the picker's output. Like pi (1.5.2), at a user message it forks before the message and
+/// Forks at an entry for the picker's output. Like pi (1.6.0), at a user message it forks before the message and
 /// returns its text for editing.
 pub(crate) fn fork(session: &Digest, tree: &Arc<Tree>, at: Index) -> Command {
     let to = resume::at(tree, at);

@@ -25,7 +25,8 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     let id = line::uuid_v7(work.now, std::array::from_fn(|at| bits[at]));
     let cwd = Some(&tree.header.cwd).filter(|cwd| !cwd.is_empty()).unwrap_or(&home);
     let source = path.to_string_lossy();
-    let new = NewSession { id: &id, time_ms: work.now, cwd, parent: Some(&source) };
+    let header = load::header_line(path)?;
+    let new = NewSession { id: &id, time_ms: work.now, cwd, parent: Some(&source), source: &header };
     let bytes = built(&tree, path, at, &new).with_context(|| format!("cannot fork {}", path.display()))?;
     let made = path.with_file_name(line::file_name(work.now, &id));
     let change = Change::Fork(NewFile { path: made.clone(), bytes: bytes.len() as u64 });

@@ -1,4 +1,4 @@
-//! Splits a query into tokens with their byte ranges. Words and phrases are split as in pi's picker (1.5.2). A token
+//! Splits a query into tokens with their byte ranges. Words and phrases are split as in pi's picker (1.6.0). A token
 //! with a prefix `name:` is a qualifier, and one with `-` is excluded.
 
 use std::ops::Range;

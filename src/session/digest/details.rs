@@ -157,7 +157,7 @@ pub struct EntryKeys {
     pub inherited: Index,
 }
 
-/// Returns a key that identifies an entry in all files. Forks and copies keep IDs and times (pi 1.5.2). IDs alone are
+/// Returns a key that identifies an entry in all files. Forks and copies keep IDs and times (pi 1.6.0). IDs alone are
 /// not enough: they have 8 hex digits and are unique only in their file. Forks contain labels with new IDs, so the key
 /// of a label is its target and text. The key of an entry without a time is its line. Without an ID, its index `at` is
 /// added. `id` is the ID of the entry.

@@ -91,7 +91,7 @@ impl EntryKind {
     }
 
     /// Returns `true` if the entry does not change the context of the model. A context edit is bookkeeping, but it
-    /// replaces or omits earlier entries. pi writes one after each answer that reached its length limit (1.5.2).
+    /// replaces or omits earlier entries. pi writes one after each answer that reached its length limit (1.6.0).
     pub(crate) fn is_invisible_to_the_model(self) -> bool {
         self.is_bookkeeping() && self != Self::ContextEdit
     }

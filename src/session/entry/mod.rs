@@ -17,7 +17,7 @@ use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value, items};
 use crate::session::links::Index;
 
-/// The newest supported version of pi's format (pi 1.5.2).
+/// The newest supported version of pi's format (pi 1.6.0).
 pub(crate) const NEWEST: f64 = 3.0;
 
 /// An identifier of an entry that stays valid while its file grows and changes.
@@ -297,7 +297,7 @@ impl<'a> Entry<'a> {
         self.used().map_or(0.0, |usage| usage.cost)
     }
 
-    /// Returns the session name set by the entry, trimmed as in pi (1.5.2), or `None` if the entry clears the name.
+    /// Returns the session name set by the entry, trimmed as in pi (1.6.0), or `None` if the entry clears the name.
     pub(crate) fn session_name(&self) -> Option<String> {
         self.name.map(|name| js_trim(&name.text()).to_owned()).filter(|name| !name.is_empty())
     }

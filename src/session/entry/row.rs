@@ -1,4 +1,4 @@
-//! The text of an entry's row and its visibility in pi's `/tree` (1.5.2).
+//! The text of an entry's row and its visibility in pi's `/tree` (1.6.0).
 
 use crate::base::javascript::{is_js_space, js_trim, number, utf16_prefix};
 use crate::base::text::{clean, clean_char};
@@ -6,7 +6,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, Message};
 use crate::session::json::Str;
 
-/// The maximum length of a message in a row in UTF-16 code units, as in pi's `/tree` (1.5.2).
+/// The maximum length of a message in a row in UTF-16 code units, as in pi's `/tree` (1.6.0).
 pub(crate) const MESSAGE_UNITS: usize = 200;
 
 /// The maximum length of any other row in UTF-16 code units. pi cuts such rows at the width of the screen; no screen is

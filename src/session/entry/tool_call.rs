@@ -1,6 +1,6 @@
-//! Descriptions of tool calls on one line, such as `[read: src/auth.rs:10-40]`, as in pi's `/tree` (1.5.2), and nested
+//! Descriptions of tool calls on one line, such as `[read: src/auth.rs:10-40]`, as in pi's `/tree` (1.6.0), and nested
 //! calls, which are made by a tool itself. pi's codemode runs scripts that read, write and edit files. Their calls are in
-//! `nestedCalls` of the tool result (1.5.2), without results and without overlong arguments.
+//! `nestedCalls` of the tool result (1.6.0), without results and without overlong arguments.
 
 use std::borrow::Cow;
 
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Rows observed in pi 1.5.2.
+    /// Rows observed in pi 1.6.0.
     #[test]
     fn describes_unusual_arguments_as_pi_does() {
         for (name, arguments, said) in [

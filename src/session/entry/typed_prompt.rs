@@ -1,6 +1,6 @@
 //! Extraction of the words that a user typed in a prompt, without the wrappers added by pi and its extensions.
 //!
-//! pi 1.5.2 expands `/skill:NAME words` to `<skill name="NAME" location="…">…</skill>` and the words, and `@FILE` on
+//! pi 1.6.0 expands `/skill:NAME words` to `<skill name="NAME" location="…">…</skill>` and the words, and `@FILE` on
 //! its command line to `<file name="…">…</file>`. Some extensions insert a block of context before each prompt, between
 //! two lines that begin with `--- pi-extension-context`.
 

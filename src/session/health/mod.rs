@@ -18,7 +18,7 @@ use crate::session::links::{Index, ParentLinks};
 /// The maximum number of findings of a code in a file that are listed with their lines.
 const LISTED: usize = 20;
 
-/// The length in bytes from which JavaScript cannot hold a line in one string, so that pi cannot open the file (1.5.2).
+/// The length in bytes from which JavaScript cannot hold a line in one string, so that pi cannot open the file (1.6.0).
 pub(crate) const TOO_LONG_FOR_PI: u64 = 512 * 1024 * 1024 - 24;
 
 /// The time in milliseconds by which an entry can be older than the one before it: clocks are corrected.

@@ -98,7 +98,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Converts the value to a number as pi does for line numbers (1.5.2): a finite number, or a string that is a
+    /// Converts the value to a number as pi does for line numbers (1.6.0): a finite number, or a string that is a
     /// number in JavaScript.
     pub(crate) fn number(self) -> Option<f64> {
         match self {

@@ -1,7 +1,7 @@
 //! A list of what the model receives: a row for each message and for each omitted entry, the token use by category, and
 //! the tokens of pi's context. These are those reported for the last answer plus an estimate of what follows, or an
 //! estimate of everything. pi uses this count (`estimateProjectedContextTokens`) to show usage and to decide when to
-//! compact (pi 0.87.1, 1.5.2).
+//! compact (pi 0.87.1, 1.6.0).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The messages that pi sends for an entry (`convertToLlm` of pi 1.5.2, and the conversions of its providers), and pi's
-//! estimate of their tokens: one for four characters (`estimateTokens`, pi 0.87.1, 1.5.2).
+//! The messages that pi sends for an entry (`convertToLlm` of pi 1.6.0, and the conversions of its providers), and pi's
+//! estimate of their tokens: one for four characters (`estimateTokens`, pi 0.87.1, 1.6.0).
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
 //! The entries of a path in the order in which the model receives them, and the omitted ones with reasons (pi 0.87.1,
-//! 1.5.2). Entries without meaning for the model, such as names and labels, are not included.
+//! 1.6.0). Entries without meaning for the model, such as names and labels, are not included.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Edits of a text: the pieces that a call replaces, and the diffs in its result, as in pi (0.x to 1.5.2).
+//! Edits of a text: the pieces that a call replaces, and the diffs in its result, as in pi (0.x to 1.6.0).
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ fn changed<'a>(text: &[&'a str], hunks: &'a [Hunk]) -> Option<Vec<&'a str>> {
     Some(out)
 }
 
-/// Returns the replacements of an `edit` call: `edits`, or the single one of older versions (pi 0.74.2, 1.5.2).
+/// Returns the replacements of an `edit` call: `edits`, or the single one of older versions (pi 0.74.2, 1.6.0).
 pub(crate) fn pieces(args: &Fields<'_>) -> Option<Vec<(String, String)>> {
     let pair = |args: &Fields<'_>| {
         let text = |name| Some(args.get(name)?.text().into_owned());
@@ -158,7 +158,7 @@ impl TextView {
     }
 }
 
-/// Replaces pieces of a text, which are located in the original text, as in pi (1.5.2). pi also accepts similar text;
+/// Replaces pieces of a text, which are located in the original text, as in pi (1.6.0). pi also accepts similar text;
 /// pitree does not. Returns `None` if an old piece does not occur exactly once, if two pieces overlap, or if line endings
 /// are mixed.
 pub(crate) fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {

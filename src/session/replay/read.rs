@@ -1,4 +1,4 @@
-//! Texts that a model has read: results of `read` without pi's notes about lines that were left out (pi 0.x to 1.5.2), and
+//! Texts that a model has read: results of `read` without pi's notes about lines that were left out (pi 0.x to 1.6.0), and
 //! attached files.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! The model context when pi resumes at an entry, as in pi's `buildSessionProjection` (0.87.1). Also the messages that
-//! pi sends, as in `convertToLlm` and the providers of pi-ai (1.5.2). pi omits failed and stopped answers, `!!`
+//! pi sends, as in `convertToLlm` and the providers of pi-ai (1.6.0). pi omits failed and stopped answers, `!!`
 //! commands, empty messages and messages with unknown roles. It adds a result for each call without one. System messages
 //! are sent separately and not counted.
 
@@ -45,7 +45,7 @@ pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
 }
 
 /// Returns the entries on which the context at an entry depends, in the order of their path: those with messages, the
-/// edits of these, and the last model change, answer and thinking level, from which pi takes the settings (1.5.2).
+/// edits of these, and the last model change, answer and thinking level, from which pi takes the settings (1.6.0).
 pub(crate) fn dependencies(tree: &Tree, at: Option<Index>) -> Vec<Index> {
     let path = at.map(|at| tree.path(at)).unwrap_or_default();
     let ContextEntries { entries, edits, .. } = context_entries(tree, &path);
@@ -172,7 +172,7 @@ fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &SendableConte
     sent
 }
 
-/// Returns `true` if a context edit can replace the contents of an entry (`projectContextEntry`, 1.5.2).
+/// Returns `true` if a context edit can replace the contents of an entry (`projectContextEntry`, 1.6.0).
 pub(crate) fn can_be_replaced(kind: EntryKind) -> bool {
     matches!(
         kind,

@@ -1,4 +1,4 @@
-//! The position where pi resumes when an entry is chosen, as in pi's `/tree` (1.5.2). pi resumes at the entry itself.
+//! The position where pi resumes when an entry is chosen, as in pi's `/tree` (1.6.0). pi resumes at the entry itself.
 //! For a user or extension message, it resumes at the parent and returns the text to the user for editing. If such a
 //! message is the last line of the file, pi stays at it.
 

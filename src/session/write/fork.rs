@@ -24,16 +24,41 @@ pub struct NewSession<'a> {
     pub cwd: &'a str,
     /// The path of the source.
     pub parent: Option<&'a str>,
+    /// The header line of the source. Its unknown fields are kept, which pi drops (1.6.0).
+    pub source: &'a [u8],
 }
+
+/// The header fields that a new session does not take from its source.
+const OWN_FIELDS: [&str; 11] = [
+    "type",
+    "version",
+    "id",
+    "timestamp",
+    "cwd",
+    "parentSession",
+    "branchedFrom",
+    "provider",
+    "modelId",
+    "thinkingLevel",
+    "imported",
+];
 
 impl NewSession<'_> {
     /// Returns the line of the header without a line break. To fork before the first entry, pi writes only a header
     /// with `parentSession`.
-    pub fn header(&self) -> String {
-        let Self { id, time_ms, cwd, parent } = self;
+    pub fn header(&self) -> Vec<u8> {
+        let Self { id, time_ms, cwd, parent, source } = self;
         let (id, time, cwd) = (quote(id), iso(*time_ms), quote(cwd));
         let parent = parent.map_or(String::new(), |parent| format!(r#","parentSession":{}"#, quote(parent)));
-        format!(r#"{{"type":"session","version":3,"id":{id},"timestamp":"{time}","cwd":{cwd}{parent}}}"#)
+        let mut header =
+            format!(r#"{{"type":"session","version":3,"id":{id},"timestamp":"{time}","cwd":{cwd}{parent}"#)
+                .into_bytes();
+        let others = RawObject::new(source).map(|source| source.with(&OWN_FIELDS.map(|field| (field, None))));
+        match others.as_deref().map(|others| others.trim_ascii().strip_prefix(b"{").unwrap_or_default().trim_ascii()) {
+            Some(others) if others.len() > 1 => header.extend([b",", others].concat()),
+            _ => header.push(b'}'),
+        }
+        header
     }
 }
 
@@ -54,7 +79,8 @@ pub fn fork<L: AsRef<[u8]>>(
     labels: &[L],
     random: &mut dyn FnMut() -> u128,
 ) -> Result<Vec<u8>, ForkError> {
-    let mut out = (new.header() + "\n").into_bytes();
+    let mut out = new.header();
+    out.push(b'\n');
     let mut lines = ForkedLines::default();
     for line in path {
         lines.line(line.as_ref(), &mut out)?;
@@ -185,7 +211,7 @@ mod tests {
     use crate::session::write::line::NewEntry;
     use proptest::prelude::*;
 
-    const NEW: NewSession<'_> = NewSession { id: "new", time_ms: 0, cwd: "/w", parent: Some("/s.jsonl") };
+    const NEW: NewSession<'_> = NewSession { id: "new", time_ms: 0, cwd: "/w", parent: Some("/s.jsonl"), source: b"" };
 
     fn counted() -> impl FnMut() -> u128 {
         let mut count = 0u128;
@@ -204,7 +230,16 @@ mod tests {
     fn before_the_first_entry_a_fork_is_only_a_header() {
         let header = r#"{"type":"session","version":3,"id":"new","timestamp":"1970-01-01T00:00:00.000Z","cwd":"/w","parentSession":"/s.jsonl"}"#;
         assert_eq!(fork::<&str>(&NEW, &[], &[], &mut counted()).unwrap(), format!("{header}\n").into_bytes());
-        assert!(!NewSession { parent: None, ..NEW }.header().contains("parentSession"));
+        let alone = String::from_utf8(NewSession { parent: None, ..NEW }.header()).unwrap();
+        assert!(!alone.contains("parentSession"));
+        let of = |source: &str| {
+            let new = NewSession { source: source.as_bytes(), ..NEW };
+            String::from_utf8(fork::<&str>(&new, &[], &[], &mut counted()).unwrap()).unwrap().trim_end().to_string()
+        };
+        let own = r#"{"id":"old","type":"session","version":3,"cwd":"/o","parentSession":null }"#;
+        assert_eq!([of(own), of("no header")], [header; 2]);
+        let more = r#" { "team" : {"id":1e999},"type":"session","id":"old","n":"\ud83d", "imported":1}"#;
+        assert_eq!(of(more), header.replace("\"}", r#"","team" : {"id":1e999},"n":"\ud83d"}"#));
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub fn import(
     Ok(ImportedSession { bytes, id, entries: lines.len(), omitted })
 }
 
-/// Returns `true` for an ID that pi accepts (1.5.2) and that is safe in a file name.
+/// Returns `true` for an ID that pi accepts (1.6.0) and that is safe in a file name.
 fn is_usual_id(id: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let ends = [id.bytes().next(), id.bytes().next_back()];

@@ -4,7 +4,7 @@
 
 use super::json::{Kind as Json, NotJson, Reader, Result, Str, Value, is_falsy, numbers};
 
-/// The newest supported version of pi's format (pi 1.5.2).
+/// The newest supported version of pi's format (pi 1.6.0).
 const NEWEST: f64 = 3.0;
 
 /// The fields of a line. The last one of repeated keys is used, as in JavaScript.

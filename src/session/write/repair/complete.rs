@@ -5,7 +5,7 @@ use crate::session::entry::{Block, Content, parse};
 use crate::session::json::edit::RawObject;
 use crate::session::json::{JsonReader, ValueKind};
 
-/// The fields that pi needs of an answer (1.5.2). pi shows an aborted answer, but does not send it to the model.
+/// The fields that pi needs of an answer (1.6.0). pi shows an aborted answer, but does not send it to the model.
 const ABORTED: (&str, &[u8]) = ("stopReason", b"\"aborted\"");
 const NO_USAGE: (&str, &[u8]) = (
     "usage",
