@@ -17,7 +17,7 @@ use pitree::catalog::stats::sessions::StatsSessions;
 use pitree::catalog::stats::table::StatsTable;
 use pitree::disk::scan::ScanSources;
 use pitree::session::stats::grouping::{Calendar, Grouping};
-use pitree::session::stats::prices::Prices;
+use pitree::session::stats::prices::{ModelPrices, Prices};
 use pitree::session::stats::{StatsRules, StatsSum};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -307,6 +307,60 @@ fn work_belongs_to_the_next_commit_on_its_path() {
     assert_eq!(sums.total.cost, 6.0 + 8.0 + 64.0 + 24.0);
 }
 
+/// Writes a session with an answer for each model that answered, requested model and usage.
+fn answered(answers: &[(&str, &str, Value)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let mut text = Session::new("models").cwd("/work/app").user("u1", "Go on").text();
+    for (number, (answered, requested, usage)) in answers.iter().enumerate() {
+        let message = json!({"role": "assistant", "content": [], "provider": "p", "model": requested,
+            "responseModel": Some(answered).filter(|answered| *answered != requested), "usage": usage});
+        let entry = json!({"type": "message", "id": format!("a{number}"), "parentId": "u1", "message": message});
+        text += &format!("{entry}\n");
+    }
+    fs::write(dir.path().join("models.jsonl"), text).unwrap();
+    dir
+}
+
+#[test]
+fn the_size_of_a_request_and_the_model_that_answered_decide_its_price() {
+    let mut priced = rules();
+    let models = priced.prices.providers.entry("p".into()).or_default();
+    let tiers = vec![(2000.0, [100.0, 200.0, 50.0, 300.0]), (1000.0, [10.0, 20.0, 5.0, 30.0])];
+    models.insert("big".into(), ModelPrices { rates: [1.0, 2.0, 0.5, 3.0], tiers });
+    models.insert("flat".into(), ModelPrices { rates: [1.0, 1.0, 1.0, 4.0], tiers: Vec::new() });
+    let usage = |input: u32, read: u32, write: u32, long: u32| json!({"input": input, "output": 10, "cacheRead": read, "cacheWrite": write, "cacheWrite1h": long});
+    // The sum of the first two requests is above both tiers.
+    let small = [("big", "auto", usage(400, 600, 0, 0)), ("big", "big", usage(1000, 0, 0, 0))];
+    let first = 400.0 + 10.0 * 2.0 + 600.0 * 0.5 + 1000.0 + 10.0 * 2.0;
+    let large = [("big", "auto", usage(500, 500, 1, 0)), ("big", "big", usage(1, 0, 2000, 0))];
+    let second = 5000.0 + 10.0 * 20.0 + 2500.0 + 30.0 + 100.0 + 10.0 * 200.0 + 2000.0 * 300.0;
+    let [small, large]: [Vec<_>; 2] = [small.to_vec(), [small, large].concat()];
+    for (answers, listed) in [(small, first), (large, first + second)] {
+        let dir = answered(&answers);
+        let catalog = read(dir.path(), None);
+        let sessions = StatsSessions::new(&catalog, |_| true);
+        // Sums of the session are kept for the first groupings, but not for tools.
+        for grouping in [Grouping::Model, Grouping::Provider, Grouping::Tool] {
+            let table = StatsTable::new(&sessions, &priced, &TableRequest::by(&[grouping]));
+            let sum = table.total;
+            assert!((sum.listed_cost - listed / 1e6).abs() < 1e-12, "{grouping:?}: {} {listed}", sum.listed_cost);
+            assert_eq!(sum.unpriced_tokens, 0.0);
+        }
+        let table = StatsTable::new(&sessions, &priced, &TableRequest::by(&[Grouping::Model]));
+        assert_eq!(row(&catalog, (Grouping::Model, &table), Some("big")).entries, answers.len());
+    }
+    // A written cache of one hour costs twice the input. A reported name without a price is that of the requested model.
+    let dir = answered(&[("flat-2026", "flat", usage(1, 0, 100, 40)), ("flat-2026", "unknown", usage(5, 0, 0, 0))]);
+    let catalog = read(dir.path(), None);
+    let sessions = StatsSessions::new(&catalog, |_| true);
+    for grouping in [Grouping::Model, Grouping::Tool] {
+        let total = StatsTable::new(&sessions, &priced, &TableRequest::by(&[grouping])).total;
+        let listed = 1.0 + 10.0 + 60.0 * 4.0 + 40.0 * 2.0;
+        assert!((total.listed_cost - listed / 1e6).abs() < 1e-12, "{grouping:?}: {}", total.listed_cost);
+        assert_eq!(total.unpriced_tokens, 15.0);
+    }
+}
+
 #[test]
 fn times_and_prices_decide_what_is_counted() {
     let dir = example();
@@ -318,7 +372,8 @@ fn times_and_prices_decide_what_is_counted() {
     let until = TableRequest { until: Some(day("2026-01-06")), ..TableRequest::by(&[]) };
     assert_eq!(table(&catalog, &until).total.cost, 7.5);
     let mut priced = rules();
-    priced.prices.providers.entry("p".into()).or_default().insert("other".into(), [1.0, 2.0, 0.5, 0.0]);
+    let prices = ModelPrices { rates: [1.0, 2.0, 0.5, 0.0], tiers: Vec::new() };
+    priced.prices.providers.entry("p".into()).or_default().insert("other".into(), prices);
     let sessions = StatsSessions::new(&catalog, |_| true);
     let models = StatsTable::new(&sessions, &priced, &TableRequest::by(&[Grouping::Model]));
     let other = row(&catalog, (Grouping::Model, &models), Some("other"));

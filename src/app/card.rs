@@ -454,8 +454,8 @@ fn inside(lines: &mut Vec<DocLine>, model: &Model, digest: &Digest) {
     });
     list(lines, "Models", models);
     if !digest.details().models.is_empty() {
-        let reported = digest.details().response_models.iter().take(LONGEST);
-        lines.extend(reported.map(|name| DocLine::new(Tone::Dim, &format!("provider reported {name}"))));
+        let requested = digest.details().requested_models.iter().take(LONGEST);
+        lines.extend(requested.map(|name| DocLine::new(Tone::Dim, &format!("requested {name}"))));
     }
 }
 

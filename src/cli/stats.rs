@@ -12,7 +12,7 @@ use crossterm::style::Stylize;
 use jiff::tz::TimeZone;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::base::numbers::dollars;
+use crate::base::numbers::{dollars, tokens};
 use crate::base::text::{clean, width};
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::keys::GroupName;
@@ -26,6 +26,8 @@ use crate::cli::project::ProjectArg;
 use crate::cli::resolve::SessionResolver;
 use crate::cli::table::{self, BAR, Column, LAST, TITLE};
 use crate::cli::{CommandContext, completions, now};
+use crate::config::stats::price_table;
+use crate::pi::prices;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::qualifier::value::date::DateValue;
 use crate::session::stats::StatsSum;
@@ -69,7 +71,7 @@ pub(super) fn named_value<T: Copy>(
   pitree stats --by branch 0199f2c1          what each branch of a session cost
   pitree stats --by commit --project .       what each commit of this directory cost
   pitree stats is:abandoned after:2w         sessions with abandoned branches
-  pitree stats --json --by month | jq .cost  sums for scripts"))]
+  pitree stats --json --by month | jq 'select(.type==\"row\").cost'  sums for scripts"))]
 pub(super) struct StatsCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
@@ -141,7 +143,7 @@ impl StatsCommand {
             true => sessions.with_worktrees(chosen.worktrees(catalog.cwds())),
             false => sessions,
         };
-        let rules = settings.rules(zone, settings.all_prices());
+        let rules = settings.rules(zone, prices::all(price_table(), &settings.prices));
         let is_time = groupings.first().is_some_and(|grouping| grouping.is_time());
         let request = if self.check {
             TableRequest { since: rules.calendar.month_start(now()), ..TableRequest::by(&[]) }
@@ -154,7 +156,15 @@ impl StatsCommand {
                 ..TableRequest::by(&groupings)
             }
         };
-        let table = StatsTable::new(&sessions, &rules, &request);
+        let by_model = [Grouping::Provider, Grouping::Model];
+        let unpriced = TableRequest {
+            since: request.since,
+            until: request.until,
+            sort: StatsColumn::UnpricedTokens,
+            ..TableRequest::by(&by_model)
+        };
+        let mut tables = StatsTable::all(&sessions, &rules, &[request, unpriced]).into_iter();
+        let [table, unpriced] = std::array::from_fn(|_| tables.next().unwrap_or_default());
         if self.check {
             return check(settings.month_budget, table.total.cost, out);
         }
@@ -164,7 +174,13 @@ impl StatsCommand {
         match () {
             () if self.json => report.json(out)?,
             () if self.csv => report.csv(out)?,
-            () => report.table(out, chosen)?,
+            () => {
+                report.table(out, chosen)?;
+                if total.unpriced_tokens > 0.0 {
+                    let rows = unpriced.named(&by_model, &sessions);
+                    output::note(&unpriced_note(&rows, total.unpriced_tokens));
+                }
+            }
         }
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
         Ok(output::end(out, catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed).into())
@@ -279,13 +295,22 @@ impl Report<'_> {
             };
             writeln!(out, "{styled}")?;
         }
-        if self.total.unpriced_tokens > 0.0 && self.total.cost == 0.0 {
-            output::note(
-                "the sessions record no cost; add prices to [stats.prices] in config.toml and see listedCost in --json",
-            );
-        }
         Ok(())
     }
+}
+
+/// Names the models without a price, those with the most tokens first.
+fn unpriced_note(rows: &[NamedRow], total: f64) -> String {
+    let rows = rows.iter().filter(|row| row.sum.unpriced_tokens > 0.0).map(|row| {
+        let names: Vec<&str> = row.names.iter().filter_map(|name| name.key.as_deref()).collect();
+        let name = if names.is_empty() { "tools and summaries".into() } else { names.join("/") };
+        format!("{} of {}", tokens(row.sum.unpriced_tokens), clean(&name))
+    });
+    format!(
+        "the listed cost omits {} tokens without a price: {}; add prices to [stats.prices] in config.toml",
+        tokens(total),
+        rows.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// A row or the total in JSON.

@@ -5,7 +5,7 @@
 
 pub(crate) mod machines;
 mod redact;
-mod stats;
+pub(crate) mod stats;
 mod tables;
 
 use std::collections::HashMap;

@@ -43,15 +43,17 @@ impl StatsConfig {
         let calendar = Calendar { zone, week_start: self.week_start };
         StatsRules { calendar, prices, pause: i64::from(self.pause_minutes) * 60_000 }
     }
+}
 
-    /// Returns the price table with the user's prices.
-    pub(crate) fn all_prices(&self) -> Prices {
-        let mut prices = Prices::default();
-        let (table, _) = DeTable::parse_recoverable(include_str!("../../assets/prices.toml"));
-        add_prices(&mut ConfigProblems::new(""), table.get_ref(), &mut prices);
-        prices.extend(&self.prices.providers);
-        prices
-    }
+/// Returns the embedded price table of pi's models, and when pi published it, in milliseconds since 1970.
+pub(crate) fn price_table() -> (Prices, i64) {
+    let mut prices = Prices::default();
+    let (table, _) = DeTable::parse_recoverable(include_str!("../../assets/prices.toml"));
+    let (dates, tables): (DeTable<'_>, DeTable<'_>) =
+        table.into_inner().into_iter().partition(|(_, value)| value.get_ref().is_integer());
+    add_prices(&mut ConfigProblems::new(""), &tables, &mut prices);
+    let date = dates.get("published").and_then(|date| date.get_ref().as_integer());
+    (prices, date.and_then(|date| date.as_str().parse().ok()).unwrap_or_default())
 }
 
 /// Reads the table `[stats]`.
@@ -114,11 +116,20 @@ fn add_prices(problems: &mut ConfigProblems, table: &DeTable<'_>, prices: &mut P
     }
 }
 
+/// Reads the prices of a model: four rates, and for each tier a list of the tokens above which it applies and its rates.
 fn model_prices(value: &DeValue<'_>) -> Result<ModelPrices, String> {
     let wrong = || "must be four prices in dollars per million tokens, such as [3, 15, 0.3, 3.75]".to_string();
-    let items = value.as_array().ok_or_else(wrong)?;
-    let prices: Result<Vec<f64>, String> = items.iter().map(|item| dollars(item.get_ref())).collect();
-    prices?.try_into().map_err(|_| wrong())
+    let (rates, tiers) = value.as_array().and_then(|items| items.split_at_checked(4)).ok_or_else(wrong)?;
+    let numbers = |items: &[Spanned<DeValue<'_>>]| items.iter().map(|item| dollars(item.get_ref())).collect();
+    let rates: Result<Vec<f64>, String> = numbers(rates);
+    let tier = |tier: &Spanned<DeValue<'_>>| {
+        let items = tier.get_ref().as_array().ok_or_else(wrong)?;
+        let numbers: Result<Vec<f64>, String> = numbers(items);
+        let [above, rates @ ..]: [f64; 5] = numbers?.try_into().map_err(|_| wrong())?;
+        Ok((above, rates))
+    };
+    let tiers: Result<_, String> = tiers.iter().map(tier).collect();
+    Ok(ModelPrices { rates: rates?.try_into().map_err(|_| wrong())?, tiers: tiers? })
 }
 
 fn dollars(value: &DeValue<'_>) -> Result<f64, String> {
@@ -136,21 +147,49 @@ mod tests {
 
     #[test]
     fn the_price_table_is_complete() {
-        let prices = StatsConfig::default().all_prices();
-        assert_eq!(prices.of("anthropic", "claude-opus-4-5"), Some(&[5.0, 25.0, 0.5, 6.25]));
+        let (prices, published) = price_table();
+        let opus = prices.of("anthropic", "claude-opus-4-5").unwrap();
+        assert_eq!((opus.rates, opus.tiers.len()), ([5.0, 25.0, 0.5, 6.25], 0));
+        let tiered = prices.of("google", "gemini-2.5-pro").unwrap();
+        assert_eq!((tiered.rates[0], tiered.tiers[0].0, tiered.tiers[0].1[0]), (1.25, 200_000.0, 2.5));
+        assert!(prices.of("openai", "gpt-6.2-sol").is_some(), "the default model of three providers");
+        assert!(published > 1_700_000_000_000, "{published}");
         let count: usize = prices.providers.values().map(HashMap::len).sum();
         let lines = include_str!("../../assets/prices.toml").lines().filter(|line| line.contains(" = [")).count();
         assert_eq!(count, lines);
     }
 
+    /// The costs as pi 1.6.0 calculates them (`scripts/pi/prices.mjs`).
+    #[test]
+    fn listed_costs_are_those_of_pi() {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Cost {
+            provider: String,
+            model: String,
+            tokens: [f64; 4],
+            cache_write1h: f64,
+            cost: f64,
+        }
+        let costs: Vec<Cost> = serde_json::from_str(include_str!("../../fixtures/golden/costs.json")).unwrap();
+        assert!(costs.len() > 12);
+        let (prices, _) = price_table();
+        for Cost { provider, model, tokens, cache_write1h, cost } in costs {
+            let input = tokens[0] + tokens[2] + tokens[3];
+            let listed = prices.of(&provider, &model).unwrap().cost(&tokens, cache_write1h, input);
+            assert!((listed - cost).abs() < 1e-9 * cost, "{provider}/{model} {tokens:?}: {listed}, not {cost}");
+        }
+    }
+
     #[test]
     fn settings_are_read_and_problems_named() {
         let text = "[stats]\nbudget.month = 200\nweek-start = \"sunday\"\npause-minutes = 10\n\
-                    [stats.prices.anthropic]\n\"claude-opus-4-5\" = [1, 2.5, 0, 0]\nnew = [1, 1, 1, 1]\n";
+                    [stats.prices.anthropic]\n\"claude-opus-4-5\" = [1, 2.5, 0, 0, [1000, 2, 5, 0, 0.5]]\nnew = [1, 1, 1, 1]\n";
         let stats = Config::parse(text, "c").unwrap().stats;
         assert_eq!((stats.month_budget, stats.week_start, stats.pause_minutes), (Some(200.0), Weekday::Sunday, 10));
-        let prices = stats.all_prices();
-        assert_eq!(prices.of("anthropic", "claude-opus-4-5"), Some(&[1.0, 2.5, 0.0, 0.0]));
+        let prices = stats.prices;
+        let opus = prices.of("anthropic", "claude-opus-4-5").unwrap();
+        assert_eq!((opus.rates, &opus.tiers[..]), ([1.0, 2.5, 0.0, 0.0], &[(1000.0, [2.0, 5.0, 0.0, 0.5])][..]));
         assert!(prices.of("anthropic", "new").is_some() && prices.of("openai", "new").is_none());
         for (text, problem) in [
             ("stats = 3", "c:1: \"stats\": must be a table of settings of statistics, but is of type integer"),
@@ -159,6 +198,10 @@ mod tests {
             (
                 "stats.week-start = \"friday\"",
                 "c:1: \"week-start\": unknown value \"friday\"; use \"monday\", \"sunday\" or \"saturday\"",
+            ),
+            (
+                "stats.prices.a.b = [1, 2, 3, 4, [5]]",
+                "c:1: \"b\": must be four prices in dollars per million tokens, such as [3, 15, 0.3, 3.75]",
             ),
             (
                 "stats.prices.a.b = [1, 2]",

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Error, Result, bail};
@@ -22,13 +22,14 @@ use crate::catalog::search::Searcher;
 use crate::catalog::stats::table::StatsTable;
 use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, has_marks, touched};
 use crate::config::GoBy;
+use crate::config::stats::price_table;
 use crate::disk::incremental::{OwnChanges, is_fresh};
 use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{last_seen, locate, prompt, relocations, scan};
 use crate::machines::changes::ChangeOrder;
-use crate::pi::{launch, requests, running};
+use crate::pi::{launch, prices, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::secret_finder::SecretFinder;
 use crate::runtime::{cleanup_job, clipboard, export_job, slim_job, space_job};
@@ -38,6 +39,8 @@ use crate::session::entry::parse;
 use crate::session::entry::text_fields::{self, TextField};
 use crate::session::prompt::listing::Listing;
 use crate::session::prompt::plan::Plan;
+use crate::session::stats::StatsRules;
+use crate::session::stats::prices::Prices;
 use crate::session::tree::node::Node;
 use crate::session::tree::{Index, Tree};
 
@@ -71,6 +74,8 @@ pub struct JobContext {
     pub states: Arc<StatesCache>,
     /// The search for secrets.
     pub secrets: Arc<Mutex<SecretFinder>>,
+    /// The prices of models, which are read when they are needed.
+    pub prices: Arc<OnceLock<Prices>>,
     /// The search for lost work.
     pub lost: Arc<Mutex<LossCache>>,
     /// The search for git worktrees.
@@ -221,7 +226,10 @@ impl JobContext {
                 let files = with_text_error(final_files(&compared, reading));
                 Reply::FinalFiles(files.map(Arc::new))
             }
-            Work::Count(request) => {
+            Work::Count(mut request) => {
+                let prices =
+                    self.prices.get_or_init(|| prices::all(price_table(), &self.setting.config.stats.prices)).clone();
+                request.rules = Arc::new(StatsRules { prices, ..(*request.rules).clone() });
                 request.read(|part| is_wanted() && reply(Reply::Counted(part)));
                 return Ok(None);
             }

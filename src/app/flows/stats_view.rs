@@ -18,6 +18,7 @@ use crate::search::qualifier::value::in_quotes;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{Period, PeriodLength};
+use crate::session::stats::prices::Prices;
 
 /// Creates the view of the listed sessions before they are counted.
 ///
@@ -26,7 +27,7 @@ use crate::session::stats::period::{Period, PeriodLength};
 pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
     let today = model.setting.zoned(model.now).ok_or("the current time is out of range")?.date();
     let settings = &model.setting.config.stats;
-    let rules = settings.rules(model.setting.zone.clone(), settings.all_prices());
+    let rules = settings.rules(model.setting.zone.clone(), Prices::default());
     let mut view = StatsView {
         scope: String::new(),
         query: String::new(),

@@ -11,11 +11,11 @@ use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::shared_paths::SharedPaths;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::Index;
-use crate::session::stats::entry_stats::{EntryStats, SessionStats};
+use crate::session::stats::entry_stats::{EntryStats, SessionStats, UsedModel};
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
 use crate::session::stats::intervals::{IntervalSum, SessionSums};
 use crate::session::stats::paths;
-use crate::session::stats::prices::{ModelPrices, listed_cost};
+use crate::session::stats::prices::ModelPrices;
 use crate::session::stats::{StatsRules, StatsSum};
 
 /// The key of an entry within its session for one grouping.
@@ -66,7 +66,7 @@ pub(super) struct GroupSums<'a> {
 struct CountedSession<'a> {
     key: SessionKey,
     listed: &'a ListedSession,
-    models: &'a [(Box<str>, Box<str>)],
+    models: &'a [UsedModel],
     tools: &'a [Box<str>],
     programs: &'a [Box<str>],
     /// The prompt of each entry.
@@ -111,8 +111,10 @@ impl<'a> GroupSums<'a> {
     pub(super) fn add(&mut self, group: &[SessionKey]) {
         let members: Vec<(SessionKey, &SharedSession)> =
             group.iter().filter_map(|&key| Some((key, self.sessions.get(key)?))).collect();
-        if let ([(key, session)], true) = (&members[..], self.needs_only_sums) {
-            return self.add_sums(*key, session);
+        if let ([(key, session)], true) = (&members[..], self.needs_only_sums)
+            && self.add_sums(*key, session)
+        {
+            return;
         }
         let has_commits =
             |session: &SharedSession| self.has_grouping(Grouping::Commit) && session.facts().is_committed();
@@ -152,10 +154,15 @@ impl<'a> GroupSums<'a> {
         self.requests.iter().any(|request| request.groupings.contains(&grouping))
     }
 
-    /// Adds the kept sums of a session that shares no entries.
-    fn add_sums(&mut self, key: SessionKey, listed: &ListedSession) {
+    /// Adds the kept sums of a session that shares no entries. Returns `false` if they do not suffice, because the prices
+    /// of a model depend on each request.
+    fn add_sums(&mut self, key: SessionKey, listed: &ListedSession) -> bool {
         let SessionSums { models, sums } = listed.sums();
-        let prices: Vec<_> = models.iter().map(|(provider, model)| self.rules.prices.of(provider, model)).collect();
+        let prices: Vec<_> = models.iter().map(|model| self.rules.prices.of_used(model)).collect();
+        let price = |sum: &IntervalSum| sum.model.and_then(|model| *prices.get(model as usize)?);
+        if !sums.iter().all(|sum| price(sum).is_none_or(|prices| prices.has_one_rate(sum.largest_input))) {
+            return false;
+        }
         let session = CountedSession {
             key,
             listed,
@@ -170,10 +177,14 @@ impl<'a> GroupSums<'a> {
         for (number, request) in self.requests.iter().enumerate() {
             let time = |sum: &IntervalSum| sum.interval.map(|interval| interval.saturating_mul(SAME_KEYS));
             let mut is_counted = false;
-            for IntervalSum { interval, model, sum } in sums.iter().filter(|sum| request.has_time(time(sum))) {
+            for of_interval in sums.iter().filter(|sum| request.has_time(time(sum))) {
+                let IntervalSum { interval, model, sum, .. } = of_interval;
                 let mut sum = sum.clone();
-                match model.and_then(|model| *prices.get(model as usize)?) {
-                    Some(prices) => (sum.listed_cost, sum.unpriced_tokens) = (listed_cost(&sum.tokens, prices), 0.0),
+                match price(of_interval) {
+                    Some(prices) => {
+                        sum.listed_cost = prices.cost(&sum.tokens, sum.long_cache_write, of_interval.largest_input);
+                        sum.unpriced_tokens = 0.0;
+                    }
                     None => sum.unpriced_tokens = sum.all_tokens(),
                 }
                 self.tables[number].total += &sum;
@@ -193,6 +204,7 @@ impl<'a> GroupSums<'a> {
                 self.tables[number].total.sessions.push(key.place() as u32);
             }
         }
+        true
     }
 
     /// Adds a session. For each entry, `owned` returns `None` if it was counted already, or else `true` if it is
@@ -212,8 +224,7 @@ impl<'a> GroupSums<'a> {
         let prompt_times = paths::prompt_times(&entries, &prompts);
         let working_times = paths::working_times(&entries, self.rules.pause);
         let leaves = if self.has_grouping(Grouping::Branch) { paths::leaves(&parents) } else { Vec::new() };
-        let prices = |(provider, model): &(Box<str>, Box<str>)| self.rules.prices.of(provider, model);
-        let prices: Vec<_> = stats.models.iter().map(prices).collect();
+        let prices: Vec<_> = stats.models.iter().map(|model| self.rules.prices.of_used(model)).collect();
         let counted = (0..).zip(&entries).filter_map(|(at, stats): (Index, _)| {
             let model = stats.usage.as_ref().and_then(|usage| usage.model);
             Some(CountedEntry {
@@ -306,8 +317,8 @@ impl<'a> GroupSums<'a> {
                 key.as_deref().map_or(GroupKey::None, named)
             }
             (_, EntryKey::Model(model)) => match models.get(model as usize) {
-                Some((provider, _)) if grouping == Grouping::Provider => named(provider),
-                Some((_, model)) => named(model),
+                Some(model) if grouping == Grouping::Provider => named(&model.provider),
+                Some(model) => named(&model.answered),
                 None => GroupKey::None,
             },
             (_, EntryKey::Tool(tool)) => of_names(tools, tool),

@@ -235,7 +235,7 @@ impl<'n> SideCollector<'n> {
 
     fn answer(&mut self, node: &Node, entry: &Entry<'_>, message: &Message<'_>) {
         self.files.add_calls(message);
-        if let Some(model) = message.model {
+        if let Some(model) = message.answered_by() {
             self.models.note(model, entry.cost());
         }
         if message.content.has_words() {

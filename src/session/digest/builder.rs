@@ -247,15 +247,13 @@ impl DigestBuilder {
             self.add_call(at, time, call);
             self.commits.call(call);
         }
-        if let Some(model) = message.model {
-            self.models.note(model, entry.cost());
-        }
-        if let Some(answered) = message.response_model {
-            let answered = answered.text();
-            let is_new = !self.details.response_models.contains(&*answered);
-            if is_new && !message.model.is_some_and(|model| model.is(&answered)) {
-                self.details.response_models.insert(answered.into());
-            }
+        let Some(answered) = message.answered_by() else { return };
+        self.models.note(answered, entry.cost());
+        if let Some(requested) = message.model.map(|model| model.text())
+            && !answered.is(&requested)
+            && !self.details.requested_models.contains(&*requested)
+        {
+            self.details.requested_models.insert(requested.into());
         }
     }
 

@@ -41,19 +41,19 @@ pub struct Details {
     pub touches: TouchedFiles,
     /// The number of calls of each tool.
     pub tools: BTreeMap<Box<str>, u32>,
-    /// The models, by number of answers.
+    /// The models that answered, by number of answers.
     pub models: Vec<(Box<str>, ModelUse)>,
-    /// Other names of the models, reported by providers.
-    pub response_models: BTreeSet<Box<str>>,
+    /// The requested models for which another one answered.
+    pub requested_models: BTreeSet<Box<str>>,
     /// The active path as a bit set.
     pub active: ActivePath,
 }
 
 impl Details {
-    /// Returns the names of the models: pi's and those reported by providers.
+    /// Returns the names of the models that answered, and of those that were requested.
     pub(crate) fn model_names(&self) -> impl Iterator<Item = &str> {
-        let asked = self.models.iter().map(|(model, _)| &**model);
-        asked.chain(self.response_models.iter().map(|model| &**model))
+        let answered = self.models.iter().map(|(model, _)| &**model);
+        answered.chain(self.requested_models.iter().map(|model| &**model))
     }
 }
 

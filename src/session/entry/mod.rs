@@ -248,6 +248,8 @@ pub struct Usage {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
+    /// `cacheWrite1h`: the part of these for one hour, which costs more.
+    pub long_cache_write: f64,
     /// The total: the sum as in pi's session statistics, or `totalTokens` if the parts are missing.
     pub tokens: f64,
     /// US dollars: `cost.total`, or the sum of its parts.
@@ -277,9 +279,9 @@ impl<'a> Entry<'a> {
         self.message.as_ref().and_then(|message| message.provider).or(self.provider)
     }
 
-    /// Returns the model that the entry used or sets.
+    /// Returns the model that the entry used, as pi's statistics (`/session`, 1.6.0), or sets.
     pub(crate) fn model(&self) -> Option<Str<'a>> {
-        self.message.as_ref().and_then(|message| message.model).or(self.model_id)
+        self.message.as_ref().and_then(Message::answered_by).or(self.model_id)
     }
 
     /// Returns the usage as counted by pi's session statistics (0.87.1): of assistant messages, tool results,
@@ -327,6 +329,11 @@ impl<'a> Entry<'a> {
 }
 
 impl<'a> Message<'a> {
+    /// Returns the model that answered: the one that the provider reports, or else the requested one.
+    pub(crate) fn answered_by(&self) -> Option<Str<'a>> {
+        self.response_model.or(self.model)
+    }
+
     /// Returns `true` if the answer of an assistant failed or was stopped.
     pub(crate) fn has_failed(&self) -> bool {
         self.stop_reason.is_some_and(|stop| stop.is("error") || stop.is("aborted"))

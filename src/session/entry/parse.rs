@@ -351,6 +351,7 @@ fn read_usage(r: &mut JsonReader<'_>) -> Result<Option<Usage>> {
             b"output" => usage.output = r.opt_number()?.unwrap_or(0.0),
             b"cacheRead" => usage.cache_read = r.opt_number()?.unwrap_or(0.0),
             b"cacheWrite" => usage.cache_write = r.opt_number()?.unwrap_or(0.0),
+            b"cacheWrite1h" => usage.long_cache_write = r.opt_number()?.unwrap_or(0.0),
             b"totalTokens" => total = r.opt_number()?.unwrap_or(0.0),
             b"cost" => (usage.cost, usage.is_billed) = read_cost(r)?,
             _ => drop(r.skip()?),

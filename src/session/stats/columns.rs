@@ -96,6 +96,8 @@ impl StatsColumn {
     pub fn words(self, sum: &StatsSum, all: f64) -> String {
         let Some(value) = self.value(sum, all) else { return String::new() };
         match self {
+            Self::ListedCost if sum.unpriced_tokens > 0.0 && value == 0.0 => "unknown".into(),
+            Self::ListedCost if sum.unpriced_tokens > 0.0 => format!("over {}", dollars(value)),
             Self::Cost | Self::ListedCost | Self::AbandonedCost => dollars(value),
             Self::Tokens | Self::Input | Self::Output | Self::CacheRead | Self::CacheWrite | Self::UnpricedTokens => {
                 tokens(value)

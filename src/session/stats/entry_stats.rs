@@ -63,8 +63,29 @@ pub struct TokenUse {
     pub model: Option<u32>,
     /// Tokens sent, received, read from the cache, and written to the cache.
     pub tokens: [TokenCount; 4],
+    /// The part of the tokens written to the cache for one hour.
+    pub long_cache_write: TokenCount,
     /// US dollars.
     pub cost: f64,
+}
+
+impl TokenUse {
+    /// Returns the input of the request in tokens, cached input included.
+    pub fn input(&self) -> f64 {
+        let [input, _, read, written] = self.tokens.map(TokenCount::number);
+        input + read + written
+    }
+}
+
+/// A model that answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedModel {
+    /// The provider; empty if the file does not name it.
+    pub provider: Box<str>,
+    /// The model that answered.
+    pub answered: Box<str>,
+    /// The requested model, which can be another name of it.
+    pub requested: Box<str>,
 }
 
 /// A number of tokens. Nearly all are whole; files can contain anything.
@@ -115,8 +136,8 @@ pub struct SessionStats {
     entries: Vec<u8>,
     /// For each entry, the serialized distance of its parent, or 0 for a root.
     parents: Vec<u8>,
-    /// The providers and models; a provider is empty if the file does not name it.
-    pub models: Vec<(Box<str>, Box<str>)>,
+    /// The models.
+    pub models: Vec<UsedModel>,
     /// The names of the tools.
     pub tools: Vec<Box<str>>,
     /// The programs of shell commands.
@@ -158,7 +179,7 @@ impl SessionStats {
     /// Returns the provider and the model of an entry with a usage.
     pub fn model_of(&self, entry: &EntryStats) -> Option<(&str, &str)> {
         let model = entry.usage.as_ref()?.model?;
-        self.models.get(model as usize).map(|(provider, model)| (&**provider, &**model))
+        self.models.get(model as usize).map(|model| (&*model.provider, &*model.answered))
     }
 
     /// Returns the parent of each entry.
@@ -218,8 +239,8 @@ impl StatsCollector {
         }
         one.usage = entry.used().map(|used| {
             let tokens = [used.input, used.output, used.cache_read, used.cache_write].map(TokenCount::from);
-            let model = entry.model().map(|model| self.model(entry.provider(), model));
-            TokenUse { model, tokens, cost: used.cost }
+            let model = entry.model().map(|model| self.model(entry, model));
+            TokenUse { model, tokens, long_cache_write: used.long_cache_write.into(), cost: used.cost }
         });
         put(&one, &mut self.stats.entries);
     }
@@ -257,12 +278,14 @@ impl StatsCollector {
         }
     }
 
-    fn model(&mut self, provider: Option<Str<'_>>, model: Str<'_>) -> u32 {
-        let (provider, model) = (provider.map_or_else(Default::default, |provider| provider.text()), model.text());
+    fn model(&mut self, entry: &Entry<'_>, answered: Str<'_>) -> u32 {
+        let requested = entry.message.as_ref().and_then(|message| message.model).unwrap_or(answered);
+        let names = [entry.provider().unwrap_or_default(), answered, requested];
         let models = &mut self.stats.models;
-        let key = IdHash::new(provider.as_bytes()).with(IdHash::new(model.as_bytes()));
+        let key = names.iter().fold(IdHash::new(b""), |key, name| key.with(IdHash::of(*name)));
         *self.model_numbers.entry(key).or_insert_with(|| {
-            models.push(((&*provider).into(), (&*model).into()));
+            let [provider, answered, requested] = names.map(|name| name.text().into());
+            models.push(UsedModel { provider, answered, requested });
             models.len() as u32 - 1
         })
     }
@@ -331,8 +354,8 @@ fn put(what: &impl Serialize, to: &mut Vec<u8>) {
     to.extend_from_slice(postcard::to_slice(what, &mut buffer).unwrap_or_default());
 }
 
-/// The maximum size in bytes of serialized statistics of an entry: it has 20 numbers and tags of at most 10 bytes.
-const LARGEST: usize = 200;
+/// The maximum size in bytes of serialized statistics of an entry: it has 22 numbers and tags of at most 10 bytes.
+const LARGEST: usize = 220;
 
 #[cfg(test)]
 mod tests {

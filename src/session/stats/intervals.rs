@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::sort;
 use crate::session::stats::StatsSum;
-use crate::session::stats::entry_stats::SessionStats;
+use crate::session::stats::entry_stats::{SessionStats, TokenUse, UsedModel};
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
 use crate::session::stats::paths;
 
@@ -19,6 +19,8 @@ pub struct IntervalSum {
     pub interval: Option<i64>,
     /// The model: an index into [`SessionSums::models`].
     pub model: Option<u32>,
+    /// The largest input of a request, in tokens.
+    pub largest_input: f64,
     /// The sum.
     pub sum: StatsSum,
 }
@@ -26,8 +28,8 @@ pub struct IntervalSum {
 /// The sums of a session that shares no entries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionSums {
-    /// The providers and models.
-    pub models: Vec<(Box<str>, Box<str>)>,
+    /// The models.
+    pub models: Vec<UsedModel>,
     /// The sums in order of the first entry.
     pub sums: Vec<IntervalSum>,
 }
@@ -51,10 +53,11 @@ impl SessionSums {
             let interval = entry.time.map(|time| time.div_euclid(SAME_KEYS));
             let model = entry.usage.as_ref().and_then(|usage| usage.model);
             let place = *places.entry((interval, model)).or_insert_with(|| {
-                sums.push(IntervalSum { interval, model, sum: StatsSum::default() });
+                sums.push(IntervalSum { interval, model, ..IntervalSum::default() });
                 sums.len() - 1
             });
-            let sum = &mut sums[place].sum;
+            let IntervalSum { largest_input, sum, .. } = &mut sums[place];
+            *largest_input = entry.usage.as_ref().map_or(0.0, TokenUse::input).max(*largest_input);
             sum.add(entry, !stats.active.has(at), None);
             sum.working_time = sum.working_time.saturating_add(working_times[at as usize]);
             sum.prompt_times.extend(prompt_times[at as usize]);
@@ -68,7 +71,7 @@ impl SessionSums {
         let mut models: Vec<(&str, StatsSum)> = Vec::new();
         for IntervalSum { model, sum, .. } in &self.sums {
             total += sum;
-            let name = model.and_then(|model| self.models.get(model as usize)).map_or("", |(_, model)| model);
+            let name = model.and_then(|model| self.models.get(model as usize)).map_or("", |model| &*model.answered);
             match models.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, known)) => *known += sum,
                 None => models.push((name, sum.clone())),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::stats::entry_stats::{EntryRole, EntryStats, TokenCount};
 use crate::session::stats::grouping::Calendar;
-use crate::session::stats::prices::{ModelPrices, Prices, listed_cost};
+use crate::session::stats::prices::{ModelPrices, Prices};
 
 /// Rules of counting entries.
 #[derive(Clone, Debug)]
@@ -38,6 +38,8 @@ pub struct StatsSum {
     pub entries: usize,
     /// Tokens sent, received, read from the cache, and written to the cache.
     pub tokens: [f64; 4],
+    /// The part of the tokens written to the cache for one hour.
+    pub long_cache_write: f64,
     /// The recorded cost.
     pub cost: f64,
     /// The cost according to the price table.
@@ -70,6 +72,7 @@ impl AddAssign<&Self> for StatsSum {
         self.prompts += other.prompts;
         self.entries += other.entries;
         self.tokens.iter_mut().zip(other.tokens).for_each(|(sum, tokens)| *sum += tokens);
+        self.long_cache_write += other.long_cache_write;
         self.cost += other.cost;
         self.listed_cost += other.listed_cost;
         self.unpriced_tokens += other.unpriced_tokens;
@@ -99,10 +102,12 @@ impl StatsSum {
         if let Some(usage) = &entry.usage {
             let tokens = usage.tokens.map(TokenCount::number);
             self.tokens.iter_mut().zip(tokens).for_each(|(sum, tokens)| *sum += tokens);
+            let long_cache_write = usage.long_cache_write.number();
+            self.long_cache_write += long_cache_write;
             self.cost += usage.cost;
             self.abandoned_cost += if is_abandoned { usage.cost } else { 0.0 };
             match prices {
-                Some(prices) => self.listed_cost += listed_cost(&tokens, prices),
+                Some(prices) => self.listed_cost += prices.cost(&tokens, long_cache_write, usage.input()),
                 None => self.unpriced_tokens += tokens.iter().sum::<f64>(),
             }
         }
