@@ -25,7 +25,7 @@ pub fn each(
     let mut sum = ContextSum::default();
     for part in &plan.parts {
         let messages = match part.outcome {
-            EntryOutcome::Sent | EntryOutcome::Counted(_) => read(&mut bodies, tree, part)?,
+            EntryOutcome::Sent | EntryOutcome::Counted(_) => read(&mut bodies, (tree, plan), part)?,
             EntryOutcome::NoResult => vec![SentMessage::no_result()],
             EntryOutcome::LeftOut(_) => Vec::new(),
         };
@@ -39,12 +39,17 @@ pub fn each(
     Ok(Some(sum))
 }
 
-fn read(bodies: &mut Bodies, tree: &Tree, part: &PlannedPart) -> Result<Vec<SentMessage>> {
+fn read(bodies: &mut Bodies, (tree, plan): (&Tree, &Plan), part: &PlannedPart) -> Result<Vec<SentMessage>> {
     let mut known = |at: Index| bodies.known(&tree.nodes[at as usize]);
     let node = &tree.nodes[part.at as usize];
     let bytes = known(part.at)?;
     let edit = part.words.map(known).transpose()?;
     let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
     let entry = line.read().ok().flatten().unwrap_or_default();
-    Ok(SentMessage::of(&entry, (&bytes, node.len), edit.as_deref(), &node.text))
+    let mut messages = SentMessage::of(&entry, (&bytes, node.len), edit.as_deref(), &node.text);
+    let unseen_by = entry.message.as_ref().and_then(|message| message.unseen_by);
+    if unseen_by.zip(plan.context.model.as_ref()).is_some_and(|(model, (_, current))| model.is(current)) {
+        messages.iter_mut().for_each(SentMessage::replace_images);
+    }
+    Ok(messages)
 }

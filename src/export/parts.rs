@@ -45,6 +45,7 @@ impl<'a> Builder<'a> {
             }
             EntryKind::Assistant => {
                 self.content(&message.content);
+                self.parts.extend(message.diagnostics().into_iter().map(Part::Note));
                 (BlockRole::Answer, String::new())
             }
             EntryKind::ToolResult => {
@@ -213,7 +214,7 @@ impl<'a> Builder<'a> {
     }
 
     fn result(&self, part: &mut ToolPart, answer: &Message<'_>, language: &str) {
-        part.has_failed = answer.is_error;
+        part.has_failed = answer.is_error && !answer.never_ran();
         let mut has_output = false;
         for text in answer.content.texts().map(Str::text).filter(|text| !text.trim().is_empty()) {
             has_output = true;
@@ -229,6 +230,7 @@ impl<'a> Builder<'a> {
                 part.parts.push(self.image(*mime, *bytes, *data));
             }
         }
+        part.parts.extend(answer.unseen_note().map(Part::Note));
         if !has_output {
             part.parts.push(Part::Note("no output".into()));
         }

@@ -109,8 +109,9 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
     if node.outcome == EntryStatus::Aborted {
         lines.push(DocLine::new(Tone::Warning, "aborted"));
     }
-    if let Some(error) = message.and_then(|message| message.error_message) {
-        lines.plain(Tone::Error, &error.text(), false);
+    if let Some(message) = message {
+        message.error_message.into_iter().for_each(|error| lines.plain(Tone::Error, &error.text(), false));
+        message.diagnostics().iter().for_each(|text| lines.plain(Tone::Warning, text, false));
     }
 }
 
@@ -336,7 +337,9 @@ fn requested_edit(lines: &mut Document<'_>, args: &Fields<'_>) {
 
 fn result(lines: &mut Document<'_>, answer: &Message<'_>, language: &str) {
     lines.push(DocLine::default());
-    if answer.is_error {
+    if answer.never_ran() {
+        lines.push(DocLine::new(Tone::Warning, "not run"));
+    } else if answer.is_error {
         lines.push(DocLine::new(Tone::Error, "failed"));
     }
     let mut has_output = false;
@@ -358,6 +361,7 @@ fn result(lines: &mut Document<'_>, answer: &Message<'_>, language: &str) {
             }
         }
     }
+    answer.unseen_note().into_iter().for_each(|note| lines.push(DocLine::new(Tone::Warning, &note)));
     if !has_output {
         lines.push(DocLine::new(Tone::Dim, "(no output)"));
     }

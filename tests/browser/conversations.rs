@@ -49,3 +49,19 @@ fn calls_made_by_a_script_are_listed_below_it() {
     let screen = preview("talk-script.jsonl", "[codemode");
     has(&screen, &["await tools.write(", "[write: colours.txt]", "[edit: colours.txt]", "[bash: sort colours.txt]"]);
 }
+
+#[test]
+fn what_the_model_did_not_see_is_noted() {
+    let answer = preview("talk-diagnostics.jsonl", "I went on.");
+    has(&answer, &["OpenAI dropped 2 reasoning items: prefix_mismatch"]);
+    let image = preview("talk-image-unseen.jsonl", "[read: chart.png]");
+    has(&image, &["image/png", "none-1 does not support images; it saw a placeholder instead"]);
+}
+
+#[test]
+fn a_call_that_never_ran_has_not_failed() {
+    let screen = preview("talk-batch.jsonl", "[write: b.txt]");
+    has(&screen, &["not run [write: b.txt]", "Operation aborted"]);
+    let failed = screen.lines().filter(|line| line.contains("failed")).collect::<Vec<_>>();
+    assert_eq!(failed.len(), 2, "the stopped command, and the missing file: {failed:?}");
+}

@@ -45,7 +45,8 @@ fn a_branch_and_a_fork() {
     assert_eq!((&a["id"], &a["entryId"], &a["entries"]), (&json!("main"), &json!("bbbb8"), &json!(8)));
     assert_eq!((&a["prompts"], &a["lastAnswer"]), (&json!(["Go left"]), &json!("Left it is.")));
     assert_eq!(a["tools"], json!([{"name": "edit", "calls": 3, "failed": 1}]));
-    let errors = json!({"tools": 1, "answers": 0, "aborted": 0, "texts": ["[edit: /w/app/src/a.rs]: not found"]});
+    let errors =
+        json!({"tools": 1, "answers": 0, "aborted": 0, "notRun": 0, "texts": ["[edit: /w/app/src/a.rs]: not found"]});
     assert_eq!(a["errors"], errors);
     assert_eq!((&a["cost"], &a["tokens"]["total"], &a["durationMs"]), (&json!(0.08), &json!(24000), &json!(7000)));
     assert_eq!(both["b"]["entryId"], "dddd8");

@@ -4,7 +4,7 @@ create table if not exists records (
   project LowCardinality(String), generation Int64, `index` Int64, entryId String, parentId String,
   time Nullable(DateTime64(3, 'UTC')), kind LowCardinality(String), role LowCardinality(String),
   provider LowCardinality(String), model LowCardinality(String), text String,
-  tools Array(LowCardinality(String)), tool LowCardinality(String), durationMs Nullable(Float64), failed Bool,
+  tools Array(LowCardinality(String)), tool LowCardinality(String), durationMs Nullable(Float64), failed Bool, notRun Bool,
   files Array(Tuple(path String, touch String)),
   input Nullable(Float64), output Nullable(Float64), cacheRead Nullable(Float64), cacheWrite Nullable(Float64),
   tokens Nullable(Float64), cost Nullable(Float64),

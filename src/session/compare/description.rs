@@ -71,6 +71,7 @@ fn failures(failures: &Failures) -> String {
         (failures.tools, "tool call", "tool calls"),
         (failures.answers, "failed answer", "failed answers"),
         (failures.aborted, "aborted answer", "aborted answers"),
+        (failures.not_run, "call not run", "calls not run"),
     ];
     let parts = parts.map(|(n, one, many)| (n > 0).then(|| count(n, one, many)));
     joined(parts, "none")

@@ -134,12 +134,15 @@ pub struct Failures {
     pub answers: usize,
     /// The number of answers that were stopped.
     pub aborted: usize,
+    /// The number of calls that the user stopped before they ran.
+    #[serde(rename = "notRun")]
+    pub not_run: usize,
     /// The texts of the first failures: the call and the first line of its result, or the error.
     pub texts: Vec<String>,
 }
 
 impl Failures {
-    /// Returns the total number of failures.
+    /// Returns the total number of failures, without calls that did not run.
     pub fn count(&self) -> usize {
         self.tools + self.answers + self.aborted
     }
@@ -242,7 +245,7 @@ impl<'n> SideCollector<'n> {
             self.side.answer = Some(short(&entry.text(), ANSWER));
         }
         let failed = match node.outcome {
-            EntryStatus::Fine => return,
+            EntryStatus::Fine | EntryStatus::NotRun => return,
             EntryStatus::Failed => {
                 self.side.failures.answers += 1;
                 "failed answer"
@@ -261,6 +264,7 @@ impl<'n> SideCollector<'n> {
         let name = message.tool_name.map(|name| name.text()).unwrap_or_default().into_owned();
         let (calls, failed) = self.tools.entry(name).or_default();
         *calls += 1;
+        self.side.failures.not_run += usize::from(node.outcome == EntryStatus::NotRun);
         if node.outcome == EntryStatus::Failed {
             *failed += 1;
             self.side.failures.tools += 1;
@@ -453,10 +457,11 @@ mod tests {
             r#""role":"assistant","stopReason":"toolUse","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"path":"a"}}]"#,
             r#""role":"toolResult","toolCallId":"c","toolName":"read","isError":true,"content":[{"type":"text","text":"gone\nfor good"}]"#,
             r#""role":"assistant","stopReason":"error","errorMessage":"overloaded","content":[]"#,
+            r#""role":"toolResult","toolCallId":"d","toolName":"read","isError":true,"content":[{"type":"text","text":"Operation aborted"}]"#,
             r#""role":"assistant","stopReason":"aborted","content":[]"#,
         ]);
         let texts = ["[read: a]: gone", "failed answer: overloaded", "aborted answer"].map(String::from);
-        assert_eq!(side.failures, Failures { tools: 1, answers: 1, aborted: 1, texts: texts.into() });
+        assert_eq!(side.failures, Failures { tools: 1, answers: 1, aborted: 1, not_run: 1, texts: texts.into() });
     }
 
     #[test]

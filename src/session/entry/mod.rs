@@ -11,6 +11,7 @@ pub(crate) mod typed_prompt;
 
 use crate::base::javascript::is_js_space;
 use crate::base::javascript::js_trim;
+use crate::base::numbers::count;
 use crate::base::time;
 use crate::session::entry::kind::EntryKind;
 use crate::session::json::Str;
@@ -158,6 +159,11 @@ pub struct Message<'a> {
     pub diff: Option<Str<'a>>,
     /// `details.patch` of a tool result: a unified diff.
     pub patch: Option<Str<'a>>,
+    /// `details.imageUnsupportedByModel` of a tool result: the ID of the model that got a placeholder instead of the images
+    /// (pi 1.6.0).
+    pub unseen_by: Option<Str<'a>>,
+    /// Raw `diagnostics` of an assistant.
+    pub diagnostics: Option<&'a [u8]>,
     /// `command` of a bash execution.
     pub command: Option<Str<'a>>,
     /// `output` of a bash execution.
@@ -334,6 +340,28 @@ impl<'a> Message<'a> {
         self.response_model.or(self.model)
     }
 
+    /// Returns `true` for the result of a call that did not run, because the user stopped it before: of a call that ran,
+    /// pi records the duration (1.6.0).
+    pub(crate) fn never_ran(&self) -> bool {
+        let mut texts = self.content.texts();
+        self.is_error
+            && self.duration_ms.is_none()
+            && texts.next().is_some_and(|text| text.is("Operation aborted"))
+            && texts.next().is_none()
+    }
+
+    /// Describes that the model got a placeholder instead of the images of a tool result, in pi's words (1.6.0).
+    pub(crate) fn unseen_note(&self) -> Option<String> {
+        let model = self.unseen_by?;
+        Some(format!("{} does not support images; it saw a placeholder instead", model.text()))
+    }
+
+    /// Describes `diagnostics` of an assistant, with pi's words for dropped reasoning (1.6.0): `OpenAI dropped 2 reasoning
+    /// items: prefix_mismatch`. Others are a type with an error or a reason.
+    pub(crate) fn diagnostics(&self) -> Vec<String> {
+        items(self.diagnostics.unwrap_or_default()).map(diagnostic).filter(|text| !text.is_empty()).collect()
+    }
+
     /// Returns `true` if the answer of an assistant failed or was stopped.
     pub(crate) fn has_failed(&self) -> bool {
         self.stop_reason.is_some_and(|stop| stop.is("error") || stop.is("aborted"))
@@ -355,6 +383,34 @@ impl<'a> Message<'a> {
     pub fn tools_removed(&self) -> impl Iterator<Item = (Str<'a>, Str<'a>)> {
         tools(self.tools_removed)
     }
+}
+
+/// The diagnostics that list reasoning that a provider withheld from the model: the type, the provider, the type of what it
+/// dropped, and words for it.
+const DROPPED: [(&str, &str, &str, [&str; 2]); 2] = [
+    ("anthropic_input_transformations", "Anthropic", "thinking_dropped", ["thinking block", "thinking blocks"]),
+    ("openai_input_transformations", "OpenAI", "reasoning", ["reasoning item", "reasoning items"]),
+];
+
+fn diagnostic(raw: &[u8]) -> String {
+    let value: serde_json::Value = serde_json::from_slice(raw).unwrap_or_default();
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_string();
+    let (kind, details) = (text(&value["type"]), &value["details"]);
+    if let Some((_, provider, dropped, [one, many])) = DROPPED.iter().find(|(known, ..)| *known == kind) {
+        let (mut number, mut reasons) = (0, Vec::new());
+        for change in details["transformations"].as_array().into_iter().flatten() {
+            if change["type"] == *dropped {
+                number += 1;
+                reasons.extend(Some(text(&change["reason"])).filter(|new| !new.is_empty() && !reasons.contains(new)));
+            }
+        }
+        if number > 0 {
+            let colon = if reasons.is_empty() { "" } else { ": " };
+            return format!("{provider} dropped {}{colon}{}", count(number, one, many), reasons.join(", "));
+        }
+    }
+    let why = [&value["error"]["message"], &details["reason"]].map(text).into_iter().find(|why| !why.is_empty());
+    why.map_or(kind.clone(), |why| format!("{kind}: {why}"))
 }
 
 fn tools(raw: Option<&[u8]>) -> impl Iterator<Item = (Str<'_>, Str<'_>)> {

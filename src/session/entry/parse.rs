@@ -241,7 +241,8 @@ fn read_message_fields<'a>(r: &mut JsonReader<'a>, m: &mut Message<'a>) -> Resul
             b"toolsAdded" => m.tools_added = Some(r.skip()?),
             b"toolsRemoved" => m.tools_removed = Some(r.skip()?),
             b"isError" => m.is_error = r.opt_bool()? == Some(true),
-            b"details" => (m.diff, m.patch) = read_diffs(r)?,
+            b"details" => read_details(r, m)?,
+            b"diagnostics" => m.diagnostics = Some(r.skip()?),
             b"command" => m.command = r.opt_string()?,
             b"output" => m.output = r.opt_string()?,
             b"exitCode" => m.exit_code = r.opt_number()?,
@@ -255,18 +256,19 @@ fn read_message_fields<'a>(r: &mut JsonReader<'a>, m: &mut Message<'a>) -> Resul
     })
 }
 
-/// Reads `diff` and `patch`.
-fn read_diffs<'a>(r: &mut JsonReader<'a>) -> Result<(Option<Str<'a>>, Option<Str<'a>>)> {
-    let (mut diff, mut patch) = (None, None);
+/// Reads `details` of a tool result. Of repeated ones, the last counts.
+fn read_details<'a>(r: &mut JsonReader<'a>, m: &mut Message<'a>) -> Result<()> {
+    (m.diff, m.patch, m.unseen_by) = (None, None, None);
     object(r, |r, key| {
         match key {
-            b"diff" => diff = r.opt_string()?,
-            b"patch" => patch = r.opt_string()?,
+            b"diff" => m.diff = r.opt_string()?,
+            b"patch" => m.patch = r.opt_string()?,
+            b"imageUnsupportedByModel" => m.unseen_by = r.opt_string()?,
             _ => drop(r.skip()?),
         }
         Ok(())
-    })?;
-    Ok((diff, patch))
+    })
+    .map(drop)
 }
 
 fn read_content<'a>(r: &mut JsonReader<'a>) -> Result<Content<'a>> {

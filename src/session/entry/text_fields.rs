@@ -30,7 +30,7 @@ named! {
         Label = "label",
         /// A session name, current or not.
         Name = "name",
-        /// The error of an assistant message.
+        /// The error and the diagnostics of an assistant message.
         Error = "error",
         /// Any other text: system messages, context edits, unknown types.
         Other = "other",
@@ -96,6 +96,7 @@ fn message<'a>(entry: &Entry<'a>, field: TextField, each: &mut dyn FnMut(TextFie
     if let Some(error) = message.error_message {
         each(TextField::Error, error);
     }
+    values(message.diagnostics.unwrap_or_default(), TextField::Error, each);
 }
 
 /// Calls `each` with the sections and tools of a system message.

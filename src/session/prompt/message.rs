@@ -13,6 +13,12 @@ use crate::session::json::value::{Fields, Value, items, stringify};
 /// pi's result for a call without a result.
 pub const NO_RESULT: &str = "No result provided";
 
+/// pi's placeholder for images of a result, for models without images (1.6.0).
+const NO_IMAGES: &str = "(tool image omitted: model does not support images)";
+
+/// pi's text for a result with images only.
+const ONLY_IMAGES: &str = "(see attached image)";
+
 /// pi's wrapper around the summary of a compaction.
 const COMPACTION: [&str; 2] = [
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n",
@@ -95,6 +101,13 @@ impl SentMessage {
         Self { role, from, text, calls: Vec::new(), answers: None, images: 0, tokens, used: None, system: None }
     }
 
+    /// Replaces the images of a result by pi's placeholder. pi counts them all the same.
+    pub(crate) fn replace_images(&mut self) {
+        if std::mem::take(&mut self.images) > 0 {
+            self.text = [&*self.text, NO_IMAGES].join("\n").trim_start_matches(&[ONLY_IMAGES, "\n"].concat()).into();
+        }
+    }
+
     /// Returns pi's result for a call without a result. pi adds it when it sends, and does not count it.
     pub fn no_result() -> Self {
         Self::new(EntryKind::ToolResult, NO_RESULT.into(), NO_RESULT.len() as u64)
@@ -142,7 +155,7 @@ impl SentMessage {
         let (said, images) = (content.text("\n"), images(content));
         let text = match () {
             () if content.has_words() => said,
-            () if images > 0 => "(see attached image)".into(),
+            () if images > 0 => ONLY_IMAGES.into(),
             () => "(no tool output)".into(),
         };
         let answers = message.tool_call_id.map(|id| id.text().into_owned());

@@ -48,6 +48,8 @@ named! {
         ToolCalls = "toolCalls",
         /// Failed tool calls.
         ToolFailures = "toolFailures",
+        /// Tool calls that the user stopped before they ran.
+        ToolsNotRun = "toolsNotRun",
         /// The median of the time that a prompt took.
         PromptTimeMedian = "promptTimeMedian",
         /// The time that nine of ten prompts took at most.
@@ -85,6 +87,7 @@ impl StatsColumn {
             Self::LinesRemoved => sum.lines_removed as f64,
             Self::ToolCalls => sum.tool_calls as f64,
             Self::ToolFailures => sum.tool_failures as f64,
+            Self::ToolsNotRun => sum.tools_not_run as f64,
             Self::PromptTimeMedian => return time(0.5),
             Self::PromptTime90 => return time(0.9),
             Self::Compactions => sum.compactions as f64,

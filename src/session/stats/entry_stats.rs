@@ -48,6 +48,8 @@ pub struct EntryStats {
     pub calls: u32,
     /// 1 if it is the result of a failed call.
     pub failures: u32,
+    /// 1 if it is the result of a call that did not run.
+    pub not_run: u32,
     /// The number of lines added by `edit` and `write`.
     pub added: u32,
     /// The number of lines removed by `edit`.
@@ -263,7 +265,8 @@ impl StatsCollector {
 
     fn add_result(&mut self, one: &mut EntryStats, message: &Message<'_>) {
         one.tool = message.tool_name.map(|name| self.tool(name));
-        one.failures = u32::from(message.is_error);
+        one.not_run = u32::from(message.never_ran());
+        one.failures = u32::from(message.is_error) - one.not_run;
         one.calls = message.nested_calls().count() as u32;
         let written = message.tool_call_id.and_then(|call| self.writes.remove(&IdHash::of(call)));
         if message.is_error {

@@ -58,6 +58,8 @@ pub struct StatsSum {
     pub tool_calls: u64,
     /// The number of failed tool calls.
     pub tool_failures: u64,
+    /// The number of tool calls that the user stopped before they ran.
+    pub tools_not_run: u64,
     /// The time from each prompt to the last entry of its turn.
     pub prompt_times: Vec<i64>,
     /// The number of compactions.
@@ -82,6 +84,7 @@ impl AddAssign<&Self> for StatsSum {
         self.lines_removed += other.lines_removed;
         self.tool_calls += other.tool_calls;
         self.tool_failures += other.tool_failures;
+        self.tools_not_run += other.tools_not_run;
         self.prompt_times.extend(&other.prompt_times);
         self.compactions += other.compactions;
         self.images += other.images;
@@ -98,6 +101,7 @@ impl StatsSum {
         self.lines_removed += u64::from(entry.removed);
         self.tool_calls += u64::from(entry.calls);
         self.tool_failures += u64::from(entry.failures);
+        self.tools_not_run += u64::from(entry.not_run);
         self.images += u64::from(entry.images);
         if let Some(usage) = &entry.usage {
             let tokens = usage.tokens.map(TokenCount::number);

@@ -20,6 +20,8 @@ pub enum EntryStatus {
     Fine,
     /// Stopped by the user.
     Aborted,
+    /// The result of a call that the user stopped before it ran.
+    NotRun,
     /// Ended with an error.
     Failed,
 }
@@ -113,6 +115,8 @@ fn outcome(message: &Message<'_>) -> EntryStatus {
     let stop = message.stop_reason.unwrap_or_default();
     if stop.is("aborted") || message.cancelled {
         EntryStatus::Aborted
+    } else if message.never_ran() {
+        EntryStatus::NotRun
     } else if stop.is("error") || message.is_error || message.exit_code.is_some_and(|code| code != 0.0) {
         EntryStatus::Failed
     } else {

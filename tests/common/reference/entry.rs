@@ -73,6 +73,8 @@ pub(crate) struct Message<'a> {
     tools_removed: Option<&'a [u8]>,
     diff: Option<Str<'a>>,
     patch: Option<Str<'a>>,
+    unseen_by: Option<Str<'a>>,
+    diagnostics: Option<&'a [u8]>,
     command: Option<Str<'a>>,
     output: Option<Str<'a>>,
     exit_code: Option<f64>,
@@ -364,7 +366,8 @@ fn read_message<'a>(r: &mut Reader<'a>) -> Result<Option<Message<'a>>> {
             b"toolsAdded" => m.tools_added = Some(r.skip()?),
             b"toolsRemoved" => m.tools_removed = Some(r.skip()?),
             b"isError" => m.is_error = r.opt_bool()? == Some(true),
-            b"details" => (m.diff, m.patch) = read_diffs(r)?,
+            b"details" => (m.diff, m.patch, m.unseen_by) = read_details(r)?,
+            b"diagnostics" => m.diagnostics = Some(r.skip()?),
             b"command" => m.command = r.opt_string()?,
             b"output" => m.output = r.opt_string()?,
             b"exitCode" => m.exit_code = r.opt_number()?,
@@ -379,20 +382,23 @@ fn read_message<'a>(r: &mut Reader<'a>) -> Result<Option<Message<'a>>> {
     Ok(Some(m))
 }
 
-fn read_diffs<'a>(r: &mut Reader<'a>) -> Result<(Option<Str<'a>>, Option<Str<'a>>)> {
-    let (mut diff, mut patch) = (None, None);
+type Details<'a> = (Option<Str<'a>>, Option<Str<'a>>, Option<Str<'a>>);
+
+fn read_details<'a>(r: &mut Reader<'a>) -> Result<Details<'a>> {
+    let mut details = Details::default();
     if r.kind()? != Json::Object {
-        return r.skip().map(|_| (None, None));
+        return r.skip().map(|_| details);
     }
     object(r, |r, key| {
         match key {
-            b"diff" => diff = r.opt_string()?,
-            b"patch" => patch = r.opt_string()?,
+            b"diff" => details.0 = r.opt_string()?,
+            b"patch" => details.1 = r.opt_string()?,
+            b"imageUnsupportedByModel" => details.2 = r.opt_string()?,
             _ => drop(r.skip()?),
         }
         Ok(())
     })?;
-    Ok((diff, patch))
+    Ok(details)
 }
 
 fn read_content<'a>(r: &mut Reader<'a>) -> Result<Content<'a>> {

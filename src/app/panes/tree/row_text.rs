@@ -20,8 +20,12 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
     let (node, cwd) = (&tree.nodes[at as usize], &tree.header.cwd);
     let mut spans = marks(tree, at, glyphs);
     // No message text reports the failure.
-    if node.outcome == EntryStatus::Failed && matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) {
-        spans.push(Span::new(Tone::Error, "failed "));
+    match node.outcome {
+        EntryStatus::Failed if matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) => {
+            spans.push(Span::new(Tone::Error, "failed "));
+        }
+        EntryStatus::NotRun => spans.push(Span::new(Tone::Warning, "not run ")),
+        _ => {}
     }
     let room = room.saturating_sub(spans_width(&spans));
     let text = match (node.kind, &node.called) {
