@@ -96,6 +96,12 @@ impl EntryKind {
         self.is_bookkeeping() && self != Self::ContextEdit
     }
 
+    /// Returns `true` if pi resumes after the entry as before it: it is invisible to the model, and does not change the
+    /// model or the thinking level. pi resumes with those of the path (0.87.1, 1.6.0).
+    pub(crate) fn is_neutral(self) -> bool {
+        self.is_invisible_to_the_model() && !matches!(self, Self::ModelChange | Self::ThinkingLevel)
+    }
+
     /// Returns `true` if the time of the entry helps with orientation: a prompt or a summary.
     pub(crate) fn is_milestone(self) -> bool {
         matches!(self, Self::User | Self::Compaction | Self::BranchSummary)

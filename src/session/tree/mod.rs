@@ -306,17 +306,17 @@ impl Tree {
     }
 
     /// Returns `true` if resuming at an entry is equivalent to resuming at the leaf: only entries without meaning for
-    /// the model follow, such as labels and names.
+    /// the model follow, such as labels and names, but no other model or thinking level.
     pub fn is_tip(&self, at: Index) -> bool {
         std::iter::successors(self.leaf, |&here| {
-            self.parent(here).filter(|_| self.nodes[here as usize].kind.is_invisible_to_the_model())
+            self.parent(here).filter(|_| self.nodes[here as usize].kind.is_neutral())
         })
         .any(|here| here == at)
     }
 
     /// Works like [`Tree::is_tip`]; `None` is an empty conversation.
     pub fn is_current_position(&self, at: Option<Index>) -> bool {
-        let is_nothing = |at: &Index| self.nodes[*at as usize].kind.is_invisible_to_the_model();
+        let is_nothing = |at: &Index| self.nodes[*at as usize].kind.is_neutral();
         match at {
             Some(at) => self.is_tip(at),
             None => self.leaf.is_none_or(|leaf| self.path(leaf).iter().all(is_nothing)),

@@ -92,4 +92,21 @@ mod tests {
         labelled[2] = label("a");
         assert_eq!(at(&tree(&labelled), 1), ResumePoint { at: Some(0), text_of: Some(1), is_here: true });
     }
+
+    /// The model change here resumes with the thinking level before it, as observed with pi 1.6.0 and 0.87.1.
+    #[test]
+    fn settings_after_an_entry_are_not_here() {
+        let entry = |id: &str, parent: &str, fields: &str| format!(r#"{{"id":"{id}","parentId":"{parent}",{fields}}}"#);
+        let answer = entry("a", "", r#""type":"message","message":{"role":"assistant","content":"x"}"#);
+        let model = entry("m", "a", r#""type":"model_change","provider":"p","modelId":"m""#);
+        let level = entry("t", "m", r#""type":"thinking_level_change","thinkingLevel":"high""#);
+        let name = entry("n", "t", r#""type":"session_info","name":"x""#);
+        let is_here = |lines: &[&String]| {
+            let tree = tree(&lines.iter().map(|line| line.to_string()).collect::<Vec<_>>());
+            (0..lines.len()).map(|entry| at(&tree, entry as Index).is_here).collect::<Vec<_>>()
+        };
+        assert_eq!(is_here(&[&answer, &model]), [false, true]);
+        assert_eq!(is_here(&[&answer, &model, &level]), [false, false, true]);
+        assert_eq!(is_here(&[&answer, &model, &level, &name]), [false, false, true, true]);
+    }
 }
