@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
-    bin: TrashSession<'a>,
+    pub(super) bin: TrashSession<'a>,
     pub(crate) book: Journal,
     /// The file of lasting marks.
     pub(crate) marks: &'a Path,
@@ -400,14 +400,6 @@ impl<'a> Engine<'a> {
             Err(_) => trash::give_up(place),
         }
         Ok(joined)
-    }
-
-    /// Permanently deletes a file in the trash, which came from `path`.
-    ///
-    /// # Errors
-    /// The trash holds another file there, or the file cannot be deleted.
-    pub(crate) fn erase(&mut self, path: &Path, kept: &TrashEntry) -> Result<()> {
-        self.bin.erase(path, kept)
     }
 
     /// Syncs new lines, and records their changes as made. A failure of the sync becomes a warning.

@@ -62,7 +62,7 @@ pub(crate) fn empty(work: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResu
         let unknown =
             || format!("the system does not tell where {} is in the trash; empty the trash there", path.display());
         let kept = record.item.as_ref().filter(|kept| kept.place.is_some()).with_context(unknown)?;
-        work.erase(path, kept)
+        work.bin.erase(path, kept)
     })
 }
 
