@@ -94,10 +94,11 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
     let title = title(digest);
     let mut lines = vec![DocLine::new(tone, &model.setting.glyphs.cut(&title, room.width.into()))];
-    lines.extend(note::lines(model.catalog.marks().note(&digest.header.id)));
+    lines.extend(note::lines(model.catalog.marks().note(&digest.header.marks_key())));
     last_messages(&mut lines, model, key, room);
     lines.push(DocLine::default());
-    let tags: Vec<String> = model.catalog.marks().tags(&digest.header.id).map(|tag| format!("+{tag}")).collect();
+    let tags: Vec<String> =
+        model.catalog.marks().tags(&digest.header.marks_key()).map(|tag| format!("+{tag}")).collect();
     lines.extend((!tags.is_empty()).then(|| fact("tags", &tags.join(" "))));
     facts(&mut lines, model, key);
     if let Some(lost) = model.lost.of(&model.catalog, key) {

@@ -22,9 +22,9 @@ pub(crate) fn lines(note: Option<&str>) -> Vec<DocLine> {
 /// Returns the note of an entry with an empty line below it; empty without a note.
 pub(crate) fn of_entry(model: &Model, EntryRef { session, at }: EntryRef) -> Vec<DocLine> {
     let node = model.tree.file(session).and_then(|tree| tree.nodes.get(at as usize));
-    let id = model.catalog.get(session).map(|session| &*session.header.id);
+    let id = model.catalog.get(session).map(|session| session.header.marks_key());
     let (Some(id), Some(entry)) = (id, node.and_then(|node| node.id.as_deref())) else { return Vec::new() };
-    let mut lines = lines(model.catalog.marks().entry_note(id, entry));
+    let mut lines = lines(model.catalog.marks().entry_note(&id, entry));
     if !lines.is_empty() {
         lines.push(DocLine::default());
     }

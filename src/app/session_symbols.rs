@@ -12,7 +12,8 @@ pub type SessionSymbol = (Tone, String, String);
 pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
     let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
     let digest = &catalog[key];
-    let (mut kinds, marks, id) = (Vec::new(), catalog.marks(), &*digest.header.id);
+    let (mut kinds, marks, id) = (Vec::new(), catalog.marks(), digest.header.marks_key());
+    let id = &*id;
     if catalog.is_unread(key) {
         kinds.push((Tone::Accent, glyphs.unread.to_string(), "unread messages".into()));
     }

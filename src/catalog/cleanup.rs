@@ -167,10 +167,10 @@ impl Catalog {
     fn can_be_suggested(&self, key: SessionKey, now: i64) -> bool {
         let facts: SessionFacts<'_> = self[key].facts();
         let marks = self.marks();
-        let is_marked = marks.is_pinned(facts.id())
-            || marks.tags(facts.id()).next().is_some()
-            || marks.note(facts.id()).is_some()
-            || marks.entry_notes(facts.id()).next().is_some();
+        let is_marked = marks.is_pinned(&facts.marks_key())
+            || marks.tags(&facts.marks_key()).next().is_some()
+            || marks.note(&facts.marks_key()).is_some()
+            || marks.entry_notes(&facts.marks_key()).next().is_some();
         let is_idle = facts.mtime().max(facts.order_time()) < now - DAY;
         let is_ordinary = !facts.is_archived() && !facts.is_link() && !facts.is_mirrored() && !facts.is_labeled();
         is_ordinary && !is_marked && !self.is_live(key) && is_idle

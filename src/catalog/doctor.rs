@@ -120,10 +120,12 @@ impl Catalog {
             }
         }
         for same in by_id.into_values().filter(|same| same.len() > 1) {
-            for (place, &at) in same.iter().enumerate() {
-                let other = same[usize::from(place == 0)];
-                let detail = Some(path(other).display().to_string());
-                found.push((path(at), Finding::new(Code::SharedSessionId, detail)));
+            for &at in &same {
+                let is_copy = |other: &usize| *other != at && are_copies(sessions[*other], sessions[at]);
+                if let Some(&other) = same.iter().find(|other| is_copy(other)) {
+                    let detail = Some(path(other).display().to_string());
+                    found.push((path(at), Finding::new(Code::SharedSessionId, detail)));
+                }
             }
         }
         sort::by(&mut found, |(one, _), (other, _)| one.cmp(other));
@@ -167,6 +169,12 @@ impl Catalog {
         let modified = || scan::one(path, None).map_or(0, |file| file.version().1);
         KnownHeader { id, cwds, time_ms: time_of(time).unwrap_or_else(modified) }
     }
+}
+
+/// Returns `true` if sessions with the same ID have common entries. Users can choose the same ID twice (pi 1.6.0).
+fn are_copies(one: &SharedSession, other: &SharedSession) -> bool {
+    let (one, other) = (one.once(), other.once());
+    one.header.created == other.header.created || (one.entry_key(0).is_some() && one.entry_key(0) == other.entry_key(0))
 }
 
 /// Returns the facts of a session for its header.

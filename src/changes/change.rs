@@ -176,6 +176,9 @@ pub struct MoveChange {
     pub old_bytes: u64,
     /// The hash of the new file in hexadecimal digits; empty until it is written.
     pub hash: String,
+    /// The number of directories of the new file that were created for it.
+    #[serde(default, rename = "newFolders")]
+    pub new_folders: usize,
 }
 
 /// A lasting mark that was set, changed or removed. The session file is unchanged.
@@ -184,7 +187,7 @@ pub struct MarkChange {
     /// The session file at that time; empty if it is unknown.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
-    /// The session ID.
+    /// The key of the session: see [`session_key`](crate::session::marks::session_key).
     pub session: String,
     /// The key of the mark: see [`Mark`](crate::session::marks::Mark).
     pub mark: String,

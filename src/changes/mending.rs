@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::base::paths::ExactPath;
+use crate::changes::change::{Change, ChangeState};
 use crate::changes::journal::{Journal, JournalRecord, UndoLink};
 use crate::disk::append;
 use crate::disk::marks::CurrentMarks;
@@ -71,6 +72,11 @@ pub(crate) fn look_at(
                     left.push(ExactPath(file.path));
                 }
             }
+        }
+        if let Change::Move(change) = &record.change
+            && state == ChangeState::Undone
+        {
+            change.remove_folders();
         }
         left.extend(std::mem::take(&mut bin.vacated).into_iter().map(ExactPath));
         if (&left, state) != (&record.vacated, record.state) {

@@ -62,7 +62,8 @@ impl fmt::Debug for SharedRewriter {
 /// A lasting mark to set or to remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMark {
-    /// The session. The path is only for display, and can be empty.
+    /// The session, with its [key for marks](crate::session::marks::session_key) as its ID. The path is only for display,
+    /// and can be empty.
     pub session: ExpectedSession,
     /// The mark.
     pub mark: Mark,

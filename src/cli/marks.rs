@@ -253,7 +253,7 @@ fn imported(marks: Marks, chosen: &CommandContext) -> Result<Vec<NewMark>> {
     let catalog = resolve::catalog(chosen);
     let sessions = catalog.newest_first().into_iter().filter_map(|key| catalog.get(key));
     let paths: HashMap<String, PathBuf> =
-        sessions.map(|session| (session.facts().id().to_owned(), session.file_path())).collect();
+        sessions.map(|session| (session.facts().marks_key().into_owned(), session.file_path())).collect();
     let mut wanted = Vec::new();
     for (id, marks) in marks.sessions {
         let session = ExpectedSession { path: paths.get(&id).cloned().unwrap_or_default(), id };
@@ -284,11 +284,11 @@ fn sessions(words: &[OsString], resolver: &SessionResolver<'_>) -> Result<Vec<Ex
 
 /// Returns the session in a file.
 fn expected(path: PathBuf) -> Result<ExpectedSession> {
-    let id = match load::header(&path) {
-        Some(header) => header.id,
-        None => resolve::digest(&path)?.header.id, // reports the reason
+    let header = match load::header(&path) {
+        Some(header) => header,
+        None => resolve::digest(&path)?.header, // reports the reason
     };
-    Ok(ExpectedSession { path, id })
+    Ok(ExpectedSession { path, id: header.marks_key().into_owned() })
 }
 
 /// Sets marks and prints the changes.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::session::marks::id_of;
 use serde_json::{Map, Value};
 
 /// The maximum number of stored sessions.
@@ -36,7 +38,9 @@ impl LastSeen {
     /// message.
     pub fn is_unread(&self, session: &str, modified: Option<i64>) -> bool {
         let Some(modified) = modified.filter(|&modified| self.since > 0 && modified > self.since) else { return false };
-        self.sessions.get(session).is_none_or(|&seen| modified > seen)
+        // Earlier versions recorded the ID alone.
+        let seen = self.sessions.get(session).or_else(|| self.sessions.get(id_of(session)?));
+        seen.is_none_or(|&seen| modified > seen)
     }
 
     /// Records the newest shown message of a session.

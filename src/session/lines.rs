@@ -2,6 +2,7 @@
 //! offsets of its entries, the labels, and damage. Digests and trees are based on it. Parts of a file that were read
 //! separately can be joined.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use crate::session::entry::{Entry, NEWEST, RawTime, parse};
 use crate::session::json::value::Fields;
 use crate::session::json::{self, JsonReader, Str};
 use crate::session::links::{EntryIds, IdHash, Index, ParentLinks};
+use crate::session::marks::session_key;
 use crate::session::problem::Problem;
 
 /// The maximum length of a line in bytes, which limits memory use. An entry contains data sent to a model, and no
@@ -130,6 +132,11 @@ pub struct Header {
 }
 
 impl Header {
+    /// Returns the key of the session for its marks: see [`session_key`].
+    pub fn marks_key(&self) -> Cow<'_, str> {
+        session_key(&self.id, self.created)
+    }
+
     /// Returns `true` if the version is newer than the supported ones. The readable parts are shown, but the file is
     /// read-only for pitree.
     pub fn is_newer(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Lasting marks of sessions and entries: pins, tags and notes. pitree stores them in a file of its own, by session ID, so
 //! that they follow a session through renaming, moving and the trash.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,6 +29,24 @@ const NOTE: &str = "note";
 
 /// The start of the keys of notes of entries.
 const ENTRY_NOTE: &str = "note@";
+
+/// Separates the ID from the time in the key of a session. pi allows it in no ID (1.6.0).
+const TIME: char = '@';
+
+/// Returns the key of a session for its marks: its ID, or also the time of its creation in milliseconds since 1970 if the
+/// user has chosen the ID. Several sessions can have such an ID (pi 1.6.0).
+pub fn session_key(id: &str, created: Option<i64>) -> Cow<'_, str> {
+    let is_uuid = id.len() == 36 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    match created.filter(|_| !is_uuid) {
+        Some(created) => format!("{id}{TIME}{created}").into(),
+        None => id.into(),
+    }
+}
+
+/// Returns the ID in a [`session_key`] with a time.
+pub(crate) fn id_of(key: &str) -> Option<&str> {
+    key.split_once(TIME).map(|(id, _)| id)
+}
 
 /// A kind of mark, with its target within a session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,7 +107,7 @@ pub type SessionMarks = BTreeMap<String, Value>;
 /// The marks of all sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
-    /// The marks by session ID.
+    /// The marks by [`session_key`].
     #[serde(default)]
     pub sessions: BTreeMap<String, SessionMarks>,
     /// Fields that only a newer pitree can interpret.
@@ -97,25 +116,28 @@ pub struct Marks {
 }
 
 impl Marks {
+    /// Returns the marks of a session. Those that were set by ID alone hold for all sessions with the ID.
+    pub fn of(&self, session: &str) -> Option<&SessionMarks> {
+        let by_id = || self.sessions.get(id_of(session)?);
+        self.sessions.get(session).or_else(by_id)
+    }
+
     /// Returns the value of a mark.
     pub fn get(&self, session: &str, key: &str) -> Option<&Value> {
-        self.sessions.get(session)?.get(key)
+        self.of(session)?.get(key)
     }
 
     /// Sets the value of a mark, or removes the mark.
     pub fn set(&mut self, session: &str, key: &str, value: Option<Value>) {
+        let mut marks = self.of(session).cloned().unwrap_or_default();
         match value {
-            Some(value) => {
-                self.sessions.entry(session.into()).or_default().insert(key.into(), value);
-            }
-            None => {
-                if let Some(marks) = self.sessions.get_mut(session) {
-                    marks.remove(key);
-                    if marks.is_empty() {
-                        self.sessions.remove(session);
-                    }
-                }
-            }
+            Some(value) => drop(marks.insert(key.into(), value)),
+            None => drop(marks.remove(key)),
+        }
+        self.sessions.remove(session);
+        // Without marks of its own, a session can have those of its ID.
+        if !marks.is_empty() || self.of(session).is_some() {
+            self.sessions.insert(session.into(), marks);
         }
     }
 
@@ -126,7 +148,7 @@ impl Marks {
 
     /// Iterates over the tags of a session in alphabetical order.
     pub fn tags(&self, session: &str) -> impl Iterator<Item = &str> {
-        let marks = self.sessions.get(session).into_iter();
+        let marks = self.of(session).into_iter();
         let from = marks.flat_map(|marks| marks.range(TAG.to_owned()..));
         from.map_while(|(key, _)| key.strip_prefix(TAG))
     }
@@ -138,7 +160,7 @@ impl Marks {
 
     /// Iterates over the notes of the entries of a session: the IDs of the entries, and the notes.
     pub fn entry_notes(&self, session: &str) -> impl Iterator<Item = (&str, &str)> {
-        let marks = self.sessions.get(session).into_iter();
+        let marks = self.of(session).into_iter();
         let from = marks.flat_map(|marks| marks.range(ENTRY_NOTE.to_owned()..));
         from.map_while(|(key, note)| Some((key.strip_prefix(ENTRY_NOTE)?, note.as_str().unwrap_or_default())))
     }
@@ -213,6 +235,25 @@ mod tests {
 
     fn mark(marks: &mut Marks, mark: &Mark, value: Value) {
         marks.set("s", &mark.key(), Some(value));
+    }
+
+    #[test]
+    fn sessions_with_the_same_chosen_id_have_their_own_marks() {
+        let uuid = "0199f2c1-aaaa-7000-8000-000000000001";
+        assert_eq!((&*session_key(uuid, Some(1)), &*session_key("review", None)), (uuid, "review"));
+        let keys = [1, 2].map(|created| session_key("review", Some(created)).into_owned());
+        let mut marks = Marks::default();
+        marks.set("review", PIN, Some(true.into()));
+        assert!(keys.iter().all(|key| marks.is_pinned(key)), "set by an earlier version");
+        marks.set(&keys[0], PIN, None);
+        marks.set(&keys[1], NOTE, Some("n".into()));
+        assert_eq!(
+            keys.each_ref().map(|key| (marks.is_pinned(key), marks.note(key))),
+            [(false, None), (true, Some("n"))]
+        );
+        marks.set("review", PIN, None);
+        marks.set(&keys[0], PIN, None);
+        assert_eq!(marks.sessions.keys().collect::<Vec<_>>(), [&keys[1]]);
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn family() {
     assert_eq!(text(&new_root), moved(&all));
     world.undo().unwrap();
     assert_eq!(text(&root), all);
-    assert_eq!(names(&world), ["--new-app--/x", "--other--/away.jsonl", "--w--/root.jsonl", "--w--/x"]);
+    assert_eq!(names(&world), ["--other--/away.jsonl", "--w--/root.jsonl", "--w--/x"]);
 }
 
 #[test]

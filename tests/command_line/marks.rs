@@ -1,9 +1,11 @@
 //! Pins, tags and notes: changes, undo, queries, export and import.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::json;
 
+use crate::common::home::json_lines;
 use crate::common::session::{START, Session};
 use crate::pitree::Pitree;
 
@@ -36,7 +38,7 @@ fn pins_can_be_undone_and_redone() {
     let line = &pitree.objects(&["redo", "--json"])[0];
     assert_eq!(
         json!([line["step"], line["kind"], line["session"], line["mark"], line["before"], line["after"], line["done"]]),
-        json!(["redo", "mark", "aaaaaa", "pin", null, true, true])
+        json!(["redo", "mark", "aaaaaa@1767603600000", "pin", null, true, true])
     );
     let listed = pitree.print(&["undo", "--list"]);
     assert!(listed.contains("pin") && listed.contains("2 sessions, such as Begin"), "{listed}");
@@ -178,4 +180,26 @@ fn marks_are_exported_and_imported() {
         let said = pitree.refuse(&["marks", "import", name]);
         assert!(said.contains(why), "{said}");
     }
+}
+
+#[test]
+fn sessions_with_the_same_chosen_id_have_their_own_marks() {
+    let pitree = Pitree::new();
+    let header =
+        |day: u32| Session::new("review").text().replace("2026-01-05T09:00:00", &format!("2026-01-0{day}T09:00:00"));
+    let [one, other] = [5, 6].map(|day| {
+        let entry = Session::new("review").user(&format!("u{day}"), "hello").lines().to_string();
+        pitree.write(&format!("{day}.jsonl"), &(header(day) + &entry))
+    });
+    pitree.print(&["pin", one.to_str().unwrap()]);
+    pitree.print(&["note", one.to_str().unwrap(), "mine"]);
+    pitree.print(&["tag", other.to_str().unwrap(), "+theirs"]);
+    let sessions = json_lines(&pitree.print(&["ls", "--json"]));
+    let marks = |path: &Path| {
+        let session = sessions.iter().find(|session| session["path"].as_str() == path.to_str()).unwrap();
+        (session["pinned"] == true, session["note"].as_str(), session["tags"].as_array().unwrap().len())
+    };
+    assert_eq!((marks(&one), marks(&other)), ((true, Some("mine"), 0), (false, None, 1)));
+    assert_eq!(pitree.run(&["doctor", "--notes"]).err, "no problem in 2 files\n");
+    assert_eq!(json_lines(&pitree.print(&["search", "is:pinned", "--json"])).len(), 2);
 }

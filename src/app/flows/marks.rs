@@ -12,18 +12,28 @@ use crate::session::entry::EntryId;
 use crate::session::marks::{Mark, clean_note, clean_tag};
 
 /// Returns the marked sessions and their number in words, if the session list has the focus.
-pub(super) fn selected(model: &Model) -> Option<(Vec<ExpectedSession>, String)> {
+pub(super) fn selected(
+    model: &Model,
+    session: fn(&Model, SessionKey) -> ExpectedSession,
+) -> Option<(Vec<ExpectedSession>, String)> {
     let (marked, hidden) = model.sessions.marked(&model.catalog);
     if model.focus != Place::Sessions || marked.is_empty() {
         return None;
     }
     let hidden = if hidden > 0 { format!(" ({} hidden)", thousands(hidden)) } else { String::new() };
     let what = format!("{}{hidden}", count(marked.len(), "marked session", "marked sessions"));
-    Some((marked.iter().map(|&key| expected(model, key)).collect(), what))
+    Some((marked.iter().map(|&key| session(model, key)).collect(), what))
 }
 
-fn expected(model: &Model, key: SessionKey) -> ExpectedSession {
+/// Returns a session to change.
+pub(super) fn expected(model: &Model, key: SessionKey) -> ExpectedSession {
     ExpectedSession::of(&model.catalog[key].facts())
+}
+
+/// Returns a session whose marks change.
+fn with_marks(model: &Model, key: SessionKey) -> ExpectedSession {
+    let facts = model.catalog[key].facts();
+    ExpectedSession { path: facts.path().join(), id: facts.marks_key().into_owned() }
 }
 
 /// Pins the marked sessions or the selected one, or unpins them if all are pinned.
@@ -31,9 +41,9 @@ fn expected(model: &Model, key: SessionKey) -> ExpectedSession {
 /// # Errors
 /// No session is selected.
 pub(crate) fn pin(model: &Model) -> Result<Command, &'static str> {
-    let sessions = match selected(model) {
+    let sessions = match selected(model, with_marks) {
         Some((sessions, _)) => sessions,
-        None => vec![expected(model, model.meant_session().ok_or(NO_SESSION)?.0)],
+        None => vec![with_marks(model, model.meant_session().ok_or(NO_SESSION)?.0)],
     };
     let is_pinned = sessions.iter().all(|session| model.catalog.marks().is_pinned(&session.id));
     let pin = |session| NewMark { session, mark: Mark::Pin, value: (!is_pinned).then(|| true.into()) };
@@ -45,12 +55,12 @@ pub(crate) fn pin(model: &Model) -> Result<Command, &'static str> {
 /// # Errors
 /// No session is selected.
 pub(crate) fn tags(model: &Model) -> Result<Command, &'static str> {
-    if let Some((sessions, what)) = selected(model) {
+    if let Some((sessions, what)) = selected(model, with_marks) {
         let question = format!("tags of {what}, such as +release -draft: ");
         return Ok(Command::prompt(PromptPurpose::Tags(sessions, Vec::new()), question, ""));
     }
     let (key, _) = model.meant_session().ok_or(NO_SESSION)?;
-    let session = expected(model, key);
+    let session = with_marks(model, key);
     let tags: Vec<String> = model.catalog.marks().tags(&session.id).map(String::from).collect();
     let line: String = tags.iter().map(|tag| format!("+{tag} ")).collect();
     Ok(Command::prompt(PromptPurpose::Tags(vec![session], tags), "tags: ", &line))
@@ -68,7 +78,7 @@ pub(crate) fn note(model: &Model) -> Result<Command, &'static str> {
         let EntryId::Id(entry) = EntryId::of(&tree, at) else { return Err("this entry has no ID for a note") };
         (session, Mark::EntryNote(entry), "note on the entry: ")
     };
-    let session = expected(model, session);
+    let session = with_marks(model, session);
     let note = model.catalog.marks().get(&session.id, &mark.key()).and_then(|note| note.as_str());
     let line = note.unwrap_or_default().replace('\n', " ");
     Ok(Command::prompt(PromptPurpose::SessionNote(session, mark, line.clone()), question, &line))

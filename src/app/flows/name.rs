@@ -21,7 +21,7 @@ use crate::session::tree::{Index, Tree};
 /// # Errors
 /// No session is selected.
 pub fn rename(model: &Model) -> Result<Command, &'static str> {
-    if let Some((sessions, what)) = marks::selected(model) {
+    if let Some((sessions, what)) = marks::selected(model, marks::expected) {
         return Ok(Command::prompt(PromptPurpose::Names(sessions), format!("name of {what}: "), ""));
     }
     let no_session = || match (model.sessions.selected_project(), model.sessions.selected_missing_parent()) {
@@ -41,7 +41,7 @@ pub fn rename(model: &Model) -> Result<Command, &'static str> {
 /// # Errors
 /// No entry of a loaded session, and no session in the list, is selected.
 pub fn label(model: &Model) -> Result<Command, &'static str> {
-    if let Some((sessions, what)) = marks::selected(model) {
+    if let Some((sessions, what)) = marks::selected(model, marks::expected) {
         let question = format!("label of the last message of {what}: ");
         return Ok(Command::prompt(PromptPurpose::Labels(sessions), question, ""));
     }

@@ -76,7 +76,7 @@ fn note(model: &mut Model, keys: &[SessionKey]) -> usize {
             continue;
         }
         let facts = model.catalog[key].facts();
-        let (id, modified) = (facts.id().to_owned(), facts.modified().unwrap_or_default());
+        let (id, modified) = (facts.marks_key().into_owned(), facts.modified().unwrap_or_default());
         model.catalog.note_seen(&id, modified);
         model.unread.pending.insert(id, modified);
         unread += 1;

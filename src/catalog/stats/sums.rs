@@ -327,7 +327,7 @@ impl<'a> GroupSums<'a> {
             (_, EntryKey::Commit((session, at))) => GroupKey::Entry(session, at),
             (Grouping::Machine, EntryKey::Session) => named(listed.facts().machine().unwrap_or(HERE)),
             (Grouping::Project, EntryKey::Session) => named(self.sessions.project(listed)),
-            (Grouping::Tag, EntryKey::Session) => named(&self.sessions.tags(listed.facts().id())),
+            (Grouping::Tag, EntryKey::Session) => named(&self.sessions.tags(&listed.facts().marks_key())),
             (Grouping::Family, EntryKey::Session) => GroupKey::Session(self.sessions.oldest(session)),
             (_, EntryKey::Session) => GroupKey::Session(session),
         }

@@ -36,7 +36,7 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     let mut done = ChangeResult::of(ChangeStep::Make, vec![change], 0);
     if work.forks_inherit_tags {
         let fork = ExpectedSession { path: made, id };
-        match marks::inherit_tags(work, &tree.header.id, &fork) {
+        match marks::inherit_tags(work, &tree.header.marks_key(), &fork) {
             Ok(tags) => done.changes.extend(tags.changes),
             Err(error) => work.warnings.push(format!("the fork has no tags: {error:#}")),
         }

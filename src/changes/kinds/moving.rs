@@ -67,6 +67,7 @@ fn move_one(
         let changes = rewrite::one(work, RewritePurpose::Move, session, &by)?;
         return Ok((session.path.clone(), changes));
     }
+    let new_folders = to.ancestors().skip(1).take_while(|folder| !folder.exists()).count();
     let files = MoveChange {
         path,
         to: to.clone(),
@@ -75,6 +76,7 @@ fn move_one(
         bytes: 0,
         old_bytes: 0,
         hash: String::new(),
+        new_folders,
     };
     let change = files.make(work)?;
     Ok((to, change.into_iter().collect()))
@@ -204,6 +206,12 @@ impl MoveChange {
             true if is_new() => (*bytes, Successor::new(path, *old_bytes)),
             true => (0, Successor::new(path, *old_bytes)), // without a header, from a pi that knows only the old path
         }
+    }
+
+    /// Removes the directories that were created for the new file, unless they have other files.
+    pub(crate) fn remove_folders(&self) {
+        let mut folders = self.to.ancestors().skip(1).take(self.new_folders);
+        let _ = folders.try_for_each(fs::remove_dir); // empty directories are harmless
     }
 
     /// Returns `true` if the original is at its path. A running pi can have written other lines there after the move.

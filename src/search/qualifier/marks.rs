@@ -73,7 +73,7 @@ pub(super) fn note(wanted: Option<&Text>, here: &QueryScope) -> Test {
 
 fn of_session(here: &QueryScope, holds: impl Fn(&Marks, &str) -> bool + Send + Sync + 'static) -> Test {
     let marks = here.marks.clone();
-    Box::new(move |session| holds(&marks, &session.digest.header.id).into())
+    Box::new(move |session| holds(&marks, &session.digest.header.marks_key()).into())
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn sessions_match_by_their_marks() {
         let session = Sample::of(&[]);
-        let (mut marks, id) = (Marks::default(), session.digest.header.id.clone());
+        let (mut marks, id) = (Marks::default(), session.digest.header.marks_key().into_owned());
         let holds = |marks: &Marks, query: &str| {
             let (name, value) = query.split_once(':').unwrap();
             let here = QueryScope { marks: Arc::new(marks.clone()), ..here() };

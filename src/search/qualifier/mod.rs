@@ -314,7 +314,9 @@ impl Qualified {
             Self::Is(category) if category.is_pinned() => marks::pinned(here),
             Self::Is(category) if category.is_unread() => {
                 let seen = here.last_seen.clone();
-                Box::new(move |session| seen.is_unread(&session.digest.header.id, session.digest.modified).into())
+                Box::new(move |session| {
+                    seen.is_unread(&session.digest.header.marks_key(), session.digest.modified).into()
+                })
             }
             Self::Is(category) => {
                 let holds = category.holds();

@@ -1,5 +1,6 @@
 //! The facts about a session that lists need of all sessions, from its digest or from the index.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -8,6 +9,7 @@ use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::joined_path::JoinedPath;
 use crate::session::links::IdHash;
+use crate::session::marks::session_key;
 use crate::session::problem::Problem;
 
 /// The facts about a session that lists need of all sessions. Each fact is looked up when it is used, because most
@@ -177,6 +179,11 @@ impl<'a> SessionFacts<'a> {
             Self::Digest(digest) => digest.problems.contains(&Problem::CutOff),
             Self::Stored(stored, number) => stored.flags(number).is_cut_off,
         }
+    }
+
+    /// Returns the key of the session for its marks: see [`session_key`].
+    pub fn marks_key(&self) -> Cow<'a, str> {
+        session_key(self.id(), self.created())
     }
 
     /// Returns the time in the header, in milliseconds since 1970.

@@ -302,7 +302,8 @@ impl SessionRowView<'_> {
     /// Returns the tags that fit in some columns.
     fn tags(self, mut room: usize) -> Vec<Span> {
         let marks = self.model.catalog.marks();
-        let tags = marks.tags(&self.model.catalog[self.key].header.id);
+        let key = self.model.catalog[self.key].header.marks_key();
+        let tags = marks.tags(&key);
         let tags = tags.map(|tag| Span::clean(Tone::Label, &format!(" +{tag}")));
         let fits = |tag: &Span| {
             let columns = width(&tag.text);

@@ -146,7 +146,8 @@ fn pinned_first(projects: &mut [Project], catalog: &Catalog, families: &Families
         return;
     }
     for project in projects {
-        let pinned = project.sessions.iter().filter(|&&key| catalog.marks().is_pinned(catalog[key].facts().id()));
+        let pinned =
+            project.sessions.iter().filter(|&&key| catalog.marks().is_pinned(&catalog[key].facts().marks_key()));
         let pinned: HashSet<SessionKey> = pinned.filter_map(|&key| families.line(key).last()).collect();
         sort::by_key(&mut project.roots, |root| !pinned.contains(root)); // stable
     }

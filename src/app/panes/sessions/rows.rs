@@ -192,7 +192,9 @@ impl SessionsPane {
             }
             Sort::Tags => {
                 catalog.sort_newest_first(&mut shown);
-                let tags = |key: SessionKey| catalog.marks().tags(catalog[key].facts().id()).collect::<Vec<_>>();
+                let tags = |key: SessionKey| {
+                    catalog.marks().tags(&catalog[key].facts().marks_key()).map(String::from).collect::<Vec<_>>()
+                };
                 // Sessions without tags are last.
                 sort::by_cached_key(&mut shown, |&key| (tags(key).is_empty(), tags(key)));
             }
