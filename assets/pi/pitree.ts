@@ -302,11 +302,26 @@ class Live {
 	/** Stops reporting until the next session opens, or permanently. */
 	async end(isFinal: boolean): Promise<void> {
 		this.#turn++;
+		const session = this.#ctx?.sessionManager.getSessionFile();
 		this.#ctx = undefined;
 		this.#watcher?.close();
+		await this.#close(session);
 		if (!isFinal) return;
 		await shared.writing;
 		this.#remove();
+	}
+
+	/** Records that this pi closed a session, so that pitree does not take its last line for a sign of a running pi. */
+	async #close(session: string | undefined): Promise<void> {
+		if (session === undefined) return;
+		const at = Date.now();
+		const path = join(dirname(this.#file), `${process.pid}-${at}.closed`);
+		try {
+			await writeFile(`${path}.new`, JSON.stringify({ schema: SCHEMA, session, at }), { mode: 0o600, flag: "wx" });
+			await rename(`${path}.new`, path);
+		} catch {
+			// pitree then guesses for a while
+		}
 	}
 
 	#remove = () => {

@@ -332,7 +332,11 @@ fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Siz
 fn pis(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     let Some(live) = model.catalog.live(key) else { return };
     if *live == SessionActivity::Guessed {
-        lines.push(fact("pi", "probably running here (guess: no extension installed)"));
+        let guess = match model.catalog.is_pi_in_dir_of(key) {
+            true => "probably running here (guess: one in this directory reports no session)",
+            false => "may be running (guess: the file was modified a moment ago)",
+        };
+        lines.push(fact("pi", guess));
     }
     for (at, pi) in live.all().iter().take(LONGEST).enumerate() {
         let running = pi.model.as_ref().map_or(String::new(), |name| format!(", {name}"));

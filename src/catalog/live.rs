@@ -99,7 +99,7 @@ impl Catalog {
             live.extend(keys.into_iter().take(pis).map(|key| (key, SessionActivity::Guessed)));
         }
         let is_new = |key: &SessionKey| is_moment(self[*key].facts().mtime(), now);
-        for key in self.keys().filter(is_new).filter(is_here).filter(|&key| is_fresh(&self[key], now)) {
+        for key in self.keys().filter(is_new).filter(is_here).filter(|&key| is_fresh(&self[key], &self.pis, now)) {
             live.entry(key).or_insert(SessionActivity::Guessed);
         }
         let before = std::mem::replace(&mut self.live, live);
@@ -114,6 +114,11 @@ impl Catalog {
     /// Returns the activity of pi in a session.
     pub fn live(&self, key: SessionKey) -> Option<&SessionActivity> {
         self.live.get(&key)
+    }
+
+    /// Returns `true` if a pi that does not report its session runs in the directory of a session.
+    pub fn is_pi_in_dir_of(&self, key: SessionKey) -> bool {
+        self.pis.by_dir.contains_key(Path::new(self[key].facts().cwd()))
     }
 
     /// Returns `true` if a pi is probably active in a session.
@@ -154,6 +159,7 @@ impl Catalog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pi::status::ClosedSession;
     use crate::pi::warnings::MOMENT;
 
     /// Creates a catalog of sessions with these names, directories, file times and entry times.
@@ -175,7 +181,8 @@ mod tests {
     }
 
     fn pis(dirs: &[(&str, usize)]) -> RunningPis {
-        RunningPis { reported: Vec::new(), by_dir: dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect() }
+        let by_dir = dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect();
+        RunningPis { by_dir, ..RunningPis::default() }
     }
 
     fn reported(session: &str, id: &str) -> PiStatus {
@@ -238,7 +245,7 @@ mod tests {
         catalog.set_pis(pis(&[("/a", 2)]), 9_000);
         assert_eq!(live(&catalog), ["/s/s.jsonl"]);
         let status = reported("/elsewhere/s.jsonl", "");
-        catalog.set_pis(RunningPis { reported: vec![status], by_dir: HashMap::new() }, 99_000_000);
+        catalog.set_pis(RunningPis { reported: vec![status], ..RunningPis::default() }, 99_000_000);
         assert_eq!(live(&catalog), ["/s/s.jsonl"]);
         catalog.set_pis(RunningPis::default(), 99_000_000);
         let unknown = mirrored.replace("--a--", "--b--");
@@ -271,6 +278,12 @@ mod tests {
             catalog(&[("pi", "/a", now - 1, now - 2), ("copied", "/a", now, old), ("restored", "/a", old, now)]);
         catalog.set_pis(RunningPis::default(), now);
         assert_eq!(live(&catalog), ["pi"]);
+        let closed = |at| RunningPis { closed: vec![ClosedSession::new("pi", at)], ..RunningPis::default() };
+        catalog.set_pis(closed(now - 2), now);
+        assert_eq!(live(&catalog), ["pi"], "written after it was closed");
+        catalog.set_pis(closed(now - 1), now);
+        assert_eq!(live(&catalog), [""; 0]);
+        catalog.set_pis(RunningPis::default(), now);
         catalog.note_live(now + MOMENT);
         assert_eq!(live(&catalog), [""; 0]);
     }

@@ -9,7 +9,7 @@ use crate::base::sort;
 use crate::disk::create;
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::pi::processes::{self, ByDir};
-use crate::pi::status::{self, PiStatus};
+use crate::pi::status::{self, ClosedSession, PiStatus};
 
 /// The interval between checks that reporting pis still run, because a killed process cannot report its end.
 const LOOK: Duration = Duration::from_secs(2);
@@ -21,6 +21,8 @@ pub struct RunningPis {
     pub reported: Vec<PiStatus>,
     /// The number of other pis in each directory.
     pub by_dir: ByDir,
+    /// The sessions that pis closed a moment ago.
+    pub closed: Vec<ClosedSession>,
 }
 
 /// Returns the status of all reporting pis.
@@ -32,7 +34,7 @@ pub(crate) fn reported(state: Option<&Path>) -> Vec<PiStatus> {
 pub(crate) fn running(state: Option<&Path>) -> RunningPis {
     let reported = reported(state);
     let known = reported.iter().map(|pi| pi.pid).collect();
-    RunningPis { by_dir: processes::running(&known), reported }
+    RunningPis { by_dir: processes::running(&known), reported, closed: state.map(status::closed).unwrap_or_default() }
 }
 
 /// Groups pis by session file, the most urgent first.
@@ -60,7 +62,7 @@ pub(crate) fn follow(state: &Path, mut tell: impl FnMut(RunningPis) -> bool) {
         let seen = watch.wait((!last.reported.is_empty()).then_some(LOOK));
         // The process list is only read after an event, not periodically.
         let now = match seen == WatchEvents::default() {
-            true => RunningPis { reported: status::read(state), by_dir: last.by_dir.clone() },
+            true => RunningPis { reported: status::read(state), ..last.clone() },
             false => running(Some(state)),
         };
         if now != last {

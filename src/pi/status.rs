@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::base::named::named;
 use crate::base::time;
+use crate::disk::{create, new_file};
 use crate::system::{self, kernel};
 
 /// The format version of the files.
@@ -18,6 +19,9 @@ pub(crate) const SCHEMA: u64 = 1;
 
 /// The maximum size of a status file in bytes.
 const MOST: u64 = 64 * 1024;
+
+/// The age up to which it matters that a session was closed.
+const RECENT: Duration = Duration::from_secs(300);
 
 /// The age at which requests are abandoned; see [`ask`](super::requests).
 const FORGOTTEN: Duration = Duration::from_secs(60);
@@ -163,6 +167,54 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     reported.into_values().collect()
 }
 
+/// A session that a pi closed a moment ago.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClosedSession {
+    /// The format version.
+    schema: u64,
+    /// The session file.
+    pub session: PathBuf,
+    /// The time in milliseconds since 1970.
+    pub at: i64,
+}
+
+impl ClosedSession {
+    /// Creates it for a session file and a time in milliseconds since 1970.
+    pub fn new(session: impl Into<PathBuf>, at: i64) -> Self {
+        Self { schema: SCHEMA, session: session.into(), at }
+    }
+}
+
+/// The end of the name of a file about a [`ClosedSession`].
+const CLOSED: &str = "closed";
+
+/// Reads which sessions were closed a moment ago, and removes older files.
+pub(crate) fn closed(state: &Path) -> Vec<ClosedSession> {
+    let folder = folder(state);
+    if !is_own_folder(&folder) {
+        return Vec::new();
+    }
+    let files = fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS).map(|file| file.path());
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == CLOSED));
+    let closed = files.filter_map(|path| {
+        if written(&path).and_then(|time| time.elapsed().ok()).is_some_and(|since| since > RECENT) {
+            let _ = fs::remove_file(&path); // it no longer matters
+            return None;
+        }
+        serde_json::from_slice::<ClosedSession>(&open(&path).ok()?).ok().filter(|closed| closed.schema == SCHEMA)
+    });
+    closed.collect()
+}
+
+/// Records that a pi which pitree started closed a session, at a time in milliseconds since 1970. Without the record, pitree
+/// guesses for a moment.
+pub(crate) fn close(state: &Path, session: &Path, at: i64) {
+    let folder = folder(state);
+    let Ok(text) = serde_json::to_vec(&ClosedSession::new(session, at)) else { return };
+    let name = format!("{}-{at}.{CLOSED}", std::process::id());
+    let _ = create::private_folder(&folder).and_then(|()| new_file::write(&folder.join(name), &text, None));
+}
+
 /// Returns the time of the last write to a file.
 fn written(path: &Path) -> Option<SystemTime> {
     path.symlink_metadata().and_then(|found| found.modified()).ok()
@@ -170,7 +222,8 @@ fn written(path: &Path) -> Option<SystemTime> {
 
 /// Removes an abandoned request or reply.
 fn remove_asked(path: &Path) {
-    let is_asked = path.extension().is_some_and(|end| end == "ask" || end == "answer" || end == "new");
+    let is_asked =
+        path.extension().is_some_and(|end| end == "ask" || end == "answer" || end == "new" || end == "pitree-new");
     if is_asked && written(path).and_then(|time| time.elapsed().ok()).is_some_and(|since| since > FORGOTTEN) {
         let _ = fs::remove_file(path); // a remaining file is ignored
     }
@@ -240,6 +293,20 @@ mod tests {
         fn read(&self) -> Vec<PiStatus> {
             read(self.0.path())
         }
+    }
+
+    #[test]
+    fn closed_sessions_are_known_for_a_moment() {
+        let world = World::new();
+        let state = world.0.path();
+        close(state, Path::new("/s.jsonl"), 7);
+        assert_eq!(closed(state), [ClosedSession::new("/s.jsonl", 7)]);
+        fs::write(folder(state).join("1-2.closed"), "no JSON").unwrap();
+        for file in fs::read_dir(folder(state)).unwrap() {
+            let file = File::options().write(true).open(file.unwrap().path()).unwrap();
+            file.set_modified(SystemTime::now() - RECENT - RECENT).unwrap();
+        }
+        assert!(closed(state).is_empty() && fs::read_dir(folder(state)).unwrap().count() == 0);
     }
 
     #[test]

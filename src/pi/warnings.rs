@@ -7,6 +7,7 @@ use crate::base::paths::shorten;
 use crate::base::text::{UNICODE, clean};
 use crate::base::time;
 use crate::pi::running::{self, RunningPis};
+use crate::pi::status::ClosedSession;
 use crate::session::digest::Digest;
 
 /// The time in milliseconds after a write during which a session counts as active.
@@ -43,7 +44,7 @@ pub(crate) fn signs(sessions: &[&Digest], pis: &RunningPis, now: i64, home: &str
     dirs.sort_unstable();
     dirs.dedup();
     let runs = dirs.into_iter().map(|dir| format!("A pi is running in {}", shorten(dir, home)));
-    let written = others.into_iter().filter(|session| is_fresh(session, now)).map(|session| {
+    let written = others.into_iter().filter(|session| is_fresh(session, pis, now)).map(|session| {
         let what = called(session, "The file");
         let seconds = usize::try_from((now - session.mtime) / 1000).unwrap_or_default();
         match seconds {
@@ -59,10 +60,15 @@ pub(crate) fn is_open(session: &Digest, pis: &RunningPis) -> bool {
     pis.reported.iter().any(|pi| pi.session == session.path || pi.session == *session.real_path())
 }
 
-/// Returns `true` if a session was written a moment ago. Both the file and its last entry must be recent. Labels and
-/// names are ignored, so that copies and changes by pitree do not count.
-pub(crate) fn is_fresh(session: &Digest, now: i64) -> bool {
-    is_moment(session.mtime, now) && session.written.is_some_and(|written| is_moment(written, now))
+/// Returns `true` if a session was written a moment ago, and not closed since. Both the file and its last entry must be
+/// recent. Labels and names are ignored, so that copies and changes by pitree do not count.
+pub(crate) fn is_fresh(session: &Digest, pis: &RunningPis, now: i64) -> bool {
+    let is_closed = |closed: &ClosedSession| {
+        closed.at >= session.mtime && (closed.session == session.path || closed.session == *session.real_path())
+    };
+    is_moment(session.mtime, now)
+        && session.written.is_some_and(|written| is_moment(written, now))
+        && !pis.closed.iter().any(is_closed)
 }
 
 /// Returns `true` if a time is about now; both are in milliseconds since 1970.

@@ -15,7 +15,9 @@ use crate::disk::create::TempCopy;
 use crate::disk::program;
 use crate::machines::resume::RemoteStart;
 use crate::pi::launch::{self, Launch, Start, is_there, there};
+use crate::pi::status;
 use crate::runtime::input::InputGate;
+use crate::runtime::jobs::now;
 use crate::runtime::terminal::{self, Screen};
 use crate::system::{programs, signals};
 
@@ -119,7 +121,10 @@ pub(super) fn resume(
     };
     let error = match returns {
         Some(gate) => match run(&mut command, gate, screen)? {
-            Ok(status) => return Ok(Msg::Returned(failure("pi", status))),
+            Ok(status) => {
+                state.into_iter().for_each(|state| status::close(state, &start.path, now()));
+                return Ok(Msg::Returned(failure("pi", status)));
+            }
             Err(error) => error,
         },
         None => screen.pause(|| terminal::replaced(|| programs::replace_process(&mut command)))?.0,

@@ -331,5 +331,5 @@ impl Browser {
 
 /// Creates a number of pis in a directory, none of which reports its state.
 pub(crate) fn pis(dir: &str, count: usize) -> RunningPis {
-    RunningPis { reported: Vec::new(), by_dir: [(dir.into(), count)].into() }
+    RunningPis { by_dir: [(dir.into(), count)].into(), ..RunningPis::default() }
 }
