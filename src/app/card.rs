@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use ratatui::layout::Size;
 
 use crate::app::flows;
+use crate::app::flows::resume::NEWER_MESSAGE;
 use crate::app::model::Model;
 use crate::app::note;
 use crate::app::panes::preview::PreviewSubject;
@@ -240,6 +241,9 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
     if digest.branch_points > 0 {
         let points = count(digest.branch_points, "branch point", "branch points");
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
+    }
+    if digest.details().newer_message.is_some() {
+        lines.push(fact("leaf", NEWER_MESSAGE));
     }
     pis(lines, model, key);
     let time_and_age = |ms| time_and_age(model, ms);

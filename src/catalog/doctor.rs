@@ -22,6 +22,7 @@ use crate::session::health::code::Code;
 use crate::session::health::{Checkup, Finding};
 use crate::session::lines::Header;
 use crate::session::links::IdHash;
+use crate::session::problem::ConflictCopy;
 use crate::session::write::repair::KnownHeader;
 
 /// The time after which an incomplete last line is read again, because a pi may be writing it.
@@ -112,20 +113,30 @@ impl Catalog {
             found.push((path(fork), Finding::new(Code::ForkParentMissing, Some(detail))));
         }
         let mut by_id: HashMap<&str, Vec<usize>> = HashMap::new();
+        let real_path = |at: usize| sessions[at].facts().real_path().map_or_else(|| path(at), |real| real.join());
         for (at, session) in sessions.iter().enumerate() {
             let facts = session.facts();
             // The target of a link is listed itself.
-            if !facts.is_link() && facts.real_path().is_none() && !facts.is_mirrored() {
+            if !facts.is_link() && !facts.is_mirrored() {
                 by_id.entry(facts.id()).or_default().push(at);
             }
         }
-        for same in by_id.into_values().filter(|same| same.len() > 1) {
+        for (id, same) in by_id.into_iter().filter(|(_, same)| same.len() > 1) {
+            let copy_of = |at: usize| ConflictCopy::of(&path(at), id);
             for &at in &same {
-                let is_copy = |other: &usize| *other != at && are_copies(sessions[*other], sessions[at]);
-                if let Some(&other) = same.iter().find(|other| is_copy(other)) {
-                    let detail = Some(path(other).display().to_string());
-                    found.push((path(at), Finding::new(Code::SharedSessionId, detail)));
-                }
+                // A file can be in two session directories.
+                let is_copy = |other: &&usize| {
+                    **other != at && real_path(**other) != real_path(at) && are_copies(sessions[**other], sessions[at])
+                };
+                let mut others = same.iter().filter(is_copy);
+                let original = others.clone().find(|other| copy_of(**other).is_none());
+                let (code, other) = match copy_of(at) {
+                    Some(_) => (Code::ConflictCopy, original.or_else(|| others.next())),
+                    None => (Code::SharedSessionId, original), // its copies are reported
+                };
+                let kind = copy_of(at).map_or(String::new(), |copy| format!("{}; of ", copy.means()));
+                let finding = |&other: &usize| Finding::new(code, Some(format!("{kind}{}", path(other).display())));
+                found.extend(other.map(finding).map(|finding| (path(at), finding)));
             }
         }
         sort::by(&mut found, |(one, _), (other, _)| one.cmp(other));

@@ -27,7 +27,7 @@ use crate::cli::project::ProjectArg;
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::table::{self, Column, PATH};
 use crate::cli::{CommandContext, completions, now, targets};
-use crate::disk::leftovers::leftovers;
+use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
 use crate::disk::{load, locate, relocations};
@@ -113,8 +113,10 @@ impl DoctorCommand {
             found.entry(path).or_default().push(finding);
         }
         if is_all {
-            for path in leftovers(&chosen.scanned, locate::state_dir().as_deref()) {
-                found.entry(path).or_default().push(Finding::new(Code::Leftover, None));
+            let own = leftovers(&chosen.scanned, locate::state_dir().as_deref()).into_iter().map(|path| (path, false));
+            for (path, is_orphan) in own.chain(drafts_of_others(&chosen.scanned)) {
+                let code = if is_orphan { Code::OrphanDraft } else { Code::Leftover };
+                found.entry(path).or_default().push(Finding::new(code, None));
             }
         }
         add_history(&mut found, is_all);
@@ -332,10 +334,13 @@ fn tell_count(found: &Found, files: usize, has_notes: bool) {
     let problems: usize = all().filter(|finding| finding.is_problem()).map(|finding| finding.more + 1).sum();
     let notes: usize = all().filter(|finding| !finding.is_problem()).map(|finding| finding.more + 1).sum();
     let damaged = found.values().filter(|findings| findings.iter().any(Finding::is_problem)).count();
-    let files = count(files, "file", "files");
+    let all_files = count(files, "file", "files");
     let first = match problems {
-        0 => format!("no problem in {files}"),
-        _ => format!("{} in {damaged} of {files}", count(problems, "problem", "problems")),
+        0 => format!("no problem in {all_files}"),
+        _ if damaged > files => {
+            format!("{} in {}", count(problems, "problem", "problems"), count(damaged, "file", "files"))
+        }
+        _ => format!("{} in {damaged} of {all_files}", count(problems, "problem", "problems")),
     };
     let advice = if has_notes || notes == 0 { "" } else { "; list them with --notes" };
     let notes = if notes == 0 { String::new() } else { format!(", {}", count(notes, "note", "notes")) };

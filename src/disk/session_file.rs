@@ -12,6 +12,7 @@ use crate::base::{archive_paths, machine_paths};
 use crate::disk::fingerprint::FileVersion;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::lines::NotASession;
+use crate::session::problem::{ConflictCopy, Problem};
 
 /// A file that may be a session.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +140,9 @@ pub(super) fn complete(found: SessionFile, digest: Digest, real: &RealPaths) -> 
     let parent_path = parent.map(|parent| real.of(&parent).unwrap_or(parent));
     let (bytes, mtime) = found.version();
     let SessionFile { path, real_path, is_link, owner, .. } = found;
-    Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }
+    let copy = ConflictCopy::of(&path, &digest.header.id).map(Problem::ConflictCopy);
+    let problems = digest.problems.into_iter().chain(copy).collect();
+    Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, problems, ..digest }
 }
 
 /// Resolves symbolic links. Most parent sessions are in a few directories, so each directory is resolved once.

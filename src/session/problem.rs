@@ -1,6 +1,7 @@
 //! Problems of a session file and their descriptions.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,49 @@ pub enum Problem {
     NoContent,
     /// A text block of an assistant contains no string: pi's `/tree` fails (0.87.1).
     NoText,
+    /// The file is a copy of a session.
+    ConflictCopy(ConflictCopy),
+}
+
+impl Problem {
+    /// Returns `true` if the file is damaged. A newer format and a copy are no damage.
+    pub fn is_damage(&self) -> bool {
+        !matches!(self, Self::Newer(_) | Self::ConflictCopy(_))
+    }
+}
+
+/// The origin of a copy of a session file, recognized by the text between the session ID and the file extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConflictCopy {
+    /// `.sync-conflict-DATE-TIME-DEVICE`, as Syncthing names them.
+    Syncthing,
+    /// `conflicted copy` and the like, as Dropbox, Nextcloud and others name them.
+    Conflict,
+    /// ` (1)` or ` 2`, as browsers, Google Drive and iCloud name them.
+    Numbered,
+}
+
+impl ConflictCopy {
+    /// Recognizes the copy of a session in a file.
+    pub fn of(path: &Path, id: &str) -> Option<Self> {
+        let (_, added) = path.file_stem()?.to_str()?.rsplit_once(id).filter(|_| !id.is_empty())?;
+        let number = added.trim_matches([' ', '(', ')']);
+        match () {
+            () if added.starts_with(".sync-conflict-") => Some(Self::Syncthing),
+            () if added.to_ascii_lowercase().contains("conflict") => Some(Self::Conflict),
+            () if added.starts_with(' ') && number.parse::<u16>().is_ok() => Some(Self::Numbered),
+            () => None,
+        }
+    }
+
+    /// Describes the copy.
+    pub fn means(self) -> &'static str {
+        match self {
+            Self::Syncthing => "a conflict copy of Syncthing: the session was written on two machines",
+            Self::Conflict => "a conflict copy of a synchronization program: the session was written on two machines",
+            Self::Numbered => "a copy with a number in its file name, as synchronization programs and browsers make",
+        }
+    }
 }
 
 impl fmt::Display for Problem {
@@ -72,6 +116,27 @@ impl fmt::Display for Problem {
             ),
             Self::NoContent => f.write_str("a message has no content; pi's session list omits this session"),
             Self::NoText => f.write_str("a text block has no text; pi's /tree fails"),
+            Self::ConflictCopy(copy) => f.write_str(copy.means()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_recognized_by_what_follows_the_id() {
+        let of = |name: &str| ConflictCopy::of(Path::new(name), "0199f2c1");
+        assert_eq!(of("/s/T_0199f2c1.sync-conflict-20261120-101500-ABCDEFG.jsonl"), Some(ConflictCopy::Syncthing));
+        assert_eq!(of("T_0199f2c1 (Ann's conflicted copy 2026-11-20).jsonl"), Some(ConflictCopy::Conflict));
+        assert_eq!(of("T_0199f2c1_conflict-20261120-101500.jsonl"), Some(ConflictCopy::Conflict));
+        for name in ["T_0199f2c1 (1).jsonl", "T_0199f2c1 2.jsonl", "0199f2c1 (12).jsonl"] {
+            assert_eq!(of(name), Some(ConflictCopy::Numbered), "{name}");
+        }
+        for name in ["T_0199f2c1.jsonl", "talk (1).jsonl", "T_0199f2c12.jsonl", "T_0199f2c1 (draft).jsonl"] {
+            assert_eq!(of(name), None, "{name}");
+        }
+        assert_eq!(ConflictCopy::of(Path::new("a (1).jsonl"), ""), None);
     }
 }

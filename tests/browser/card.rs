@@ -168,3 +168,21 @@ fn a_card_explains_the_symbols_of_its_row_and_shows_the_whole_path() {
     assert!(fork.contains(" · +$0.25 cost without inherited entries · ✗"), "{fork}");
     assert_eq!(last("orphan"), "symbols     ⋎? fork whose parent is missing · ✗ working directory missing");
 }
+
+#[test]
+fn a_conflict_copy_is_marked() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("0199f2c1").user("u1", "hello").assistant("a1", "hi");
+    fs::write(dir.path().join("T_0199f2c1.jsonl"), session.text()).unwrap();
+    fs::write(dir.path().join("T_0199f2c1 (1).jsonl"), session.user("u2", "more").text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 48);
+    let rows: Vec<String> = browser.screen().lines().filter(|row| row.contains("hello")).map(String::from).collect();
+    assert_eq!(rows.iter().filter(|row| row.contains('⚠')).count(), 1, "{rows:?}");
+    browser.press("home");
+    let mut found = 0;
+    for _ in 0..3 {
+        found += card(&browser).iter().filter(|line| line.contains("a copy with a number in its file name")).count();
+        browser.press("j");
+    }
+    assert!(found > 0);
+}

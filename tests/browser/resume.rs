@@ -369,3 +369,24 @@ fn a_key_during_a_pi_request_changes_nothing() {
     }
     assert!(browser.model.layers.place().is_none() && browser.wants.is_empty());
 }
+
+#[test]
+fn a_leaf_behind_the_newest_message_is_noted() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("s").user("u1", "start").assistant("a1", "one").user("u2", "second terminal");
+    let path = dir.path().join("s.jsonl");
+    let stale = session.assistant("a2", "real work").under("a1").custom("c1", "session_exit");
+    std::fs::write(&path, stale.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 40);
+    shows(&browser, "the newest message is on another branch");
+    browser.press("enter");
+    assert!(browser.wants.is_empty());
+    shows(&browser, "Resume at the leaf?");
+    browser.press("enter");
+    assert_eq!(resumed(&browser), ["s"]);
+    // A label moves the leaf on purpose.
+    std::fs::write(&path, stale.label("l1", "a1", "here").text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 40);
+    browser.press("enter");
+    assert_eq!(resumed(&browser), ["s"]);
+}

@@ -258,3 +258,73 @@ fn a_session_without_a_directory_gets_an_existing_one() {
         pitree.run(&["doctor", "--repair", "--yes", "--cwd", project.to_str().unwrap(), gone.to_str().unwrap()]);
     assert_eq!((outcome.code, cwd(&gone).as_deref()), (0, project.to_str()), "{}", outcome.err);
 }
+
+#[test]
+fn other_forms_of_files_are_named() {
+    let pitree = Pitree::new();
+    let text = Session::new("s").user("u1", "hello").assistant("a1", "hi").text();
+    let lines: Vec<&str> = text.lines().collect();
+    let values: Vec<Value> = json_lines(&text);
+    let pretty: Vec<String> = values.iter().map(|value| serde_json::to_string_pretty(value).unwrap()).collect();
+    let utf16: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let sessions = pitree.write("crlf.jsonl", "").parent().unwrap().to_owned();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = pitree.write(name, "");
+        fs::write(&path, bytes).unwrap();
+        set_modified(&path, long_ago());
+    };
+    write("array.jsonl", format!("[{}]", lines.join(", ")).as_bytes());
+    write("bom.jsonl", format!("\u{feff}{text}").as_bytes());
+    write("cr.jsonl", text.replace('\n', "\r").as_bytes());
+    write("pretty.jsonl", pretty.join("\n").as_bytes());
+    write("utf16.jsonl", &utf16);
+    write("crlf.jsonl", text.replace('\n', "\r\n").as_bytes());
+    let found = json_lines(&pitree.run(&["doctor", "--json"]).out);
+    let texts = found.iter().map(|line| (line["code"].as_str().unwrap(), line["text"].as_str().unwrap()));
+    let expected = [
+        ("not-json-lines", "one JSON array"),
+        ("byte-order-mark", ""),
+        ("carriage-returns", ""),
+        ("not-json-lines", "several lines"),
+        ("not-json-lines", "it is UTF-16"),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for ((code, text), expected) in texts.zip(expected) {
+        assert!(code == expected.0 && text.contains(expected.1), "{code}: {text}");
+    }
+    pitree.run(&["doctor", "--repair", "--yes"]);
+    assert_eq!(fs::read(sessions.join("utf16.jsonl")).unwrap(), utf16);
+    for name in ["bom", "cr"] {
+        let repaired = fs::read_to_string(sessions.join(format!("{name}.jsonl"))).unwrap();
+        assert_eq!(json_lines(&repaired), values, "{name}");
+    }
+}
+
+#[test]
+fn conflict_copies_and_orphaned_drafts_are_named() {
+    let pitree = Pitree::new();
+    let session = Session::new("0199f2c1").user("u1", "hello").costing(1.0).assistant("a1", "hi");
+    pitree.write("T_0199f2c1.jsonl", &session.text());
+    pitree.write("T_0199f2c1 (1).jsonl", &session.text());
+    let more = session.assistant("a2", "from another machine").text();
+    pitree.write("T_0199f2c1.sync-conflict-20261120-101500-ABCDEFG.jsonl", &more);
+    let outcome = pitree.run(&["doctor", "--json"]);
+    let found = json_lines(&outcome.out);
+    assert_eq!((outcome.code, found.len()), (3, 2), "{found:?}");
+    for (line, what) in found.iter().zip(["a number in its file name", "Syncthing"]) {
+        let detail = line["detail"].as_str().unwrap();
+        assert!(line["code"] == "conflict-copy" && detail.contains(what), "{line}");
+        assert!(detail.ends_with("/T_0199f2c1.jsonl"), "{line}");
+    }
+    assert_eq!(pitree.run(&["ls", "is:damaged"]).code, 1);
+    let sums = pitree.objects(&["stats", "--json"]);
+    assert_eq!(sums.last().unwrap()["cost"], 2.0, "costs count once");
+    let draft = pitree.write(".T_0199f2c2.jsonl.14cf2e87b5dc9d49.tmp", &more);
+    set_modified(&draft, long_ago());
+    let outcome = pitree.run(&["doctor"]);
+    assert!(outcome.out.contains("orphan-draft"), "{}", outcome.out);
+    let stale = Session::new("s").user("u1", "start").assistant("a1", "one").user("u2", "newer").under("a1");
+    pitree.write_session(&stale.custom("c1", "session_exit"));
+    let found = json_lines(&pitree.run(&["doctor", "--json", "s"]).out);
+    assert_eq!((&found[0]["code"], &found[0]["entryId"]), (&"newer-message".into(), &"u2".into()), "{found:?}");
+}

@@ -185,11 +185,7 @@ pub(crate) fn files() -> Vec<Broken> {
             replaced(1, b"{\"type\":\"session\",\"version\":3,\"id\":5,\"cwd\":\"/home/dev/app\"}\n"),
             &[("header-missing", 0)],
         ),
-        (
-            "byte order mark",
-            [&b"\xef\xbb\xbf"[..], &file(&talk)].concat(),
-            &[("header-missing", 0), ("glued-lines", 1)],
-        ),
+        ("byte order mark", [&b"\xef\xbb\xbf"[..], &file(&talk)].concat(), &[("byte-order-mark", 0)]),
         (
             "same id twice",
             followed(&[user("a1", "l1", 8), answer("a3", "a1", 9)]),

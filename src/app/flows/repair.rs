@@ -17,6 +17,7 @@ use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{ExpectedSession, Request, SharedRewriter};
 use crate::render::DocLine;
+use crate::session::problem::Problem;
 use crate::session::write::repair::KnownHeader;
 
 /// The maximum number of listed problems.
@@ -30,7 +31,8 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     let catalog = &model.catalog;
     let mut sessions: Vec<SessionKey> = marked_or_selected(model)?;
     sessions.retain(|&key| {
-        catalog.get(key).is_some_and(|session| !session.problems.is_empty() && !session.header.is_newer())
+        let problems = catalog.get(key).filter(|session| !session.header.is_newer()).map(|session| &session.problems);
+        problems.is_some_and(|problems| problems.iter().any(Problem::is_damage))
     });
     if sessions.is_empty() {
         return Err("no problem known; `pitree doctor` checks each line");

@@ -89,14 +89,23 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     }
 }
 
-/// Resumes at the leaf. Asks first if a pi may be using the session.
+/// The note about [`Tree::newer_message`].
+pub(crate) const NEWER_MESSAGE: &str =
+    "the newest message is on another branch: settings or extension state were appended elsewhere";
+
+/// Resumes at the leaf. Asks first if a pi may be using the session, or if the newest message is on another branch.
 fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     let is_elsewhere = model.catalog[key].facts().is_mirrored();
+    let newer = model.catalog[key].details().newer_message.map(|_| DocLine::new(Tone::Warning, NEWER_MESSAGE));
     if !model.catalog.is_live(key) {
-        return Command::Resume(leaf);
+        let Some(newer) = newer else { return Command::Resume(leaf) };
+        let note = "To resume after it, select it in the tree.";
+        let open = QuestionChoice::new('o', "Resume", "at the leaf", Command::Resume(leaf));
+        return Command::ask("Resume at the leaf?", vec![newer, DocLine::new(Tone::Text, note)], vec![open, cancel()]);
     }
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
-    let lines = delete::running_pi_signs(model, &[key], Some(text));
+    let mut lines = delete::running_pi_signs(model, &[key], Some(text));
+    lines.extend(newer);
     let tree = model.tree.file(key).filter(|tree| !tree.is_partial && !is_elsewhere);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
@@ -198,6 +207,9 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: &Result<(), Strin
         }
     };
     let mut lines = vec![DocLine::new(Tone::Text, &messages)];
+    if to.is_here && tree.newer_message().is_some() {
+        lines.push(DocLine::new(Tone::Warning, NEWER_MESSAGE));
+    }
     if to.text_of.is_some() {
         let goes = if pi_goes.is_ok() { "puts its text in the editor" } else { "copies its text to the clipboard" };
         let text = format!("pi resumes before this message and {goes} so that you can edit and resend it.");

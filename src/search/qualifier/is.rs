@@ -54,7 +54,7 @@ const CATEGORIES: &[CategoryRow] = &[
     (LOST, "sessions whose lines are in no file on the disk and no git ref", None, |_| false),
     (LIVE, "sessions that a running pi is probably using", None, |session| session.is_live),
     ("damaged", "sessions with damaged files", Some(EntryFeature::Problem), |session| {
-        session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
+        session.digest.problems.iter().any(Problem::is_damage)
     }),
     ("archived", "archived sessions", None, |session| archive_paths::is_archived(&session.digest.path)),
     ("imported", "imported sessions", None, |session| session.digest.header.imported.is_some()),

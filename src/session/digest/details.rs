@@ -33,6 +33,8 @@ pub struct Details {
     pub last_prompt: Option<LastMessage>,
     /// The last answer after that prompt.
     pub last_answer: Option<LastMessage>,
+    /// See [`Tree::newer_message`](crate::session::tree::Tree::newer_message).
+    pub newer_message: Option<Index>,
     /// The offset of each entry, in bytes.
     pub offsets: Box<[u64]>,
     /// The keys and usage of the entries.

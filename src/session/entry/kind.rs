@@ -90,6 +90,11 @@ impl EntryKind {
         )
     }
 
+    /// Returns `true` for settings and extension state: as the last entry of a file, it need not be where the user was.
+    pub(crate) fn is_state(self) -> bool {
+        self.is_bookkeeping() && !matches!(self, Self::Label | Self::SessionInfo)
+    }
+
     /// Returns `true` if the entry does not change the context of the model. A context edit is bookkeeping, but it
     /// replaces or omits earlier entries. pi writes one after each answer that reached its length limit (1.6.0).
     pub(crate) fn is_invisible_to_the_model(self) -> bool {

@@ -10,6 +10,12 @@ named! {
 pub enum Code {
     /// The first valid line is not a header, and no other line is one.
     HeaderMissing = "header-missing",
+    /// The file is not JSON Lines in UTF-8.
+    NotJsonLines = "not-json-lines",
+    /// The file begins with a byte order mark.
+    ByteOrderMark = "byte-order-mark",
+    /// The lines end with carriage returns only.
+    CarriageReturns = "carriage-returns",
     /// The header is after other lines.
     HeaderNotFirst = "header-not-first",
     /// The last line is incomplete.
@@ -40,6 +46,8 @@ pub enum Code {
     WritableByOthers = "writable-by-others",
     /// Two files have the same session ID.
     SharedSessionId = "shared-session-id",
+    /// A copy of another session, as synchronization programs make.
+    ConflictCopy = "conflict-copy",
     /// The index disagrees with the file.
     IndexDiffers = "index-differs",
     /// The format is newer than the supported ones.
@@ -52,8 +60,12 @@ pub enum Code {
     SeveralRoots = "several-roots",
     /// An entry is older than the one before it.
     TimeBackwards = "time-backwards",
+    /// The newest message is not on the active path, which ends with settings or extension state.
+    NewerMessage = "newer-message",
     /// A file of an interrupted operation.
     Leftover = "leftover",
+    /// A file of an interrupted operation of which the session file is missing.
+    OrphanDraft = "orphan-draft",
 }
 }
 
@@ -72,7 +84,7 @@ impl Code {
     pub fn severity(self) -> Severity {
         match self {
             Self::NewerFormat | Self::InvalidUtf8 | Self::RepeatedHeader | Self::SeveralRoots => Severity::Note,
-            Self::TimeBackwards | Self::Leftover => Severity::Note,
+            Self::TimeBackwards | Self::NewerMessage | Self::Leftover => Severity::Note,
             // A fork is complete without its parent.
             Self::ForkParentMissing => Severity::Note,
             _ => Severity::Problem,
@@ -83,6 +95,9 @@ impl Code {
     pub fn means(self) -> &'static str {
         match self {
             Self::HeaderMissing => "the session header is missing; pi rejects the file",
+            Self::NotJsonLines => "the file is not JSON Lines in UTF-8; pi rejects it",
+            Self::ByteOrderMark => "the file begins with a byte order mark; pi rejects it",
+            Self::CarriageReturns => "the lines end with carriage returns only; pi rejects the file",
             Self::HeaderNotFirst => "the session header is not the first line; pi rejects the file",
             Self::TornLine => "the last line is incomplete; pi skips it",
             Self::GluedLines => "the entry shares its line with other bytes; pi skips the whole line",
@@ -98,20 +113,26 @@ impl Code {
             Self::ForkParentMissing => "the parent of the fork is missing",
             Self::WritableByOthers => "other users can write to the file",
             Self::SharedSessionId => "another file has the same session ID",
+            Self::ConflictCopy => "the file copies another session",
             Self::IndexDiffers => "the index disagrees with the file",
             Self::NewerFormat => "the format is newer than this pitree supports; treated as read-only",
             Self::InvalidUtf8 => "the line has bytes that are not UTF-8; pi shows them as U+FFFD",
             Self::RepeatedHeader => "another session header; pi ignores it",
             Self::SeveralRoots => "another conversation starts here, without a common entry",
             Self::TimeBackwards => "the entry is older than the one before it",
+            Self::NewerMessage => {
+                "the newest message is on another branch: settings or extension state follow elsewhere"
+            }
             Self::Leftover => "left over from an interrupted operation",
+            Self::OrphanDraft => "left over from an interrupted operation; the session file is missing",
         }
     }
 
     /// Returns `true` if the finding can disappear when a file is rewritten.
     pub fn can_be_repaired(self) -> bool {
         match self {
-            Self::WritableByOthers | Self::SharedSessionId | Self::IndexDiffers => false,
+            Self::WritableByOthers | Self::SharedSessionId | Self::ConflictCopy => false,
+            Self::IndexDiffers | Self::OrphanDraft | Self::NotJsonLines => false,
             _ => self.severity() == Severity::Problem,
         }
     }

@@ -3,17 +3,20 @@
 //! [`Problem`](crate::session::problem::Problem)s that its tree and digest report.
 
 pub mod code;
+pub mod form;
 pub mod pieces;
 
 use std::collections::{BTreeMap, HashSet};
 
 use crate::base::sort;
 use crate::session::entry::kind::EntryKind;
+use crate::session::entry::row::is_silent;
 use crate::session::entry::{Entry, RawTime, parse};
 use crate::session::health::code::{Code, Severity};
+use crate::session::health::form::{START, wrong_form};
 use crate::session::health::pieces::{Piece, pieces};
 use crate::session::lines::{Line, LineCollector, NotASession, PartialLine};
-use crate::session::links::{Index, ParentLinks};
+use crate::session::links::{ActivePath, Index, ParentLinks};
 
 /// The maximum number of findings of a code in a file that are listed with their lines.
 const LISTED: usize = 20;
@@ -65,6 +68,8 @@ impl Finding {
 #[derive(Debug, Default)]
 pub struct Checkup {
     lines: LineCollector,
+    /// The start of the file, which shows its form.
+    start: Vec<u8>,
     /// The number of lines so far.
     line: u64,
     /// The line and the ID of each entry.
@@ -75,6 +80,10 @@ pub struct Checkup {
     is_of_pi: bool,
     /// `true` once a line is a header with an ID.
     has_header: bool,
+    /// The last message of a user or an assistant.
+    newest_message: Option<Index>,
+    /// `true` if the last entry contains settings or extension state.
+    ends_with_state: bool,
     /// The first findings of each code.
     found: BTreeMap<Code, Vec<Finding>>,
 }
@@ -82,6 +91,10 @@ pub struct Checkup {
 impl Checkup {
     /// Adds the next line of the file.
     pub fn line(&mut self, line: &Line<'_>) {
+        if self.start.len() < START {
+            self.start.extend(line.bytes.iter().take(START));
+            self.start.push(b'\n');
+        }
         if self.lines.is_complete(line) {
             self.take(line);
         }
@@ -94,7 +107,17 @@ impl Checkup {
 
     /// Returns the findings by line, or `None` if the file is not a session and does not look like a
     /// damaged one.
-    pub fn finish(mut self) -> Option<Vec<Finding>> {
+    pub fn finish(self) -> Option<Vec<Finding>> {
+        let form = if self.lines.header().is_none() { wrong_form(&self.start) } else { None };
+        let Some((code, detail)) = form else { return self.findings() };
+        let mut found = self.findings().unwrap_or_default();
+        // They have the same reason.
+        found.retain(|finding| finding.code != Code::HeaderMissing && finding.line != Some(1));
+        found.push(Finding::new(code, detail.map(Into::into)));
+        Some(found)
+    }
+
+    fn findings(mut self) -> Option<Vec<Finding>> {
         if let Some(last) = self.lines.last.take() {
             self.take(&last.line());
         }
@@ -196,6 +219,10 @@ impl Checkup {
             }
             self.last_time = Some(time);
         }
+        if matches!(entry.kind, EntryKind::User | EntryKind::Assistant) && !is_silent(entry) {
+            self.newest_message = Some(self.entries.len() as Index);
+        }
+        self.ends_with_state = entry.kind.is_state();
         self.entries.push((self.line, id.map(Into::into)));
     }
 
@@ -213,6 +240,8 @@ impl Checkup {
             let roots = roots.filter(|at| !stubs[*at as usize] && !damaged.contains(at));
             all.extend(roots.skip(1).map(|at| (Code::SeveralRoots, at)));
         }
+        let newer = self.newest_message.filter(|&at| self.ends_with_state && !ActivePath::new(links).has(at));
+        all.extend(newer.map(|at| (Code::NewerMessage, at)));
         all.sort_unstable();
         for (code, at) in all {
             let (line, id) = &self.entries[at as usize];

@@ -295,6 +295,14 @@ impl Tree {
         self.active.has(at)
     }
 
+    /// Returns the newest message if it is not on the active path because a process appended settings or extension state
+    /// to another branch, for example a second pi while it was killed. pi resumes there (1.6.0).
+    pub fn newer_message(&self) -> Option<Index> {
+        self.nodes.last().filter(|last| last.kind.is_state())?;
+        let is_message = |node: &Node| matches!(node.kind, EntryKind::User | EntryKind::Assistant) && !node.silent;
+        self.nodes.iter().rposition(is_message).map(|at| at as Index).filter(|&at| !self.is_active(at))
+    }
+
     /// Returns the statistics of a subtree.
     pub fn below(&self, at: Index) -> SubtreeStats {
         self.below[at as usize]
