@@ -112,7 +112,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
 /// Reads a file, modifies its content and writes it under the lock.
 ///
 /// # Errors
-/// The errors of [`load`], or the file cannot be locked or written.
+/// The errors of [`load`], or the file cannot be locked or written, or could not be read again.
 pub(crate) fn update<T: DeserializeOwned + Default + Serialize>(
     path: &Path,
     change: impl FnOnce(&mut T),
@@ -120,7 +120,9 @@ pub(crate) fn update<T: DeserializeOwned + Default + Serialize>(
     let _lock = locked(path, &mut |_| ControlFlow::Break(()))?;
     let mut content = load(path)?;
     change(&mut content);
-    write(path, &content)
+    let text = bytes(&content)?;
+    parse::<T>(&text).map_err(|error| in_file(path, &error))?; // JSON lacks some values, such as NaN
+    new_file::replace(path, &text)
 }
 
 /// Locks a file for an update until the result is dropped, and creates its directory. `None` if the file system has no
@@ -163,6 +165,18 @@ mod tests {
     use super::*;
 
     type Content = BTreeMap<String, String>;
+
+    #[test]
+    fn what_cannot_be_read_again_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("numbers.json");
+        let put =
+            |number: f64| update(&path, |content: &mut BTreeMap<String, f64>| content.extend([("a".into(), number)]));
+        put(0.5).unwrap();
+        let error = put(f64::NAN).unwrap_err();
+        assert!(error.to_string().contains("numbers.json"), "{error}");
+        assert_eq!(read::<BTreeMap<String, f64>>(&path).unwrap()["a"], 0.5);
+    }
 
     fn add(path: &Path, name: &str) -> io::Result<()> {
         update(path, |content: &mut Content| drop(content.insert(name.into(), "b".into())))

@@ -147,7 +147,8 @@ impl Source for Client {
             dir,
             has_dir,
             now: Some(now),
-            pis,
+            // A broken pitree there can send any number.
+            pis: pis.into_iter().filter(|pi| pi.cost.is_finite()).collect(),
             pitree: Some(pitree),
             program: Some(program),
             ..Listing::default()

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::{Entry, NEWEST, RawTime, parse};
+use crate::session::entry::parse::{self, StoredValue};
+use crate::session::entry::{Entry, NEWEST, RawTime};
 use crate::session::json::value::Fields;
 use crate::session::json::{self, JsonReader, Str};
 use crate::session::links::{EntryIds, IdHash, Index, ParentLinks};
@@ -217,6 +218,10 @@ pub(crate) struct LineCollector {
     /// `true` for each entry that is bookkeeping.
     bookkeeping: Vec<bool>,
     labels: Vec<LabelLine>,
+    /// The name that version 4 sets or clears.
+    pub(crate) stored_name: Option<Option<String>>,
+    /// The leaf that version 4 sets for its main branch; `None` is before the first entry.
+    stored_leaf: Option<Option<IdHash>>,
     /// The number of invalid JSON lines, which pi skips, and the offset of the first.
     not_json: Option<(usize, u64)>,
     /// The number of overlong lines and the offset of the first.
@@ -259,7 +264,10 @@ impl LineCollector {
             }
             return None;
         };
-        let entry = entry.as_ref()?;
+        let Some(entry) = entry else {
+            self.stored_value(line.bytes);
+            return None;
+        };
         if line.is_cut() {
             self.too_long.get_or_insert((0, line.offset)).0 += 1;
         }
@@ -291,6 +299,23 @@ impl LineCollector {
         Some(entry)
     }
 
+    /// Adds a value of version 4, if the line is one: the name, a label or the leaf (pi 0.87.1, `harness/session/values`).
+    fn stored_value(&mut self, line: &[u8]) {
+        let Some(StoredValue { namespace, key, value }) = parse::stored_value(line) else { return };
+        let text = || value.map(|value| value.text().into_owned());
+        match &*namespace.bytes() {
+            b"pi.session.name" => self.stored_name = Some(text()),
+            b"pi.branch.tip" if key.is("main") => self.stored_leaf = Some(value.map(IdHash::of)),
+            b"pi.entry.label" => self.labels.push(LabelLine {
+                target: IdHash::of(key),
+                target_id: key.text().into(),
+                text: text().unwrap_or_default().into(),
+                time: None,
+            }),
+            _ => {}
+        }
+    }
+
     /// Appends the data of a later part of the file.
     pub(crate) fn add(&mut self, later: Self) {
         self.first = self.first.take().or(later.first);
@@ -299,6 +324,8 @@ impl LineCollector {
         self.offsets.extend(later.offsets);
         self.bookkeeping.extend(later.bookkeeping);
         self.labels.extend(later.labels);
+        self.stored_name = later.stored_name.or(self.stored_name.take());
+        self.stored_leaf = later.stored_leaf.or(self.stored_leaf);
         for (all, later) in [(&mut self.not_json, later.not_json), (&mut self.too_long, later.too_long)] {
             if let Some((lines, first)) = later {
                 all.get_or_insert((0, first)).0 += lines;
@@ -346,7 +373,13 @@ impl LineCollector {
 
     /// Resolves the parents of the entries.
     pub(crate) fn parent_links(&self) -> ParentLinks {
-        ParentLinks::new(&self.ids, self.header().map_or(1.0, |header| header.version))
+        let mut links = ParentLinks::new(&self.ids, self.header().map_or(1.0, |header| header.version));
+        match self.stored_leaf {
+            Some(Some(id)) => links.leaf = links.find(id).or(links.leaf),
+            Some(None) => links.leaf = None,
+            None => {}
+        }
+        links
     }
 
     /// Returns `true` for each entry that is a stub: see [`ParentLinks::stubs`].

@@ -98,6 +98,8 @@ pub struct EntryIds {
 pub struct ParentLinks {
     /// The parent of each entry; `None` for roots. Without cycles.
     pub parents: Vec<Option<Index>>,
+    /// The leaf: the last entry, or the one that version 4 names.
+    pub leaf: Option<Index>,
     /// Entries that repeat an earlier ID; the last entry with the ID gets the children.
     pub duplicates: Vec<Index>,
     /// Entries whose parent is not in the file; they are roots.
@@ -112,7 +114,8 @@ pub struct ParentLinks {
 impl ParentLinks {
     /// Resolves the parents. In files without IDs (`version` below 2), the parent of each entry is the one before it.
     pub fn new(ids: &[EntryIds], version: f64) -> Self {
-        let mut links = Self { parents: Vec::with_capacity(ids.len()), ..Self::default() };
+        let leaf = (ids.len() as Index).checked_sub(1);
+        let mut links = Self { parents: Vec::with_capacity(ids.len()), leaf, ..Self::default() };
         if version < 2.0 {
             links.parents = (0..ids.len() as Index).map(|at| at.checked_sub(1)).collect();
             return links;
@@ -154,14 +157,12 @@ impl ParentLinks {
         self.by_id.get(&id).copied()
     }
 
-    /// Returns `true` for each stub: an entry whose subtree is only bookkeeping and does not contain the leaf, the last
-    /// entry. Names and labels set while pi runs become stubs, because pi attaches the next entry to its own leaf. They
+    /// Returns `true` for each stub: an entry whose subtree is only bookkeeping and does not contain the leaf. Names and labels set while pi runs become stubs, because pi attaches the next entry to its own leaf. They
     /// are not branches.
     pub(crate) fn stubs(&self, is_bookkeeping: impl Fn(Index) -> bool) -> Vec<bool> {
         let mut stubs = vec![true; self.parents.len()];
-        let leaf = (self.parents.len() as Index).checked_sub(1);
         for start in 0..self.parents.len() as Index {
-            let mut at = Some(start).filter(|&at| Some(at) == leaf || !is_bookkeeping(at));
+            let mut at = Some(start).filter(|&at| Some(at) == self.leaf || !is_bookkeeping(at));
             while let Some(here) = at.filter(|&here| stubs[here as usize]) {
                 stubs[here as usize] = false;
                 at = self.parents[here as usize];
@@ -225,7 +226,7 @@ impl ParentLinks {
     }
 }
 
-/// The entries on the path from the root to the leaf, the last entry of the file.
+/// The entries on the path from the root to the leaf.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivePath {
     /// One bit per entry.
@@ -235,7 +236,7 @@ pub struct ActivePath {
 impl ActivePath {
     /// Creates the path to the leaf.
     pub fn new(parent_links: &ParentLinks) -> Self {
-        Self::to(parent_links, (parent_links.parents.len() as Index).checked_sub(1))
+        Self::to(parent_links, parent_links.leaf)
     }
 
     /// Creates the path to any entry.

@@ -18,4 +18,5 @@ mod sent;
 mod slow;
 mod summary;
 mod tree;
+mod version4;
 mod world;

@@ -111,6 +111,9 @@ impl DigestBuilder {
             digest.branch_points += usize::from(children > 1);
             digest.leaves += usize::from(children == 0 && !is_stub);
         }
+        if let Some(name) = self.lines.stored_name.take() {
+            digest.name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        }
         digest.mtime = mtime;
         digest.modified = match self.activity.filter(|&time| time > 0.0) {
             Some(activity) => time::from_number(activity),
@@ -395,7 +398,7 @@ mod tests {
         let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
         let is = |kind: EntryKind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
         assert_eq!(digest.details().newer_message, tree.newer_message());
-        let to_root = || std::iter::successors((tree.nodes.len() as Index).checked_sub(1), |&at| tree.parent(at));
+        let to_root = || std::iter::successors(tree.leaf, |&at| tree.parent(at));
         let prompt = to_root().find(is(EntryKind::User));
         let since = to_root().take_while(|&at| Some(at) != prompt);
         let answer = since.filter(is(EntryKind::Assistant)).find(|&at| !tree.nodes[at as usize].silent);

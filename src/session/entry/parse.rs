@@ -121,6 +121,25 @@ fn read_entry<'a>(r: &mut JsonReader<'a>, entry: &mut Entry<'a>) -> Result<bool>
     Ok(true)
 }
 
+/// A value that version 4 stores: the name of the session, a label, or the leaf (pi 0.87.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StoredValue<'a> {
+    /// What is stored.
+    pub namespace: Str<'a>,
+    /// Of what: the entry of a label.
+    pub key: Str<'a>,
+    /// The value, if it is a text; `None` if it is deleted.
+    pub value: Option<Str<'a>>,
+}
+
+/// Parses a stored value. Returns `None` for other lines.
+pub fn stored_value(line: &[u8]) -> Option<StoredValue<'_>> {
+    let fields = Some(line).filter(|line| line.first() == Some(&b'{')).map(Fields::new)?;
+    let text = |key: &str| fields.get(key)?.str();
+    text("kind").filter(|kind| kind.is("value"))?;
+    Some(StoredValue { namespace: text("namespace")?, key: text("key")?, value: text("value") })
+}
+
 /// Records of version 4 that are not entries: usage, and values such as the session name.
 const NO_ENTRIES: [&str; 3] = ["usage", "value", "list"];
 

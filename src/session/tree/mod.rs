@@ -31,7 +31,7 @@ pub struct Tree {
     pub nodes: Vec<Node>,
     /// The entries without a parent in the file, in file order.
     pub roots: Vec<Index>,
-    /// The last entry of the file: pi resumes after it.
+    /// The last entry of the file, or the one that version 4 names: pi resumes after it.
     pub leaf: Option<Index>,
     /// The current label of each labeled entry.
     pub labels: HashMap<Index, LabelLine>,
@@ -158,8 +158,8 @@ impl Tree {
         let TreeLines { lines, nodes, links, calls, settings, contents, .. } = all;
         (self.nodes, self.settings, self.contents) = (nodes, settings, contents.unwrap_or_default());
         (self.end, self.ended) = (lines.end, lines.ended);
-        self.leaf = (self.nodes.len() as Index).checked_sub(1);
         self.parent_links = lines.parent_links();
+        self.leaf = self.parent_links.leaf;
         self.stubs = lines.stubs(&self.parent_links);
         self.problems = lines.problems(&self.parent_links);
         let ParentLinks { duplicates, orphans, cycles, unnamed, .. } = &self.parent_links;
