@@ -23,7 +23,7 @@ const TRIES: usize = 8;
 pub struct MarkdownWriter {
     /// The number of prompts so far.
     prompts: usize,
-    /// `true` if the last block is a list of tool calls.
+    /// `true` if the last block ends with a list of tool calls.
     in_list: bool,
 }
 
@@ -37,11 +37,12 @@ impl Writer for MarkdownWriter {
     }
 
     fn entry(&mut self, entry: &EntryBlock, out: &mut String) {
-        let is_list = entry.parts.iter().all(|part| matches!(part, Part::Tool(tool) if tool.parts.is_empty()));
+        let is_answer = matches!(entry.role, BlockRole::Answer | BlockRole::Tool);
+        let is_list = is_answer && entry.label.is_none() && entry.parts.iter().all(is_row);
         if self.in_list && !(is_list && entry.branch.is_none()) {
             out.push('\n');
         }
-        self.in_list = is_list && !entry.parts.is_empty();
+        self.in_list = entry.parts.last().map_or(self.in_list && is_list, is_row);
         if let Some(branch) = &entry.branch {
             let after =
                 if branch.after.is_empty() { String::new() } else { format!(" after “{}”", escape(&branch.after)) };
@@ -117,15 +118,24 @@ fn quoted_part(part: &Part, out: &mut String) {
 }
 
 fn parts(parts: &[Part], out: &mut String) {
-    let mut follows_text = false;
+    let mut last = None;
     for part in parts {
-        let is_text = matches!(part, Part::Markdown(_));
-        if follows_text && is_text {
-            out.push_str("<!-- -->\n\n"); // ends a list, to which the next text could belong
+        let follows_row = last.is_some_and(is_row);
+        if follows_row && !is_row(part) {
+            out.push('\n');
         }
-        follows_text = is_text;
+        // A comment ends a list, to which the text could belong.
+        if matches!(part, Part::Markdown(_)) && (follows_row || matches!(last, Some(Part::Markdown(_)))) {
+            out.push_str("<!-- -->\n\n");
+        }
+        last = Some(part);
         self::part(part, out);
     }
+}
+
+/// Returns `true` for a tool call that is written as an item of a list.
+fn is_row(part: &Part) -> bool {
+    matches!(part, Part::Tool(tool) if tool.parts.is_empty())
 }
 
 fn part(part: &Part, out: &mut String) {
@@ -204,8 +214,8 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_FOOTNOTES
 }
 
-/// Returns Markdown of a session without raw HTML and without links to other schemes than those of [`is_web_address`],
-/// which ends all its blocks. A text that cannot be neutralized becomes a code block.
+/// Returns Markdown of a session that ends all its blocks, without raw HTML, definitions, and links to other schemes than
+/// those of [`is_web_address`]. A text that cannot be neutralized becomes a code block.
 pub(crate) fn neutral(text: &str) -> String {
     let mut text = clean_text(text);
     text.truncate(text.trim_end().len());
@@ -251,7 +261,7 @@ fn edited(text: &str, mut edits: Vec<(usize, &str)>) -> String {
     out + &text[from..]
 }
 
-/// Returns `true` if a text contains no raw HTML and leaves no block open.
+/// Returns `true` if a text contains no raw HTML and no definitions, and leaves no block open.
 fn is_neutral(text: &str) -> bool {
     let Findings { edits, open_fence } = findings(text);
     edits.is_empty() && open_fence.is_none() && ends_all_blocks(text)
@@ -290,29 +300,43 @@ fn findings(text: &str) -> Findings {
     let whole = format!("{text}{END}");
     let mut edits = Vec::new();
     let mut open_fence = None;
-    let mut first = |range: Range<usize>, c: char, escaped: &'static str, all: bool| {
+    let mut verbatim = Vec::new();
+    let mut first = |range: &Range<usize>, c: char, escaped: &'static str, all: bool| {
         let found = whole.get(range.clone()).unwrap_or_default().match_indices(c);
         edits.extend(found.take(if all { usize::MAX } else { 1 }).map(|(at, _)| (range.start + at, escaped)));
     };
     for (event, range) in Parser::new_ext(&whole, options()).into_offset_iter() {
-        match event {
-            Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) => first(range, '<', "&lt;", true),
-            Event::Start(Tag::Link { dest_url, link_type, .. }) if !is_web_address(&dest_url) => match link_type {
+        match &event {
+            Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) => first(&range, '<', "&lt;", true),
+            Event::Start(Tag::Link { dest_url, link_type, .. }) if !is_web_address(dest_url) => match link_type {
                 LinkType::Email => {}
-                LinkType::Autolink => first(range, '<', "&lt;", false),
-                _ if is_relative(&dest_url) => {}
-                _ => first(range, '[', "\\[", false),
+                LinkType::Autolink => first(&range, '<', "&lt;", false),
+                _ if is_relative(dest_url) => {}
+                _ => first(&range, '[', "\\[", false),
             },
             // Images would be loaded from elsewhere.
-            Event::Start(Tag::Image { .. }) => first(range, '!', "\\!", false),
+            Event::Start(Tag::Image { .. }) => first(&range, '!', "\\!", false),
             Event::Start(Tag::CodeBlock(_)) if range.end >= whole.len() => {
-                let fence = &whole[range];
+                let fence = &whole[range.clone()];
                 let mark = fence.chars().next().filter(|c| matches!(c, '`' | '~')).unwrap_or('`');
                 open_fence = Some(fence.chars().take_while(|&c| c == mark).collect());
             }
             _ => {}
         }
+        if matches!(
+            event,
+            Event::Code(_) | Event::Start(Tag::CodeBlock(_) | Tag::Link { link_type: LinkType::Autolink, .. })
+        ) {
+            verbatim.push(range);
+        }
     }
+    // Links of the whole document could refer to a definition. Each definition has a colon after its label.
+    let is_verbatim = |at: usize| {
+        let range = verbatim.get(verbatim.partition_point(|range: &Range<usize>| range.end <= at));
+        range.is_some_and(|range| range.start < at)
+    };
+    let colons = text.match_indices("]:").map(|(at, _)| at + 1);
+    edits.extend(colons.filter(|&at| !is_verbatim(at)).map(|at| (at, "\\:")));
     Findings { edits, open_fence: open_fence.filter(|fence: &String| fence.len() >= 3) }
 }
 
@@ -331,7 +355,57 @@ fn is_relative(address: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::strategy::Strategy;
+
     use super::*;
+    use crate::export::document::BranchStart;
+
+    /// Pieces of Markdown around definitions and links.
+    const PIECES: &[&str] = &[
+        "[x]",
+        "[x]: ",
+        "[^x]",
+        ": ",
+        "[",
+        "]",
+        "]:",
+        "x",
+        "javascript:a",
+        "<javascript:a>",
+        "file:///a",
+        "//a",
+        "!",
+        "(",
+        ")",
+        "\n",
+        "\n\n",
+        "\n\n    ",
+        "    ",
+        "  ",
+        "\t",
+        "> ",
+        "- ",
+        "1. ",
+        "`",
+        "```",
+        "~~~\n",
+        "\\",
+        "<",
+        ">",
+        "&lt;",
+        "|",
+        "|-|",
+        "===",
+        "---",
+        "\"",
+        "$",
+        "https://a.example",
+        "#",
+        "*",
+        "]\\:",
+        "&#58;",
+        "\n[x]: javascript:a\n",
+    ];
 
     /// Returns the raw HTML of a document.
     fn raw_html(text: &str) -> Vec<String> {
@@ -397,6 +471,106 @@ mod tests {
         assert_eq!(neutral("![x](https://example.com/a.png)"), "\\![x](https://example.com/a.png)");
     }
 
+    /// Asserts that the links and images of a document are those that pitree allows, for parsers with and without extensions.
+    fn assert_safe_links(document: &str) {
+        // GitHub and VS Code have no wiki links, no lists of definitions, and no metadata within a document.
+        let others = Options::ENABLE_WIKILINKS
+            | Options::ENABLE_DEFINITION_LIST
+            | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+            | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS;
+        for options in [options(), Options::empty(), Options::all() - others] {
+            let parser = Parser::new_ext(document, options);
+            assert_eq!(parser.reference_definitions().iter().map(|(name, _)| name).next(), None, "{document:?}");
+            for event in parser {
+                match event {
+                    Event::Start(Tag::Image { dest_url, .. }) => {
+                        assert!(dest_url.starts_with("data:image/png;"), "{dest_url} in {document:?}");
+                    }
+                    Event::Start(Tag::Link { dest_url, link_type, .. }) => {
+                        let is_allowed = is_web_address(&dest_url) || is_relative(&dest_url);
+                        assert!(is_allowed || link_type == LinkType::Email, "{dest_url} in {document:?}");
+                    }
+                    Event::Html(html) | Event::InlineHtml(html) => {
+                        let own = ["<details><summary>", "</details>", "<!-- -->"];
+                        assert!(own.iter().any(|own| html.trim().starts_with(own)), "{html} in {document:?}");
+                    }
+                    Event::Start(Tag::FootnoteDefinition(_)) => panic!("{document:?}"),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Returns a document with texts of a session in all places.
+    fn document(texts: &[String]) -> String {
+        let (mut writer, mut out) = (MarkdownWriter::default(), String::new());
+        let facts = texts.iter().map(|text| ("Name".to_owned(), text.clone())).collect();
+        writer.head(&Head { title: texts.concat(), facts }, &mut out);
+        let row = |text: &String| Part::Tool(ToolPart { about: text.clone(), ..ToolPart::default() });
+        let roles = [BlockRole::Prompt, BlockRole::Answer, BlockRole::Tool, BlockRole::Summary, BlockRole::Message];
+        for (number, role) in roles.into_iter().chain(roles).enumerate() {
+            let mut parts = Vec::new();
+            for text in texts {
+                let output = vec![Part::Plain(text.clone()), row(text), Part::Markdown(text.clone())];
+                let tool = ToolPart { name: text.clone(), parts: output, ..ToolPart::default() };
+                let image = Part::Image { mime: "image/png".into(), bytes: 3, data: "AAAA".into() };
+                let mut all = vec![
+                    Part::Markdown(text.clone()),
+                    row(text),
+                    Part::Tool(tool),
+                    Part::Note(text.clone()),
+                    Part::Section(text.clone(), text.clone()),
+                    Part::Thinking(text.clone()),
+                    image,
+                ];
+                let rotation = number % all.len();
+                all.rotate_left(rotation);
+                parts.append(&mut all);
+            }
+            let text = texts[number % texts.len()].clone();
+            let branch = (number % 3 == 2).then(|| BranchStart { number: 1, count: 2, after: text.clone() });
+            let (label, facts) = ((number % 2 == 1).then(|| text.clone()), vec![text.clone()]);
+            let id = number.to_string();
+            let entry = EntryBlock { id, parent: None, role, title: text, facts, label, branch, parts };
+            writer.entry(&entry, &mut out);
+        }
+        writer.foot(texts, &mut out);
+        out
+    }
+
+    #[test]
+    fn definitions_of_texts_never_take_effect() {
+        for definition in [
+            "[x]: javascript:a",
+            "[x]: https://evil.example 'title'",
+            "[x]:\n  file:///etc",
+            "> [x]: file:///etc",
+            "- a\n\n  [x]: file:///etc",
+            "a\n\n    [x]: javascript:a",
+            "1. > - [x]: file:///etc",
+            "[^1]: [x]: javascript:a",
+            "[^x]: javascript:a",
+            "[^1]:\n\n    [x]: javascript:a",
+            "[a `x]: javascript:a `",
+            "[a <http://x]:y>",
+            "[\nx\n]: javascript:a",
+            "[\\[x]: javascript:a",
+            "[x]: <javascript:a>\n===",
+            "<div>\n[x]: javascript:a",
+            "```\na\n```\n[x]: javascript:a",
+            "[x]: /a\n[y]: javascript:b",
+        ] {
+            let name = if definition.contains("^x") { "^x" } else { "x" };
+            let uses = format!("See [{name}], [a][{name}], [{name}][] and ![{name}] ![a][{name}]");
+            assert_safe_links(&document(&[uses, definition.into()]));
+            assert_safe_links(&neutral(definition));
+        }
+        for text in ["`a[i]: b`", "```\n[x]: y\n```", "<http://[::1]:80>", "    [x]: y"] {
+            assert_eq!(neutral(text), text);
+        }
+        assert_eq!(neutral("[x]: http://a"), "[x]\\: http://a");
+    }
+
     #[test]
     fn headings_are_below_those_of_the_document() {
         assert_eq!(
@@ -412,6 +586,16 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn any_document_has_safe_links(
+            texts in proptest::collection::vec(
+                proptest::collection::vec(proptest::sample::select(PIECES), 0..12).prop_map(|pieces| pieces.concat()),
+                1..4,
+            ),
+        ) {
+            assert_safe_links(&document(&texts));
+        }
+
         #[test]
         fn any_text_is_neutral(text in "[ab<>!/\\-`~*#\\[\\]():&;\\n\t |\\\\0-1.?=\"']{0,60}") {
             let safe = neutral(&text);
