@@ -370,7 +370,7 @@ pub fn text_of(state: Option<&FileState>) -> Result<Cow<'_, str>> {
 pub enum Written {
     /// The file was written to this path.
     New(PathBuf),
-    /// There is a file at this path, and the user has not agreed to replace it.
+    /// There is a file at this path or programs run from it, and the user has not agreed to write it.
     Taken(PathBuf),
 }
 

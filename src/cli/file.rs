@@ -23,6 +23,7 @@ use crate::disk::load;
 use crate::disk::locate::Environment;
 use crate::disk::new_file::{NewFile, is_taken};
 use crate::session::compare::files::unified;
+use crate::session::replay::places::runs_by_itself;
 use crate::session::replay::session_path;
 use crate::session::replay::state::{Content, Exactness, FileState};
 use crate::session::tree::{Index, Tree};
@@ -55,6 +56,9 @@ pub(super) struct FileCommand {
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
+    /// Write even a file from which programs run by themselves, such as .git/config or .envrc
+    #[arg(long = "unsafe", requires = "output")]
+    is_unsafe: bool,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -71,6 +75,10 @@ struct Found {
 
 impl FileCommand {
     pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+        let runs = self.output.as_ref().filter(|path| runs_by_itself([&*path.to_string_lossy()]));
+        if let Some(path) = runs.filter(|_| !self.is_unsafe) {
+            bail!("programs run from {} by themselves; use --unsafe to write it", path.display());
+        }
         let Some(found) = find(&self.path, &self.at, chosen)? else {
             output::note(&format!("{} is not touched up to this entry; see `pitree files`", self.path));
             return Ok(Exit::Nothing.into());

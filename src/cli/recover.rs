@@ -16,7 +16,7 @@ use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::load;
 use crate::disk::recovered::RecoveredDir;
-use crate::session::replay::places::{places, safe_name};
+use crate::session::replay::places::{places, runs_by_itself, safe_name};
 use crate::session::replay::state::Exactness;
 use crate::session::tree::{Index, Tree};
 
@@ -35,6 +35,9 @@ pub(super) struct RecoverCommand {
     /// New or empty directory
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
+    /// Write even files from which programs run by themselves, such as .git/config or .envrc
+    #[arg(long = "unsafe")]
+    is_unsafe: bool,
     /// Write the last states of all abandoned branches, each into a directory of its own
     #[arg(long)]
     abandoned: bool,
@@ -79,7 +82,7 @@ impl RecoverCommand {
         let mut report = Vec::new();
         for end in ends {
             let below = self.abandoned.then(|| directory(&tree, end));
-            report.extend(recovered((&path, &tree), end, (&dir, below), &chosen.home)?);
+            report.extend(self.recovered((&path, &tree), end, (&dir, below), &chosen.home)?);
         }
         self.print(&report, chosen, out)?;
         let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
@@ -120,45 +123,48 @@ impl RecoverCommand {
         }
         Ok(())
     }
+
+    /// Writes the files at an entry.
+    fn recovered(
+        &self,
+        (session, tree): (&Path, &Tree),
+        at: Index,
+        (dir, below): (&RecoveredDir, Option<String>),
+        home: &str,
+    ) -> Result<Vec<Recovered>> {
+        let files = files_at((session, tree), at, None, home)?;
+        let mut report = Vec::new();
+        let known = files.iter().filter(|(_, state)| state.whole().is_some());
+        let mut places = places(known.map(|(path, _)| path.as_str()), &tree.header.cwd).into_iter();
+        for (path, state) in &files {
+            // One file that cannot be written does not prevent the others.
+            let (written, error) = match state.whole() {
+                Some(text) => {
+                    let place: Vec<String> = below.iter().cloned().chain(places.next().unwrap_or_default()).collect();
+                    let runs = runs_by_itself(place.iter().map(String::as_str));
+                    match (self.is_unsafe || !runs).then(|| dir.write(&place, text.as_bytes())) {
+                        Some(Ok(path)) => (Some(path), None),
+                        Some(Err(error)) => (None, Some(format!("cannot write {}: {error}", place.join("/")))),
+                        None => (None, Some("programs run from it by themselves; --unsafe writes it".into())),
+                    }
+                }
+                None => (None, None),
+            };
+            let entry = tree.nodes[at as usize].id.as_deref().map(String::from);
+            report.push(Recovered {
+                file: path.clone(),
+                written,
+                entry,
+                exactness: state.exactness(),
+                reason: state.reason(),
+                error,
+            });
+        }
+        Ok(report)
+    }
 }
 
 /// Returns the name of the directory for a branch.
 fn directory(tree: &Tree, end: Index) -> String {
     tree.nodes[end as usize].id.as_deref().map_or_else(|| end.to_string(), safe_name)
-}
-
-/// Writes the files at an entry.
-fn recovered(
-    (session, tree): (&Path, &Tree),
-    at: Index,
-    (dir, below): (&RecoveredDir, Option<String>),
-    home: &str,
-) -> Result<Vec<Recovered>> {
-    let files = files_at((session, tree), at, None, home)?;
-    let mut report = Vec::new();
-    let known = files.iter().filter(|(_, state)| state.whole().is_some());
-    let mut places = places(known.map(|(path, _)| path.as_str()), &tree.header.cwd).into_iter();
-    for (path, state) in &files {
-        // One file that cannot be written does not prevent the others.
-        let (written, error) = match state.whole() {
-            Some(text) => {
-                let place: Vec<String> = below.iter().cloned().chain(places.next().unwrap_or_default()).collect();
-                match dir.write(&place, text.as_bytes()) {
-                    Ok(path) => (Some(path), None),
-                    Err(error) => (None, Some(format!("cannot write {}: {error}", place.join("/")))),
-                }
-            }
-            None => (None, None),
-        };
-        let entry = tree.nodes[at as usize].id.as_deref().map(String::from);
-        report.push(Recovered {
-            file: path.clone(),
-            written,
-            entry,
-            exactness: state.exactness(),
-            reason: state.reason(),
-            error,
-        });
-    }
-    Ok(report)
 }

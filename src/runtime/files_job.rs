@@ -28,6 +28,7 @@ use crate::disk::new_file::{NewFile, is_taken};
 use crate::render::{self, DocLine, file};
 use crate::runtime::jobs::JobContext;
 use crate::session::entry::kind::EntryKind;
+use crate::session::replay::places::runs_by_itself;
 use crate::session::replay::state::{Content, FileState};
 use crate::session::tree::Index;
 
@@ -172,7 +173,7 @@ impl FilesJob<'_> {
     /// The content is unknown, or the file cannot be written.
     fn write(self, FileWrite { at, to, replaces }: &FileWrite) -> Result<Written> {
         let path = locate::expand(to, Path::new(self.control.home));
-        if is_taken(&path) && !replaces {
+        if (is_taken(&path) || runs_by_itself([&*path.to_string_lossy()])) && !replaces {
             return Ok(Written::Taken(path));
         }
         let text = self.copy(at)?;

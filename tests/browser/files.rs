@@ -191,6 +191,14 @@ fn content_is_copied_and_written_but_replaces_no_file_without_consent() {
     write(&mut browser, &other);
     browser.press("r");
     assert_eq!(fs::read_to_string(&other).unwrap(), FIRST);
+    let runs = world.work().join(".envrc");
+    write(&mut browser, &runs);
+    shows(&browser, "by themselves");
+    browser.press("enter");
+    assert!(!runs.exists(), "the first choice cancels");
+    write(&mut browser, &runs);
+    browser.press("w");
+    assert_eq!(fs::read_to_string(&runs).unwrap(), FIRST);
 }
 
 #[cfg(unix)]

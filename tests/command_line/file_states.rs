@@ -157,6 +157,31 @@ fn files_are_recovered_below_a_new_directory() {
 }
 
 #[test]
+fn files_from_which_programs_run_are_recovered_only_on_request() {
+    let pitree = Pitree::new();
+    let paths = [".git/config", "sub/.Git /config", ".envrc", "bare/HEAD", "src/a.rs"];
+    let session = paths.iter().enumerate().fold(Session::new("s-one").cwd("/w"), |session, (at, path)| {
+        session.tool(&format!("h{at}"), "write", &write(path, "x"), "ok")
+    });
+    pitree.write_session(&session);
+    let outcome = pitree.run(&["recover", "s-one", "--to", "out"]);
+    assert_eq!(outcome.code, 2, "{}{}", outcome.out, outcome.err);
+    let written: Vec<bool> = paths.iter().map(|path| pitree.home().join("out").join(path).exists()).collect();
+    assert_eq!(written, [false, false, false, false, true]);
+    for path in &paths[..4] {
+        let row = outcome.out.lines().find(|line| line.contains(path)).unwrap_or_default();
+        assert!(row.contains("not written") && row.contains("--unsafe"), "{}", outcome.out);
+    }
+    assert_eq!(pitree.run(&["recover", "s-one", "--to", "all", "--unsafe"]).code, 0);
+    assert_eq!(fs::read_to_string(pitree.home().join("all/.git/config")).unwrap(), "x");
+    let file = ["file", "/w/.envrc", "--at", "s-one", "-o", ".envrc"];
+    let refused = pitree.refuse(&file);
+    assert!(refused.contains("--unsafe") && !pitree.home().join(".envrc").exists(), "{refused}");
+    pitree.run(&[&file[..], &["--unsafe"]].concat());
+    assert_eq!(fs::read_to_string(pitree.home().join(".envrc")).unwrap(), "x");
+}
+
+#[test]
 fn abandoned_branches_are_recovered_each() {
     let pitree = Pitree::new();
     session(&pitree);

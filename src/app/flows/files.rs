@@ -21,7 +21,7 @@ use crate::catalog::file_states::{
 use crate::catalog::files::FilesRequest;
 use crate::keymap::Place;
 use crate::render::DocLine;
-use crate::session::replay::places::safe_name;
+use crate::session::replay::places::{runs_by_itself, safe_name};
 use crate::session::replay::state::Exactness;
 use crate::session::worktrees::Worktrees;
 
@@ -203,8 +203,14 @@ pub(crate) fn written(mut write: FileWrite, result: Result<Written, String>) -> 
         Ok(Written::Taken(path)) => {
             write.replaces = true;
             let replace = Command::Errand(Work::WriteFile(Box::new(write)), NextStep::Report);
+            let path = path.display().to_string();
+            if runs_by_itself([&*path]) {
+                let text = format!("Programs run from {path} by themselves. An existing file is replaced.");
+                let write = QuestionChoice::new('w', "Write anyway", "the session chose its content", replace);
+                return Command::ask("Write file?", vec![DocLine::new(Tone::Warning, &text)], vec![cancel(), write]);
+            }
             let replace = QuestionChoice::new('r', "Replace", "its content is lost", replace);
-            let text = format!("{} exists. A symbolic link is replaced itself, its target is kept.", path.display());
+            let text = format!("{path} exists. A symbolic link is replaced itself, its target is kept.");
             Command::ask("Replace file?", vec![DocLine::new(Tone::Text, &text)], vec![cancel(), replace])
         }
         Err(error) => Command::ShowError("Cannot write file", error),

@@ -11,6 +11,26 @@ const CONFLICTS: &str = "_conflicts";
 /// The maximum length of a name in bytes, and of a whole place.
 const LONGEST: (usize, usize) = (200, 1500);
 
+/// Names of files and directories from which version control, shells, editors, agents and package managers run programs
+/// as soon as they are used in that directory. A file `HEAD` can turn its directory into a bare git repository.
+const RUN_BY_THEMSELVES: &str = "head .git git~1 .hg .jj \
+    .envrc .mise mise.toml .mise.toml .mise.local.toml .tool-versions .rtx.toml desktop.ini \
+    .vscode .idea .vs .zed .helix .devcontainer .dir-locals.el .dir-locals-2.el .exrc .vimrc .nvimrc .nvim.lua .lvimrc \
+    .gdbinit .rprofile .ghci .pi .claude .codex .cursor .husky .cargo .npmrc .yarnrc.yml";
+
+/// Returns `true` if a path has a name from which programs run without a question, also in a form that file systems of
+/// macOS and Windows take for it, as git's `is_hfs_dotgit` and `is_ntfs_dotgit` do.
+pub(crate) fn runs_by_itself<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
+    let is_ignored =
+        |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    names.into_iter().flat_map(|name| name.split(['/', '\\'])).any(|name| {
+        let name: String = name.split(':').next().unwrap_or_default().chars().filter(|&c| !is_ignored(c)).collect();
+        // Only upper case maps the long s.
+        let name = name.to_uppercase().to_lowercase();
+        RUN_BY_THEMSELVES.split(' ').any(|runs| runs == name.trim_end_matches(['.', ' ']))
+    })
+}
+
 /// Returns the place of each absolute path: the names of its directories and its file. Names that differ only by case get
 /// different places, because some file systems do not distinguish them.
 pub(crate) fn places<'a>(paths: impl IntoIterator<Item = &'a str>, cwd: &str) -> Vec<Vec<String>> {
@@ -112,6 +132,34 @@ mod tests {
             ["a", "_conflicts/1/A", "_conflicts/2/b", "x/y", "_conflicts/3/x"]
         );
         assert_eq!(of(&["/etc/x", "/w/_outside/etc/x"]), ["_outside/etc/x", "_conflicts/1/x"]);
+    }
+
+    #[test]
+    fn names_from_which_programs_run_are_found_in_each_form() {
+        for path in [
+            ".git/config",
+            "a/.GIT/x",
+            ".git. ./x",
+            ".git...",
+            ".g\u{200c}it\u{feff}",
+            "git~1/config",
+            "GIT~1",
+            ".git::$INDEX_ALLOCATION/config",
+            ".git ",
+            "a\\.git\\config",
+            "bare/HEAD",
+            ".envrc",
+            ".vſcode/tasks.json",
+            ".hus\u{212a}y/pre-commit",
+            "a/.Dir-Locals.el",
+            ".pi/extensions/a.ts",
+        ] {
+            assert!(runs_by_itself([path]) && runs_by_itself(path.split('/')), "{path}");
+        }
+        for path in ["git/config", ".gitignore", ".github/workflows/a.yml", "src/head.rs", "a.git", "", "git~2", "env"]
+        {
+            assert!(!runs_by_itself([path]), "{path}");
+        }
     }
 
     proptest::proptest! {
