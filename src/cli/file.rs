@@ -21,7 +21,7 @@ use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::files::read_regular;
 use crate::disk::load;
 use crate::disk::locate::Environment;
-use crate::disk::new_file::{NewFile, is_taken};
+use crate::disk::new_file::{self, is_taken};
 use crate::session::compare::files::unified;
 use crate::session::replay::places::runs_by_itself;
 use crate::session::replay::session_path;
@@ -202,8 +202,5 @@ fn write(path: &Path, text: &str, replaces: bool) -> Result<()> {
     if is_taken(path) && !replaces {
         bail!("{} exists; use --force to replace it, or another --output", path.display());
     }
-    let can_not = || format!("cannot write {}", path.display());
-    let mut file = NewFile::create(path).with_context(can_not)?;
-    file.write_all(text.as_bytes()).with_context(can_not)?;
-    file.finish(path, replaces).with_context(can_not)
+    new_file::write_for_user(path, text, replaces)
 }

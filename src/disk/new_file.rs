@@ -7,6 +7,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Context, Result};
+
 use crate::disk::create::{self, private, private_folder, rename, sync_folder};
 use crate::disk::files::open_regular;
 use crate::system::files as system;
@@ -147,20 +149,27 @@ pub(crate) fn write(path: &Path, bytes: &[u8], like: Option<&Path>) -> io::Resul
 
 /// A new file of a user, such as an export. Dropping it before it is finished removes it.
 #[derive(Debug)]
-pub(crate) struct NewFile {
-    draft: BufWriter<Draft>,
+pub(crate) enum NewFile {
+    /// A draft of a regular file.
+    Draft(BufWriter<Draft>),
+    /// A device or a pipe, which is written to.
+    Stream(File),
 }
 
 impl NewFile {
-    /// Creates the draft of a file in its directory, and removes abandoned ones.
+    /// Creates the draft of a file in its directory, and removes abandoned ones. Opens a device or a pipe, because only
+    /// regular files and symbolic links to them are replaced.
     ///
     /// # Errors
     /// The draft cannot be created.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         // A relative path without a directory is in the working directory.
         let path = std::path::absolute(path)?;
+        if fs::metadata(&path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return OpenOptions::new().write(true).open(&path).map(Self::Stream);
+        }
         remove_drafts(&path);
-        Ok(Self { draft: BufWriter::with_capacity(64 * 1024, Draft::of(&path)?) })
+        Ok(Self::Draft(BufWriter::with_capacity(64 * 1024, Draft::of(&path)?)))
     }
 
     /// Makes the file visible under its name. Replaces a file there only if `replaces`.
@@ -168,8 +177,9 @@ impl NewFile {
     /// # Errors
     /// The file cannot be written or renamed, or the name is taken; the draft is removed.
     pub(crate) fn finish(self, path: &Path, replaces: bool) -> io::Result<()> {
+        let Self::Draft(draft) = self else { return Ok(()) };
         let path = std::path::absolute(path)?;
-        let draft = self.draft.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let draft = draft.into_inner().map_err(io::IntoInnerError::into_error)?;
         draft.file.sync_all()?;
         if replaces { draft.replace(&path) } else { draft.place(&path) }
     }
@@ -177,12 +187,31 @@ impl NewFile {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.draft.write(bytes)
+        match self {
+            Self::Draft(draft) => draft.write(bytes),
+            Self::Stream(file) => file.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.draft.flush()
+        match self {
+            Self::Draft(draft) => draft.flush(),
+            Self::Stream(file) => file.flush(),
+        }
     }
+}
+
+/// Writes a whole file of a user, and replaces one there only if `replaces`.
+///
+/// # Errors
+/// The file cannot be written, or the name is taken.
+pub(crate) fn write_for_user(path: &Path, text: &str, replaces: bool) -> Result<()> {
+    let write = || {
+        let mut file = NewFile::create(path)?;
+        file.write_all(text.as_bytes())?;
+        file.finish(path, replaces)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Returns `true` if a name is taken, even by a broken symbolic link.
@@ -201,6 +230,30 @@ pub(crate) fn folder(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_pipes_are_written_to() {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        let dir = tempfile::tempdir().unwrap();
+        let [pipe, link, file] = ["pipe", "link", "file"].map(|name| dir.path().join(name));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        std::os::unix::fs::symlink("pipe", &link).unwrap();
+        for path in [&pipe, &link] {
+            let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+            let mut reader = OpenOptions::new().read(true).custom_flags(nonblocking).open(&pipe).unwrap();
+            write_for_user(path, "text", true).unwrap();
+            let mut text = [0; 4];
+            io::Read::read_exact(&mut reader, &mut text).unwrap();
+            assert_eq!((&text, fs::read_dir(dir.path()).unwrap().count()), (b"text", 2));
+        }
+        fs::write(&file, "kept").unwrap();
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        write_for_user(&link, "text", true).unwrap();
+        assert_eq!((fs::read(&file).unwrap(), fs::read(&link).unwrap()), (b"kept".to_vec(), b"text".to_vec()));
+    }
 
     #[test]
     fn a_file_appears_when_it_is_complete_and_replaces_none() {

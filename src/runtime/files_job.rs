@@ -2,7 +2,6 @@
 //! files.
 
 use std::borrow::Cow;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,7 +23,7 @@ use crate::catalog::file_states::{
 use crate::catalog::files::{FilePlaces, FilesRequest, TouchedFile, outline};
 use crate::disk::files;
 use crate::disk::locate;
-use crate::disk::new_file::{NewFile, is_taken};
+use crate::disk::new_file::{self, is_taken};
 use crate::render::{self, DocLine, file};
 use crate::runtime::jobs::JobContext;
 use crate::session::entry::kind::EntryKind;
@@ -177,10 +176,7 @@ impl FilesJob<'_> {
             return Ok(Written::Taken(path));
         }
         let text = self.copy(at)?;
-        let cannot = || format!("cannot write {}", path.display());
-        let mut file = NewFile::create(&path).with_context(cannot)?;
-        file.write_all(text.as_bytes()).with_context(cannot)?;
-        file.finish(&path, *replaces).with_context(cannot)?;
+        new_file::write_for_user(&path, &text, *replaces)?;
         Ok(Written::New(path))
     }
 

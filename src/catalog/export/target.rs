@@ -80,7 +80,9 @@ impl<'a> Target<'a> {
 
     /// Writes an entry, on a new page if the current one is full.
     pub(crate) fn entry(&mut self, writer: &mut dyn Writer, block: &EntryBlock) -> Result<()> {
-        if self.bytes >= writer.page_bytes() && matches!(self.to, Sink::File { .. }) {
+        let can_have_pages =
+            matches!(&self.to, Sink::File { pages, .. } if matches!(pages[..], [NewFile::Draft(_), ..]));
+        if self.bytes >= writer.page_bytes() && can_have_pages {
             self.next_page(writer)?;
         }
         writer.entry(block, &mut self.buffer);
@@ -262,5 +264,20 @@ mod tests {
         assert_eq!(read("page-1.html"), "T 0 long enough <page-2.html>");
         assert_eq!(read("page-2.html"), "T (page 2) <index.html> <page-1.html> 1 long enough <page-3.html>");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no drafts");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_gets_the_whole_document() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let mut reader = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        assert!(write(&pipe, 3, false).is_err());
+        assert_eq!(write(&pipe, 3, true).unwrap(), Some(pipe));
+        let mut text = [0; 46];
+        std::io::Read::read_exact(&mut reader, &mut text).unwrap();
+        assert_eq!(text, *b"T 0 long enough 1 long enough 2 long enoughend");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }
