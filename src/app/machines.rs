@@ -71,7 +71,9 @@ impl ShownMachine {
             _ if state.error.is_some() => (Tone::Error, "failed".into()),
             _ if state.is_stale() => (Tone::Warning, "stale".into()),
             None => (Tone::Dim, "waiting".into()),
-            Some(then) if (0..SECONDS).contains(&(now - then)) => (Tone::Dim, format!("{} s ago", (now - then) / 1000)),
+            Some(then) if (then..then.saturating_add(SECONDS)).contains(&now) => {
+                (Tone::Dim, format!("{} s ago", (now - then) / 1000))
+            }
             Some(then) => (Tone::Dim, format!("{} ago", age(now, then)).replace("now ago", "now")),
         }
     }

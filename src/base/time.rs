@@ -83,7 +83,7 @@ fn to_pi_format(ms: i64) -> [u8; 24] {
 
 /// Formats an age as in pi's session list (0.87.1): `now`, `5m`, `3h`, `2d`, `1w`, `3mo`, `1y`.
 pub fn age(now: i64, then: i64) -> String {
-    let minutes = (now - then) / 60_000;
+    let minutes = now.saturating_sub(then) / 60_000;
     let (hours, days) = (minutes / 60, minutes / (24 * 60));
     match () {
         () if minutes < 1 => "now".into(),
@@ -115,6 +115,16 @@ pub(crate) fn ago(now: i64, then: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn any_times_are_formatted(now in proptest::num::i64::ANY, then in proptest::num::i64::ANY) {
+            for text in [age(now, then), duration_since(now, then), ago(now, then)] {
+                proptest::prop_assert!(!text.is_empty());
+            }
+            let _ = iso(then);
+        }
+    }
 
     #[test]
     fn parses_dates_of_session_files() {

@@ -73,16 +73,14 @@ impl ArchiveFacts {
         u64::from_str_radix(&self.hash, 16).ok()
     }
 
-    /// Returns the modification time of the file.
+    /// Returns the modification time of the file, or 1970 if the number is beyond the times of the system.
     pub(crate) fn modified(&self) -> SystemTime {
-        let since = |nanoseconds: i128| {
-            let seconds = u64::try_from(nanoseconds / 1_000_000_000).unwrap_or_default();
-            Duration::new(seconds, u32::try_from(nanoseconds % 1_000_000_000).unwrap_or_default())
-        };
-        match self.modified {
-            0.. => SystemTime::UNIX_EPOCH + since(self.modified),
-            before => SystemTime::UNIX_EPOCH - since(-before),
-        }
+        let epoch = SystemTime::UNIX_EPOCH;
+        let nanoseconds = self.modified.unsigned_abs();
+        let seconds = u64::try_from(nanoseconds / 1_000_000_000).unwrap_or_default();
+        let since = Duration::new(seconds, (nanoseconds % 1_000_000_000) as u32);
+        let time = if self.modified < 0 { epoch.checked_sub(since) } else { epoch.checked_add(since) };
+        time.unwrap_or(epoch)
     }
 }
 
@@ -204,8 +202,9 @@ impl ArchiveReader {
         let Some(table) = end.checked_sub(table_len).filter(|_| magic == TABLE_END && last[4] == 0) else {
             return Ok(None);
         };
+        let entries = part(table, table_len)?;
         let (mut at, mut place, mut ends) = (0, 0, Vec::with_capacity(frames as usize));
-        for entry in part(table, table_len)?.chunks_exact(ENTRY as usize) {
+        for entry in entries.chunks_exact(ENTRY as usize) {
             at += u64::from(number(&entry[..4]));
             place += u64::from(number(&entry[4..]));
             ends.push((at, place));
@@ -362,6 +361,44 @@ mod tests {
                 prop_assert!(part == bytes[at..len.min(at + count)]);
                 prop_assert_eq!(reader.stream_position().unwrap(), (at + part.len()) as u64);
             }
+        }
+
+        #[test]
+        fn any_numbers_are_read(
+            modified in prop_oneof![
+                any::<i128>(), any::<i64>().prop_map(i128::from), any::<u64>().prop_map(|n| i128::from(n) * 1_000_000_000),
+            ],
+            (bytes, version, mode) in any::<(u64, u32, u32)>(),
+            sizes in proptest::collection::vec((0u32..1 << 28, any::<u32>()), 0..4),
+            frames in prop_oneof![Just(None), any::<u32>().prop_map(Some)],
+        ) {
+            let sum = sizes.iter().map(|&(_, plain)| u64::from(plain)).sum();
+            let facts = format!(
+                r#"{{"version":{},"path":"/s","bytes":{},"hash":"0","modifiedNs":{modified},"mode":{mode}}}"#,
+                version % 3, if version % 2 == 0 { sum } else { bytes },
+            );
+            let mut table: Vec<u8> = sizes.iter().flat_map(|&(packed, plain)| [packed, plain]).flat_map(u32::to_le_bytes).collect();
+            table.extend(frames.unwrap_or(sizes.len() as u32).to_le_bytes());
+            table.push(0);
+            table.extend(TABLE_END.to_le_bytes());
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.jsonl.zst");
+            let mut file = File::create(&path).unwrap();
+            // Frames of these sizes, as far as they are small.
+            file.set_len(sizes.iter().map(|&(packed, _)| u64::from(packed)).sum()).unwrap();
+            file.seek(SeekFrom::End(0)).unwrap();
+            skippable(FACTS, facts.as_bytes(), &mut file).unwrap();
+            skippable(TABLE, &table, &mut file).unwrap();
+            let len = fs::metadata(&path).unwrap().len();
+            if let Ok(Some(mut reader)) = ArchiveReader::open(File::open(&path).unwrap(), len) {
+                reader.facts.modified();
+                let _ = reader.seek(SeekFrom::Start(bytes));
+                let _ = reader.seek(SeekFrom::End(modified as i64));
+                let _ = reader.read(&mut [0; 10]);
+            }
+            let facts: ArchiveFacts = serde_json::from_str(&facts).unwrap();
+            let file = File::create(&path).unwrap();
+            let _ = file.set_modified(facts.modified()); // systems refuse some times
         }
 
         #[test]

@@ -168,7 +168,9 @@ impl MachineSync<'_> {
         }
         let transport = Transport { address: &machine.address, config: context.config, can_ask: context.can_ask };
         let now = (context.now)();
-        if context.probes || self.state.without_pitree.is_none_or(|then| now - then > PROBE || now < then) {
+        if context.probes
+            || self.state.without_pitree.is_none_or(|then| !(then..=then.saturating_add(PROBE)).contains(&now))
+        {
             match Client::connect(transport) {
                 Ok(client) => {
                     self.state.without_pitree = None;

@@ -65,7 +65,7 @@ impl JobContext {
                     let _ = sender.send((at, job.run(&machine))); // the browser can have ended
                 });
             }
-            let next = waiting.iter().map(|(due, _)| due - now).find(|left| *left > 0);
+            let next = waiting.iter().map(|(due, _)| due.saturating_sub(now)).find(|left| *left > 0);
             let next = next.filter(|_| running.len() < AT_ONCE);
             let wait = next.map_or(LOOK, |left| Duration::from_millis(left.unsigned_abs()).min(LOOK));
             match results.recv_timeout(wait) {

@@ -1,13 +1,17 @@
 //! Exports of hostile sessions: markup, templates, Unicode and URL tricks in every field. `scripts/browser/run` opens the
 //! pages in a browser.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use pulldown_cmark::{Event, Options, Parser};
+use regex::Regex;
 use serde_json::{Value, json};
 
+use crate::common::effort;
 use crate::common::home::repository;
+use crate::common::session::Session;
 use crate::pitree::{Pitree, samples};
 
 /// A text that a page shows twice per branch.
@@ -187,6 +191,51 @@ fn writes_pages_for_the_browser() {
         {
             let name = format!("sample-{}.html", file.file_stem().unwrap().to_str().unwrap());
             fs::write(dir.join(name), exported(&pitree, &file, &["-f", "html", "--tree"])).unwrap();
+        }
+    }
+}
+
+#[test]
+fn extreme_numbers_in_own_files_cause_no_panic() {
+    let number = Regex::new(r#""(\w+)": ?(-?[0-9]+)"#).unwrap();
+    let pitree = Pitree::new();
+    for id in ["s-one", "s-two", "s-three"] {
+        pitree.write_session(&Session::new(id).user("u1", "Hello"));
+    }
+    pitree.session("there", "s-four");
+    for args in [
+        &["pin", "s-one"][..],
+        &["rename", "s-two", "Name"],
+        &["archive", "--yes", "s-one"],
+        &["rm", "--yes", "s-three"],
+        &["machine", "add", "box", &format!("dir:{}", pitree.home().join("there").display())],
+        &["machine", "sync"],
+    ] {
+        let outcome = pitree.run(args);
+        assert_eq!(outcome.code, 0, "{args:?}: {}", outcome.err);
+    }
+    let files = ["state/pitree/journal.jsonl", "state/pitree/machines/box.json", "share/pitree/marks.json"];
+    for (file, commands) in files.into_iter().zip([
+        &[&["undo", "--list"][..], &["trash"], &["undo"], &["redo"], &["pin", "s-two"]][..],
+        &[&["machine"], &["machine", "--json"], &["machine", "sync"]],
+        &[&["marks"], &["ls", "is:pinned"]],
+    ]) {
+        let path = pitree.home().join(".local").join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let names: BTreeSet<&str> = number.captures_iter(&text).map(|found| found.get(1).unwrap().as_str()).collect();
+        for name in names.into_iter().filter(|name| *name != "version" || file.ends_with("marks.json")) {
+            let extremes = [i64::MIN.to_string(), u64::MAX.to_string(), i64::MAX.to_string(), "-1".into()];
+            for extreme in &extremes[..effort::rounds(1, 4)] {
+                let changed = number.replace_all(&text, |found: &regex::Captures<'_>| match &found[1] {
+                    found if found == name => format!("\"{name}\":{extreme}"),
+                    _ => found[0].to_owned(),
+                });
+                for args in commands {
+                    fs::write(&path, &*changed).unwrap();
+                    let outcome = pitree.run(args);
+                    assert!(outcome.code <= 4 && !outcome.err.contains("panicked"), "{args:?}: {}", outcome.err);
+                }
+            }
         }
     }
 }
