@@ -83,7 +83,7 @@ use crate::disk::program;
 use crate::disk::scan::{Scan, Unreadable};
 use crate::runtime::jobs::now;
 use crate::session::digest::listed::SharedSession;
-use crate::system::signals;
+use crate::system::{programs, signals};
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
 ///
@@ -251,7 +251,9 @@ pub fn run() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    match dispatch(cli) {
+    let done = dispatch(cli);
+    programs::end_all_before_exit();
+    match done {
         Ok(code) => code,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

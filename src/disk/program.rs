@@ -51,6 +51,7 @@ pub(crate) fn ended(child: &mut Child, mut gives_up: impl FnMut(Duration) -> boo
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
+            programs::has_ended(child);
             return Ok(Some(status));
         }
         if gives_up(begun.elapsed()) {

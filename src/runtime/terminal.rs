@@ -25,6 +25,7 @@ use crate::app::model::bounded;
 use crate::base::catch_panic;
 use crate::config::Palette;
 use crate::disk::locate::Environment;
+use crate::system::programs;
 use crate::system::terminal::{self as direct, FILES};
 
 /// The terminal to draw on.
@@ -148,6 +149,7 @@ fn restore_on_panic() {
             }
             give_back();
             catch_panic::report(panic);
+            programs::end_all_before_exit();
             std::process::exit(101);
         }));
     });

@@ -1,7 +1,11 @@
 //! Exit and suspend: each restores the terminal.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
 
 use crate::home::{Home, Session};
 use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl, is_taken};
@@ -205,4 +209,54 @@ fn without_a_terminal_it_suggests_commands() {
         "{contents}"
     );
     assert!(!shell.raw().windows(2).any(|pair| pair == b"\x1b["), "nothing was drawn");
+}
+
+/// Returns `true` if a process has ended; nobody may have asked for its status.
+fn is_over(pid: &str) -> bool {
+    let status = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
+    status.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|&state| state == b'Z')
+}
+
+#[test]
+fn programs_in_the_background_end_with_pitree() {
+    // In a hostile repository, git can wait forever: its configuration can include a named pipe.
+    let home = Home::new();
+    let pid = home.path().join("pid");
+    home.script("bin/git", &format!("echo $$ > {0}.new && mv {0}.new {0}\nexec sleep 100", pid.display()));
+    fs::create_dir_all(home.path().join("project/.git")).unwrap();
+    let lines: String = (0..9).map(|line| format!("    let lost = work({line});\n")).collect();
+    let write = json!({"path": "a.rs", "content": lines});
+    let session = Session::new("one").cwd(home.path().join("project")).user("u", "Begin");
+    home.session(&session.tool("t", "write", &write, "Successfully wrote").under("u").user("v", "Something else"));
+    let path = format!("{}:{}", home.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let started = || {
+        let begun = Instant::now();
+        loop {
+            match fs::read_to_string(&pid) {
+                Ok(text) => return text.trim().to_owned(),
+                Err(_) => assert!(begun.elapsed() < Duration::from_secs(60), "git was not started"),
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    for end in ["q", "TERM", "INT"] {
+        let _ = fs::remove_file(&pid);
+        if end == "INT" {
+            let mut pitree = home.command(&["ls", "is:lost"]).env("PATH", &path).spawn().unwrap();
+            let git = started();
+            assert!(Command::new("kill").args(["-INT", &pitree.id().to_string()]).status().unwrap().success());
+            assert_eq!(pitree.wait().unwrap().signal(), Some(2));
+            assert!(is_over(&git), "{end}");
+            continue;
+        }
+        let mut pitree = home.launch(&[]).env("PATH", &path).open();
+        let git = started();
+        if end == "q" {
+            pitree.send(end);
+        } else {
+            pitree.signal(end);
+        }
+        pitree.wait_exit();
+        assert!(is_over(&git), "{end}");
+    }
 }

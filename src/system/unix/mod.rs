@@ -1,5 +1,6 @@
 //! Platform-specific code for Unix.
 
+mod children;
 pub(crate) mod files;
 pub(crate) mod input;
 pub(crate) mod programs;

@@ -5,9 +5,10 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use crate::system::unix::signals;
+pub(crate) use crate::system::unix::children::{end, end_all_before_exit, has_ended};
+use crate::system::unix::{children, signals};
 
 /// Returns a command that runs a shell line with a file as its last argument.
 pub(crate) fn shell(line: &str, file: &Path) -> Command {
@@ -16,21 +17,13 @@ pub(crate) fn shell(line: &str, file: &Path) -> Command {
     command
 }
 
-/// Starts a program that does not receive the keys of the terminal.
+/// Starts a program that does not receive the keys of the terminal, and ends with this process.
 ///
 /// # Errors
 /// The program cannot be run.
 pub(crate) fn start_apart(command: &mut Command) -> io::Result<Child> {
-    command.process_group(0).spawn()
-}
-
-/// Ends a program that was [started apart](start_apart), with its children.
-pub(crate) fn end(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.kill(); // it may have exited already
-    let _ = child.wait();
+    signals::hold()?;
+    children::start(command)
 }
 
 /// Runs a program to which the terminal was [lent](signals::lend_terminal). When it stops, this process stops too until
@@ -60,5 +53,6 @@ pub(crate) fn run(command: &mut Command) -> io::Result<ExitStatus> {
 
 /// Replaces this process by `command`. Only returns on failure.
 pub(crate) fn replace_process(command: &mut Command) -> io::Error {
+    let _ended = children::end_all();
     command.exec()
 }

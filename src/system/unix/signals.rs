@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SI
 use signal_hook::iterator::Signals;
 
 use crate::system::messages::Signal;
-use crate::system::unix::terminal;
+use crate::system::unix::{children, terminal};
 
 /// The time after a signal at which the program ends in any case.
 const LIMIT: Duration = Duration::from_millis(900);
@@ -21,6 +21,7 @@ const LIMIT: Duration = Duration::from_millis(900);
 /// The system does not allow it.
 pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
     let mut is_ending = false;
+    IS_HANDLED.store(true, Ordering::SeqCst);
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT, SIGWINCH])?;
     std::thread::spawn(move || {
         for signal in signals.forever() {
@@ -54,8 +55,12 @@ pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io
 fn end_at_last(signal: i32) {
     std::thread::sleep(LIMIT);
     terminal::give_back_at_once();
+    children::end_all_before_exit();
     std::process::exit(128 + signal);
 }
+
+/// `true` if signals that ask the program to end are handled.
+static IS_HANDLED: AtomicBool = AtomicBool::new(false);
 
 /// `true` while signals that ask the program to end (interrupt, terminate, hang up) are held back, during work that must
 /// not be interrupted.
@@ -64,11 +69,15 @@ static IS_HELD: AtomicBool = AtomicBool::new(false);
 /// The number of the first signal held back; 0 for none.
 static NOTED: AtomicU8 = AtomicU8::new(0);
 
-/// Handles signals that ask the program to end, so that they can be held back.
+/// Handles signals that ask the program to end, so that they can be held back, and end its children. The browser
+/// [watches](watch) them instead.
 ///
 /// # Errors
 /// The system does not allow it.
 pub(crate) fn hold() -> io::Result<()> {
+    if IS_HANDLED.swap(true, Ordering::SeqCst) {
+        return Ok(());
+    }
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     std::thread::spawn(move || signals.forever().for_each(end_unless_held));
     Ok(())
@@ -89,6 +98,7 @@ pub(crate) fn noted() -> Option<u8> {
 
 fn end_unless_held(signal: i32) {
     if !IS_HELD.load(Ordering::SeqCst) {
+        children::end_all_before_exit();
         let _ = signal_hook::low_level::emulate_default_handler(signal); // ends the program
         return;
     }
@@ -98,6 +108,7 @@ fn end_unless_held(signal: i32) {
         if IS_HELD.load(Ordering::SeqCst) {
             let said = "pitree: interrupted during a change; the next change recovers it\n";
             let _ = io::stderr().write_all(said.as_bytes()); // standard error may be closed
+            children::end_all_before_exit();
             std::process::exit(128 + signal);
         }
     }
