@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::home::{Home, Session};
@@ -55,7 +56,19 @@ fn leaves_nothing_behind() {
 
 #[test]
 fn ends_by_signal() {
-    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130), ("QUIT", 131)] {
+    let numbers = [Signal::USR1, Signal::USR2].map(|signal| 128 + signal.as_raw().unsigned_abs());
+    for (signal, code) in [
+        ("TERM", 143),
+        ("HUP", 129),
+        ("INT", 130),
+        ("QUIT", 131),
+        ("USR1", numbers[0]),
+        ("USR2", numbers[1]),
+        ("ALRM", 142),
+        ("XCPU", 152),
+        ("VTALRM", 154),
+        ("PROF", 155),
+    ] {
         let (_home, mut pitree) = demo();
         pitree.signal(signal);
         assert_eq!(pitree.wait_exit(), code, "{signal}");

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, getpid, kill_current_process_group, kill_process};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH, SIGXFSZ};
+use signal_hook::consts::{
+    SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGSYS, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM,
+    SIGWINCH, SIGXCPU, SIGXFSZ,
+};
 use signal_hook::iterator::Signals;
 
 use crate::system::messages::Signal;
@@ -15,6 +18,9 @@ use crate::system::unix::{children, terminal};
 /// The time after a signal at which the program ends in any case.
 const LIMIT: Duration = Duration::from_millis(900);
 
+/// The signals that end a program by default, except those of keys and of errors in the program.
+const ENDING: [i32; 9] = [SIGHUP, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGSYS];
+
 /// Reports each signal that ends or stops the program or resizes the terminal, until `tell` returns `false`.
 ///
 /// # Errors
@@ -22,7 +28,7 @@ const LIMIT: Duration = Duration::from_millis(900);
 pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
     let mut is_ending = false;
     IS_HANDLED.store(true, Ordering::SeqCst);
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT, SIGWINCH])?;
+    let mut signals = Signals::new(ENDING.iter().chain(&[SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH]))?;
     std::thread::spawn(move || {
         for signal in signals.forever() {
             let program = PROGRAM.load(Ordering::SeqCst);
@@ -154,7 +160,7 @@ static IS_HEARD: AtomicBool = AtomicBool::new(false);
 /// Handles a signal while another program uses the terminal. Signals of the keyboard already went to that program;
 /// signals that end pitree end the program first. Returns `true` if pitree must end too.
 fn is_for_us_too(signal: i32, program: i32) -> bool {
-    let ends = matches!(signal, SIGHUP | SIGTERM);
+    let ends = ENDING.contains(&signal);
     if signal == SIGCONT {
         IS_HEARD.store(true, Ordering::SeqCst);
     }
