@@ -101,6 +101,11 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pa
     let dot = &pen.glyphs().dot;
     let last = format!("pi creates a session with your first message. {reload}: search again {dot} {quit}: quit");
     lines.push(DocLine::new(Tone::Dim, &last));
-    let inside = Rect { x: area.x + 2, y: area.y + 1, width: area.width.saturating_sub(4), height: area.height - 1 };
+    let inside = Rect {
+        x: area.x + 2,
+        y: area.y + 1,
+        width: area.width.saturating_sub(4),
+        height: area.height.saturating_sub(1),
+    };
     plain_rows(frame, pen, inside, lines);
 }

@@ -28,7 +28,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
     let Some(layout) = model.layout() else { return empty::too_small(frame, &pen) };
     header::draw(frame, layout.header, model, &pen);
     if model.has_nothing() {
-        let body = Rect { y: 1, height: frame.area().height - 2, ..frame.area() };
+        let body = Rect { y: 1, height: frame.area().height.saturating_sub(2), ..frame.area() };
         empty::nothing(frame, body, model, &pen);
     } else {
         for bar in layout.bars.into_iter().flatten() {

@@ -146,8 +146,9 @@ pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Painter<'_>, size: (u16, u16), 
     framed(frame, pen, middle((all.width, all.height), size), title, foot)
 }
 
-/// Draws a box and returns its inner area.
+/// Draws the part of a box inside of the frame, which can be smaller than the model's size, and returns its inner area.
 pub(super) fn framed(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, title: &str, foot: &str) -> Rect {
+    let area = area.intersection(frame.area());
     frame.render_widget(Clear, area);
     // The right half of a wide character would hide the frame.
     for position in area.columns().take(1).flat_map(Rect::positions).filter(|position| position.x > 0) {

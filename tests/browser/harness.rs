@@ -244,7 +244,12 @@ impl Browser {
     }
 
     pub(crate) fn buffer(&self) -> Buffer {
-        let mut terminal = Terminal::new(TestBackend::new(self.model.size.0, self.model.size.1)).unwrap();
+        self.buffer_of(self.model.size)
+    }
+
+    /// Draws on a terminal of a size that the model may not have received yet.
+    pub(crate) fn buffer_of(&self, (columns, rows): (u16, u16)) -> Buffer {
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal.draw(|frame| ui::draw(frame, &self.model)).unwrap();
         terminal.backend().buffer().clone()
     }

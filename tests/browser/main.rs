@@ -482,14 +482,14 @@ proptest::proptest! {
 
     /// For any keys and any terminal size: no panic, and the selected row is visible.
     #[test]
-    fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..91, 0u16..180, 0u16..50), 1..60)) {
-        const KEYS: [&str; 73] = [
+    fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..92, 0u16..180, 0u16..50), 1..60)) {
+        const KEYS: [&str; 74] = [
             "m", "M", "o",
             "j", "k", "h", "l", "down", "up", "left", "right", "g", "G", "pageup", "pagedown", "-", "+", "tab",
             "shift+tab", "J", "K", "enter", "esc", "f5", "?", "x", "backspace", "ctrl+s", "ctrl+n", "ctrl+p", "ctrl+g",
             "ctrl+o", "alt+o", "1", "2", "3", "4", "5", "6", "ctrl+left", "ctrl+right", "{", "}", ".", "T", "=", "end",
             "ctrl+r", "R", "L", "f", "ctrl+d", "delete", "space", "*", "u", "U", "y", "t", "c", "ctrl+w", "/", "n", "N", "'", ":", "F",
-            "$", "<", ">", "v", "d", "a",
+            "$", "<", ">", "v", "d", "a", "i",
         ];
         // Works on copies, because the keys may change the sessions.
         let copies = tempfile::tempdir().unwrap();
@@ -498,11 +498,13 @@ proptest::proptest! {
         for (what, column, row) in steps {
             match what {
                 key if key < KEYS.len() => drop(browser.press(KEYS[key])),
-                73..77 => browser.send(Msg::Resized(column + 1, row + 1)),
-                77..83 => browser.send(Msg::Click { column, row, double: column % 2 == 0 }),
-                83..85 => browser.send(Msg::Paste("漢 a\u{1b}[31m\n\u{202e}".repeat(usize::from(row)))),
+                74..78 => browser.send(Msg::Resized(column + 1, row + 1)),
+                78..84 => browser.send(Msg::Click { column, row, double: column % 2 == 0 }),
+                84..86 => browser.send(Msg::Paste("漢 a\u{1b}[31m\n\u{202e}".repeat(usize::from(row)))),
                 _ => browser.send(Msg::Wheel { column, row, by: if row % 2 == 0 { 3 } else { -3 } }),
             }
+            // The terminal is resized between two frames, before the model receives its size.
+            browser.buffer_of((column + 1, row + 1));
             let screen = browser.screen();
             proptest::prop_assert!(!screen.contains(|c: char| c != '\n' && pitree::base::text::is_unsafe(c)), "{}", screen);
             let model = &browser.model;
@@ -516,6 +518,19 @@ proptest::proptest! {
                     proptest::prop_assert!(cursor.top <= cursor.at && cursor.at < cursor.top + height.max(1));
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn frames_of_any_size_are_drawn_before_the_model_knows_it() {
+    let mut browser = Browser::demo(160, 40);
+    for keys in
+        ["i", "esc", "?", "esc", "$", "esc", "I", "esc", "F", "esc", ":", "esc", "c", "esc", "u", "esc", "d", "i"]
+    {
+        browser.press(keys);
+        for size in [(1, 1), (2, 2), (3, 1), (1, 9), (20, 5), (80, 2), (100, 30), (200, 60)] {
+            browser.buffer_of(size);
         }
     }
 }
