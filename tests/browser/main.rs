@@ -524,13 +524,13 @@ proptest::proptest! {
 
 #[test]
 fn frames_of_any_size_are_drawn_before_the_model_knows_it() {
-    let mut browser = Browser::demo(160, 40);
-    for keys in
-        ["i", "esc", "?", "esc", "$", "esc", "I", "esc", "F", "esc", ":", "esc", "c", "esc", "u", "esc", "d", "i"]
-    {
-        browser.press(keys);
-        for size in [(1, 1), (2, 2), (3, 1), (1, 9), (20, 5), (80, 2), (100, 30), (200, 60)] {
-            browser.buffer_of(size);
+    let empty = tempfile::tempdir().unwrap();
+    for mut browser in [Browser::demo(160, 40), Browser::on(&[empty.path()], 160, 40)] {
+        for keys in "i esc ? esc $ esc I esc F esc : esc c esc u esc d i".split(' ') {
+            browser.press(keys);
+            for size in [(1, 1), (2, 2), (3, 1), (1, 9), (20, 5), (80, 2), (100, 30), (200, 60)] {
+                browser.buffer_of(size);
+            }
         }
     }
 }
