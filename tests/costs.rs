@@ -72,6 +72,10 @@ impl Browser {
     fn new(sessions: usize, entries: usize) -> Self {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), sessions, entries);
+        Self::of(dir)
+    }
+
+    fn of(dir: TempDir) -> Self {
         let located = Located { dirs: vec![dir.path().into()], origin: "--dir".into(), ..Default::default() };
         let config = Config::default();
         let setting = Arc::new(Startup::new(&config, located, "/home/me".into(), false));
@@ -142,6 +146,33 @@ fn a_key_costs_the_same_in_a_long_session() {
         let (few, many) = (few.key(keys), many.key(keys));
         assert!(is_alike(few, many), "{keys}: {few} and {many}");
     }
+}
+
+/// Sessions that share entries cost memory for each session and entry, and not for each pair of sessions.
+#[test]
+fn forks_of_one_session_have_low_cost_each() {
+    let bytes = |forks: usize| {
+        let dir = tempfile::tempdir().unwrap();
+        let parent = dir.path().join("parent.jsonl");
+        let text = session("s", 4).text();
+        fs::write(&parent, &text).unwrap();
+        let (header, entries) = text.split_once('\n').unwrap();
+        for fork in 0..forks {
+            let header = header.replace("\"s\"", &format!("\"f{fork}\",\"parentSession\":{parent:?}"));
+            fs::write(dir.path().join(format!("{fork}.jsonl")), format!("{header}\n{entries}")).unwrap();
+        }
+        for file in fs::read_dir(dir.path()).unwrap() {
+            let file = fs::File::options().append(true).open(file.unwrap().path()).unwrap();
+            file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        }
+        let mut browser = Browser::of(dir);
+        assert_eq!(browser.model.sessions.totals.sessions, forks + 1);
+        let counted = measure(|| browser.press("C esc * S"));
+        assert!(browser.model.slimming.is_some());
+        counted.bytes_total
+    };
+    let (few, many) = (bytes(50), bytes(400));
+    assert!(many < 12 * few, "{few} and {many} bytes");
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::catalog::file_states::{FileAt, FileTextRequest, FileWrite, StateRow, StatesRequest, Written};
 use crate::catalog::files::FilesRequest;
 use crate::catalog::final_files::FinalFile;
+use crate::catalog::relations::SharingSessions;
 use crate::catalog::search::{SearchedSession, SessionHit};
 use crate::catalog::space::SpaceContent;
 use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
@@ -396,7 +397,7 @@ pub enum Work {
         found: Option<EntryBody>,
     },
     /// Plan what to remove from sessions, each given with those that share entries with it.
-    PlanSlimming(Vec<(SharedSession, Vec<SharedSession>)>, SlimRules),
+    PlanSlimming(Vec<(SharedSession, SharingSessions)>, SlimRules),
     /// Find sessions and files that are probably not needed.
     SuggestCleanup(Box<CleanRequest>),
     /// Count the likely secrets of a session.

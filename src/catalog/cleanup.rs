@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::base::named::named;
+use crate::catalog::relations::SharingSessions;
 use crate::catalog::{Catalog, SessionKey};
 use crate::session::digest::facts::SessionFacts;
 use crate::session::digest::listed::SharedSession;
@@ -72,10 +74,11 @@ pub(crate) struct CleanCandidate {
     pub(crate) children: Vec<SessionKey>,
     /// `true` for a fork of a session that exists.
     pub(crate) is_fork: bool,
-    /// The other sessions that share entries with it; only if it is large, or a fork with few entries of its own.
-    pub(crate) sharing: Vec<(SessionKey, SharedSession)>,
-    /// The other files with the same session ID and length, and `true` if sessions refer to them as their parent.
-    pub(crate) same: Vec<(PathBuf, bool)>,
+    /// Its group; only if it is large, or a fork with few entries of its own.
+    pub(crate) sharing: SharingSessions,
+    /// The files with the same session ID and length, if there are others, and `true` if sessions refer to them as their
+    /// parent.
+    pub(crate) same: Arc<[(PathBuf, bool)]>,
 }
 
 /// A request for suggestions.
@@ -142,21 +145,27 @@ impl Catalog {
             }
         }
         let is_parent = |key: SessionKey| !self.families().forks(key).is_empty();
+        let same: HashMap<_, Arc<[_]>> = same
+            .into_iter()
+            .filter(|(_, files)| files.len() > 1)
+            .map(|(known, files)| {
+                (known, files.iter().map(|&file| (self[file].file_path(), is_parent(file))).collect())
+            })
+            .collect();
+        let mut groups = HashMap::new();
         let candidate = |key: SessionKey| {
             let session = &self[key];
             let facts = session.facts();
-            let others = same.get(&(facts.id(), facts.bytes())).into_iter().flatten().filter(|&&other| other != key);
             let is_fork = !facts.is_subagent() && self.families().parent(key).is_some();
             let shares = facts.bytes() > LARGE || (is_fork && self.own(key).entries <= FEW);
-            let mut sharing = if shares { self.sharing_sessions(key) } else { Vec::new() };
-            sharing.retain(|(other, _)| *other != key);
+            let sharing = if shares { self.sharing_group(key, &mut groups) } else { SharingSessions::default() };
             CleanCandidate {
                 key,
                 session: session.clone(),
                 children: self.families().forks(key).to_vec(),
                 is_fork,
                 sharing,
-                same: others.map(|&other| (self[other].file_path(), is_parent(other))).collect(),
+                same: same.get(&(facts.id(), facts.bytes())).cloned().unwrap_or_default(),
             }
         };
         let keys = self.newest_first().into_iter().filter(|&key| self.can_be_suggested(key, now));

@@ -11,7 +11,7 @@ use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
 use crate::session::digest::joined_path::JoinedPath;
 use crate::session::digest::listed::SharedSession;
-use crate::session::links::ById;
+use crate::session::links::{ById, IdHash};
 
 /// The files that pi's list omits.
 #[derive(Debug, Default)]
@@ -71,6 +71,12 @@ impl Catalog {
     pub(crate) fn sharing_sessions(&self, key: SessionKey) -> Vec<(SessionKey, SharedSession)> {
         let members = self.shares.members(key.place()).map(SessionKey::new);
         members.map(|member| (member, self[member].clone())).collect()
+    }
+
+    /// Returns the sessions that share entries with a session, including itself. `known` keeps the groups of a loop.
+    pub(crate) fn sharing_group(&self, key: SessionKey, known: &mut HashMap<u32, SharingSessions>) -> SharingSessions {
+        let Some(group) = self.shares.group_of(key.place()) else { return SharingSessions::default() };
+        known.entry(group).or_insert_with(|| self.sharing_sessions(key).into()).clone()
     }
 
     /// Returns a missing parent.
@@ -144,15 +150,44 @@ impl Catalog {
     }
 }
 
-/// Returns the keys of the entries of a session that others contain too.
-pub(crate) fn shared_entries(session: &SharedSession, others: &[SharedSession]) -> ById<()> {
-    let mut elsewhere = ById::<()>::default();
-    for other in others {
-        elsewhere.extend(other.once().details_once().entries.ids.iter().map(|&id| (id, ())));
+/// Sessions that share entries, oldest first; one list for all of them. Empty for a session that shares none.
+pub(crate) type SharingSessions = Arc<[(SessionKey, SharedSession)]>;
+
+/// The entries of some sessions, with the number of sessions that contain each.
+#[derive(Debug, Default)]
+pub(crate) struct EntryCounts {
+    /// The number of sessions.
+    pub(crate) sessions: usize,
+    entries: ById<u32>,
+}
+
+impl EntryCounts {
+    pub(crate) fn add(&mut self, session: &SharedSession) {
+        self.sessions += 1;
+        unique_ids(session).for_each(|id| *self.entries.entry(id).or_default() += 1);
     }
-    let digest = session.once();
-    let own = digest.details_once();
-    own.entries.ids.iter().filter(|id| elsewhere.contains_key(id)).map(|&id| (id, ())).collect()
+
+    /// Removes a session that was added.
+    pub(crate) fn remove(&mut self, session: &SharedSession) {
+        self.sessions -= 1;
+        unique_ids(session).for_each(|id| _ = self.entries.entry(id).and_modify(|count| *count -= 1));
+    }
+
+    /// Returns `true` for an entry that several sessions contain.
+    pub(crate) fn is_shared(&self, id: IdHash) -> bool {
+        self.entries.get(&id).is_some_and(|count| *count > 1)
+    }
+
+    /// Returns the entries that several sessions contain.
+    pub(crate) fn shared(self) -> ById<()> {
+        self.entries.into_iter().filter(|(_, count)| *count > 1).map(|(id, _)| (id, ())).collect()
+    }
+}
+
+/// Returns the hashes of the IDs of a session. A damaged session can have an ID twice.
+fn unique_ids(session: &SharedSession) -> impl Iterator<Item = IdHash> {
+    let ids: ById<()> = session.once().details_once().entries.ids.iter().map(|&id| (id, ())).collect();
+    ids.into_keys()
 }
 
 #[cfg(test)]

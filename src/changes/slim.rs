@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
@@ -88,7 +89,7 @@ pub struct SlimmingWriter {
     /// The rules.
     pub rules: SlimRules,
     /// The entries that other sessions contain too, by the path of the file with symbolic links resolved.
-    pub shared: HashMap<PathBuf, ById<()>>,
+    pub shared: HashMap<PathBuf, Arc<ById<()>>>,
 }
 
 impl SlimmingWriter {
@@ -99,7 +100,7 @@ impl SlimmingWriter {
     pub fn plan(&self, path: &Path, is_wanted: impl Fn() -> bool) -> Result<SlimPlan> {
         let none = ById::default();
         let real = path.canonicalize().unwrap_or_else(|_| path.into());
-        let mut planner = SlimPlanner::new(&self.rules, self.shared.get(&real).unwrap_or(&none));
+        let mut planner = SlimPlanner::new(&self.rules, self.shared.get(&real).map_or(&none, |shared| shared));
         let read = files::open(path).and_then(|mut file| {
             lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| planner.line(&line) && is_wanted())
         });

@@ -1,5 +1,6 @@
 //! `pitree slim`: makes session files smaller.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -72,11 +73,9 @@ impl SlimCommand {
         let mut keys: Vec<SessionKey> = found.into_iter().collect();
         catalog.sort_newest_first(&mut keys);
         skip_mirrored(catalog, &mut keys);
-        let sharing = |key: SessionKey| {
-            let others = catalog.sharing_sessions(key).into_iter().filter(|(other, _)| *other != key);
-            (catalog[key].clone(), others.map(|(_, session)| session).collect())
-        };
-        let targets: Vec<_> = keys.iter().map(|&key| sharing(key)).collect();
+        let mut groups = HashMap::new();
+        let target = |&key| (catalog[key].clone(), catalog.sharing_group(key, &mut groups));
+        let targets: Vec<_> = keys.iter().map(target).collect();
         let overview = slim_job::plan(&targets, self.rules(), |done| {
             output::progress(&format!("{done} of {}", count(keys.len(), "session", "sessions")));
             true

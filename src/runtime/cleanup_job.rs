@@ -1,17 +1,16 @@
 //! Suggestions for a clean-up, for the browser and the command line. Each session is suggested by one rule only.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::catalog::SessionKey;
 use crate::catalog::cleanup::{CleanCandidate, CleanRequest, CleanRule, CleanSuggestion, LARGE, LeftoverFile};
-use crate::catalog::relations::shared_entries;
+use crate::catalog::relations::EntryCounts;
 use crate::changes::slim::SlimOverview;
 use crate::disk::fingerprint::Fingerprint;
 use crate::disk::leftovers::leftovers;
 use crate::disk::{load, scan};
 use crate::runtime::slim_job;
-use crate::session::digest::listed::SharedSession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::write::slim::SlimRules;
 
@@ -59,6 +58,7 @@ fn sessions(
     is_wanted: &dyn Fn() -> bool,
 ) -> Option<CleanSuggestion> {
     let mut found: Vec<&CleanCandidate> = Vec::new();
+    let mut staying: HashMap<usize, EntryCounts> = HashMap::new();
     for candidate in &request.candidates {
         if !is_wanted() {
             return None;
@@ -69,7 +69,19 @@ fn sessions(
                 CleanRule::Empty => is_empty(candidate),
                 CleanRule::Duplicates => is_duplicate(candidate),
                 CleanRule::Subagents => facts.is_subagent() && facts.mtime().max(facts.order_time()) < request.old,
-                CleanRule::Forks => adds_nothing(candidate, taken),
+                CleanRule::Forks => {
+                    let group = staying.entry(candidate.sharing.as_ptr().addr()).or_insert_with(|| {
+                        let mut counts = EntryCounts::default();
+                        let stays = candidate.sharing.iter().filter(|(other, _)| !taken.contains(other));
+                        stays.for_each(|(_, session)| counts.add(session));
+                        counts
+                    });
+                    let is_found = adds_nothing(candidate, group);
+                    if is_found {
+                        group.remove(&candidate.session);
+                    }
+                    is_found
+                }
                 CleanRule::Slim | CleanRule::Leftovers => false,
             };
         if is_found {
@@ -103,11 +115,8 @@ fn slim(
     let is_large =
         |candidate: &&CleanCandidate| candidate.session.facts().bytes() > LARGE && !taken.contains(&candidate.key);
     let large: Vec<&CleanCandidate> = request.candidates.iter().filter(is_large).collect();
-    let target = |candidate: &&CleanCandidate| {
-        let sharing = candidate.sharing.iter().map(|(_, session)| session.clone()).collect();
-        (candidate.session.clone(), sharing)
-    };
-    let targets: Vec<(SharedSession, Vec<SharedSession>)> = large.iter().map(target).collect();
+    let target = |candidate: &&CleanCandidate| (candidate.session.clone(), candidate.sharing.clone());
+    let targets: Vec<_> = large.iter().map(target).collect();
     let mut overview = slim_job::plan(&targets, SlimRules::default(), |_| is_wanted())?;
     overview.planned.retain(|planned| planned.savings.total > LARGE);
     let saves: HashSet<&Path> = overview.planned.iter().map(|planned| &*planned.session.path).collect();
@@ -154,17 +163,14 @@ fn is_duplicate(candidate: &CleanCandidate) -> bool {
     kept.any(|(other, _)| Fingerprint::of(other).is_ok_and(|other| other == own))
 }
 
-/// Returns `true` for a fork whose entries are all in sessions that stay, besides settings that pi writes.
-fn adds_nothing(candidate: &CleanCandidate, taken: &HashSet<SessionKey>) -> bool {
-    let staying = candidate.sharing.iter().filter(|(other, _)| !taken.contains(other));
-    let staying: Vec<SharedSession> = staying.map(|(_, session)| session.clone()).collect();
-    if !candidate.is_fork || staying.is_empty() {
+/// Returns `true` for a fork whose entries are all in other sessions of those that stay, besides settings that pi writes.
+fn adds_nothing(candidate: &CleanCandidate, staying: &EntryCounts) -> bool {
+    if !candidate.is_fork || staying.sessions < 2 {
         return false;
     }
-    let shared = shared_entries(&candidate.session, &staying);
     let digest = candidate.session.once();
     let details = digest.details_once();
-    let own = (0..).zip(details.entries.ids.iter()).filter(|(_, id)| !shared.contains_key(id));
+    let own = (0..).zip(details.entries.ids.iter()).filter(|(_, id)| !staying.is_shared(**id));
     let own: Vec<usize> = own.map(|(at, _)| at).collect();
     let is_setting = |kind: EntryKind| matches!(kind, EntryKind::ModelChange | EntryKind::ThinkingLevel);
     own.is_empty()

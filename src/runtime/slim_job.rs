@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::base::sort;
-use crate::catalog::relations::shared_entries;
+use crate::catalog::relations::{EntryCounts, SharingSessions};
 use crate::changes::slim::{PlannedSession, SlimOverview, SlimmingWriter};
 use crate::changes::{ExpectedSession, SharedRewriter};
 use crate::disk::parallel::{self, StopSignal};
@@ -13,8 +13,8 @@ use crate::session::digest::listed::SharedSession;
 use crate::session::links::ById;
 use crate::session::write::slim::SlimRules;
 
-/// A session, and those that share entries with it.
-pub(crate) type SlimTarget = (SharedSession, Vec<SharedSession>);
+/// A session, and its group.
+pub(crate) type SlimTarget = (SharedSession, SharingSessions);
 
 /// Plans what to remove from sessions. `report` gets their number so far, and returns `false` to cancel. Returns `None` if it
 /// was canceled.
@@ -23,11 +23,19 @@ pub(crate) fn plan(
     rules: SlimRules,
     mut report: impl FnMut(usize) -> bool,
 ) -> Option<SlimOverview> {
-    type Planned = Result<(PlannedSession, PathBuf, ById<()>), (PathBuf, String)>;
-    let work = |(session, others): &SlimTarget, (): &mut (), stop: StopSignal<'_>| -> Option<Planned> {
+    type Planned = Result<(PlannedSession, PathBuf, Arc<ById<()>>), (PathBuf, String)>;
+    let mut groups: HashMap<usize, Arc<ById<()>>> = HashMap::new();
+    for (_, group) in targets {
+        groups.entry(group.as_ptr().addr()).or_insert_with(|| {
+            let mut counts = EntryCounts::default();
+            group.iter().for_each(|(_, session)| counts.add(session));
+            counts.shared().into()
+        });
+    }
+    let work = |(session, group): &SlimTarget, (): &mut (), stop: StopSignal<'_>| -> Option<Planned> {
         let path = session.path.clone();
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let shared = shared_entries(session, others);
+        let shared = groups.get(&group.as_ptr().addr()).cloned().unwrap_or_default();
         let writer = SlimmingWriter { rules: rules.clone(), shared: HashMap::from([(real.clone(), shared.clone())]) };
         Some(match writer.plan(&path, || !stop()) {
             Ok(plan) => {

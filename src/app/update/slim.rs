@@ -1,5 +1,7 @@
 //! The box of slimming: it is shown at once, and again when the sessions are measured.
 
+use std::collections::HashMap;
+
 use crate::app::command::SlimRequest;
 use crate::app::flows::slim;
 use crate::app::layers::Layer;
@@ -9,10 +11,8 @@ use crate::changes::slim::SlimOverview;
 
 /// Shows the box and measures the sessions. The previous result stays until then.
 pub(super) fn show(model: &mut Model, request: SlimRequest, selected: char) {
-    let target = |&key: &_| {
-        let others = model.catalog.sharing_sessions(key).into_iter().filter(|(other, _)| *other != key);
-        Some((model.catalog.get(key)?.clone(), others.map(|(_, session)| session).collect()))
-    };
+    let mut groups = HashMap::new();
+    let target = |&key: &_| Some((model.catalog.get(key)?.clone(), model.catalog.sharing_group(key, &mut groups)));
     let targets = request.sessions.iter().filter_map(target).collect();
     let claim = model.ask(Work::PlanSlimming(targets, request.rules.clone()));
     let same = |before: &PreparedSlimming| before.request.sessions == request.sessions;
