@@ -23,8 +23,11 @@ use pitree::catalog::Catalog;
 use pitree::catalog::search::Searcher;
 use pitree::config::Config;
 use pitree::disk::incremental::FileChanges;
+use pitree::disk::load::{self, Bodies};
 use pitree::disk::locate::Located;
 use pitree::disk::scan::{ScanSources, again};
+use pitree::export::document::Detail;
+use pitree::export::selection::Selection;
 use pitree::runtime::jobs::JobContext;
 use pitree::search::qualifier::value::{QueryScope, ValueLists};
 use pitree::search::query::Query;
@@ -146,6 +149,25 @@ fn a_key_costs_the_same_in_a_long_session() {
         let (few, many) = (few.key(keys), many.key(keys));
         assert!(is_alike(few, many), "{keys}: {few} and {many}");
     }
+}
+
+/// A document costs the same for each of many branches that start at one entry.
+#[test]
+fn a_branch_of_many_has_low_cost_in_a_document() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = |branches: usize| {
+        let path = dir.path().join(format!("{branches}.jsonl"));
+        let branch = |session: Session, at: usize| session.under("u").user(&format!("u{at}"), "x");
+        fs::write(&path, (0..branches).fold(Session::new("s").user("u", "x"), branch).text()).unwrap();
+        let (tree, mut bodies) = (load::tree(&path, "").unwrap(), Bodies::open(&path).unwrap());
+        let entries = (0..tree.nodes.len() as u32).map(|at| (at, None)).collect();
+        let label = |text: &str| text.to_owned();
+        let selection = Selection { tree: &tree, entries, has_branches: true, detail: Detail::WHOLE, label: &label };
+        let mut read = |at| bodies.line(&tree.nodes[at as usize]);
+        measure(|| selection.each(&mut read, &mut |_| Ok(())).unwrap()).bytes_total
+    };
+    let (few, many) = (bytes(100), bytes(1600));
+    assert!(many < 24 * few, "{few} and {many} bytes");
 }
 
 /// Sessions that share entries cost memory for each session and entry, and not for each pair of sessions.

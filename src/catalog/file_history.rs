@@ -29,22 +29,13 @@ pub(crate) struct FileVersion {
     pub(crate) before: Option<Arc<FileState>>,
 }
 
-/// Returns the files of a session after an entry. `paths` limits them; `None` stands for all.
+/// Returns files of a session after an entry.
 ///
 /// # Errors
 /// An entry cannot be read.
-pub(crate) fn files_at(
-    (path, tree): (&Path, &Tree),
-    at: Index,
-    paths: Option<BTreeSet<String>>,
-    home: &str,
-) -> Result<Files> {
+pub(crate) fn files_at((path, tree): (&Path, &Tree), at: Index, paths: BTreeSet<String>, home: &str) -> Result<Files> {
     let mut bodies = Bodies::open(path)?;
-    let replay = Replay::new(tree, home, |node| bodies.known(node));
-    match paths {
-        Some(paths) => replay.only(paths)?.at(at),
-        None => { replay }.at(at),
-    }
+    Replay::new(tree, home, |node| bodies.known(node)).only(paths)?.at(at)
 }
 
 /// The environment of a replay.
@@ -54,6 +45,41 @@ pub struct ReplayControl<'a> {
     pub home: &'a str,
     /// Returns `true` while the result is still wanted.
     pub is_wanted: &'a dyn Fn() -> bool,
+}
+
+/// Returns the files after some entries, and the effects of commands. Common parts of their paths are replayed once.
+///
+/// # Errors
+/// An entry cannot be read, or the result is no longer wanted.
+pub(crate) fn files_at_ends(
+    (path, tree): (&Path, &Tree),
+    ends: &[Index],
+    control: ReplayControl<'_>,
+) -> Result<(Vec<Rc<Files>>, CommandEffects)> {
+    let mut bodies = Bodies::open(path)?;
+    let mut replay = Replay::new(tree, control.home, |node: &Node| {
+        ensure!((control.is_wanted)(), "canceled");
+        bodies.known(node)
+    });
+    let above = |end: Index| successors(Some(end), |&at| tree.parent(at));
+    let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
+    for &end in ends {
+        shared.extend(above(end).find(|&at| !seen.insert(at)));
+    }
+    let mut known: HashMap<Index, Rc<Files>> = HashMap::new();
+    let mut states = Vec::with_capacity(ends.len());
+    for &end in ends {
+        let mut own: Vec<Index> = above(end).take_while(|at| !known.contains_key(at)).collect();
+        own.reverse();
+        let before = own.first().map_or(Some(end), |&first| tree.parent(first));
+        let mut files = before.and_then(|before| known.get(&before)).cloned().unwrap_or_default();
+        for part in own.split_inclusive(|at| shared.contains(at)) {
+            files = replay.along(files, part)?;
+            known.extend(part.last().filter(|last| shared.contains(last)).map(|&last| (last, files.clone())));
+        }
+        states.push(files);
+    }
+    Ok((states, replay.into_effects()))
 }
 
 /// Passes the states of files after each entry that touched them to `visit`, also if the content is unchanged. They are of

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
-use std::iter::successors;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,16 +11,16 @@ use anyhow::{Result, ensure};
 
 use crate::base::paths::relative_to;
 use crate::base::sort;
-use crate::catalog::file_history::{ReplayControl, each_version};
+use crate::catalog::file_history::{ReplayControl, each_version, files_at_ends};
 use crate::disk::fingerprint::{self, hash};
 use crate::disk::git::TipContents;
-use crate::disk::load::{self, Bodies};
+use crate::disk::load;
 use crate::disk::{files, git};
 use crate::search::lost_work::{LostFile, LostWork};
 use crate::session::links::Index;
-use crate::session::replay::state::{FileState, Files};
-use crate::session::replay::{CommandEffects, Replay};
-use crate::session::tree::node::Node;
+use crate::session::replay::CommandEffects;
+use crate::session::replay::files::Files;
+use crate::session::replay::state::FileState;
 use crate::session::tree::{EntryFeature, Tree};
 
 /// The maximum numbers of branches and files of a session, and the maximum size of a file in bytes.
@@ -89,7 +88,8 @@ pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses>
     ends.extend(tree.leaf);
     ends.reverse();
     ends.truncate(MAX_BRANCHES);
-    let (states, mut effects) = final_states((path, &tree), &ends, control)?;
+    let replay = ReplayControl { home: control.home, is_wanted: control.is_wanted };
+    let (states, mut effects) = files_at_ends((path, &tree), &ends, replay)?;
     let cwd = Path::new(&tree.header.cwd);
     let top = git::root(cwd).unwrap_or(cwd);
     let mut comparison = Comparison::new(control);
@@ -116,38 +116,6 @@ pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses>
     result.files = comparison.on_disk.into_iter().map(|(path, (stamp, _))| (path.into(), stamp)).collect();
     result.roots = comparison.roots.into_iter().collect();
     Ok(result)
-}
-
-/// Returns the files at the ends of branches, and the effects of commands. Common parts of the branches are replayed once.
-fn final_states(
-    (path, tree): (&Path, &Tree),
-    ends: &[Index],
-    control: LossControl<'_>,
-) -> Result<(Vec<Rc<Files>>, CommandEffects)> {
-    let mut bodies = Bodies::open(path)?;
-    let mut replay = Replay::new(tree, control.home, |node: &Node| {
-        ensure!((control.is_wanted)(), "canceled");
-        bodies.known(node)
-    });
-    let above = |end: Index| successors(Some(end), |&at| tree.parent(at));
-    let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
-    for &end in ends {
-        shared.extend(above(end).find(|&at| !seen.insert(at)));
-    }
-    let mut known: HashMap<Index, Rc<Files>> = HashMap::new();
-    let mut states = Vec::with_capacity(ends.len());
-    for &end in ends {
-        let mut own: Vec<Index> = above(end).take_while(|at| !known.contains_key(at)).collect();
-        own.reverse();
-        let before = own.first().map_or(Some(end), |&first| tree.parent(first));
-        let mut files = before.and_then(|before| known.get(&before)).cloned().unwrap_or_default();
-        for part in own.split_inclusive(|at| shared.contains(at)) {
-            files = replay.along(files, part)?;
-            known.extend(part.last().filter(|last| shared.contains(last)).map(|&last| (last, files.clone())));
-        }
-        states.push(files);
-    }
-    Ok((states, replay.into_effects()))
 }
 
 /// The lines of the files at the end of a branch that are missing on the disk.

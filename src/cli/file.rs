@@ -145,8 +145,8 @@ fn find(path: &str, at: &OsString, chosen: &CommandContext) -> Result<Option<Fou
     let names =
         [session_path(path, &tree.header.cwd, &chosen.home), full_path(path, &here.to_string_lossy(), &chosen.home)];
     let wanted: BTreeSet<String> = names.iter().cloned().collect();
-    let mut files = files_at((&session, &tree), at, Some(wanted), &chosen.home)?;
-    let found = names.into_iter().find_map(|name| files.remove(&name).map(|state| (name, state)));
+    let files = files_at((&session, &tree), at, wanted, &chosen.home)?;
+    let found = names.into_iter().find_map(|name| files.get(&name).cloned().map(|state| (name, state)));
     Ok(found.map(|(path, state)| Found { session, tree, at, path, state }))
 }
 

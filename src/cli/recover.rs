@@ -1,14 +1,14 @@
 //! `pitree recover`: writes the files of a session as they were at an entry.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::base::paths::shorten;
-use crate::catalog::file_history::files_at;
+use crate::catalog::file_history::{ReplayControl, files_at_ends};
 use crate::cli::exit::Exit;
 use crate::cli::output::{Output, PathFields, object};
 use crate::cli::resolve::SessionPlace;
@@ -16,6 +16,7 @@ use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, completions, output, resolve};
 use crate::disk::load;
 use crate::disk::recovered::RecoveredDir;
+use crate::session::replay::files::Files;
 use crate::session::replay::places::{places, runs_by_itself, safe_name};
 use crate::session::replay::state::Exactness;
 use crate::session::tree::{Index, Tree};
@@ -80,9 +81,11 @@ impl RecoverCommand {
         let dir = RecoveredDir::create(to).with_context(|| format!("cannot create {}", to.display()))?;
         let Some(dir) = dir else { bail!("{} is not an empty directory; choose a new one", to.display()) };
         let mut report = Vec::new();
-        for end in ends {
+        let control = ReplayControl { home: &chosen.home, is_wanted: &|| true };
+        let (files, _) = files_at_ends((&path, &tree), &ends, control)?;
+        for (end, files) in ends.into_iter().zip(files) {
             let below = self.abandoned.then(|| directory(&tree, end));
-            report.extend(self.recovered((&path, &tree), end, (&dir, below), &chosen.home)?);
+            report.extend(self.recovered((&tree, end), &files, (&dir, below)));
         }
         self.print(&report, chosen, out)?;
         let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
@@ -127,16 +130,14 @@ impl RecoverCommand {
     /// Writes the files at an entry.
     fn recovered(
         &self,
-        (session, tree): (&Path, &Tree),
-        at: Index,
+        (tree, at): (&Tree, Index),
+        files: &Files,
         (dir, below): (&RecoveredDir, Option<String>),
-        home: &str,
-    ) -> Result<Vec<Recovered>> {
-        let files = files_at((session, tree), at, None, home)?;
+    ) -> Vec<Recovered> {
         let mut report = Vec::new();
         let known = files.iter().filter(|(_, state)| state.whole().is_some());
         let mut places = places(known.map(|(path, _)| path.as_str()), &tree.header.cwd).into_iter();
-        for (path, state) in &files {
+        for (path, state) in files.iter() {
             // One file that cannot be written does not prevent the others.
             let (written, error) = match state.whole() {
                 Some(text) => {
@@ -160,7 +161,7 @@ impl RecoverCommand {
                 error,
             });
         }
-        Ok(report)
+        report
     }
 }
 

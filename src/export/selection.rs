@@ -42,8 +42,7 @@ impl Selection<'_> {
     /// # Errors
     /// The errors of `read` and `take`.
     pub fn each(&self, read: ReadBody<'_>, take: &mut dyn FnMut(EntryBlock) -> Result<()>) -> Result<()> {
-        let mut state =
-            State { last_title: HashMap::new(), near: HashMap::new(), last: None, branches: HashMap::new() };
+        let mut state = State::default();
         let mut told = Told::default();
         let known: HashSet<Index> = self.entries.iter().map(|&(at, _)| at).filter(|_| self.has_branches).collect();
         let mut joined = HashSet::new();
@@ -180,6 +179,7 @@ struct Told {
 }
 
 /// The state between two blocks.
+#[derive(Default)]
 struct State {
     /// The titles of branch points.
     last_title: HashMap<Index, String>,
@@ -189,6 +189,8 @@ struct State {
     last: Option<String>,
     /// The branches that start at entries without a block.
     branches: HashMap<Index, BranchStart>,
+    /// The places of the branches of each entry with several children, which can be very many.
+    places: HashMap<Index, HashMap<Index, usize>>,
 }
 
 impl State {
@@ -205,13 +207,13 @@ impl State {
     fn branch(&mut self, tree: &Tree, at: Index) -> Option<BranchStart> {
         let parent = tree.parent(at)?;
         let passed = self.branches.remove(&parent);
-        if !tree.is_branch_point(parent) || tree.is_stub(at) {
+        if tree.children(parent).len() < 2 {
             return passed;
         }
-        let branches: Vec<Index> = tree.branches(parent).collect();
-        let number = branches.iter().position(|&branch| branch == at)? + 1;
+        let places = self.places.entry(parent).or_insert_with(|| tree.branches(parent).zip(1..).collect());
+        let Some(&number) = places.get(&at).filter(|_| places.len() > 1) else { return passed };
         let after = self.last_title.get(&parent).cloned().unwrap_or_default();
-        Some(BranchStart { number, count: branches.len(), after })
+        Some(BranchStart { number, count: places.len(), after })
     }
 }
 

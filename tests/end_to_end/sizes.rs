@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::common::effort::{rounds, skipped};
 use crate::home::{Home, Session, session};
 
@@ -226,4 +228,22 @@ fn a_session_can_be_replaced_with_any_file() {
     }
     let (out, _) = run(&home, &["ls"]);
     assert!(out.contains("a sound session"), "{out}");
+}
+
+/// The common parts of branches are replayed once, even if there is a branch at each entry of a long session.
+#[test]
+fn abandoned_branches_are_recovered_in_one_pass() {
+    let home = Home::new();
+    let write = |text: &str| json!({"path": "a.txt", "content": text});
+    let mut session = Session::new("comb").user("w-1r", "Begin");
+    for at in 0..10_000 {
+        let above = format!("w{}r", at - 1);
+        session = session.under(&above).tool(&format!("b{at}"), "write", &write("b"), "ok");
+        session = session.under(&above).tool(&format!("w{at}"), "write", &write("w"), "ok");
+    }
+    home.session(&session);
+    let to = home.path().join("out");
+    let (out, most) = run(&home, &["recover", "comb", "--abandoned", "--to", to.to_str().unwrap()]);
+    assert_eq!(out.lines().count(), 10_000);
+    assert!(most < 200 * MB, "{} MB", most / MB);
 }

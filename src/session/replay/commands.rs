@@ -1,14 +1,14 @@
 //! The changes of files by a shell command.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::session::links::Index;
+use crate::session::replay::Replay;
+use crate::session::replay::files::{Files, below, file_name};
 use crate::session::replay::programs::Effect;
-use crate::session::replay::shell::{self, Run, mentions, reports_error, reports_rewrites};
-use crate::session::replay::state::{Content, Doubt, Files, Source};
+use crate::session::replay::shell::{self, Run, reports_error, reports_rewrites};
+use crate::session::replay::state::{Content, Doubt, Source};
 use crate::session::replay::touched::Touched;
-use crate::session::replay::{Replay, below, file_name};
 
 impl<E> Replay<'_, E> {
     /// Applies a shell command.
@@ -32,7 +32,11 @@ impl<E> Replay<'_, E> {
         }
         for effect in effects {
             let doubt = |files: &mut Rc<Files>, is_it: &dyn Fn(&str) -> bool| {
-                Touched::doubt_all(files, at, Doubt::Command, is_it);
+                let find = |files: &Files| files.certain().filter(|path| is_it(path)).cloned().collect();
+                Touched::doubt_all(files, at, Doubt::Command, find);
+            };
+            let doubt_mentioned = |files: &mut Rc<Files>, text: &str| {
+                Touched::doubt_all(files, at, Doubt::Command, |files| files.mentioned(text));
             };
             match effect {
                 Effect::Write(path, text) => {
@@ -42,7 +46,7 @@ impl<E> Replay<'_, E> {
                     Some(_) => touched.doubt(path, Doubt::Command),
                     None => touched.state(path, Source::Touched, |state, at| state.latest = at),
                 }),
-                Effect::Remove(path) if files.keys().any(|known| is_inside(known, &path)) => {
+                Effect::Remove(path) if files.below(&path).any(|(known, _)| *known != path) => {
                     self.removed(files, at, &path);
                 }
                 Effect::Remove(path) => {
@@ -52,9 +56,10 @@ impl<E> Replay<'_, E> {
                 Effect::Move(from, to) => self.moved(files, at, &from, &to),
                 Effect::Path(changed) => doubt(files, &|path| below(path, &changed).is_some()),
                 Effect::Name(name) => doubt(files, &|path| file_name(path) == name),
-                Effect::Named => doubt(files, &|path| mentions(script, file_name(path))),
+                Effect::Named => doubt_mentioned(files, script),
                 Effect::Mentioned => {
-                    doubt(files, &|path| mentions(script, file_name(path)) || mentions(output, file_name(path)));
+                    doubt_mentioned(files, script);
+                    doubt_mentioned(files, output);
                 }
                 Effect::All => doubt(files, &|_| true),
             }
@@ -63,7 +68,7 @@ impl<E> Replay<'_, E> {
 
     /// Removes the known files at or below a path.
     fn removed(&self, files: &mut Rc<Files>, at: Index, removed: &str) {
-        let paths: Vec<String> = files.keys().filter(|path| below(path, removed).is_some()).cloned().collect();
+        let paths: Vec<String> = files.below(removed).map(|(path, _)| path.clone()).collect();
         let mut touched = Touched { files: Rc::make_mut(files), at };
         paths.iter().for_each(|path| touched.forget(path, Source::Removed));
     }
@@ -71,10 +76,11 @@ impl<E> Replay<'_, E> {
     /// Moves a file, or the files of a directory.
     fn moved(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
         // The target is a directory if it has known files.
-        let is_dir = files.iter().any(|(path, state)| is_inside(path, to) && state.content != Content::Removed);
-        let may_have_been = files.keys().any(|path| is_inside(path, to));
+        let inside = || files.below(to).filter(|(path, _)| *path != to);
+        let is_dir = inside().any(|(_, state)| state.content != Content::Removed);
+        let may_have_been = inside().next().is_some();
         let to = if is_dir { format!("{to}/{}", file_name(from)) } else { to.into() };
-        let paths: Vec<String> = files.keys().filter(|path| below(path, from).is_some()).cloned().collect();
+        let paths: Vec<String> = files.below(from).map(|(path, _)| path.clone()).collect();
         if paths.is_empty() {
             for (path, source) in [(&*to, Source::Touched), (from, Source::Removed)] {
                 self.file(files, path, at, |touched, path| touched.forget(path, source));
@@ -92,13 +98,8 @@ impl<E> Replay<'_, E> {
             if may_be_dir {
                 state.doubt(Doubt::Command, at);
             }
-            touched.files.insert(target, Arc::new(state));
+            touched.files.change(&target, state.clone(), |target| *target = state);
             touched.forget(&path, Source::Removed);
         }
     }
-}
-
-/// Returns `true` if a path is inside a directory.
-fn is_inside(path: &str, dir: &str) -> bool {
-    below(path, dir).is_some_and(|rest| !rest.is_empty())
 }

@@ -7,6 +7,7 @@
 mod commands;
 pub(crate) mod commits;
 pub(crate) mod edit;
+pub mod files;
 mod git;
 pub mod lines;
 pub(crate) mod places;
@@ -19,7 +20,6 @@ mod touched;
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::base::paths::full_path;
 use crate::session::entry::kind::EntryKind;
@@ -29,12 +29,13 @@ use crate::session::json::Str;
 use crate::session::json::value::Fields;
 use crate::session::links::{IdHash, Index};
 use crate::session::replay::edit::Edit;
+pub use crate::session::replay::files::Files;
+use crate::session::replay::files::{below, file_name};
 use crate::session::replay::programs::Effect;
 use crate::session::replay::read::{ReadPart, attached};
 pub(crate) use crate::session::replay::shell::changed_files;
-use crate::session::replay::shell::{Run, mentions, reports_error};
-pub use crate::session::replay::state::Files;
-use crate::session::replay::state::{Content, Doubt, FileState, Source};
+use crate::session::replay::shell::{Run, reports_error};
+use crate::session::replay::state::{Doubt, Source};
 use crate::session::replay::touched::Touched;
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
@@ -275,8 +276,7 @@ impl<'t, E> Replay<'t, E> {
             (script, effects)
         };
         if name == "bash" {
-            let is_certain = |state: &Arc<FileState>| state.doubt.is_none() && state.content != Content::Unknown;
-            let may_doubt = files.values().any(is_certain);
+            let may_doubt = files.has_certain();
             if self.commands.get(&at).is_some_and(|&doubts| !doubts || !may_doubt) {
                 return Ok(());
             }
@@ -379,8 +379,10 @@ impl<'t, E> Replay<'t, E> {
         // The letter of an escape is not a part of a name.
         let arguments = String::from_utf8_lossy(arguments).replace("\\n", "\n").replace("\\t", "\t");
         let output = message.content.text("\n");
-        let is_meant = |name: &str| is_agent || mentions(&arguments, name) || mentions(&output, name);
-        Touched::doubt_all(files, at, Doubt::Tool, |path| is_meant(file_name(path)));
+        Touched::doubt_all(files, at, Doubt::Tool, |files| match is_agent {
+            true => files.certain().cloned().collect(),
+            false => [files.mentioned(&arguments), files.mentioned(&output)].concat(),
+        });
     }
 
     /// Returns `true` if a path in the description of a call is certainly not wanted.
@@ -431,15 +433,6 @@ pub fn session_path(path: &str, cwd: &str, home: &str) -> String {
     full_path(path.strip_prefix('@').unwrap_or(path), cwd, home)
 }
 
-/// Returns the rest of a path below a directory; empty for the directory itself.
-fn below<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
-    path.strip_prefix(dir).filter(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
-
 /// Returns the script of a call of `bash`.
 fn script(arguments: &Fields<'_>) -> String {
     arguments.get("command").map_or(String::new(), |command| command.text().into_owned())
@@ -450,7 +443,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::session::replay::state::Exactness;
+    use crate::session::replay::state::{Content, Exactness, FileState};
     use crate::session::tree::tests::tree;
     use serde_json::{Value, json};
 
@@ -514,7 +507,7 @@ mod tests {
                 .iter()
                 .map(|(path, state)| (path.clone(), (state.exactness(), text(state), state.outside.len())))
                 .collect();
-            for (path, state) in &files {
+            for (path, state) in files.iter() {
                 let mut only = Replay::new(&tree, "/h", read).only([path.clone()]).unwrap();
                 assert_eq!(only.at(last).unwrap().get(path), Some(state), "alone, the state is the same");
                 let again = Replay::new(&tree, "/h", read).only([path.clone()]).unwrap();

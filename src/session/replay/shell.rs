@@ -133,17 +133,6 @@ pub(super) fn script_of(command: &SimpleCommand) -> Option<String> {
     script.filter(|_| is_shell(name))
 }
 
-/// Returns `true` if a text mentions a file name, not as a part of a longer name.
-pub(super) fn mentions(text: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    !name.is_empty()
-        && text.match_indices(name).any(|(at, _)| {
-            let before = text[..at].chars().next_back();
-            let after = text[at + name.len()..].chars().next();
-            !before.is_some_and(is_part) && !after.is_some_and(is_part)
-        })
-}
-
 #[cfg(test)]
 mod tests {
     use super::Effect::*;
@@ -258,12 +247,6 @@ mod tests {
         }
         assert_eq!(of("cd src && echo $(rm a)", false), [Named], "the directory is unknown");
         assert!(reports_error("mv: cannot stat 'a': No such file or directory") && !reports_error("ok"));
-    }
-
-    #[test]
-    fn a_name_is_mentioned_as_a_whole() {
-        assert!(mentions("wrote src/a.rs, b", "a.rs") && mentions("a.rs", "a.rs"));
-        assert!(!mentions("aa.rs a.rsx a.rs_", "a.rs"));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The state of a file at an entry: its content as far as it is known, and the entries it rests on.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::base::named::named;
@@ -8,9 +7,6 @@ use crate::session::links::Index;
 use crate::session::replay::edit::Edit;
 use crate::session::replay::lines::{KnownLines, agree, split};
 use crate::session::replay::read::ReadPart;
-
-/// The states of files by absolute path. Copies share the states.
-pub type Files = BTreeMap<String, Arc<FileState>>;
 
 /// The content of a file as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

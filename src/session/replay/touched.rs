@@ -1,12 +1,12 @@
 //! Changes of the states of files by an entry.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::session::json::value::Fields;
 use crate::session::links::Index;
+use crate::session::replay::files::Files;
 use crate::session::replay::read;
-use crate::session::replay::state::{Content, Doubt, FileState, Files, Source};
+use crate::session::replay::state::{Doubt, FileState, Source};
 
 /// A file that an entry touches.
 pub(super) struct Touched<'f> {
@@ -18,8 +18,7 @@ impl Touched<'_> {
     /// Changes the state of a file. A new file has an unknown state from `source`.
     pub(super) fn state(&mut self, path: &str, source: Source, change: impl FnOnce(&mut FileState, Index)) {
         let at = self.at;
-        let state = self.files.entry(path.into()).or_insert_with(|| Arc::new(FileState::unknown(source, at)));
-        change(Arc::make_mut(state), at);
+        self.files.change(path, FileState::unknown(source, at), |state| change(state, at));
     }
 
     /// Replaces the content of a file.
@@ -48,12 +47,9 @@ impl Touched<'_> {
         }
     }
 
-    /// Marks the files that match as possibly changed; removed files can exist again.
-    pub(super) fn doubt_all(files: &mut Rc<Files>, at: Index, doubt: Doubt, is_it: impl Fn(&str) -> bool) {
-        let is_new = |(path, state): &(&String, &Arc<FileState>)| {
-            state.doubt.is_none() && state.content != Content::Unknown && is_it(path)
-        };
-        let paths: Vec<String> = files.iter().filter(is_new).map(|(path, _)| path.clone()).collect();
+    /// Marks some files as possibly changed; removed files can exist again.
+    pub(super) fn doubt_all(files: &mut Rc<Files>, at: Index, doubt: Doubt, find: impl FnOnce(&Files) -> Vec<String>) {
+        let paths = find(files);
         if paths.is_empty() {
             return;
         }
