@@ -226,7 +226,12 @@ fn written(tree: &Tree, file: &[u8]) {
     for at in [tree.leaf, all(tree).nth(tree.nodes.len() / 2)].into_iter().flatten() {
         let path: Vec<&[u8]> = tree.path(at).into_iter().map(line).collect();
         let labels: Vec<&[u8]> = tree.label_entries().map(line).collect();
-        if let Ok(forked) = fork::fork(&new, &path, &labels, &mut random()) {
+        let mut forked = Vec::new();
+        let take = |piece: &[u8]| {
+            forked.extend_from_slice(piece);
+            Ok::<_, fork::ForkError>(())
+        };
+        if fork::fork(&new, path.into_iter().map(Ok), &labels, &mut random(), take).is_ok() {
             let fork = self::tree(&forked, &[]).expect("a fork is a session");
             hangs_together(&fork, &forked);
             assert_eq!(fork.header.version, 3.0);

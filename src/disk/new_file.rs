@@ -71,6 +71,17 @@ impl Draft {
         self.give_name(at, |draft, at| fs::rename(draft, at))
     }
 
+    /// Gives the complete draft its name, unless another file has it. Its permissions are those of the file `like`, and its
+    /// owner can always read and write it. Without `like`, the file is private.
+    ///
+    /// # Errors
+    /// The name is taken, or the file system fails.
+    pub(crate) fn finish(self, at: &Path, like: Option<&Path>) -> io::Result<()> {
+        like.map_or(Ok(()), |like| system::open_as(&self.file, like))?;
+        self.file.sync_all()?;
+        self.place(at)
+    }
+
     fn give_name(mut self, at: &Path, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
         if !system::is_at(&self.file, &self.path)? {
             return Err(io::Error::other(format!("another program replaced {}", self.path.display())));
@@ -134,17 +145,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     draft.replace(path)
 }
 
-/// Creates a new file atomically. Its permissions are those of the file `like`, and its owner can always read and write
-/// it. Without `like`, the file is private.
+/// Creates a new file atomically, with permissions as for [`Draft::finish`].
 ///
 /// # Errors
 /// The file exists, or cannot be written.
 pub(crate) fn write(path: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     let mut draft = Draft::of(path)?;
     draft.write_all(bytes)?;
-    like.map_or(Ok(()), |like| system::open_as(&draft.file, like))?;
-    draft.file.sync_all()?;
-    draft.place(path)
+    draft.finish(path, like)
 }
 
 /// A new file of a user, such as an export. Dropping it before it is finished removes it.

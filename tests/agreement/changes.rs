@@ -85,7 +85,13 @@ impl Source {
         }
         let path: Vec<_> = self.tree.path(at).into_iter().map(|at| self.line(at)).collect();
         let labels: Vec<_> = self.tree.label_entries().map(|at| self.line(at)).collect();
-        fork::fork(&new, &path, &labels, random).unwrap()
+        let mut bytes = Vec::new();
+        let take = |piece: &[u8]| {
+            bytes.extend_from_slice(piece);
+            Ok::<_, fork::ForkError>(())
+        };
+        fork::fork(&new, path.into_iter().map(Ok), &labels, random, take).unwrap();
+        bytes
     }
 }
 

@@ -247,3 +247,17 @@ fn abandoned_branches_are_recovered_in_one_pass() {
     assert_eq!(out.lines().count(), 10_000);
     assert!(most < 200 * MB, "{} MB", most / MB);
 }
+
+#[test]
+fn a_large_session_is_forked_with_little_memory() {
+    let home = Home::new();
+    let text = "x".repeat(MB as usize);
+    let large =
+        (0..60).fold(Session::new("large").cwd(home.path()), |session, at| session.user(&format!("u{at}"), &text));
+    home.session(&large);
+    run(&home, &["ls"]); // the index needs the whole text once
+    let (out, most) = run(&home, &["fork", "large@u59"]);
+    let fork = out.lines().find(|line| line.ends_with(".jsonl") && line.starts_with('/')).unwrap();
+    assert!(fs::metadata(fork).unwrap().len() > 60 * MB);
+    assert!(most < 90 * MB, "{} MB", most / MB);
+}

@@ -1,5 +1,6 @@
 //! Forks: a new session with the path to an entry. Undo moves it to the trash.
 
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -11,7 +12,8 @@ use crate::changes::kinds::marks;
 use crate::changes::request::ChangeResult;
 use crate::changes::target::ExpectedSession;
 use crate::disk::load::{self, Bodies};
-use crate::disk::{locate, new_file};
+use crate::disk::locate;
+use crate::disk::new_file::Draft;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 use crate::session::write::fork::{self, NewSession};
@@ -27,11 +29,28 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     let source = path.to_string_lossy();
     let header = load::header_line(path)?;
     let new = NewSession { id: &id, time_ms: work.now, cwd, parent: Some(&source), source: &header };
-    let bytes = built(&tree, path, at, &new).with_context(|| format!("cannot fork {}", path.display()))?;
     let made = path.with_file_name(line::file_name(work.now, &id));
-    let change = Change::Fork(NewFile { path: made.clone(), bytes: bytes.len() as u64 });
-    work.make(&change, None, None, |_, _, _| {
-        new_file::write(&made, &bytes, Some(path)).with_context(|| format!("cannot create {}", made.display()))
+    let cannot_create = || format!("cannot create {}", made.display());
+    let write = |mut draft: Option<Draft>| {
+        let mut bytes = 0;
+        let take = |piece: &[u8]| {
+            bytes += piece.len() as u64;
+            draft.as_mut().map_or(Ok(()), |draft| draft.write_all(piece)).with_context(cannot_create)
+        };
+        copy(&tree, path, at, &new, take).with_context(|| format!("cannot fork {}", path.display()))?;
+        Ok((draft, bytes))
+    };
+    let change = |bytes| Change::Fork(NewFile { path: made.clone(), bytes });
+    let (number, (draft, bytes)) = if work.is_dry {
+        (None, write(None)?)
+    } else {
+        let prepare = || write(Some(Draft::of(&made).with_context(cannot_create)?)).map(Some);
+        let Some((number, written)) = work.prepare(&change(0), prepare)? else { return Ok(ChangeResult::default()) };
+        (Some((number, ChangeStep::Make)), written)
+    };
+    let change = change(bytes);
+    work.make(&change, number, None, |_, _, _| {
+        draft.map_or(Ok(()), |draft| draft.finish(&made, Some(path))).with_context(cannot_create)
     })?;
     let mut done = ChangeResult::of(ChangeStep::Make, vec![change], 0);
     if work.forks_inherit_tags {
@@ -44,16 +63,17 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     Ok(done)
 }
 
-fn built(tree: &Tree, path: &Path, at: Option<Index>, new: &NewSession<'_>) -> Result<Vec<u8>> {
+/// Passes the content of the fork to `take`.
+fn copy(
+    tree: &Tree,
+    path: &Path,
+    at: Option<Index>,
+    new: &NewSession<'_>,
+    take: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
     let mut bodies = Bodies::open(path)?;
-    let mut lines = |entries: Vec<Index>| -> Result<Vec<Vec<u8>>> {
-        entries.into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect()
-    };
-    match at {
-        None => Ok(fork::fork::<Vec<u8>>(new, &[], &[], &mut random)?),
-        Some(at) => {
-            let (path, labels) = (lines(tree.path(at))?, lines(tree.label_entries().collect())?);
-            Ok(fork::fork(new, &path, &labels, &mut random)?)
-        }
-    }
+    let mut line = |at: Index| bodies.line(&tree.nodes[at as usize]);
+    let labels: Vec<_> = at.map_or(Ok(Vec::new()), |_| tree.label_entries().map(&mut line).collect::<Result<_>>())?;
+    let entries = at.map_or(Vec::new(), |at| tree.path(at));
+    fork::fork(new, entries.into_iter().map(line), &labels, &mut random, take)
 }

@@ -68,25 +68,32 @@ impl NewSession<'_> {
 #[error("an entry on the path has no ID; pi cannot fork there either")]
 pub struct ForkError;
 
-/// Returns the contents of the new file. `path` contains the raw lines from the root to the entry; `labels` those of
-/// all `label` entries of the source. Both are in file order without line breaks. The source has version 3.
+/// Passes the contents of the new file to `take`, piece by piece. `path` contains the raw lines from the root to the entry;
+/// `labels` those of all `label` entries of the source. Both are in file order without line breaks. The source has version 3.
 ///
 /// # Errors
-/// A line of the path is not an entry with an ID.
-pub fn fork<L: AsRef<[u8]>>(
+/// A line of the path is not an entry with an ID, or an error of `path` or `take`.
+pub fn fork<L: AsRef<[u8]>, E: From<ForkError>>(
     new: &NewSession<'_>,
-    path: &[L],
+    path: impl IntoIterator<Item = Result<L, E>>,
     labels: &[L],
     random: &mut dyn FnMut() -> u128,
-) -> Result<Vec<u8>, ForkError> {
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    /// The size in bytes from which a piece is passed on.
+    const PIECE: usize = 64 * 1024;
     let mut out = new.header();
     out.push(b'\n');
     let mut lines = ForkedLines::default();
     for line in path {
-        lines.line(line.as_ref(), &mut out)?;
+        lines.line(line?.as_ref(), &mut out)?;
+        if out.len() >= PIECE {
+            take(&out)?;
+            out.clear();
+        }
     }
     lines.labels(labels, random, &mut out);
-    Ok(out)
+    take(&out)
 }
 
 /// The lines of a path, relinked one by one without its labels.
@@ -221,20 +228,29 @@ mod tests {
         }
     }
 
+    fn bytes(new: &NewSession<'_>, path: &[&str], labels: &[&str]) -> Result<Vec<u8>, ForkError> {
+        let mut bytes = Vec::new();
+        fork(new, path.iter().copied().map(Ok), labels, &mut counted(), |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
+        Ok(bytes)
+    }
+
     fn forked(path: &[&str], labels: &[&str]) -> Vec<String> {
-        let bytes = fork(&NEW, path, labels, &mut counted()).unwrap();
+        let bytes = bytes(&NEW, path, labels).unwrap();
         String::from_utf8(bytes).unwrap().lines().skip(1).map(str::to_string).collect()
     }
 
     #[test]
     fn before_the_first_entry_a_fork_is_only_a_header() {
         let header = r#"{"type":"session","version":3,"id":"new","timestamp":"1970-01-01T00:00:00.000Z","cwd":"/w","parentSession":"/s.jsonl"}"#;
-        assert_eq!(fork::<&str>(&NEW, &[], &[], &mut counted()).unwrap(), format!("{header}\n").into_bytes());
+        assert_eq!(bytes(&NEW, &[], &[]).unwrap(), format!("{header}\n").into_bytes());
         let alone = String::from_utf8(NewSession { parent: None, ..NEW }.header()).unwrap();
         assert!(!alone.contains("parentSession"));
         let of = |source: &str| {
             let new = NewSession { source: source.as_bytes(), ..NEW };
-            String::from_utf8(fork::<&str>(&new, &[], &[], &mut counted()).unwrap()).unwrap().trim_end().to_string()
+            String::from_utf8(bytes(&new, &[], &[]).unwrap()).unwrap().trim_end().to_string()
         };
         let own = r#"{"id":"old","type":"session","version":3,"cwd":"/o","parentSession":null }"#;
         assert_eq!([of(own), of("no header")], [header; 2]);
@@ -295,7 +311,7 @@ mod tests {
     fn rejects_entries_without_ids() {
         for bad in [r#"{"type":"x"}"#, "[]", "not JSON"] {
             let path = [r#"{"type":"x","id":"a"}"#, bad];
-            assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(ForkError));
+            assert_eq!(bytes(&NEW, &path, &[]), Err(ForkError));
         }
     }
 
