@@ -7,6 +7,8 @@ use std::path::Path;
 use clap_complete::ArgValueCompleter;
 
 use crate::cli::{CommandContext, completions};
+use crate::disk::locate::Environment;
+use crate::disk::program;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::search::qualifier::is_in_dir;
 use crate::session::digest::facts::SessionFacts;
@@ -15,8 +17,18 @@ use crate::session::digest::facts::SessionFacts;
 #[derive(Debug, clap::Args)]
 pub(super) struct ProjectArg {
     /// Only sessions that worked in this directory or below, or in its worktrees; a plain name matches any directory with that name, like in:NAME in a query
-    #[arg(id = "project", long = "project", value_name = "DIR", add = ArgValueCompleter::new(completions::projects))]
+    #[arg(id = "project", long = "project", value_name = "DIR", value_parser = project, add = ArgValueCompleter::new(completions::projects))]
     pub(super) dir: Option<String>,
+}
+
+/// Refuses a directory relative to the current one if that is gone, because it would stand for all sessions.
+fn project(dir: &str) -> Result<String, String> {
+    let is_relative = matches!(dir.split(['/', '\\']).next(), Some("." | ".."));
+    if is_relative && Environment::current().cwd.as_os_str().is_empty() {
+        let here = program::variable("PWD").unwrap_or_default();
+        return Err(format!("the current directory {here} no longer exists"));
+    }
+    Ok(dir.into())
 }
 
 impl ProjectArg {

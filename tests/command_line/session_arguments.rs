@@ -1,5 +1,6 @@
 //! Session arguments: which session a word selects.
 
+use crate::common::home::Outcome;
 use crate::common::session::Session;
 use crate::pitree::Pitree;
 
@@ -55,4 +56,28 @@ fn session_and_entry_may_be_one_word() {
     assert!(pitree.refuse(&["show", "nowhere@here"]).contains("\"nowhere@here\""));
     assert!(pitree.refuse(&["label", "one@here", "aaaa1111", "x"]).contains("named twice"));
     assert!(pitree.refuse(&["fork", "one"]).contains("SESSION@ENTRY"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_current_directory_that_is_gone_is_no_project() {
+    let pitree = Pitree::new();
+    pitree.write_session(&Session::new("s-one").user("u1", "Hello"));
+    let run = |args: &str| {
+        let script =
+            format!("mkdir gone && cd gone && rmdir ../gone && exec '{}' {args}", env!("CARGO_BIN_EXE_pitree"));
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", &script]).current_dir(pitree.home()).env("HOME", pitree.home());
+        Outcome::of(&mut command)
+    };
+    for command in ["ls", "search hello", "stats", "files", "labels", "entries", "space", "doctor", "secrets", "log x"]
+    {
+        for dir in [".", "..", "./sub"] {
+            let outcome = run(&format!("{command} --project {dir}"));
+            assert_eq!((outcome.code, outcome.out.as_str()), (2, ""), "{command}: {}", outcome.err);
+            assert!(outcome.err.contains("gone no longer exists"), "{command}: {}", outcome.err);
+        }
+    }
+    assert_eq!(run("ls in:.").out, "");
+    assert_eq!(run("ls --project /").out.lines().count(), 1);
 }

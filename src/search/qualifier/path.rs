@@ -76,7 +76,7 @@ fn is_in(dir: &Path, cwd: &str) -> bool {
     let wanted = dir.components.len();
     match dir.is_absolute {
         true => cwd.len() >= wanted && cwd[..wanted] == dir.components[..],
-        false => wanted == 0 || cwd.windows(wanted).any(|run| run == &dir.components[..]),
+        false => wanted > 0 && cwd.windows(wanted).any(|run| run == &dir.components[..]),
     }
 }
 
