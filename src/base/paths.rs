@@ -37,6 +37,17 @@ pub(crate) fn split_name(path: &str) -> (&str, &str) {
     }
 }
 
+/// Returns the usual form of a Windows path, on every system: an upper-case drive letter and backslashes. Its length is the
+/// same. Other paths are returned as they are.
+pub(crate) fn windows_form(path: &str) -> Cow<'_, str> {
+    match path.as_bytes() {
+        [b'a'..=b'z', b':', b'/' | b'\\', ..] | [b'A'..=b'Z', b':', b'/' | b'\\', ..] => {
+            Cow::Owned(path[..1].to_ascii_uppercase() + &path[1..].replace('/', "\\"))
+        }
+        _ => Cow::Borrowed(path),
+    }
+}
+
 /// Removes `.`, `..` and repeated separators lexically, like Node's `path.normalize`.
 pub(crate) fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
@@ -152,6 +163,16 @@ mod tests {
     struct File {
         #[serde(with = "exact_json")]
         path: PathBuf,
+    }
+
+    #[test]
+    fn a_windows_path_has_one_form() {
+        for path in ["C:\\Users\\me", "c:\\Users\\me", "C:/Users/me", "c:/Users\\me"] {
+            assert_eq!(windows_form(path), "C:\\Users\\me");
+        }
+        for path in ["/c:/x", "c:", "c:x", "cd:/x", "1:/x", "\\\\host\\c", "/home/me", ""] {
+            assert_eq!(windows_form(path), path);
+        }
     }
 
     #[test]

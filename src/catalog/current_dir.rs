@@ -24,7 +24,7 @@ impl CurrentDir {
 
     /// Uses the directory in the main working tree instead of one in a linked worktree. [`CurrentDir::find`] follows.
     pub(crate) fn set_worktrees(&mut self, worktrees: &Worktrees) {
-        worktrees.project(&self.start).clone_into(&mut self.dir);
+        self.dir = worktrees.project(&self.start).into();
     }
 
     /// Finds the project among the directories of projects: the nearest parent directory.

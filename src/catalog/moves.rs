@@ -1,5 +1,6 @@
 //! Plans of moves to another working directory: the sessions that move together, and their forks that stay.
 
+use crate::base::paths::windows_form;
 use std::collections::HashSet;
 
 use crate::catalog::{Catalog, SessionKey};
@@ -81,7 +82,9 @@ impl Catalog {
 
 /// Returns the rest of a directory path below another one, with its separator; empty for the same directory.
 fn below<'a>(cwd: &'a str, dir: &str) -> Option<&'a str> {
-    let rest = cwd.strip_prefix(dir.trim_end_matches(['/', '\\']))?;
+    let form = windows_form(dir);
+    let rest = windows_form(cwd).strip_prefix(form.trim_end_matches(['/', '\\']))?.len();
+    let rest = &cwd[cwd.len() - rest..];
     (rest.is_empty() || rest.starts_with(['/', '\\'])).then_some(rest)
 }
 
@@ -98,6 +101,20 @@ mod tests {
         digest.header.cwd = cwd.into();
         digest.header.parent_session = parent.map(Into::into);
         digest
+    }
+
+    #[test]
+    fn all_forms_of_a_windows_directory_move_together() {
+        let mut catalog = Catalog::default();
+        let dirs = ["C:\\w", "c:/w/sub", "c:\\w\\sub", "C:\\ww"];
+        catalog.add(dirs.iter().map(|dir| digest(&format!("/s/{dir}"), dir, None)).collect());
+        let (chosen, _) = catalog.sessions_of_dir("c:/w", |_| true);
+        let plan = catalog.plan_move(&chosen, Some("c:/w"), "/new");
+        let mut moves: Vec<&str> = plan.sessions.iter().map(|one| &*one.cwd).collect();
+        moves.sort_unstable();
+        assert_eq!(moves, ["/new", "/new/sub", "/new\\sub"]);
+        let projects: std::collections::HashSet<_> = catalog.keys().map(|key| catalog.project(key)).collect();
+        assert_eq!(projects.len(), 3);
     }
 
     #[test]

@@ -220,7 +220,8 @@ impl SpaceReport {
         let mut sums: HashMap<SpaceKey, (SpaceSum, usize)> = HashMap::new();
         for (session, space) in &self.sessions {
             let mut own: HashMap<SpaceKey, SpaceSum> = HashMap::new();
-            let project = || sessions.get(*session).map_or("", |session| sessions.project(session)).to_owned();
+            let project =
+                || sessions.get(*session).map_or_else(String::new, |session| sessions.project(session).into());
             match by {
                 SpaceGrouping::Kind => {
                     own.extend(space.kinds().into_iter().map(|(kind, sum)| (SpaceKey::Kind(kind), sum)));

@@ -1,5 +1,6 @@
 //! Data about sessions that is not in their files: lasting marks, shown messages, and the worktrees of their directories.
 
+use std::path::MAIN_SEPARATOR;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
@@ -85,16 +86,18 @@ impl Catalog {
     pub(super) fn project_in(&mut self, cwd: &str) -> ProjectKey {
         let dir = self.worktrees.project(cwd);
         // Most sessions are read next to others of their project.
-        let last = self.slots.last().map(|slot| slot.project).filter(|last| &*self.dirs[last.place()] == dir);
+        let last = self.slots.last().map(|slot| slot.project).filter(|last| *self.dirs[last.place()] == *dir);
         if let Some(last) = last {
             return last;
         }
-        if let Some(known) = self.by_dir.get(dir) {
+        // Windows ignores case.
+        let name = if MAIN_SEPARATOR == '\\' { dir.to_lowercase().into() } else { dir.clone() };
+        if let Some(known) = self.by_dir.get(&*name) {
             return *known;
         }
-        let (key, dir) = (ProjectKey::new(self.dirs.len()), Arc::<str>::from(dir));
-        self.dirs.push(dir.clone());
-        self.by_dir.insert(dir, key);
+        let key = ProjectKey::new(self.dirs.len());
+        self.by_dir.insert(name.into(), key);
+        self.dirs.push(dir.into());
         key
     }
 }

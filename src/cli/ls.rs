@@ -258,7 +258,7 @@ struct SessionLine<'a> {
     id: &'a str,
     cwd: &'a str,
     /// The directory of the project: `cwd`, or the same one in the main working tree of the repository.
-    project: &'a str,
+    project: Cow<'a, str>,
     /// The name of the linked worktree.
     worktree: Option<&'a str>,
     name: Option<&'a str>,

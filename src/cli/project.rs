@@ -61,7 +61,7 @@ impl ProjectArg {
                 }
                 let mut finder = finder.borrow_mut();
                 finder.find([cwd].into_iter());
-                let is_in = finder.found().grouped(cwd).is_some() && is_in(finder.found().project(cwd));
+                let is_in = finder.found().grouped(cwd).is_some() && is_in(&finder.found().project(cwd));
                 known.borrow_mut().insert(cwd.into(), is_in);
                 is_in
             };

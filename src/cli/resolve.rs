@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
+use crate::base::paths::windows_form;
 use crate::base::sort;
 use crate::base::{archive_paths, machine_paths};
 use crate::catalog::current_dir::CurrentDir;
@@ -121,7 +122,8 @@ impl<'a> SessionResolver<'a> {
         let mut here = CurrentDir::new(cwd.to_string_lossy().into_owned(), home.clone());
         let mut dirs: BTreeSet<String> = BTreeSet::new();
         scan.headers(|_, _, cwd| {
-            if !dirs.contains(cwd) {
+            let cwd = windows_form(cwd);
+            if !dirs.contains(&*cwd) {
                 dirs.insert(cwd.into());
             }
         });
@@ -129,7 +131,10 @@ impl<'a> SessionResolver<'a> {
         // The time of the last message is only in the file, so the files of this project are read.
         let mut those: Vec<SessionFile> = Vec::new();
         scan.headers(|file, _, cwd| {
-            if file.owner.is_none() && machine_paths::machine(&file.path).is_none() && here.is_project(cwd) {
+            if file.owner.is_none()
+                && machine_paths::machine(&file.path).is_none()
+                && here.is_project(&windows_form(cwd))
+            {
                 those.push(file.clone());
             }
         });

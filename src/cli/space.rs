@@ -1,5 +1,6 @@
 //! `pitree space`: the bytes of sessions by kind of content, project, session, tool and type.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io::Write;
@@ -211,10 +212,11 @@ impl Printer<'_> {
             };
             output::json(out, &line)?;
         }
-        let mut projects: HashMap<&str, Vec<&SessionSpace>> = HashMap::new();
+        let mut projects: HashMap<Cow<'_, str>, Vec<&SessionSpace>> = HashMap::new();
         for (key, space) in &self.report.sessions {
             let session = self.sessions.get(*key);
-            projects.entry(session.map_or("", |session| self.sessions.project(session))).or_default().push(space);
+            let project = session.map_or("".into(), |session| self.sessions.project(session));
+            projects.entry(project).or_default().push(space);
         }
         for row in self.report.rows(SpaceGrouping::Project, limit, self.sessions).0 {
             let SpaceKey::Text(cwd) = &row.key else { continue };

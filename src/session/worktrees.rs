@@ -1,6 +1,7 @@
 //! Linked worktrees of git repositories, by the working directories of sessions in them. A directory in a linked worktree
 //! belongs to the project of the same directory in the main working tree.
 
+use crate::base::paths::windows_form;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -82,12 +83,13 @@ impl Worktrees {
         self.of(cwd).filter(|_| !self.are_separate)
     }
 
-    /// Returns the project of a working directory: the directory itself, or that in the main working tree.
-    pub fn project<'a>(&'a self, cwd: &'a str) -> &'a str {
-        match self.places.get(cwd) {
+    /// Returns the project of a working directory: the directory itself, or that in the main working tree. All forms of a
+    /// Windows path are one project.
+    pub fn project<'a>(&'a self, cwd: &'a str) -> Cow<'a, str> {
+        windows_form(match self.places.get(cwd) {
             Some((_, project)) if !self.are_separate => project,
             _ => cwd,
-        }
+        })
     }
 
     /// Returns the path of a file in the project of a working directory.

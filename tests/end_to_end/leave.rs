@@ -224,7 +224,7 @@ fn without_a_terminal_it_suggests_commands() {
     assert!(!shell.raw().windows(2).any(|pair| pair == b"\x1b["), "nothing was drawn");
 }
 
-/// Returns `true` if a process has ended; nobody may have asked for its status.
+/// Returns `true` if a process has ended; its parent may not have read its status.
 fn is_over(pid: &str) -> bool {
     let status = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
     status.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|&state| state == b'Z')

@@ -222,7 +222,7 @@ impl EntriesRequest<'_> {
     /// Returns a hash of the facts in all records of a session.
     fn context(&self, key: SessionKey, session: &SharedSession) -> u64 {
         let rules = self.rules.map(|rules| rules.fingerprint().unwrap_or_default());
-        let texts = [state::FORM, self.family(key), self.sessions.project(session), self.home];
+        let texts = [state::FORM, self.family(key), &self.sessions.project(session), self.home];
         hash(format!("{texts:?} {rules:?}").as_bytes())
     }
 
@@ -244,7 +244,7 @@ impl EntriesRequest<'_> {
             id: facts.id(),
             cwd: facts.cwd(),
             family: self.family(job.key),
-            project: self.sessions.project(job.session),
+            project: &self.sessions.project(job.session),
             worktrees: self.sessions.worktrees(),
             home: self.home,
             context: job.context,

@@ -1,5 +1,6 @@
 //! The sessions of a statistic.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -74,7 +75,7 @@ impl StatsSessions {
     }
 
     /// Returns the directory of the project of a session.
-    pub(crate) fn project<'a>(&'a self, session: &'a ListedSession) -> &'a str {
+    pub(crate) fn project<'a>(&'a self, session: &'a ListedSession) -> Cow<'a, str> {
         self.worktrees.project(session.facts().cwd())
     }
 

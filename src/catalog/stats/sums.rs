@@ -326,7 +326,7 @@ impl<'a> GroupSums<'a> {
             (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
             (_, EntryKey::Commit((session, at))) => GroupKey::Entry(session, at),
             (Grouping::Machine, EntryKey::Session) => named(listed.facts().machine().unwrap_or(HERE)),
-            (Grouping::Project, EntryKey::Session) => named(self.sessions.project(listed)),
+            (Grouping::Project, EntryKey::Session) => named(&self.sessions.project(listed)),
             (Grouping::Tag, EntryKey::Session) => named(&self.sessions.tags(&listed.facts().marks_key())),
             (Grouping::Family, EntryKey::Session) => GroupKey::Session(self.sessions.oldest(session)),
             (_, EntryKey::Session) => GroupKey::Session(session),

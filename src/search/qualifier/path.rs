@@ -43,7 +43,7 @@ pub(super) fn in_directory(dir: &Text, here: &QueryScope) -> Test {
     let (is_in, worktrees) = (directory(dir, here), here.worktrees.clone());
     Box::new(move |session| {
         let cwd = &*session.digest.header.cwd;
-        let is_project_in = || worktrees.grouped(cwd).is_some() && is_in(&fold(worktrees.project(cwd)));
+        let is_project_in = || worktrees.grouped(cwd).is_some() && is_in(&fold(&worktrees.project(cwd)));
         (is_in(session.titles.cwd) || is_project_in()).into()
     })
 }
