@@ -173,7 +173,7 @@ pub fn highlight(spans: &[Span], ranges: &[Range<usize>]) -> Vec<Span> {
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
@@ -454,6 +454,20 @@ impl Glyphs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scripts_that_need_invisible_characters_are_unchanged() {
+        for text in
+            ["ភាសា\u{200b}ខ្មែរ", "ภาษา\u{200b}ไทย", "می\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻", "မြန်မာ\u{200b}စာ"]
+        {
+            assert_eq!(clean(text), text);
+            assert_eq!((clean_text(text), clean_words(text)), (text.to_owned(), text.to_owned()));
+            assert_eq!(width(text), width(&text.replace('\u{200b}', "")));
+        }
+        for c in ['\u{202e}', '\u{2066}', '\u{200e}', '\u{feff}', '\u{2060}', '\u{e0041}', '\x1b'] {
+            assert!(is_unsafe(c), "{c:?}");
+        }
+    }
 
     #[test]
     fn cleans_escape_sequences_and_reordering() {
