@@ -67,9 +67,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result};
 use clap::{CommandFactory, Parser, Subcommand};
+use jiff::tz::TimeZone;
 
 use crate::app::startup::PickerFormat;
 use crate::base::paths::shorten;
+use crate::base::text::clean;
 use crate::base::{catch_panic, typo};
 pub(crate) use crate::cli::command_context::CommandContext;
 use crate::cli::command_context::refuse_demo;
@@ -308,6 +310,11 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
     {
         let search = format!("to search for the word, run: pitree -- {word}");
         return Err(Error::msg(format!("unknown command {word}; did you mean {name}?\n{search}")));
+    }
+    if let Some(zone) = program::variable("TZ")
+        && TimeZone::try_system().is_err()
+    {
+        output::note(&format!("unknown time zone TZ={}; times are in UTC", clean(&zone)));
     }
     let chosen = chosen(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {

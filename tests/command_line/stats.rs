@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::session::Session;
+use crate::common::session::{START, Session};
 use crate::pitree::{Pitree, samples};
 
 fn number(object: &Value, field: &str) -> f64 {
@@ -116,4 +116,34 @@ fn the_check_compares_this_month_with_the_budget() {
     let none = check("");
     assert_eq!(none.code, 2);
     assert!(none.err.contains("no budget is set"), "{}", none.err);
+}
+
+#[test]
+fn times_are_in_the_time_zone_of_the_user() {
+    // 2026-11-01T03:30Z, one hour before the next day in New York, and two hours before its clocks go back.
+    let texts = |session: Session| session.user("u1", "x").assistant("a1", "x");
+    let session = texts(Session::new("s-one").at(1_793_503_800 - START));
+    for (zone, hour, day) in [
+        ("UTC", "03", "2026-11-01"),
+        ("America/New_York", "23", "2026-10-31"),
+        (":America/New_York", "23", "2026-10-31"),
+        ("EST5EDT,M3.2.0,M11.1.0", "23", "2026-10-31"),
+        ("Asia/Kolkata", "09", "2026-11-01"),
+        ("<+0330>-3:30", "07", "2026-11-01"),
+        ("", "03", "2026-11-01"),
+    ] {
+        let pitree = Pitree::new().variable("TZ", zone);
+        pitree.write_session(&session);
+        for (by, key) in [("hour", hour), ("day", day), ("month", &day[..7])] {
+            let rows = pitree.objects(&["stats", "--json", "--by", by]);
+            assert_eq!(rows[0][by], key, "{zone}: {}", rows[0]);
+        }
+        let outcome = pitree.run(&["ls", &format!("active:{day}")]);
+        assert_eq!((outcome.out.lines().count(), outcome.err.as_str()), (1, ""), "{zone}");
+    }
+    let pitree = Pitree::new().variable("TZ", "Nowhere/At_All");
+    pitree.write_session(&session);
+    let outcome = pitree.run(&["stats", "--by", "hour"]);
+    assert!(outcome.out.contains(" 03"), "{}", outcome.out);
+    assert_eq!(outcome.err, "unknown time zone TZ=Nowhere/At_All; times are in UTC\n");
 }

@@ -155,6 +155,21 @@ mod tests {
     use jiff::tz::TimeZone;
 
     #[test]
+    fn a_day_without_a_midnight_begins_at_its_first_hour() {
+        // Clocks went from 00:00 to 01:00 in Cairo, and from 01:00 back to 00:00 in Havana.
+        for (zone, now_ms, from, to) in [
+            ("Africa/Cairo", 1_777_039_200_000, "2026-04-23T22:00:00.000Z", "2026-04-24T21:00:00.000Z"),
+            ("America/Havana", 1_793_556_000_000, "2026-11-01T04:00:00.000Z", "2026-11-02T05:00:00.000Z"),
+            ("Asia/Kolkata", 1_793_556_000_000, "2026-10-31T18:30:00.000Z", "2026-11-01T18:30:00.000Z"),
+        ] {
+            let here = QueryScope { now_ms, zone: TimeZone::get(zone).unwrap(), ..QueryScope::default() };
+            let (begin, end) = DateRange::read("today").unwrap().ms(&here);
+            let iso = |ms| crate::base::time::iso(ms).unwrap();
+            assert_eq!((&*iso(begin), &*iso(end)), (from, to), "{zone}");
+        }
+    }
+
+    #[test]
     fn parses_dates_and_ages() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         // 2026-05-10T00:30 in the time zone.
