@@ -108,6 +108,6 @@ pub enum PickerFormat {
     #[value(help = "shell command that resumes at the selection")]
     Command,
     /// All of these as JSON.
-    #[value(help = "all of the above as JSON (see docs/json.md)")]
+    #[value(help = "all of the above as JSON")]
     Json,
 }

@@ -26,9 +26,9 @@ use crate::pi::warnings::LOSES;
 /// given. Warns if pi may be using a session. Bring sessions back with `pitree unarchive` or `pitree undo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  pitree archive 0199f2c1           archive a session
+  pitree archive 01a1ceea           archive a session
   pitree archive before:6mo --yes   archive sessions without activity for six months
-  pitree archive in:old --dry-run   show what would move")]
+  pitree archive in:logq --dry-run  show what would move")]
 pub(super) struct ArchiveCommand {
     #[command(flatten)]
     args: ArchiveArgs,

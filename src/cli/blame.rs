@@ -26,8 +26,8 @@ const PROMPT: usize = 30;
 /// blank.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
-  pitree blame src/auth.rs      all lines
-  pitree blame src/auth.rs:42   one line"))]
+  pitree blame src/auth/index.ts      all lines
+  pitree blame src/auth/index.ts:42   one line"))]
 pub(super) struct BlameCommand {
     /// File on the disk, or one line of it
     #[arg(value_name = "PATH[:LINE]")]

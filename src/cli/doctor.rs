@@ -55,7 +55,7 @@ const DESCRIPTION: usize = 300;
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree doctor                          check all session files
-  pitree doctor 0199f2c1                 check a session
+  pitree doctor 01a1ceea                 check a session
   pitree doctor backup/*.jsonl           check files
   pitree doctor --repair --dry-run       list what a repair would do
   pitree doctor --repair is:damaged      repair the damaged sessions

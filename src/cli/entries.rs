@@ -26,13 +26,12 @@ use crate::runtime::chosen_rules::ChosenRules;
 ///
 /// Each line is an entry with its session, project, text, tools, files, tokens and cost. The last line has a cursor; with
 /// --since CURSOR, the next run prints only what has changed since then. Likely secrets are replaced by marks such as
-/// [github-token 1]; rules cannot find every secret. docs/fleet.md describes how to load the lines into DuckDB and
-/// ClickHouse.
+/// [github-token 1]; rules cannot find every secret. DuckDB and ClickHouse can load the lines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree entries > entries.jsonl                 all entries
   pitree entries --since e1-7c9f0b1d-52a0e6c4    entries since an earlier run
-  pitree entries after:1w cwd:shop               entries of the sessions that match a query
+  pitree entries after:1w in:webshop             entries of the sessions that match a query
   pitree entries | jq -r 'select(.own) | .cost'  costs, each counted once"))]
 pub(super) struct EntriesCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)

@@ -34,10 +34,10 @@ use crate::session::tree::{Index, Tree};
 /// After a command that may have changed the file, it counts as possibly changed until a read confirms it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
-  pitree file src/auth.rs                         the file at the end of the newest session here
-  pitree file src/auth.rs --at 0199f2c1@before    at an entry, also on an abandoned branch
-  pitree file src/auth.rs --at 0199f2c1 -o old.rs write it to a new file
-  pitree file src/auth.rs --at 0199f2c1 --diff disk  compare it with the file on the disk"))]
+  pitree file src/auth/index.ts                           the file at the end of the newest session here
+  pitree file src/auth/refresh.ts --at 01a1ceea@jwt-works  at an entry, also on an abandoned branch
+  pitree file src/auth/index.ts --at 01a1ceea -o old.ts   write it to a new file
+  pitree file src/auth/index.ts --at 01a1ceea --diff disk  compare it with the file on the disk"))]
 pub(super) struct FileCommand {
     /// File as the session names it, or relative to the current directory
     path: String,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clap::{Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory};
 
 use crate::cli::{Cli, exit};
 
@@ -10,7 +10,7 @@ use crate::cli::{Cli, exit};
 const COLUMNS: usize = 100;
 
 /// Files that pitree reads and writes, each with its purpose: for pitree(1). Paths are those of Linux.
-pub const FILES: [(&str, &str); 6] = [
+pub const FILES: [(&str, &str); 7] = [
     ("~/.pi/agent/sessions", "pi's session files"),
     (
         "~/.config/pitree/config.toml",
@@ -18,6 +18,10 @@ pub const FILES: [(&str, &str); 6] = [
     ),
     ("~/.local/state/pitree/journal.jsonl", "journal of all changes, for undo and redo"),
     ("~/.local/state/pitree", "saved state of the browser, relocated directories, live states of running pis"),
+    (
+        "~/.local/share/pitree",
+        "what you made: pins, tags, notes and archived sessions; other machines, and mirrors of their sessions",
+    ),
     ("~/.cache/pitree", "session index; deleting it loses nothing"),
     ("~/.local/share/Trash", "trash of the desktop, to which deleted sessions move"),
 ];
@@ -52,23 +56,26 @@ pub fn exit_code_table() -> String {
 pub fn page() -> String {
     let mut page = String::from(
         "<!-- Generated from the definitions in src/cli/. Change those, not this page. -->\n\n# Command line\n\n\
-         Exit codes:\n\n",
+         The options of `pitree` from `--dir` to `--theme`, and `--help`, are options of all commands. They are listed \
+         once.\n\nExit codes:\n\n",
     );
     page += &exit_code_table();
     page += "\nA closed pipe is not an error.\n";
-    let mut pitree = command().term_width(COLUMNS);
+    let mut pitree = command().term_width(COLUMNS).disable_help_subcommand(true);
     pitree.build();
-    add(&mut page, &mut pitree.clone(), "pitree");
-    let is_ours = |command: &&mut Command| !command.is_hide_set() && command.get_name() != "help";
-    for command in pitree.get_subcommands_mut().filter(is_ours) {
-        let name = format!("pitree {}", command.get_name());
-        add(&mut page, command, &name);
-    }
+    add(&mut page, &pitree, "pitree");
     page
 }
 
-fn add(page: &mut String, command: &mut Command, name: &str) {
-    let help = command.render_long_help().to_string();
+/// Adds the help of a command and of its subcommands.
+fn add(page: &mut String, command: &Command, name: &str) {
+    let help = command.clone().render_long_help().to_string();
+    let help = help.split("\n\nExit codes:").next().unwrap_or_default();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
+    for child in command.get_subcommands().filter(|child| !child.is_hide_set()) {
+        let is_of_all = |arg: &Arg| arg.is_global_set() || arg.get_id() == "help";
+        let child = child.clone().mut_args(|arg| if is_of_all(&arg) { arg.hide(true) } else { arg });
+        add(page, &child, &format!("{name} {}", child.get_name()));
+    }
 }

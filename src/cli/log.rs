@@ -38,10 +38,10 @@ use crate::session::worktrees::Worktrees;
 /// inherited is listed once. With --commit and without a file, lists the entries whose commands made the commit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
-  pitree log src/auth.rs                the states of a file
-  pitree log src/auth.rs -S 'fn login'  only states that added or removed a text
-  pitree log --commit 1f3c9e2           the session, entry and prompt that made a commit
-  pitree file src/auth.rs --at SESSION@ENTRY  print one of the states"))]
+  pitree log src/auth/refresh.ts              the states of a file
+  pitree log src/auth/refresh.ts -S markUsed  only states that added or removed a text
+  pitree log --commit 3798c17                 the session, entry and prompt that made a commit
+  pitree file src/auth/refresh.ts --at 01a1ceea@825cc8cc  print one of the states"))]
 pub(super) struct LogCommand {
     /// File, relative to the current directory or absolute
     #[arg(required_unless_present = "commit")]

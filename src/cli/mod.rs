@@ -207,30 +207,30 @@ enum OnPitree {
     Skill(skill::SkillCommand),
 }
 
-const EXAMPLES: &str = "Examples:
-  pitree                          browse the sessions that pi would list
-  pitree .                        browse the sessions of this directory
-  pitree demo                     try everything on demo sessions
-  pitree setup                    check the installation, install what is missing
-  pitree --dir ~/backup/sessions  browse another directory
-  pitree jwt file:auth.rs         open the browser with a search
-  pitree search --json jwt        search, with output for scripts
-  pitree ls --json | jq .path     print all session paths
-  pitree tree 0199f2c1            show the tree of a session, by id prefix
-  pitree context 0199f2c1 before  show the model context at an entry, with tokens
-  pitree files --project .        list files touched in a project
-  pitree file src/auth.rs --at 0199f2c1@before  print a file as it was
-  pitree diff 0199f2c1@before @after  compare two branches of a session, by labels
-  pitree export 0199f2c1 -o a.html  export a session as a page, without likely secrets
-  pitree resume 0199f2c1 before   resume in pi at the entry labeled \"before\"
-  pitree rename 0199f2c1 Flaky    rename a session
-  pitree rm 0199f2c1 --family     move a whole family to the trash
-  pitree move ~/app ~/code/app    sessions follow a moved project
-  pitree archive before:6mo       compress sessions without activity for six months
-  pitree undo                     undo the last change
-  s=$(pitree path 0199f2c1) && pi --session \"$s\"
-  pitree config --default         print the default configuration
-  pitree --print path             choose a session and print its path
+const EXAMPLES: &str = "Examples (add --demo to try those that read):
+  pitree                            browse the sessions that pi would list
+  pitree .                          browse the sessions of this directory
+  pitree demo                       try everything on demo sessions
+  pitree setup                      check the installation, install what is missing
+  pitree --dir ~/backup/sessions    browse another directory
+  pitree jwt file:auth              open the browser with a search
+  pitree search --json jwt          search, with output for scripts
+  pitree ls --json | jq .path       print all session paths
+  pitree tree 01a1ceea              show the tree of a session, by id prefix
+  pitree context 01a1ceea jwt-works  show the model context at a label, with tokens
+  pitree files --project webshop    list files touched in a project
+  pitree file src/auth/refresh.ts --at 01a1ceea@jwt-works  print a file as it was
+  pitree diff 01a1ceea@jwt-works @nicest  compare two branches of a session, by labels
+  pitree export 01a1ceea -o a.html  export a session as a page, without likely secrets
+  pitree resume 01a1ceea jwt-works  resume in pi at the entry with this label
+  pitree rename 01a1ceea Auth       rename a session
+  pitree rm 01a1ceea --family       move a whole family to the trash
+  pitree move ~/app ~/code/app      sessions follow a moved project
+  pitree archive before:6mo         compress sessions without activity for six months
+  pitree undo                       undo the last change
+  s=$(pitree path 01a1ceea) && pi --session \"$s\"
+  pitree config --default           print the default configuration
+  pitree --print path               choose a session and print its path
 
 Press ? in the browser to list the keys.";
 

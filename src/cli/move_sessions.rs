@@ -33,11 +33,11 @@ use crate::pi::launch::is_there;
 #[command(
     override_usage = "pitree move [OPTIONS] <OLD> [NEW]\n       pitree move [OPTIONS] <SESSION|QUERY>... --to <DIR>",
     after_help = exit::help("Examples:
-  pitree move ~/app ~/code/app        the sessions of ~/app follow it
-  pitree move ~/app                   suggest the new directory of ~/app
-  pitree move 0199f2c1 --to ~/lib     move one session
-  pitree move 0199f2c1 --family --to ~/lib --relink
-  pitree move in:app --to . --dry-run show what would move")
+  pitree move ~/app ~/code/app         the sessions of ~/app follow it
+  pitree move ~/app                    suggest the new directory of ~/app
+  pitree move 01a1ceea --to ~/lib      move one session
+  pitree move 01a1ceea --family --to ~/lib --relink
+  pitree move in:logq --to . --dry-run  show what would move")
 )]
 pub(super) struct MoveCommand {
     /// The old and the new directory; with --to, session paths, ids, unique id prefixes, or names; or a query

@@ -166,8 +166,15 @@ impl<'a> SessionResolver<'a> {
     /// # Errors
     /// No session or several sessions match.
     pub(super) fn session(&self, word: &OsStr) -> Result<PathBuf> {
-        let none = || anyhow!("no session matches {word:?}; run `pitree ls` to list sessions");
-        find(word, self)?.ok_or_else(none)
+        if let Some(path) = find(word, self)? {
+            return Ok(path);
+        }
+        if let Some((session, entry)) = word.to_str().and_then(|word| word.rsplit_once('@'))
+            && find(OsStr::new(session), self)?.is_some()
+        {
+            bail!("only a session can be given here; omit @{entry}");
+        }
+        bail!("no session matches {word:?}; run `pitree ls` to list sessions")
     }
 
     /// Resolves `word` to an absolute path, as used in the journal and by forks.

@@ -38,8 +38,8 @@ const COLUMNS: [Column; 6] =
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree secrets                         search all sessions
-  pitree secrets 0199f2c1                search a session
-  pitree secrets after:1w cwd:shop       search the sessions that match a query
+  pitree secrets 01a1ceea                search a session
+  pitree secrets after:1w in:webshop     search the sessions that match a query
   pitree secrets notes.md src/*.rs       search files
   git diff --cached | pitree secrets -   search standard input
   pitree secrets --rule github-token     list what one rule finds

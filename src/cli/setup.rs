@@ -170,10 +170,13 @@ fn check(name: &'static str, is_ok: bool, text: String) -> Check {
 
 /// Checks that the shell finds this program.
 fn pitree(this: &Path, chosen: &CommandContext) -> Check {
-    let is_found = program::find("pitree").and_then(|found| found.canonicalize().ok()) == this.canonicalize().ok();
     let place = format!("{} ({})", env!("CARGO_PKG_VERSION"), shown(this, chosen));
-    let advice = "not on the PATH: install it with `cargo install --locked --path .`, or add its directory to the PATH";
-    check("pitree", is_found, if is_found { place } else { format!("{place}, {advice}") })
+    let text = match program::find("pitree") {
+        Some(found) if found.canonicalize().ok() == this.canonicalize().ok() => return check("pitree", true, place),
+        Some(found) => format!("{place}, but the PATH leads to {}", shown(&found, chosen)),
+        None => format!("{place}, not on the PATH: add its directory to the PATH, or move it to one of the PATH"),
+    };
+    check("pitree", false, text)
 }
 
 fn sessions(chosen: &CommandContext) -> Check {

@@ -33,10 +33,10 @@ const LISTED: usize = 20;
 /// trash, so nothing is free before `pitree trash empty`; `pitree undo` restores them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
-  pitree slim 0199f2c1 --dry-run     show what would be saved
-  pitree slim size:>50M              slim the sessions that match a query
-  pitree slim 0199f2c1 --keep-type todo-state --outside 64
-  pitree slim 0199f2c1 --inside 256  also shorten results over 256 kB that the model sees"))]
+  pitree slim 01a1ceea --dry-run     show what would be saved
+  pitree slim 'size:>50M'            slim the sessions that match a query
+  pitree slim 01a1ceea --keep-type todo-state --outside 64
+  pitree slim 01a1ceea --inside 256  also shorten results over 256 kB that the model sees"))]
 pub(super) struct SlimCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "SESSION|QUERY", required = true, add = ArgValueCompleter::new(completions::sessions))]

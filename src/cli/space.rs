@@ -40,8 +40,8 @@ const ROWS: usize = 20;
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
   pitree space                          what takes space in all sessions
-  pitree space 0199f2c1                 in a session
-  pitree space --by session size:>10M   the largest sessions, and their entries
+  pitree space 01a1ceea                 in a session
+  pitree space --by session 'size:>10k'  the largest sessions, and their entries
   pitree space --by type                which extension writes most
   pitree space --json | tail -n 1       all sums in one object"))]
 pub(super) struct SpaceCommand {

@@ -68,8 +68,8 @@ pub(super) fn named_value<T: Copy>(
   pitree stats --by day --since 1w           cost per day of the last week
   pitree stats --by project --by model       projects, each by model
   pitree stats --by prompt --limit 10        the most expensive prompts
-  pitree stats --by branch 0199f2c1          what each branch of a session cost
-  pitree stats --by commit --project .       what each commit of this directory cost
+  pitree stats --by branch 01a1ceea          what each branch of a session cost
+  pitree stats --by commit --project webshop  what each commit of a project cost
   pitree stats is:abandoned after:2w         sessions with abandoned branches
   pitree stats --json --by month | jq 'select(.type==\"row\").cost'  sums for scripts"))]
 pub(super) struct StatsCommand {

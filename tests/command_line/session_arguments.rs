@@ -54,6 +54,10 @@ fn session_and_entry_may_be_one_word() {
     assert!(pitree.print(&["show", "me@home"]).contains("answer"), "a session's name is tried first");
     assert!(pitree.refuse(&["show", "one@nowhere"]).contains("\"nowhere\""));
     assert!(pitree.refuse(&["show", "nowhere@here"]).contains("\"nowhere@here\""));
+    for command in ["tree", "path"] {
+        assert!(pitree.refuse(&[command, "one@here"]).contains("omit @here"), "{command}");
+    }
+    assert!(pitree.refuse(&["show", "one@here", "aaaa1111"]).contains("omit @here"));
     assert!(pitree.refuse(&["label", "one@here", "aaaa1111", "x"]).contains("named twice"));
     assert!(pitree.refuse(&["fork", "one"]).contains("SESSION@ENTRY"));
 }

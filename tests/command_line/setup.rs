@@ -85,3 +85,22 @@ fn installs_what_is_missing_in_the_listed_files_only() {
 fn the_demo_is_not_set_up() {
     assert!(Pitree::new().refuse(&["setup", "--demo"]).contains("run `pitree demo`"));
 }
+
+#[cfg(unix)]
+#[test]
+fn reports_whether_the_shell_finds_this_program() {
+    let pitree = Pitree::new();
+    let empty = pitree.home().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let pitree = pitree.variable("PATH", empty.to_str().unwrap());
+    let printed = pitree.run(&["setup"]).out.replace("\n                      ", " ");
+    assert!(
+        printed.contains("not on the PATH: add its directory to the PATH") && !printed.contains("cargo"),
+        "{printed}"
+    );
+    pitree.script("bin/pitree", "exit 1\n");
+    let bin = pitree.home().join("bin");
+    let pitree = pitree.variable("PATH", bin.to_str().unwrap());
+    let printed = pitree.run(&["setup"]).out;
+    assert!(printed.contains("but the PATH leads to ~/bin/pitree"), "{printed}");
+}

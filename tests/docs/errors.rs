@@ -73,6 +73,7 @@ fn the_table_of_errors_is_complete() {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let [message, cause, remedy] = cells[..] else { panic!("{row} needs three cells") };
         assert!(cause.ends_with('.') && remedy.ends_with('.'), "{row} needs a cause and what to do");
+        assert!(!message.contains('…'), "{row}: name the variable part, such as <file>");
         let message = without_names(message.trim_matches('`').trim());
         assert!(listed.insert(message), "{row} is listed twice");
     }

@@ -6,8 +6,15 @@ use clap::{Arg, Command};
 use pitree::cli::help_pages::{ENVIRONMENT, EXIT_CODES, FILES, command};
 use roff::{Inline, Roff, bold, italic, roman};
 
-/// The date in the footer of all pages: that of the last change of the command line.
-const DATE: &str = "2026-11-23";
+/// The date in the footer of all pages until the changelog has a release.
+const DATE_BEFORE_RELEASES: &str = "2026-11-28";
+
+/// Returns the date of the newest release in the changelog, whose headings are `## [VERSION] - DATE`.
+fn date() -> String {
+    let changelog = crate::read(&crate::root().join("CHANGELOG.md"));
+    let release = changelog.lines().find_map(|line| line.strip_prefix("## [")?.split_once("] - "));
+    release.map_or(DATE_BEFORE_RELEASES, |(_, date)| date.trim()).into()
+}
 
 /// The longest line of a page, in bytes; `mandoc -T lint` complains from 81 on.
 const LINE: usize = 78;
@@ -30,19 +37,24 @@ pub(crate) fn pages() -> BTreeMap<String, String> {
 fn page(command: &Command, name: &str, parent: Option<&str>) -> String {
     let mut roff = Roff::new();
     let source = format!("pitree {}", env!("CARGO_PKG_VERSION"));
-    roff.control("TH", [&*name.to_uppercase(), "1", DATE, &source, "pitree manual"]);
+    roff.control("TH", [&*name.to_uppercase(), "1", &date(), &source, "pitree manual"]);
     roff.control("SH", ["NAME"]);
     paragraph(&mut roff, &format!("{name} - {}", plain(command.get_about())));
-    synopsis(&mut roff, command);
+    let is_shown = |arg: &&Arg| !arg.is_hide_set() && (parent.is_none() || !is_of_all(arg));
+    synopsis(&mut roff, command, &command.get_arguments().filter(is_shown).collect::<Vec<_>>());
     roff.control("SH", ["DESCRIPTION"]);
     paragraphs(&mut roff, &plain(command.get_long_about().or_else(|| command.get_about())));
     let (positionals, options): (Vec<&Arg>, Vec<&Arg>) =
-        command.get_arguments().filter(|arg| !arg.is_hide_set()).partition(|arg| arg.is_positional());
+        command.get_arguments().filter(is_shown).partition(|arg| arg.is_positional());
     for (heading, args) in [("ARGUMENTS", positionals), ("OPTIONS", options)] {
         if !args.is_empty() {
             roff.control("SH", [heading]);
             args.iter().for_each(|arg| argument(&mut roff, arg));
         }
+    }
+    if parent.is_some() {
+        roff.control("PP", []);
+        paragraph(&mut roff, "The options of all commands, such as `--dir` and `--demo`, are in pitree(1).");
     }
     let children: Vec<&Command> = command.get_subcommands().filter(|child| !child.is_hide_set()).collect();
     if !children.is_empty() {
@@ -55,8 +67,12 @@ fn page(command: &Command, name: &str, parent: Option<&str>) -> String {
     if let Some(examples) = command.get_after_help() {
         roff.control("SH", ["EXAMPLES"]);
         roff.control("nf", []);
+        // A section of its own has the exit codes.
         let examples = examples.to_string();
-        examples.lines().filter(|line| *line != "Examples:").for_each(|line| roff_line(&mut roff, line.trim()));
+        let lines = examples.split("\n\nExit codes:").next().unwrap().lines();
+        lines.filter(|line| !line.starts_with("Examples")).for_each(|line| {
+            roff.text([roman(line.trim())]);
+        });
         roff.control("fi", []);
     }
     let tables = [("EXIT STATUS", &EXIT_CODES[..]), ("FILES", &FILES[..]), ("ENVIRONMENT", &ENVIRONMENT[..])];
@@ -79,11 +95,10 @@ fn page(command: &Command, name: &str, parent: Option<&str>) -> String {
 }
 
 /// Writes every option with the name of its value, then the positional arguments and the subcommands.
-fn synopsis(roff: &mut Roff, command: &Command) {
+fn synopsis(roff: &mut Roff, command: &Command, shown: &[&Arg]) {
     roff.control("SH", ["SYNOPSIS"]);
     roff.text([bold(command.get_bin_name().unwrap_or_else(|| command.get_name()))]);
-    let shown = || command.get_arguments().filter(|arg| !arg.is_hide_set());
-    for option in shown().filter(|arg| !arg.is_positional()) {
+    for option in shown.iter().filter(|arg| !arg.is_positional()) {
         let mut words = vec![roman("[")];
         let names =
             [option.get_short().map(|short| format!("-{short}")), option.get_long().map(|it| format!("--{it}"))];
@@ -95,7 +110,7 @@ fn synopsis(roff: &mut Roff, command: &Command) {
         words.push(roman("]"));
         roff.text(words);
     }
-    for positional in shown().filter(|arg| arg.is_positional()) {
+    for positional in shown.iter().filter(|arg| arg.is_positional()) {
         let dots = if positional.get_num_args().is_some_and(|args| args.max_values() > 1) { "..." } else { "" };
         let (open, close) = if positional.is_required_set() { ("", "") } else { ("[", "]") };
         roff.text([roman(open), italic(value(positional).unwrap()), roman(close), roman(dots)]);
@@ -104,6 +119,11 @@ fn synopsis(roff: &mut Roff, command: &Command) {
         let (open, close) = if command.is_subcommand_required_set() { ("", "") } else { ("[", "]") };
         roff.text([roman(open), italic("COMMAND"), roman(close)]);
     }
+}
+
+/// Returns `true` for options that all commands take.
+fn is_of_all(arg: &Arg) -> bool {
+    arg.is_global_set() || arg.get_id() == "help"
 }
 
 /// Returns the name of the value that an argument takes.
@@ -127,7 +147,6 @@ fn argument(roff: &mut Roff, arg: &Arg) {
     if !defaults.is_empty() && arg.get_action().takes_values() {
         help += &format!(" [default: {}]", defaults.join(", "));
     }
-    item(roff, words, &help);
     let values = arg.get_possible_values();
     let values = values.iter().filter(|value| !value.is_hide_set() && arg.get_action().takes_values());
     let values: Vec<String> = values
@@ -137,8 +156,10 @@ fn argument(roff: &mut Roff, arg: &Arg) {
         })
         .collect();
     if !values.is_empty() {
-        paragraph(roff, &format!("Possible values: {}.", values.join(", ")));
+        let stop = if help.ends_with('.') { "" } else { "." };
+        help += &format!("{stop} Possible values: {}.", values.join(", "));
     }
+    item(roff, words, &help);
 }
 
 fn item(roff: &mut Roff, name: Vec<Inline>, text: &str) {
@@ -160,35 +181,43 @@ fn paragraphs(roff: &mut Roff, text: &str) {
     }
 }
 
-/// Writes a paragraph in lines of at most [`LINE`] bytes; each sentence begins a line, as roff requires.
+/// Writes a paragraph in lines of at most [`LINE`] bytes; each sentence begins a line, as roff requires. Words between
+/// backticks are bold.
 fn paragraph(roff: &mut Roff, text: &str) {
-    let mut line = String::new();
+    let (mut line, mut is_bold) = (String::new(), false);
+    let mut write = |line: &str| {
+        let mut words = Vec::new();
+        for (at, part) in line.split('`').enumerate() {
+            is_bold ^= at > 0;
+            words.extend((!part.is_empty()).then(|| if is_bold { bold(part) } else { roman(part) }));
+        }
+        roff.text(words);
+    };
     for word in text.split_whitespace() {
         let is_full = escaped_length(&line) + 1 + escaped_length(word) > LINE;
         if is_full || line.ends_with('.') && !line.ends_with("e.g.") {
-            roff_line(roff, &std::mem::take(&mut line));
+            write(&std::mem::take(&mut line));
         }
         if !line.is_empty() {
             line.push(' ');
         }
         line += word;
     }
-    roff_line(roff, &line);
+    if !line.is_empty() {
+        write(&line);
+    }
 }
 
-/// Returns the bytes of a text with its escapes: `\-`, and `\[u2026]` for a character beyond ASCII.
+/// Returns the bytes of a text with its escapes: `\-`, `\fB`, and `\[u2026]` for a character beyond ASCII.
 fn escaped_length(text: &str) -> usize {
     text.chars()
         .map(|char| match char {
             '-' => 2,
+            // A change of the font.
+            '`' => 3,
+            '\'' => 5,
             _ if char.is_ascii() => 1,
             _ => 8,
         })
         .sum()
-}
-
-fn roff_line(roff: &mut Roff, line: &str) {
-    if !line.is_empty() {
-        roff.text([roman(line)]);
-    }
 }
