@@ -27,8 +27,8 @@ use crate::session::tree::{Index, Tree};
 /// session are below _outside. The report lists all files, and the reason for those that are not exact.
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::cli::exit::help("Examples:
-  pitree recover 01a1ceea@jwt-works --to /tmp/jwt   the files at an entry
-  pitree recover 01a1ceea --abandoned --to /tmp/all  the files of all abandoned branches"))]
+  pitree recover 01a1ceea@jwt-works --to jwt    the files at an entry
+  pitree recover 01a1ceea --abandoned --to all  the files of all abandoned branches"))]
 pub(super) struct RecoverCommand {
     /// Session and entry: SESSION or SESSION@ENTRY; the default entry is the leaf
     #[arg(value_name = "SESSION[@ENTRY]", add = ArgValueCompleter::new(completions::sessions))]

@@ -175,7 +175,7 @@ fn damaged_sessions_are_found_by_a_query() {
 
 #[test]
 fn all_codes_are_documented() {
-    let page = fs::read_to_string(repository("docs/space.md")).unwrap();
+    let page = fs::read_to_string(repository("docs/repair.md")).unwrap();
     for code in Code::ALL {
         assert!(page.contains(&format!("| `{}` |", code.name())), "{}", code.name());
     }

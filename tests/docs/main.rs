@@ -8,6 +8,8 @@
 )]
 
 mod errors;
+#[cfg(unix)]
+mod examples;
 mod json_schema;
 mod man;
 mod samples;

@@ -81,7 +81,7 @@ pub(crate) static TABLE: &[QualifierRow] = &[
     ),
     row(
         "file",
-        "file:auth.rs",
+        "file:index.ts",
         "that read, wrote or edited a matching file; src/ matches all files below it",
         ValueType::Text(Qualified::File, |values| &values.lists.files),
     ),
@@ -97,7 +97,7 @@ pub(crate) static TABLE: &[QualifierRow] = &[
         "with a matching label",
         ValueType::Text(Qualified::Label, |values| &values.lists.labels),
     ),
-    row("commit", "commit:1f3c9e2", "with a command that printed this commit", ValueType::Commit(Qualified::Commit)),
+    row("commit", "commit:3798c17", "with a command that printed this commit", ValueType::Commit(Qualified::Commit)),
     row("tag", "tag:release", "with a matching tag", ValueType::Text(Qualified::Tag, |values| values.tags)),
     row("note", "note:flaky", "with a matching note, also on an entry", ValueType::Text(Qualified::Note, |_| &[])),
     row("has", "has:note", "with a mark of this kind", ValueType::Mark(Qualified::Has)),
