@@ -12,7 +12,7 @@ const last = async (talk, role) => (await talk.entries()).findLast((entry) => en
 export const scenes = [
 	{
 		name: "talk",
-		what: "a conversation: tools, `!` and `!!`, a name, a label, another thinking level, another model, one that names itself otherwise",
+		what: "a conversation: tools, `!` and `!!`, a name, a label, another thinking level, another model, and a model that reports another name",
 		async play(talk) {
 			await talk.say(
 				"Write a list of fruit",
@@ -34,7 +34,7 @@ export const scenes = [
 	},
 	{
 		name: "talk-cut-off",
-		what: "answers that were cut off at the length, and one that failed and was asked for again: pi leaves them out by a `context_edit`",
+		what: "answers that reached the maximum length, and one that failed and was repeated: pi omits them with a `context_edit`",
 		async play(talk) {
 			await talk.say("Tell a story", { text: "Once upon a time" });
 			const recovered = [{ text: "A story was begun." }, { text: "They asked for more of it." }];
@@ -45,7 +45,7 @@ export const scenes = [
 	},
 	{
 		name: "talk-cut-off-last",
-		what: "the last answer was cut off, and pi failed to ask again: the file ends with its `context_edit`",
+		what: "the last answer reached the maximum length, and pi failed to repeat it: the file ends with its `context_edit`",
 		async play(talk) {
 			await talk.say("Tell a story", { text: "Once upon a time there was a king." });
 			await talk.say("Go on", { text: "And one day he", stop: "length" }, { status: 400 }, { status: 400 });
@@ -53,7 +53,7 @@ export const scenes = [
 	},
 	{
 		name: "talk-failed",
-		what: "answers that failed, and that were stopped while they spoke, while they thought and while they called a tool",
+		what: "answers that failed, and answers that were stopped while they wrote text, while they thought and while they called a tool",
 		async play(talk) {
 			await talk.say("Hello", { text: "Hello." });
 			await talk.say("Fail", { status: 400 });
@@ -78,7 +78,7 @@ export const scenes = [
 	},
 	{
 		name: "talk-image-unseen",
-		what: "an image that was read with a model for texts, which saw a placeholder",
+		what: "a text model read an image, and received a placeholder",
 		async play(talk) {
 			writeFileSync(join(talk.cwd, "chart.png"), Buffer.from(barChart([0.3, 0.6, 0.9]), "base64"));
 			await talk.say("Look at the chart", tool("read", { path: "chart.png" }), { text: "I cannot see it." });
@@ -86,7 +86,7 @@ export const scenes = [
 	},
 	{
 		name: "talk-image",
-		what: "the same, and again with a model for images, which gets both",
+		what: "the same, and again with a model for images, which receives both",
 		// Navigation keeps the model, which is that of the last entry here.
 		probes: ({ id }) => id > "c000000a",
 		async play(talk) {
@@ -108,7 +108,7 @@ export const scenes = [
 	},
 	{
 		name: "talk-script",
-		what: "scripts (codemode) that read, write, edit and fail: their tool calls stand in `nestedCalls`",
+		what: "scripts (codemode) that read, write, edit and fail: their tool calls are in `nestedCalls`",
 		async play(talk) {
 			await talk.say(
 				"Change the colours by a script",
@@ -125,7 +125,7 @@ export const scenes = [
 	},
 	{
 		name: "talk-compacted",
-		what: "compacted twice; the second keeps what stands behind the first; answers were replaced, and one tool was taken away",
+		what: "compacted twice; the second one keeps entries after the first; answers were replaced, and a tool was removed",
 		async play(talk) {
 			await talk.say("First", { text: "One." });
 			await talk.say("Second", { text: "Replace this answer." });
@@ -141,7 +141,7 @@ export const scenes = [
 	{
 		name: "talk-branches",
 		also: ["talk-fork", "talk-clone"],
-		what: "branches made as in `/tree`, with a summary of the one that was left and without; before the first message, and between a call and its answer",
+		what: "branches as in `/tree`, with and without a summary of the branch that was left; before the first message, and between a call and its result",
 		async play(talk) {
 			await talk.say("Plan a journey", { text: "By ship or by train?" });
 			const asked = await talk.leaf();
