@@ -112,7 +112,7 @@ fn part_is_current(page: &str, name: &str, wanted: &str) {
 }
 
 #[test]
-fn the_qualifiers_in_the_guide_are_current() {
+fn the_qualifiers_of_the_search_page_are_current() {
     part_is_current("docs/search.md", "qualifiers", &pitree::search::qualifier::reference());
 }
 

@@ -31,7 +31,7 @@ const LENGTHS: &[(&str, usize)] =
     &[("README.md", 100), ("docs/browser.md", 400), ("docs/tutorial.md", 200), ("docs/architecture.md", 200)];
 
 /// The greatest number of lines of a release in the changelog.
-const LINES_OF_A_RELEASE: usize = 75;
+const LINES_OF_A_RELEASE: usize = 40;
 
 static IDIOM: LazyLock<Regex> = LazyLock::new(|| {
     let banned: Vec<&str> = BANNED.iter().map(|(phrase, _)| *phrase).collect();
