@@ -17,7 +17,7 @@ pub const FILES: [(&str, &str); 7] = [
         "configuration; pitree config prints the path, pitree config --default a template",
     ),
     ("~/.local/state/pitree/journal.jsonl", "journal of all changes, for undo and redo"),
-    ("~/.local/state/pitree", "saved state of the browser, relocated directories, live states of running pis"),
+    ("~/.local/state/pitree", "saved state of the browser, relocated directories, states of running pi instances"),
     (
         "~/.local/share/pitree",
         "what you made: pins, tags, notes and archived sessions; other machines, and mirrors of their sessions",
