@@ -91,9 +91,9 @@ fn a_command_line_with_both_is_refused() {
 }
 
 #[test]
-fn the_readme_shell_line_starts_pi_only_with_a_selection() {
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let line = readme.lines().find(|line| line.contains("pitree --print path")).unwrap();
+fn the_documented_shell_line_starts_pi_only_with_a_selection() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scripting.md")).unwrap();
+    let line = page.lines().find(|line| line.contains("pitree --print path")).unwrap();
     let world = World::new();
     world.home.script("bin/pitree", &format!("exec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_pitree")));
     world.home.script("bin/pi", "echo \"$@\" > \"$HOME/started\"\n");
