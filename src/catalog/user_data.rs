@@ -42,7 +42,7 @@ impl Catalog {
     /// Returns `true` if a session has messages that were not shown.
     pub fn is_unread(&self, key: SessionKey) -> bool {
         let facts = self[key].facts();
-        self.last_seen.is_unread(&facts.marks_key(), facts.modified())
+        self.last_seen.is_unread(|| facts.marks_key(), facts.modified())
     }
 
     /// Iterates over the working directories of sessions on this machine, each once.

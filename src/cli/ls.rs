@@ -343,7 +343,7 @@ impl<'a> SessionLine<'a> {
             pinned: marks.is_pinned(&header.marks_key()),
             tags: marks.tags(&header.marks_key()).collect(),
             note: marks.note(&header.marks_key()),
-            unread: last_seen.is_unread(&header.marks_key(), session.modified),
+            unread: last_seen.is_unread(|| header.marks_key(), session.modified),
             cost: session.cost,
             tokens: session.tokens,
             own_cost: own.cost,

@@ -61,9 +61,9 @@ mod tests {
     fn the_first_use_is_stored_and_concurrent_writers_lose_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let state = dir.path().join("state");
-        assert!(!read(&state).is_unread("a", Some(6)));
-        assert!(begin(&state, 5).is_unread("a", Some(6)));
-        assert!(!begin(&state, 9).is_unread("a", Some(5)) && read(&state).is_unread("a", Some(6)));
+        assert!(!read(&state).is_unread(|| "a".into(), Some(6)));
+        assert!(begin(&state, 5).is_unread(|| "a".into(), Some(6)));
+        assert!(!begin(&state, 9).is_unread(|| "a".into(), Some(5)) && read(&state).is_unread(|| "a".into(), Some(6)));
         thread::scope(|scope| {
             for at in 0..8 {
                 let state = &state;
@@ -72,8 +72,8 @@ mod tests {
         });
         write(&state, &shown("7", 1)).unwrap();
         let seen = read(&state);
-        assert!((0..8).all(|at| !seen.is_unread(&at.to_string(), Some(10 + at))));
-        assert!((0..8).all(|at| seen.is_unread(&at.to_string(), Some(11 + at))));
+        assert!((0..8).all(|at| !seen.is_unread(|| at.to_string().into(), Some(10 + at))));
+        assert!((0..8).all(|at| seen.is_unread(|| at.to_string().into(), Some(11 + at))));
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
         for text in ["{", "{\"version\":1,\"since\":\"x\"}", "{\"version\": 2}"] {
             fs::write(file(dir.path()), text).unwrap();
             let seen = begin(dir.path(), 5);
-            assert!(!seen.is_unread("a", Some(5)) && seen.is_unread("a", Some(6)));
+            assert!(!seen.is_unread(|| "a".into(), Some(5)) && seen.is_unread(|| "a".into(), Some(6)));
         }
         assert_eq!(fs::read_to_string(file(dir.path())).unwrap(), "{\"version\": 2}");
         assert!(write(dir.path(), &shown("a", 6)).is_err());

@@ -1,5 +1,6 @@
 //! The newest message of each session that was shown to the user. Newer messages are unread.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -35,9 +36,10 @@ impl LastSeen {
     }
 
     /// Returns `true` if a session has messages newer than those that were shown. `modified` is the time of its newest
-    /// message.
-    pub fn is_unread(&self, session: &str, modified: Option<i64>) -> bool {
+    /// message. The key is only needed for recent sessions.
+    pub fn is_unread<'a>(&self, key: impl FnOnce() -> Cow<'a, str>, modified: Option<i64>) -> bool {
         let Some(modified) = modified.filter(|&modified| self.since > 0 && modified > self.since) else { return false };
+        let session = &*key();
         // Earlier versions recorded the ID alone.
         let seen = self.sessions.get(session).or_else(|| self.sessions.get(id_of(session)?));
         seen.is_none_or(|&seen| modified > seen)
@@ -72,14 +74,15 @@ mod tests {
     #[test]
     fn messages_after_the_newest_shown_one_are_unread() {
         let mut seen = LastSeen::default();
-        assert!(!seen.is_unread("a", Some(9)), "before the first use");
+        assert!(!seen.is_unread(|| "a".into(), Some(9)), "before the first use");
         assert!(seen.begin(5) && !seen.begin(7));
-        let unread = |seen: &LastSeen| [None, Some(5), Some(6), Some(8)].map(|time| seen.is_unread("a", time));
+        let unread =
+            |seen: &LastSeen| [None, Some(5), Some(6), Some(8)].map(|time| seen.is_unread(|| "a".into(), time));
         assert_eq!(unread(&seen), [false, false, true, true]);
         seen.note("a", 6);
         seen.note("a", 3);
         assert_eq!(unread(&seen), [false, false, false, true]);
-        assert!(seen.is_unread("b", Some(6)));
+        assert!(seen.is_unread(|| "b".into(), Some(6)));
     }
 
     #[test]
@@ -89,7 +92,7 @@ mod tests {
         let shown = (0..MOST as i64 + 10).map(|at| (format!("{at}"), 100 + at)).collect();
         seen.merge(&shown);
         assert_eq!(seen.sessions.len(), MOST);
-        assert!(!seen.is_unread("0", Some(109)) && seen.is_unread("0", Some(110)));
-        assert!(!seen.is_unread("10", Some(110)) && seen.is_unread("10", Some(111)));
+        assert!(!seen.is_unread(|| "0".into(), Some(109)) && seen.is_unread(|| "0".into(), Some(110)));
+        assert!(!seen.is_unread(|| "10".into(), Some(110)) && seen.is_unread(|| "10".into(), Some(111)));
     }
 }

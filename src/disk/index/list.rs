@@ -12,7 +12,7 @@ use crate::disk::create;
 use crate::disk::fingerprint::hash;
 use crate::disk::index::segment::open_own;
 use crate::disk::lock;
-use crate::disk::new_file::Draft;
+use crate::disk::new_file::{self, Draft};
 use crate::system;
 
 /// The magic bytes at the start of a list.
@@ -216,6 +216,7 @@ impl SegmentList {
         words.iter().chain(segments).for_each(|word| bytes.extend(word.to_le_bytes()));
         bytes.extend(dir.as_os_str().as_encoded_bytes());
         bytes.extend(hash(&bytes).to_le_bytes());
+        new_file::remove_drafts(path);
         let mut draft = Draft::of(path)?;
         let modified = |found: fs::Metadata| found.modified();
         let used = path.symlink_metadata().and_then(modified);

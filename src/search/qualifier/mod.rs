@@ -315,7 +315,7 @@ impl Qualified {
             Self::Is(category) if category.is_unread() => {
                 let seen = here.last_seen.clone();
                 Box::new(move |session| {
-                    seen.is_unread(&session.digest.header.marks_key(), session.digest.modified).into()
+                    seen.is_unread(|| session.digest.header.marks_key(), session.digest.modified).into()
                 })
             }
             Self::Is(category) => {
