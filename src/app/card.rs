@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use ratatui::layout::Size;
 
 use crate::app::flows;
-use crate::app::flows::resume::NEWER_MESSAGE;
 use crate::app::model::Model;
 use crate::app::note;
 use crate::app::panes::preview::PreviewSubject;
@@ -243,7 +242,7 @@ fn facts(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
     }
     if digest.details().newer_message.is_some() {
-        lines.push(fact("leaf", NEWER_MESSAGE));
+        lines.push(fact("leaf", "behind the newest message, which is on another branch"));
     }
     pis(lines, model, key);
     let time_and_age = |ms| time_and_age(model, ms);

@@ -378,7 +378,7 @@ fn a_leaf_behind_the_newest_message_is_noted() {
     let stale = session.assistant("a2", "real work").under("a1").custom("c1", "session_exit");
     std::fs::write(&path, stale.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 160, 40);
-    shows(&browser, "the newest message is on another branch");
+    shows(&browser, "behind the newest message, which is on another branch");
     browser.press("enter");
     assert!(browser.wants.is_empty());
     shows(&browser, "Resume at the leaf?");

@@ -90,8 +90,8 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
 }
 
 /// The note about [`Tree::newer_message`].
-pub(crate) const NEWER_MESSAGE: &str =
-    "the newest message is on another branch: settings or extension state were appended elsewhere";
+const NEWER_MESSAGE: &str =
+    "The newest message is on another branch: settings or extension state were appended elsewhere.";
 
 /// Resumes at the leaf. Asks first if a pi may be using the session, or if the newest message is on another branch.
 fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
