@@ -13,7 +13,7 @@ use crate::search::known_secrets::{KnownSecret, KnownSecrets};
 use crate::secrets::Rules;
 
 /// The format version. Increase it also when the search for secrets changes.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// The name of the file in the directory of the index.
 const NAME: &str = "known.secrets";

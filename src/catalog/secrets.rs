@@ -110,7 +110,7 @@ pub fn in_reader(reader: &mut impl Read, rules: &Rules) -> io::Result<Vec<FoundS
 
 impl FoundSecret {
     fn new(text: &str, found: Finding, place: String) -> Self {
-        let sample = sample(&text[found.range]).to_owned();
+        let sample = sample(&text[found.range]);
         Self { entry_id: None, place, rule: found.rule, sample }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::boundary;
 use super::rule_file::AssignmentNames;
 use super::sentence;
 use super::value::{self, Classes, ValueLists};
@@ -148,9 +147,6 @@ fn name_around(bytes: &[u8], at: usize) -> Range<usize> {
     if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
         start += 1;
     }
-    // Neither is a color code before it.
-    let is_after_color = |end: &usize| bytes[end - 1] == b'm' && boundary::ends_with_color(&bytes[..*end]);
-    start = (start + 1..=at).find(is_after_color).unwrap_or(start);
     start += bytes[start..at].iter().take_while(|byte| **byte == b'-').count();
     start..at + right
 }
@@ -197,19 +193,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn skip_blanks(&mut self, most: usize) -> usize {
-        self.skip_colors();
-        let count = self.skip(most, |byte| byte == b' ' || byte == b'\t');
-        self.skip_colors();
-        count
-    }
-
-    /// Skips color codes of a terminal.
-    fn skip_colors(&mut self) {
-        while self.rest().starts_with(b"\x1b[") {
-            self.at += 2;
-            self.skip(16, |byte| byte.is_ascii_digit() || byte == b';');
-            self.skip(1, |byte| byte == b'm');
-        }
+        self.skip(most, |byte| byte == b' ' || byte == b'\t')
     }
 }
 

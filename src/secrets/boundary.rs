@@ -7,7 +7,7 @@ pub(super) fn is_word(byte: u8) -> bool {
 
 /// Returns `true` if a token can start at this position: no letter, digit or underscore precedes it.
 ///
-/// An escape such as `\n`, `\u0022`, `%3D` or a color code of a terminal also separates it from earlier text.
+/// An escape such as `\n`, `\u0022` or `%3D` also separates it from earlier text.
 pub(super) fn starts(text: &[u8], at: usize) -> bool {
     let before = &text[..at];
     match before.last() {
@@ -47,20 +47,7 @@ fn ends_with_escape(before: &[u8]) -> bool {
     if len >= 4 && (&tail[len - 4..len - 2] == b"\\x") && hex(len - 2) {
         return true;
     }
-    if len >= 6 && &tail[len - 6..len - 4] == b"\\u" && hex(len - 4) {
-        return true;
-    }
-    ends_with_color(tail)
-}
-
-/// Returns `true` if a text ends with a color code of a terminal, as bytes or written out.
-pub(super) fn ends_with_color(tail: &[u8]) -> bool {
-    let Some(rest) = tail.strip_suffix(b"m") else { return false };
-    let parameters = rest.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
-    let Some(rest) = rest[..rest.len() - parameters].strip_suffix(b"[") else { return false };
-    [&b"\x1b"[..], b"\\x1b", b"\\x1B", b"\\u001b", b"\\u001B", b"\\033", b"\\e"]
-        .iter()
-        .any(|escape| rest.ends_with(escape))
+    len >= 6 && &tail[len - 6..len - 4] == b"\\u" && hex(len - 4)
 }
 
 /// Returns the nearest boundary between characters at or before `at`.
@@ -75,22 +62,7 @@ mod tests {
 
     #[test]
     fn escapes_are_boundaries() {
-        for before in [
-            "",
-            " ",
-            "\"",
-            "=",
-            "-",
-            "\\n",
-            "\\\\n",
-            "\\t",
-            "\\u0022",
-            "%3D",
-            "\\x22",
-            "\x1b[1;32m",
-            "\\u001b[0m",
-            "\\e[m",
-        ] {
+        for before in ["", " ", "\"", "=", "-", "\\n", "\\\\n", "\\t", "\\u0022", "%3D", "\\x22"] {
             assert!(starts(before.as_bytes(), before.len()), "{before:?}");
         }
         for before in ["a", "0", "_", "n", "u0022", "[32m", "m", "3D"] {

@@ -6,6 +6,7 @@
 
 mod assignment;
 mod boundary;
+mod escapes;
 mod keywords;
 mod manifest;
 mod private_key;

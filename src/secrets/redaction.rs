@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::boundary;
+use super::escapes::{self, Plain};
 use super::rules::Rules;
 use super::secret::{Finding, RuleId, sample};
 use super::value::Classes;
@@ -85,13 +86,13 @@ impl<'r> Redaction<'r> {
 
     fn add(&mut self, text: &str, found: Vec<Finding>) {
         for Finding { rule, range } in found {
-            let value = &text[range];
-            if !self.known.contains_key(value) {
+            let value = escapes::without(&text[range]);
+            if !self.known.contains_key(&value) {
                 let number = self.numbers.entry(rule.clone()).or_default();
                 *number += 1;
                 let mark = format!("[{rule} {number}]");
-                self.known.insert(value.into(), self.secrets.len());
-                let sample = sample(value).to_owned();
+                let sample = sample(&value);
+                self.known.insert(value, self.secrets.len());
                 self.secrets.push(Secret { rule, mark, sample, is_kept: false, places: AtomicU64::new(0) });
             }
         }
@@ -189,20 +190,26 @@ impl Redactor<'_> {
     }
 
     fn replace<'a>(&self, text: &'a str, found: &[Finding]) -> Cow<'a, str> {
+        let plain = Plain::new(text, "");
+        let searched = plain.as_ref().map_or(text, |plain| &plain.text);
         let mut places: Vec<(Range<usize>, usize)> = self
             .automaton
             .iter()
-            .flat_map(|automaton| automaton.find_iter(text))
+            .flat_map(|automaton| automaton.find_iter(searched))
             .map(|hit| (hit.range(), self.secrets_of[hit.pattern().as_usize()]))
             .collect();
+        places.extend(self.cut_value(searched, places.last().map_or(0, |(range, _)| range.end)));
+        if let Some(plain) = plain {
+            places.iter_mut().for_each(|(range, _)| *range = plain.original(range));
+        }
         let mut short = Vec::new();
         for Finding { range, .. } in found {
             let next = places.partition_point(|(other, _)| other.end <= range.start);
             let is_free = places.get(next).is_none_or(|(other, _)| other.start >= range.end);
-            short.extend(self.known.get(&text[range.clone()]).filter(|_| is_free).map(|&at| (range.clone(), at)));
+            let known = self.known.get(&escapes::without(&text[range.clone()])).filter(|_| is_free);
+            short.extend(known.map(|&at| (range.clone(), at)));
         }
         places.append(&mut short);
-        places.extend(self.cut_value(text, places.iter().map(|(range, _)| range.end).max().unwrap_or(0)));
         if places.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -322,6 +329,23 @@ mod tests {
         let redactor = redaction.finish();
         let mark = "[assigned-secret 1]";
         assert_eq!(redactor.apply("pK4/m7_\\\"x+Q9 pK4%2Fm7_%22x%2BQ9"), format!("{mark} {mark}"));
+    }
+
+    #[test]
+    fn values_with_colors_are_replaced() {
+        let token = token('a');
+        let colored = format!("a.sh:\x1b[01;31m\x1b[Kghp_\x1b[m\x1b[K{}\x1b[1m{}\x1b[0m;", &token[4..20], &token[20..]);
+        let mut redaction = Redaction::new(Rules::built_in());
+        redaction.collect(&colored);
+        let short = ["mysql -u root \x1b[1m-p\x1b[31m", "zq\x1b[32m7x3\x1b[0m shop"].concat();
+        redaction.collect(&short);
+        let redactor = redaction.finish();
+        assert_eq!(redactor.apply(&colored), "a.sh:\x1b[01;31m\x1b[K[github-token 1]\x1b[0m;");
+        assert_eq!(redactor.apply(&token), "[github-token 1]");
+        assert_eq!(redactor.apply(&format!("\x1b[1m{}\x1b[0m…", &token[..25])), "\x1b[1m[github-token 1]\x1b[0m…");
+        assert_eq!(redactor.apply(&short), "mysql -u root \x1b[1m-p\x1b[31m[mysql-password 1]\x1b[0m shop");
+        let samples: Vec<_> = redactor.secrets().map(Secret::sample).collect();
+        assert_eq!(samples, ["ghp_", ""]);
     }
 
     #[test]

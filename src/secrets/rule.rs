@@ -124,7 +124,7 @@ impl Rule {
         }
         let (mut start, mut end) = (from + value.start(), from + value.end());
         if let Some(len) = bytes[start..end].iter().position(u8::is_ascii_control) {
-            end = start + len; // a color code follows
+            end = start + len; // an escape sequence follows
         }
         while end > start && bytes[end - 1] == b'.' {
             end -= 1;

@@ -10,6 +10,7 @@ use regex::bytes::Regex;
 use twox_hash::XxHash3_64;
 
 use super::assignment::Assignments;
+use super::escapes::Plain;
 use super::keywords::KeywordFinder;
 use super::manifest;
 use super::private_key;
@@ -203,7 +204,20 @@ impl Rules {
         Cow::Owned(masked + &text[from..])
     }
 
+    /// Returns the candidates in a text. Escape sequences can be inside a value, or separate it from other text.
     fn candidates(&self, text: &str) -> Vec<Candidate<'_>> {
+        let Some(joined) = Plain::new(text, "") else { return self.candidates_in(text) };
+        let separated = Plain::new(text, "\x1b");
+        let found = [Some(joined), separated].into_iter().flatten().flat_map(|plain| {
+            let mut found = self.candidates_in(&plain.text);
+            found.retain(|candidate| !candidate.range.is_empty());
+            found.iter_mut().for_each(|candidate| candidate.range = plain.original(&candidate.range));
+            found
+        });
+        found.collect()
+    }
+
+    fn candidates_in(&self, text: &str) -> Vec<Candidate<'_>> {
         let mut found: Vec<Candidate<'_>> = Vec::new();
         for &at in &self.slow {
             let rule = &self.rules[at];

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::escapes;
+
 /// The name of a rule, such as `github-token`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(Arc<str>);
@@ -38,10 +40,10 @@ pub struct Finding {
 const SAMPLE: usize = 4;
 
 /// Returns the first characters of a secret, to recognize it: at most four, and at most an eighth of it.
-pub fn sample(secret: &str) -> &str {
+pub fn sample(secret: &str) -> String {
+    let secret = escapes::without(secret);
     let count = (secret.chars().count() / 8).min(SAMPLE);
-    let end = secret.char_indices().nth(count).map_or(secret.len(), |(at, _)| at);
-    &secret[..end]
+    secret.chars().take(count).collect()
 }
 
 #[cfg(test)]
@@ -54,5 +56,6 @@ mod tests {
         assert_eq!(sample("hunter2"), "");
         assert_eq!(sample("äöüß56789"), "ä");
         assert_eq!(sample(&"abcdefgh".repeat(9)), "abcd");
+        assert_eq!(sample("\x1b[1ma\x1b[01;31m\x1b[Kbcdefghijklmnopq"), "ab");
     }
 }

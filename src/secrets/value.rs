@@ -153,6 +153,10 @@ pub(super) fn is_scrambled(value: &str) -> bool {
 
 /// Returns `true` if most letters of a value are in words: runs of letters of one case with vowels.
 pub(super) fn is_words(value: &str) -> bool {
+    // Words are not joined by that many numbers.
+    if value.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).count() > 4 && is_base64(value) {
+        return false;
+    }
     let (mut letters, mut in_words) = (0, 0);
     for run in value.split(|c: char| !c.is_ascii_alphabetic()) {
         letters += run.len();
