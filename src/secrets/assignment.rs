@@ -13,6 +13,12 @@ const NAME: usize = 60;
 /// The most bytes of a value.
 const VALUE: usize = 512;
 
+/// Ends of the names of variables whose values can be words.
+const PLAIN: [&str; 4] = ["PASSWORD", "PASSWD", "PASSPHRASE", "SECRET"];
+
+/// The fewest bytes of a password that can be a word.
+const SHORTEST_PLAIN: usize = 4;
+
 /// Calls around a value that do not change it.
 const WRAPPERS: [&str; 7] =
     ["String::from(", "Some(", "SecretString::new(", "SecretString::from(", "str(", "string(", "Secret::new("];
@@ -44,6 +50,8 @@ struct Assigned {
     is_prose: bool,
     /// `true` for a parameter of a URL.
     is_parameter: bool,
+    /// `true` for a whole value directly after `=` or `:`, so that it is no code.
+    is_direct: bool,
 }
 
 impl Assignments {
@@ -71,7 +79,7 @@ impl Assignments {
     /// Returns the secret that is assigned to a name.
     fn assigned_secret(&self, text: &str, name: &Range<usize>, lists: &ValueLists) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
-        let Assigned { range, is_quoted, is_tight, is_prose, is_parameter } = assigned(bytes, name)?;
+        let Assigned { range, is_quoted, is_tight, is_prose, is_parameter, is_direct } = assigned(bytes, name)?;
         let name = text.get(name.clone())?;
         let value = text.get(range.clone())?;
         let is_tight = is_tight && (is_variable(name.as_bytes()) || is_parameter);
@@ -87,7 +95,25 @@ impl Assignments {
                 return Some(whole);
             }
         }
-        is_secret(kind, value, (is_quoted, is_tight), lists).then_some(range)
+        let is_plain = || is_direct && self.is_plain_password(name, value, lists);
+        (is_secret(kind, value, (is_quoted, is_tight), lists) || is_plain()).then_some(range)
+    }
+
+    /// Returns `true` if a variable such as `DB_PASSWORD` has a value that can be a word.
+    fn is_plain_password(&self, name: &str, value: &str, lists: &ValueLists) -> bool {
+        let is_name = is_variable(name.as_bytes()) && PLAIN.iter().any(|end| name.ends_with(end));
+        let is_message = |word: &str| self.names.messages.iter().any(|message| message.eq_ignore_ascii_case(word));
+        let upper = value.to_ascii_uppercase();
+        is_name
+            && value.len() >= SHORTEST_PLAIN
+            && upper != value // no constant
+            && !name.split('_').any(is_message)
+            && !PLAIN.iter().any(|word| upper.contains(word))
+            && !lists.is_placeholder(value)
+            && !lists.is_stopped(value)
+            && !value::is_template(value)
+            && !value::is_reference(value)
+            && !value::is_plain_data(value)
     }
 
     /// Returns `true` if a JSON field has the name and the value of a secret.
@@ -96,7 +122,9 @@ impl Assignments {
             return false;
         }
         let is_variable = is_variable(name.as_bytes());
-        self.kind(name).is_some_and(|kind| is_secret(kind, value, (true, is_variable), lists))
+        self.kind(name).is_some_and(|kind| {
+            is_secret(kind, value, (true, is_variable), lists) || self.is_plain_password(name, value, lists)
+        })
     }
 
     /// Returns the kind of a name; its last words decide.
@@ -204,7 +232,7 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
     let is_quoted_name = quotes > 0;
     let blanks = cursor.skip_blanks(24);
     let rest = cursor.rest();
-    let (mut is_tight, mut is_prose) = (false, false);
+    let (mut is_tight, mut is_prose, mut is_cell) = (false, false, false);
     if [&b"=="[..], b"::", b"=~"].iter().any(|other| rest.starts_with(other)) {
         return None;
     }
@@ -217,6 +245,7 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
         b':' => {
             cursor.at += if rest.get(1) == Some(&b'=') { 2 } else { 1 };
             skip_type(&mut cursor);
+            skip_to_value_field(&mut cursor);
         }
         b'i' if blanks > 0 && !is_quoted_name && rest.starts_with(b"is") => {
             is_prose = true;
@@ -244,6 +273,10 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
         b'?' | b'|' if rest.iter().take(3).any(|byte| *byte == b'=') => {
             cursor.skip(3, |byte| b"?|=".contains(&byte));
         }
+        b'|' if blanks > 0 && is_variable(&bytes[name.clone()]) => {
+            is_cell = true;
+            cursor.at += 1;
+        }
         b',' if is_quoted_name => {
             cursor.at += 1;
             // Two arguments, as in `setenv("API_KEY", "…")`, but not any list of texts.
@@ -270,7 +303,8 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
     if prefix.len() > 1 && b"brfuB".contains(&prefix[0]) && b"\"'".contains(&prefix[1]) {
         cursor.at += 1;
     }
-    let mut assigned = value_at(cursor, is_tight)?;
+    let is_property = is_tight && name.start > 0 && bytes[name.start - 1] == b'.';
+    let mut assigned = value_at(cursor, (is_tight, is_property))?;
     // The next parameter of a URL.
     let is_parameter = is_tight && name.start > 0 && b"?&".contains(&bytes[name.start - 1]);
     if is_parameter {
@@ -278,7 +312,10 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
         let len = value.iter().position(|byte| b"&#".contains(byte)).unwrap_or(value.len());
         assigned.range.end = assigned.range.start + len;
     }
-    Some(Assigned { is_prose, is_parameter, ..assigned })
+    let after = bytes[assigned.range.end..].iter().find(|byte| !b" \t\r".contains(byte));
+    let is_line = *rest.first()? != b'=' && matches!(after, None | Some(b'\n' | b'#'));
+    let is_direct = !is_prose && !is_cell && (assigned.is_quoted || is_tight || is_line);
+    Some(Assigned { is_prose, is_parameter, is_direct, ..assigned })
 }
 
 /// Skips a type between `:` and `=`, as in `token: &str = "…"`.
@@ -288,6 +325,17 @@ fn skip_type(cursor: &mut Cursor<'_>) {
     let len = line.iter().take_while(|byte| is_type(**byte)).count();
     if len > 0 && line.get(len) == Some(&b'=') && line.get(len + 1) == Some(&b' ') {
         cursor.at += len + 1;
+    }
+}
+
+/// Skips to the value in an object such as `{"sensitive": true, "value": "…"}`.
+fn skip_to_value_field(cursor: &mut Cursor<'_>) {
+    let object = cursor.rest().trim_ascii_start();
+    if object.first() == Some(&b'{') {
+        let len = object.iter().take(120).take_while(|byte| **byte != b'}').count();
+        let value = memchr::memmem::find(&object[..len], b"value\"").map(|at| &object[at..]);
+        let value = value.and_then(|value| value.iter().take(16).position(|byte| *byte == b':').map(|at| &value[at..]));
+        cursor.at += value.map_or(0, |value| cursor.rest().len() - value.len() + 1);
     }
 }
 
@@ -307,8 +355,8 @@ fn after_name_field(cursor: &mut Cursor<'_>) -> bool {
     false
 }
 
-/// Reads a value with or without quotes.
-fn value_at(mut cursor: Cursor<'_>, is_tight: bool) -> Option<Assigned> {
+/// Reads a value with or without quotes. A property is the rest of its line.
+fn value_at(mut cursor: Cursor<'_>, (is_tight, is_property): (bool, bool)) -> Option<Assigned> {
     let bytes = cursor.bytes;
     let escapes = cursor.skip(3, |byte| byte == b'\\');
     let quote = cursor.rest().first().copied().filter(|byte| b"\"'`".contains(byte));
@@ -319,23 +367,30 @@ fn value_at(mut cursor: Cursor<'_>, is_tight: bool) -> Option<Assigned> {
     let start = cursor.at;
     let is_end = |byte: u8| match quote {
         Some(quote) => byte == quote || byte < b' ' || byte == b'\\',
+        None if is_property => byte <= b' ' || byte == b'\\',
         None if is_tight => byte <= b' ' || b"\"'`\\;|<>".contains(&byte),
         None => byte <= b' ' || b"\"'`,;<>(){}[]\\|".contains(&byte),
     };
-    let len = cursor.skip(VALUE, |byte| !is_end(byte));
-    let range = start..start + len;
+    cursor.skip(VALUE, |byte| !is_end(byte));
+    // An escaped quote or backslash inside of the quotes.
+    while quote.is_some() && escapes == 0 && matches!(cursor.rest(), [b'\\', b'"' | b'\'' | b'\\', ..]) {
+        cursor.at += 2;
+        cursor.skip(VALUE, |byte| !is_end(byte));
+    }
+    let range = start..cursor.at;
     let next = bytes.get(range.end);
     let is_whole = match quote {
         Some(quote) => next == Some(&quote) || (escapes > 0 && next == Some(&b'\\')),
         None => !matches!(next, Some(b'(' | b'[' | b'{')),
     };
     let has_blank = bytes[range.clone()].iter().any(u8::is_ascii_whitespace);
-    (is_whole && !has_blank && len < VALUE).then_some(Assigned {
+    (is_whole && !has_blank && range.len() < VALUE).then_some(Assigned {
         range,
         is_quoted: quote.is_some(),
         is_tight,
         is_prose: false,
         is_parameter: false,
+        is_direct: false,
     })
 }
 
@@ -351,11 +406,13 @@ fn is_in_sentence(kind: NameKind, value: &str) -> bool {
 fn is_secret(kind: NameKind, value: &str, (is_quoted, is_variable): (bool, bool), lists: &ValueLists) -> bool {
     let classes = Classes::of(value);
     let is_short_password = kind == NameKind::Password && (is_quoted || is_variable) && classes.count() > 2;
+    // Quotes around random characters: brackets are no code.
+    let is_odd = kind == NameKind::Password && is_quoted && classes.count() == 4 && !value::is_words(value);
     let is_wrong = value.len() < if is_short_password { 6 } else { 8 }
         || lists.is_placeholder(value)
         || lists.is_stopped(value)
         || value::is_template(value)
-        || value::is_reference(value);
+        || (value::is_reference(value) && !is_odd);
     if is_wrong {
         return false;
     }

@@ -6,6 +6,7 @@
 
 mod assignment;
 mod boundary;
+mod encoded;
 mod escapes;
 mod keywords;
 mod manifest;

@@ -42,6 +42,8 @@ pub(super) struct AssignmentNames {
     pub harmless_starts: Vec<String>,
     /// Names that denote no secret.
     pub harmless: Vec<String>,
+    /// Words in names of messages, forms and settings, whose values are not secret even if the name ends as one.
+    pub messages: Vec<String>,
 }
 
 /// One rule.

@@ -10,6 +10,7 @@ use regex::bytes::Regex;
 use twox_hash::XxHash3_64;
 
 use super::assignment::Assignments;
+use super::encoded;
 use super::escapes::Plain;
 use super::keywords::KeywordFinder;
 use super::manifest;
@@ -63,6 +64,7 @@ enum Target {
     Assignment,
     PrivateKey,
     Manifest,
+    Encoded,
     Value,
 }
 
@@ -71,6 +73,7 @@ struct FixedIds {
     assignment: RuleId,
     private_key: RuleId,
     manifest: RuleId,
+    encoded: RuleId,
     value: RuleId,
 }
 
@@ -137,6 +140,7 @@ impl Rules {
         file.assignment.keywords.iter().for_each(|text| add(text.clone(), true, Target::Assignment));
         private_key::KEYWORDS.iter().for_each(|text| add((*text).into(), false, Target::PrivateKey));
         manifest::KEYWORDS.iter().for_each(|text| add((*text).into(), false, Target::Manifest));
+        encoded::KEYWORDS.iter().for_each(|text| add((*text).into(), false, Target::Encoded));
         let about = concat!(env!("CARGO_PKG_VERSION"), include_str!("../../assets/secrets.toml"));
         let fingerprint = values.is_empty().then(|| XxHash3_64::oneshot(about.as_bytes()));
         values.into_iter().filter(|value| !value.is_empty()).for_each(|value| add(value, false, Target::Value));
@@ -144,6 +148,7 @@ impl Rules {
             assignment: RuleId::new("assigned-secret"),
             private_key: RuleId::new("private-key"),
             manifest: RuleId::new("kubernetes-secret"),
+            encoded: RuleId::new("encoded-secrets"),
             value: RuleId::new("configured-value"),
         };
         Self {
@@ -170,6 +175,7 @@ impl Rules {
             (&self.ids.assignment, "Value with the name of a secret, such as in .env files"),
             (&self.ids.private_key, "Private key in PEM or PuTTY format"),
             (&self.ids.manifest, "Encoded value in a Secret of Kubernetes"),
+            (&self.ids.encoded, "File with secret variables in Base64"),
             (&self.ids.value, "Value from the setting redact.values"),
         ];
         self.rules.iter().map(|rule| (&rule.id, rule.entry().description.as_str())).chain(fixed)
@@ -225,6 +231,7 @@ impl Rules {
             found.extend(ranges.into_iter().map(|range| Candidate { rank: 1, range, rule: &rule.id }));
         }
         let bytes = text.as_bytes();
+        let mut decoded_to = 0;
         for hit in self.finder.find(bytes) {
             let keyword = &self.keywords[hit.pattern().as_usize()];
             if !keyword.ignore_case && &bytes[hit.range()] != self.finder.keyword(&hit).as_bytes() {
@@ -235,6 +242,7 @@ impl Rules {
                 Target::Assignment => (3, &self.ids.assignment),
                 Target::PrivateKey => (0, &self.ids.private_key),
                 Target::Manifest => (2, &self.ids.manifest),
+                Target::Encoded => (1, &self.ids.encoded),
                 Target::Value => (0, &self.ids.value),
             };
             if found.iter().rev().take(4).any(|last| last.rule == rule && hit.start() < last.range.end) {
@@ -248,6 +256,14 @@ impl Rules {
                     let ranges = manifest::values(text, &hit.range(), &self.lists);
                     found.extend(ranges.into_iter().map(|range| Candidate { rank, range, rule }));
                     None
+                }
+                Target::Encoded if hit.start() < decoded_to => None,
+                Target::Encoded => {
+                    let range = encoded::around(text, &hit.range());
+                    decoded_to = range.end;
+                    // The decoded text is shorter, so that this ends.
+                    let decoded = encoded::decoded(&text[range.clone()]);
+                    decoded.is_some_and(|decoded| !self.candidates_in(&decoded).is_empty()).then_some(range)
                 }
                 Target::Value => Some(hit.range()),
             };

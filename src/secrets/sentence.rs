@@ -131,7 +131,7 @@ fn is_password(word: &str, is_direct: bool, lists: &ValueLists) -> bool {
         && !lists.is_stopped(word)
         && !value::is_plain_data(word)
         && !value::is_template(word)
-        && !value::is_reference(word)
+        && (classes.count() == 4 || !value::is_reference(word))
 }
 
 #[cfg(test)]

