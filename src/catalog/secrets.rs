@@ -18,7 +18,7 @@ const LARGEST: u64 = 256 * 1024 * 1024;
 /// The number of first bytes that show the type of a file.
 const HEAD: u64 = 64 * 1024;
 
-/// Fields with random texts that are not secrets.
+/// Fields with random texts that are not secrets, except the ID of the entry itself.
 const SKIPPED: [&str; 9] = [
     "thinkingSignature",
     "textSignature",
@@ -119,7 +119,8 @@ impl FoundSecret {
 fn in_line(line: &[u8], rules: &Rules, found: &mut Vec<FoundSecret>) {
     let start = found.len();
     let is_json = strings::each(line, |path, text, is_key| {
-        if !is_key && (path.key().is_some_and(is_skipped) || strings::is_image(text.raw())) {
+        let is_skipped = || path.key().is_some_and(is_skipped) && path.text() != "id";
+        if !is_key && (is_skipped() || strings::is_image(text.raw())) {
             return;
         }
         let text = text.text();
@@ -141,7 +142,7 @@ fn in_line(line: &[u8], rules: &Rules, found: &mut Vec<FoundSecret>) {
         let fields = Fields::new(line);
         let is_header = fields.get("type").and_then(Value::str).is_some_and(|kind| kind.is("session"));
         let id = fields.get("id").and_then(Value::str).filter(|_| !is_header);
-        let id = id.map(|id| id.text().into_owned());
+        let id = id.map(|id| rules.mask(&id.text()).into_owned());
         found[start..].iter_mut().for_each(|secret| secret.entry_id.clone_from(&id));
     }
 }
@@ -162,6 +163,7 @@ mod tests {
             (format!(r#"{{"type":"label","id":"l","label":"{token}"}}"#), Some("l"), "label"),
             (format!(r#"{{"type":"custom","id":"c","data":{{"a":["x","\n{token}"]}}}}"#), Some("c"), "data.a[1]"),
             (format!(r#"{{"type":"custom","id":"k","data":{{"{token}":1}}}}"#), Some("k"), "data.[github-token]"),
+            (format!(r#"{{"type":"custom","id":"{token}","parentId":"{token}"}}"#), Some("[github-token]"), "id"),
             (format!("damaged {token}"), None, "damaged line"),
         ];
         for (line, id, place) in lines {

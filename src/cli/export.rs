@@ -252,7 +252,8 @@ fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, 
                 let found = rules.find_in_field(key, text);
                 rows.extend(found.into_iter().map(|finding| {
                     let sample = format!("{}…", sample(&text[finding.range.clone()]));
-                    [finding.rule.as_str().to_owned(), id.clone(), rules.mask(key).into_owned(), sample]
+                    let masked = |text: &str| rules.mask(text).into_owned();
+                    [finding.rule.as_str().to_owned(), masked(&id), masked(key), sample]
                         .map(|text| clean(&text).into_owned())
                 }));
             });

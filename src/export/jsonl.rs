@@ -88,9 +88,6 @@ pub fn relinked(line: &[u8], parent: Option<&str>, version: f64, out: &mut Vec<u
     out.push(b'\n');
 }
 
-/// Keys of an entry that identify or classify it. Their values are never replaced.
-const STRUCTURE: [&str; 7] = ["type", "id", "parentId", "timestamp", "targetId", "firstKeptEntryId", "fromId"];
-
 /// Keys of signatures, which are valid only for unchanged text.
 pub(crate) const SIGNATURES: [&str; 3] = ["thinkingSignature", "textSignature", "thoughtSignature"];
 
@@ -100,7 +97,8 @@ fn is_data(key: &str, raw: &[u8]) -> bool {
 }
 
 /// Calls `each` with every text in a line: the decoded string, and its key. A key outside of objects, and that of a
-/// key, is empty. Skips structure and data, and the keys of pi.
+/// key, is empty. Skips structure and data, and the keys of pi. IDs of entries are texts: all links to an entry have the
+/// same one.
 pub fn each_text(line: &[u8], each: &mut dyn FnMut(&str, &str)) {
     walk(line, &mut |key, text, _| each(key, text));
 }
@@ -177,10 +175,10 @@ fn walk(line: &[u8], each: &mut dyn FnMut(&str, &str, Range<usize>)) {
     }
 }
 
-/// Returns `true` if a value identifies or classifies an entry, a block or a call.
+/// Returns `true` if a value classifies an entry, or identifies or classifies a block or a call.
 fn is_structure(depth: usize, top_key: &str, key: &str) -> bool {
     match depth {
-        1 => STRUCTURE.contains(&key),
+        1 => matches!(key, "type" | "timestamp"),
         2 => top_key == "message" && key == "toolCallId",
         4 => top_key == "message" && matches!(key, "id" | "type"),
         _ => false,
@@ -204,8 +202,8 @@ mod tests {
 
     #[test]
     fn texts_are_replaced_across_escapes_and_keys_of_pi_are_kept() {
-        let line = r#"{"type":"custom","id":"key","data":{"key":"a\u006bey \"q\"","id":"key","n":1e999}}"#;
-        assert_eq!(replaced(line), r#"{"type":"custom","id":"key","data":{"[x]":"a[x] \"q\"","id":"[x]","n":1e999}}"#);
+        let line = r#"{"type":"key","id":"key","data":{"key":"a\u006bey \"q\"","id":"key","n":1e999}}"#;
+        assert_eq!(replaced(line), r#"{"type":"key","id":"[x]","data":{"[x]":"a[x] \"q\"","id":"[x]","n":1e999}}"#);
         let unchanged = r#"{ "type" : "x","a":"\ud83d" , "b":[ ] }"#;
         assert_eq!(replaced(unchanged), unchanged);
     }
@@ -234,6 +232,6 @@ mod tests {
         let mut found = Vec::new();
         let line = br#"{"type":"message","id":"i","message":{"role":"user","content":[{"type":"toolCall","id":"c","arguments":{"password":"p","list":["q",{"r":"s"},"t"]}}]}}"#;
         each_text(line, &mut |key, text| found.push(format!("{key}={text}")));
-        assert_eq!(found, ["role=user", "=password", "password=p", "=list", "list=q", "=r", "r=s", "=t"]);
+        assert_eq!(found, ["id=i", "role=user", "=password", "password=p", "=list", "list=q", "=r", "r=s", "=t"]);
     }
 }

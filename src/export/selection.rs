@@ -162,10 +162,10 @@ impl Selection<'_> {
         facts
     }
 
-    /// Returns the ID of an entry, or its position if it has none of its own.
+    /// Returns the ID of an entry, or its position if it has none of its own, or a secret one.
     fn anchor(&self, at: Index) -> String {
         match self.tree.nodes[at as usize].id.as_deref() {
-            Some(id) if !id.is_empty() && self.tree.find(id) == Some(at) => id.into(),
+            Some(id) if !id.is_empty() && self.tree.find(id) == Some(at) && (self.label)(id) == id => id.into(),
             _ => format!("n{}", at + 1),
         }
     }

@@ -98,6 +98,11 @@ impl<'r> Redaction<'r> {
         }
     }
 
+    /// Returns a text without its likely secrets: see [`Rules::mask`].
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.rules.mask(text)
+    }
+
     /// Returns the number of secrets collected so far.
     pub fn count(&self) -> usize {
         self.secrets.len()

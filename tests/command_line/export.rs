@@ -400,3 +400,33 @@ fn a_session_without_ids_is_exported_to_its_end() {
     let text = pitree.run(&["export", path.to_str().unwrap(), "-o", "-"]).out;
     assert!(text.contains("branch to the end, "), "{text}");
 }
+
+#[test]
+fn secret_ids_are_replaced_with_their_links() {
+    let pitree = Pitree::new();
+    let id = token();
+    let session = Session::new("ids").user("u1", "first").assistant(&id, "second").user("u3", "third");
+    let path = pitree.write_session(&session.assistant("a4", "fourth").under(&id).user("u5", "other"));
+    for format in ["md", "html", "text", "jsonl"] {
+        for scope in [&["--tree"][..], &[]] {
+            let args = [&["export", path.to_str().unwrap(), "-o", "-", "-f", format], scope].concat();
+            let run = pitree.run(&args);
+            assert!(
+                run.code == 0 && !(run.out.clone() + &run.err).contains(&id[4..]),
+                "{format}: {}{}",
+                run.out,
+                run.err
+            );
+        }
+        let ended = format!("{}@{id}", path.display());
+        let run = pitree.run(&["export", &ended, "-o", "-", "-f", format]);
+        assert!(run.code == 0 && !run.out.contains(&id[4..]), "{format}: {}", run.out);
+    }
+    let list = pitree.run(&["export", path.to_str().unwrap(), "--list"]);
+    assert!(!(list.out.clone() + &list.err).contains(&id[4..]) && list.code == 3, "{}{}", list.out, list.err);
+    let list = pitree.run(&["secrets", path.to_str().unwrap()]);
+    assert!(list.code == 3 && list.out.contains("github-token") && !list.out.contains(&id[4..]), "{}", list.out);
+    pitree.run(&["export", path.to_str().unwrap(), "--tree", "-o", "copy.jsonl"]);
+    let copy = fs::read_to_string(pitree.home().join("copy.jsonl")).unwrap();
+    assert!(copy.contains(r#""id":"[github-token 1]""#) && copy.contains(r#""parentId":"[github-token 1]""#), "{copy}");
+}

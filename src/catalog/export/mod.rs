@@ -172,7 +172,8 @@ fn session_file(
         let end = source.end.filter(|end| is_in.contains(end) && Some(*end) != last);
         if let Some(end) = end.and_then(|end| Some((end, tree.nodes[end as usize].id.as_deref()?))) {
             let id = new_id(random, |id| tree.find(id).is_some());
-            let new = NewEntry { id: &id, parent: Some(end.1), time_ms: now };
+            let parent = redact.text(end.1);
+            let new = NewEntry { id: &id, parent: Some(&parent), time_ms: now };
             target.write((leaf_move(&new, tree.labels.contains_key(&end.0)) + "\n").as_bytes())?;
         }
     }

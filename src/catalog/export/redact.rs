@@ -56,7 +56,9 @@ impl<'a> Collector<'a> {
     pub(crate) fn line(&mut self, line: &[u8], id: Option<&str>) {
         let Some(secrets) = &mut self.secrets else { return };
         jsonl::each_text(line, &mut |key, text| secrets.collect_field(key, text));
-        self.entries.resize(secrets.count(), id.map(str::to_owned));
+        if secrets.count() > self.entries.len() {
+            self.entries.resize(secrets.count(), id.map(|id| secrets.mask(id).into_owned()));
+        }
     }
 
     /// Collects the secrets in a text.

@@ -169,7 +169,9 @@ impl Source {
         let date = |time: Option<i64>| time.and_then(minute).unwrap_or_default();
         let (first, last) = (date(times().min()), date(times().max()));
         // Entries of version 1 have no ID.
-        let id = |at: Option<Index>| at.and_then(|at| tree.nodes[at as usize].id.as_deref()).unwrap_or("the end");
+        let id = |at: Option<Index>| {
+            redact.text(at.and_then(|at| tree.nodes[at as usize].id.as_deref()).unwrap_or("the end"))
+        };
         let what = match self.scope {
             Scope::Tree if self.joined.is_some() => "all branches of the family".into(),
             Scope::Tree => "all branches".into(),
