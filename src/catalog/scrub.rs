@@ -1,6 +1,7 @@
 //! Removal of secrets from session files: the values in some files, and new versions of files without them.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +9,9 @@ use anyhow::{Context, Result};
 
 use crate::catalog::export::redact::{Collector, ListedSecret, Redact};
 use crate::disk::files::{self, Readable};
+use crate::disk::kept_files::{KeptFile, TextRemoval};
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
+use crate::disk::{marks, new_file};
 use crate::secrets::Rules;
 use crate::session::entry::parse;
 
@@ -24,7 +27,7 @@ pub(crate) struct ScrubValues<'r> {
 pub(crate) struct ScrubCounts {
     /// The number of lines that change.
     pub(crate) lines: usize,
-    /// The number of lines that still contain a value: in the header, an ID or data.
+    /// The number of lines that still contain a value: in the header or data.
     pub(crate) left: usize,
 }
 
@@ -69,10 +72,13 @@ impl<'r> ScrubValues<'r> {
         let mut line = Vec::new();
         while next(&mut reader, &mut line, file)? {
             let text = line.strip_suffix(b"\n").unwrap_or(&line);
-            let scrubbed = match (parse::line(text), std::str::from_utf8(text)) {
+            let scrubbed = match parse::line(text) {
                 // pi finds the project and the parent by the paths in the header.
-                (Ok(Some(entry)), _) if entry.is_header() => text.to_vec(),
-                (Err(_), Ok(text)) => self.redact.text(text).into_owned().into_bytes(),
+                Ok(Some(entry)) if entry.is_header() => text.to_vec(),
+                Err(_) => text
+                    .utf8_chunks()
+                    .flat_map(|chunk| [self.redact.text(chunk.valid()).as_bytes(), chunk.invalid()].concat())
+                    .collect(),
                 _ => self.redact.line(text),
             };
             counts.lines += usize::from(scrubbed != text);
@@ -81,6 +87,40 @@ impl<'r> ScrubValues<'r> {
             out.write_all(&line[text.len()..])?;
         }
         Ok(counts)
+    }
+
+    /// Returns `true` if a file contains a value.
+    pub(crate) fn is_in(&self, file: &Path) -> bool {
+        let mut line = Vec::new();
+        open(file).is_ok_and(|mut reader| {
+            while next(&mut reader, &mut line, file).unwrap_or_default() {
+                if self.contains(&line) {
+                    return true;
+                }
+            }
+            false
+        })
+    }
+
+    /// Replaces the values in a file besides sessions, if pitree can do that.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub(crate) fn replace_in(&self, file: &KeptFile) -> Result<()> {
+        match file.removal {
+            TextRemoval::Advice(_) => Ok(()),
+            TextRemoval::Marks => marks::update(&file.path, &mut |_| ControlFlow::Continue(()), |marks| {
+                let text = marks::to_json(marks)?;
+                *marks = marks::of_json(self.redact.text(&String::from_utf8_lossy(&text)).as_bytes())?;
+                Ok(true)
+            }),
+            TextRemoval::Rest => {
+                let mut scrubbed = Vec::new();
+                self.scrub(&file.path, &mut scrubbed)?;
+                new_file::replace(&file.path, &scrubbed)
+                    .with_context(|| format!("cannot write {}", file.path.display()))
+            }
+        }
     }
 
     /// Returns `true` if bytes contain a value as it is written in a text or in JSON.

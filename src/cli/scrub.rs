@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use clap_complete::ArgValueCompleter;
@@ -21,6 +21,7 @@ use crate::cli::chosen_sessions::note_mirrored;
 use crate::cli::exit::Exit;
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::{CommandContext, completions, now, output};
+use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
 use crate::disk::locate;
 use crate::pi::running;
 use crate::runtime::chosen_rules::ChosenRules;
@@ -29,7 +30,7 @@ use crate::secrets::Rules;
 /// Remove likely secrets from sessions and their families
 ///
 /// Without SESSION, from all sessions. Lists every place with one of the values: sessions of the family, files in
-/// pitree's trash, and names in the journal. After a confirmation, the sessions are replaced by versions with marks such
+/// pitree's trash, and other files of pitree. After a confirmation, the sessions are replaced by versions with marks such
 /// as [github-token 1]; the originals move to the trash, and one `pitree undo` restores them. Sessions that a pi is using are refused. A removed value can have
 /// been copied before: replace the key where it was issued. Rules cannot find every secret.
 #[derive(Debug, clap::Args)]
@@ -50,7 +51,12 @@ impl ScrubCommand {
         let rules = ChosenRules::new(&chosen.config.redact)?.for_process();
         let mut catalog = resolve::catalog(chosen);
         let targets = self.targets(chosen, &mut catalog, rules)?;
-        let values = ScrubValues::of(targets.iter().map(|&key| &*catalog[key].path), rules)?;
+        let mut kept = kept_files(&chosen.scanned);
+        kept.retain(|file| catalog.key_of(&file.path).is_none());
+        let paths: Vec<&Path> = targets.iter().map(|&key| &*catalog[key].path).collect();
+        let is_of_target = |rest: &Path| self.session.is_none() || paths.iter().any(|path| is_rest_of(rest, path));
+        let rests = kept.iter().filter(|file| file.removal == TextRemoval::Rest).map(|file| &*file.path);
+        let values = ScrubValues::of(paths.iter().copied().chain(rests.filter(|rest| is_of_target(rest))), rules)?;
         if values.secrets.is_empty() {
             output::note("no likely secret found; rules cannot find every secret");
             return Ok(Exit::Nothing.into());
@@ -75,7 +81,7 @@ impl ScrubCommand {
             }
             let left = match left {
                 0 => String::new(),
-                left => format!("; {} cannot be changed: the header, an id or data", count(left, "line", "lines")),
+                left => format!("; {} cannot be changed: the header or data", count(left, "line", "lines")),
             };
             output::note(&format!("{}: {}{left}", changer.short(path), count(lines, "line", "lines")));
             // A symbolic link and its target are one file.
@@ -86,8 +92,15 @@ impl ScrubCommand {
         }
         note_mirrored(mirrored);
         let trashed = list_others(&values, &changer)?;
+        kept.retain(|file| values.is_in(&file.path));
+        for KeptFile { path, removal } in &kept {
+            let advice =
+                if let TextRemoval::Advice(advice) = removal { advice } else { "values are replaced; no undo" };
+            output::note(&clean(&format!("in {}: {advice}", changer.short(path))));
+        }
+        let is_changed = |file: &KeptFile| !matches!(file.removal, TextRemoval::Advice(_));
         refuse_running(&catalog, &keys, &changer)?;
-        if sessions.is_empty() {
+        if sessions.is_empty() && !kept.iter().any(is_changed) {
             output::note("nothing can be changed");
             return Ok(Exit::Nothing.into());
         }
@@ -102,9 +115,12 @@ impl ScrubCommand {
             refuse_running(&catalog, &keys, &changer)?;
         }
         let count = changer.changes.history()?.len();
-        let by = SharedRewriter(Arc::new(Mutex::new(values)));
+        let values = Arc::new(Mutex::new(values));
+        let by = SharedRewriter(values.clone());
         let made = changer.make(&Request::Rewrite { purpose: RewritePurpose::Scrub, sessions, by });
         if !self.switches.dry_run {
+            let values = values.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.iter().filter(|_| made.is_ok()).try_for_each(|file| values.replace_in(file))?;
             // The index forgets the values.
             drop(chosen.catalog());
             // The change was made, also if the journal cannot be read again.
@@ -137,6 +153,12 @@ impl ScrubCommand {
         output::progress("");
         failed.map_or(Ok(targets), |error| bail!("cannot read {}: {}", error.path.display(), error.reason))
     }
+}
+
+/// Returns `true` for a file with damaged lines of a session.
+fn is_rest_of(rest: &Path, session: &Path) -> bool {
+    let after = rest.as_os_str().as_encoded_bytes().strip_prefix(session.as_os_str().as_encoded_bytes());
+    after.is_some_and(|after| after.starts_with(b".rest"))
 }
 
 /// Tells what remains to be done: the trash has the values, and new keys are needed.

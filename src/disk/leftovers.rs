@@ -49,7 +49,7 @@ pub fn drafts_of_others(dirs: &[PathBuf]) -> Vec<(PathBuf, bool)> {
 }
 
 /// Returns the files in session directories.
-fn files(dirs: &[PathBuf]) -> Vec<fs::DirEntry> {
+pub(super) fn files(dirs: &[PathBuf]) -> Vec<fs::DirEntry> {
     let (mut found, mut level) = (Vec::new(), dirs.to_vec());
     for _ in 0..LEVELS {
         let all = level.iter().flat_map(entries);

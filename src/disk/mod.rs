@@ -19,6 +19,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod git;
 pub mod incremental;
 pub(crate) mod index;
+pub(crate) mod kept_files;
 mod known_files;
 pub(crate) mod last_seen;
 pub mod leftovers;

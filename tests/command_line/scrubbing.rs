@@ -1,6 +1,7 @@
 //! `pitree secrets scrub`: sessions without the values of secrets, and the places that still have them.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::common::session::Session;
 use crate::pitree::Pitree;
@@ -64,4 +65,93 @@ fn a_session_that_was_just_written_is_refused() {
     let outcome = pitree.run(&["secrets", "scrub", "live", "--yes"]);
     assert!(outcome.code == 2 && outcome.err.contains("a pi may be using a session"), "{}", outcome.err);
     assert_eq!(fs::read(&path).unwrap(), text);
+}
+
+/// Returns the files below a directory that contain the token, also in compressed files.
+fn files_with_token(dir: &Path) -> Vec<PathBuf> {
+    let (mut found, mut dirs) = (Vec::new(), vec![dir.to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                dirs.push(path);
+                continue;
+            }
+            let bytes = fs::read(&path).unwrap_or_default();
+            let bytes = if path.extension().is_some_and(|end| end == "zst") {
+                zstd::decode_all(&*bytes).unwrap()
+            } else {
+                bytes
+            };
+            if memchr::memmem::find(&bytes, token().as_bytes()).is_some() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn each_file_that_keeps_a_value_is_changed_or_listed() {
+    let pitree = Pitree::new();
+    let (home, token) = (pitree.home().to_path_buf(), token());
+    let path = pitree.write_session(&Session::new("one").user("u1", &format!("use {token}")).assistant("a1", "ok"));
+    pitree.print(&["note", "one", &format!("key {token}")]);
+    pitree.print(&["tag", "+shop", "one"]);
+    pitree.print(&["note", "one@u1", &format!("with {token}")]);
+    pitree.print(&["rename", "one", &format!("named {token}")]);
+    pitree.print(&["rename", "one", "other"]);
+    assert!(pitree.run(&["search", "--all", &token]).out.contains("one"));
+    let damaged = [b"{\"a\": \"", token.as_bytes(), b" \xff\n\"b\": \"", token.as_bytes(), b"\"}\n"].concat();
+    let beside = |end: &str| PathBuf::from(format!("{}{end}", path.display()));
+    fs::write(beside(".rest"), &damaged).unwrap();
+    fs::write(beside(".rest2"), format!("no JSON {token}\n")).unwrap();
+    let listed = [
+        beside(".0123456789abcdef.pitree-old"),
+        home.join(".config/pitree/config.toml"),
+        home.join(".local/state/pitree/remembered.json"),
+        home.join(".local/state/pitree/live/7.json"),
+        home.join(".local/state/pitree/machines/.changes.json"),
+        home.join(".local/share/pitree/machine-incoming/box/growing.json"),
+        home.join(".local/share/pitree/new-kind/of.file"),
+        home.join(".cache/pitree/other"),
+    ];
+    for file in &listed {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let is_toml = file.extension().is_some_and(|end| end == "toml");
+        let text = if is_toml { format!("[queries]\nmine = \"{token}\"\n") } else { format!("{{\"a\":\"{token}\"}}") };
+        fs::write(file, text).unwrap();
+    }
+    let before = files_with_token(&home);
+    assert!(before.iter().any(|file| file.starts_with(home.join(".cache/pitree/index"))), "the index has texts");
+    let outcome = pitree.run(&["secrets", "scrub", "one", "--dry-run"]);
+    assert!(outcome.code == 0 && files_with_token(&home) == before, "{}{}", outcome.out, outcome.err);
+    let outcome = pitree.run(&["secrets", "scrub", "one", "--yes"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let left = files_with_token(&home);
+    assert!(listed.iter().all(|file| left.contains(file)), "{left:?}");
+    for file in left {
+        let name = format!("~/{}", file.strip_prefix(&home).unwrap().display());
+        let is_trashed = name.contains("/Trash/") && outcome.err.contains("trash empty");
+        assert!(is_trashed || outcome.err.contains(&format!("in {name}: ")), "{name} in {}", outcome.err);
+    }
+    assert_eq!(fs::read_to_string(beside(".rest2")).unwrap(), "no JSON [github-token 1]\n");
+    let notes = fs::read_to_string(home.join(".local/share/pitree/marks.json")).unwrap();
+    assert!(notes.contains("key [github-token 1]") && notes.contains("with [github-token 1]"), "{notes}");
+    assert!(notes.contains("shop") && !(outcome.out + &outcome.err).contains(&token));
+}
+
+#[test]
+fn a_value_that_is_only_in_the_rest_is_replaced() {
+    let pitree = Pitree::new();
+    let path = pitree.write_session(&Session::new("one").user("u1", "nothing"));
+    let rest = PathBuf::from(format!("{}.rest", path.display()));
+    fs::write(&rest, format!("damaged {}\n", token())).unwrap();
+    for args in [&["secrets", "scrub", "one", "--yes"][..], &["secrets", "scrub", "--yes"]] {
+        fs::write(&rest, format!("damaged {}\n", token())).unwrap();
+        let outcome = pitree.run(args);
+        assert_eq!(outcome.code, 0, "{}{}", outcome.out, outcome.err);
+        assert_eq!(fs::read_to_string(&rest).unwrap(), "damaged [github-token 1]\n");
+    }
 }
