@@ -430,3 +430,58 @@ fn secret_ids_are_replaced_with_their_links() {
     let copy = fs::read_to_string(pitree.home().join("copy.jsonl")).unwrap();
     assert!(copy.contains(r#""id":"[github-token 1]""#) && copy.contains(r#""parentId":"[github-token 1]""#), "{copy}");
 }
+
+#[test]
+fn no_place_of_a_session_brings_a_secret_into_an_export() {
+    let pitree = Pitree::new();
+    let tokens: Vec<String> = ('a'..='n').map(|last| token().replace("aGe3a", &format!("aGe3{last}"))).collect();
+    let at = |place: usize| &*tokens[place];
+    let session = Session::new(at(0))
+        .cwd(format!("/work/{}", at(1)))
+        .user("u1", &format!("first {}", at(2)))
+        .call("a2", "bash", &json!({ "command": format!("echo {}", at(3)), "env": { at(4): "x" } }))
+        .result("r3", "a2", "bash", &format!("\u{1b}[31m{}\u{1b}[1m{}\u{1b}[0m", &at(5)[..9], &at(5)[9..]))
+        .label("l4", "u1", at(6))
+        .name("n5", &format!("Name {}", at(7)))
+        .entry("c6", "custom_message", format!(r#""customType":"x","content":"{}","display":true"#, at(8)))
+        .entry("c7", "custom", format!(r#""customType":"{}","data":{{"{}":["{}"]}}"#, at(9), at(10), at(11)))
+        .compaction("k8", &format!("summary {}", at(12)), "u1")
+        .user(at(13), "last");
+    let path = pitree.write_session(&session);
+    let path = path.to_str().unwrap();
+    let check = |text: &str, what: &str| {
+        let part = tokens.iter().find(|token| text.contains(&token[4..]));
+        assert!(part.is_none(), "{what}: {part:?} in {text}");
+    };
+    for format in ["md", "html", "text", "jsonl"] {
+        for options in [&["--tree"][..], &["--context"], &["--family"], &["--redact=paths,people"], &["--images"]] {
+            let name = format!("{format}{}", options[0]);
+            let args = [&["export", path, "-f", format, "-o", &name], options].concat();
+            let run = pitree.run(&args);
+            assert_eq!(run.code, 0, "{name}: {}", run.err);
+            check(&format!("{}{}", run.out, run.err), &name);
+            let made = pitree.home().join(&name);
+            let files = if made.is_dir() {
+                fs::read_dir(&made).unwrap().map(|file| file.unwrap().path()).collect()
+            } else {
+                vec![made]
+            };
+            for file in files {
+                check(&file.display().to_string(), &name);
+                check(&fs::read_to_string(&file).unwrap(), &name);
+            }
+        }
+    }
+    let lists =
+        [&["export", path, "--list"][..], &["secrets", "--json", path], &["secrets"], &["secrets", path], &["entries"]];
+    for args in lists {
+        let run = pitree.run(args);
+        check(&run.err, &args.join(" "));
+        // This JSON names the session file and its ID, so that programs find it.
+        let out = if args.contains(&"--json") { run.out.replace(path, "").replace(at(0), "") } else { run.out };
+        check(&out, &args.join(" "));
+    }
+    assert!(pitree.run(&["ls", "is:secret"]).code == 0);
+    let cache = fs::read(pitree.home().join(".cache/pitree/index/known.secrets")).unwrap();
+    check(&String::from_utf8_lossy(&cache), "the results of searches for secrets");
+}

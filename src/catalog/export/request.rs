@@ -151,3 +151,46 @@ impl Write for Beginning {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_and_copied_has_no_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let token = ["ghp", "_k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3a"].concat();
+        let file = dir.path().join("s.jsonl");
+        let header = format!(
+            r#"{{"type":"session","version":3,"id":"{token}","timestamp":"2026-01-05T09:00:00Z","cwd":"/{token}"}}"#
+        );
+        let entry = format!(
+            r#"{{"type":"message","id":"{token}","parentId":null,"timestamp":"2026-01-05T09:00:00Z","message":{{"role":"user","content":"use {token}"}}}}"#
+        );
+        std::fs::write(&file, format!("{header}\n{entry}\n")).unwrap();
+        for (to, format) in [
+            (ExportTo::Preview, Format::Markdown),
+            (ExportTo::Clipboard, Format::Jsonl),
+            (ExportTo::Clipboard, Format::Html),
+        ] {
+            let files = vec![file.clone()];
+            let request = ExportRequest {
+                files,
+                end: None,
+                format,
+                scope: Scope::Branch,
+                is_anonymous: false,
+                kept: Vec::new(),
+                to,
+            };
+            let mut run = ExportRun { now: 0, random: &mut || 7 };
+            let result = request.run("/", Rules::built_in(), &mut run).unwrap();
+            assert!(
+                result.text.contains("[github-token 1]") || result.text.contains("\\[github-token 1\\]"),
+                "{}",
+                result.text
+            );
+            assert!(!format!("{result:?}").contains(&token[4..]), "{result:?}");
+        }
+    }
+}
