@@ -171,7 +171,17 @@ impl HitSearch {
         }
         let asked = (&self.query, &self.here);
         let found = self.searcher.search_quietly(self.newest_first(), asked, || false).unwrap_or_default();
+        self.note_undecided();
         found.into_iter().map(|(sought, _)| sought.digest.file_path()).collect()
+    }
+
+    /// Prints a note if some sessions were not fully searched. Returns `true` if so.
+    pub(super) fn note_undecided(&self) -> bool {
+        let is_undecided = self.query.is_undecided();
+        if is_undecided {
+            output::note("some sessions were not fully searched: the pattern backtracks too much");
+        }
+        is_undecided
     }
 
     /// Searches the complete content of files, newest sessions first, until `each` returns `false`. It receives the

@@ -86,7 +86,7 @@ impl SearchCommand {
         let search = HitSearch::new(query, sessions, here, chosen)?;
         let page = (self.limit.get(), self.after.as_deref());
         let mut lines = Vec::new();
-        let sum = search.each(page, &mut unreadable, |mut found| {
+        let mut sum = search.each(page, &mut unreadable, |mut found| {
             if let Some(worktrees) = &worktrees {
                 found.iter_mut().for_each(|line| line.set_worktree(worktrees));
                 found.iter().try_for_each(|line| output::json(out, line))?;
@@ -96,6 +96,7 @@ impl SearchCommand {
             }
             Ok(())
         })?;
+        sum.is_exact &= !search.note_undecided();
         let HitTotals { printed, total, is_exact, next } = &sum;
         if self.json {
             output::json(out, &sum)?;

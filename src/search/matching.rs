@@ -229,8 +229,8 @@ impl Word {
         }
         let said = match session.texts {
             Some(SearchTexts { conversation, summaries }) => {
-                let said = self.needle.find(conversation.folded);
-                let summed_up = || self.find_if_any(summaries.folded);
+                let said = self.needle.find_in(conversation);
+                let summed_up = || if summaries.folded.is_empty() { None } else { self.needle.find_in(summaries) };
                 said.map(|at| passage(MatchField::Conversation, conversation, at))
                     .or_else(|| summed_up().map(|at| passage(MatchField::Summary, summaries, at)))
             }

@@ -7,10 +7,13 @@ use memchr::memmem::Finder;
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
 use crate::base::sort;
-use crate::search::pattern::Pattern;
+use crate::search::pattern::{Pattern, Undecided};
 use crate::search::query::TermKind;
 use crate::session::links::Index;
 use crate::session::search_text::Passages;
+
+/// The maximum number of texts of a session for which a pattern may backtrack too much. Each takes about 50 ms.
+const MAX_UNDECIDED: usize = 8;
 
 /// A search pattern.
 #[derive(Debug)]
@@ -93,6 +96,31 @@ impl Needle {
             }
             Self::Pattern(pattern) => pattern.find(folded),
         }
+    }
+
+    /// Returns the first match in joined texts. If a regular expression backtracks too much in all of them together, each
+    /// text is searched separately.
+    pub(crate) fn find_in(&self, passages: Passages<'_>) -> Option<Range<usize>> {
+        let Self::Pattern(pattern) = self else { return self.find(passages.folded) };
+        if let Ok(found) = pattern.try_find(passages.folded) {
+            return found;
+        }
+        let (mut start, mut undecided) = (0, 0);
+        for (_, text) in passages.each() {
+            match pattern.try_find(text) {
+                Ok(Some(found)) => return Some(start + found.start..start + found.end),
+                Ok(None) => {}
+                Err(Undecided) => undecided += 1,
+            }
+            if undecided == MAX_UNDECIDED {
+                break;
+            }
+            start += text.len() + 1; // after the space
+        }
+        if undecided > 0 {
+            pattern.set_undecided();
+        }
+        None
     }
 
     /// Iterates over the matches in a folded text that are not empty and do not overlap. A regular expression has no

@@ -2,10 +2,13 @@
 //! They are translated to the syntax of the regex crates and run on folded text.
 //!
 //! Differences from JavaScript: a character outside the basic plane is one `.`, not two; a lookbehind must have a fixed
-//! length; a backreference to a group that did not participate fails; a match that backtracks too much fails.
+//! length; a backreference to a group that did not participate fails; a match that backtracks too much fails, and the
+//! pattern records it.
 
 use std::fmt::{self, Write as _};
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -33,7 +36,13 @@ const NO_BOUNDARY: &str = "(?:(?<=[0-9A-Za-z_])(?=[0-9A-Za-z_])|(?<![0-9A-Za-z_]
 pub(crate) struct Pattern {
     source: String,
     engine: RegexEngine,
+    /// `true` after a search that backtracked too much. Shared by all copies.
+    is_undecided: Arc<AtomicBool>,
 }
+
+/// A search that backtracked too much.
+#[derive(Debug)]
+pub(crate) struct Undecided;
 
 #[derive(Clone, Debug)]
 enum RegexEngine {
@@ -70,15 +79,37 @@ impl Pattern {
         } else {
             RegexEngine::Plain(regex::Regex::new(&translated).map_err(|error| invalid(last_line(&error)))?)
         };
-        Ok(Self { source: source.to_string(), engine })
+        Ok(Self { source: source.to_string(), engine, is_undecided: Arc::default() })
+    }
+
+    /// Returns `true` if a text was not searched to its end, because the pattern backtracked too much.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.is_undecided.load(Ordering::Relaxed)
+    }
+
+    /// Records that a text was not searched to its end.
+    pub(crate) fn set_undecided(&self) {
+        self.is_undecided.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the first match in a folded text. A search that backtracks too much has no match.
+    pub(crate) fn find(&self, folded: &str) -> Option<Range<usize>> {
+        self.try_find(folded).unwrap_or_else(|Undecided| {
+            self.set_undecided();
+            None
+        })
     }
 
     /// Returns the first match in a folded text.
-    pub(crate) fn find(&self, folded: &str) -> Option<Range<usize>> {
+    ///
+    /// # Errors
+    /// The search backtracks too much.
+    pub(crate) fn try_find(&self, folded: &str) -> Result<Option<Range<usize>>, Undecided> {
         match &self.engine {
-            RegexEngine::Plain(regex) => regex.find(folded).map(|found| found.range()),
-            // A search that exceeds the limit has no match.
-            RegexEngine::Fancy(regex) => regex.find(folded).ok().flatten().map(|found| found.range()),
+            RegexEngine::Plain(regex) => Ok(regex.find(folded).map(|found| found.range())),
+            RegexEngine::Fancy(regex) => {
+                regex.find(folded).map(|found| found.map(|found| found.range())).map_err(|_| Undecided)
+            }
         }
     }
 

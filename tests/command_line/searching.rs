@@ -91,6 +91,24 @@ fn hits_after_a_page_are_counted_in_some_sessions() {
 }
 
 #[test]
+fn reports_sessions_in_which_a_pattern_backtracks_too_much() {
+    let pitree = Pitree::new();
+    let evil = "a".repeat(40);
+    pitree.write_session(&Session::new("s1").user("1", &evil).assistant("2", "found in spite of it"));
+    pitree.write_session(&Session::new("s2").user("1", &evil));
+    for (pattern, hits, is_exact) in
+        [("re:(?=x)x|(a|aa)+\\1!|in spite", 1, false), ("re:(?=f)found in", 1, true), ("re:(?=y)y", 0, true)]
+    {
+        let found = pitree.run(&["search", "--json", pattern]);
+        let end = json_lines(&found.out).pop().unwrap();
+        assert_eq!((&end["total"], &end["totalIsExact"]), (&hits.into(), &is_exact.into()), "{pattern}");
+        assert_eq!(found.err.contains("some sessions were not fully searched"), !is_exact, "{}", found.err);
+    }
+    let listed = pitree.run(&["ls", "re:(?=x)x|(a|aa)+\\1!"]);
+    assert!(listed.err.contains("the pattern backtracks too much"), "{}", listed.err);
+}
+
+#[test]
 fn an_entry_with_several_hits_has_an_identifier_for_each() {
     let pitree = Pitree::new();
     let arguments = serde_json::json!({"path": "twice.txt"});

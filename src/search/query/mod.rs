@@ -128,6 +128,12 @@ impl Query {
         self.terms.iter().all(|term| matches!(term.kind, TermKind::Unfinished(_)))
     }
 
+    /// Returns `true` if a search could not decide for every text whether the pattern matches, because it backtracked
+    /// too much.
+    pub fn is_undecided(&self) -> bool {
+        self.terms.iter().any(|term| matches!(&term.kind, TermKind::Pattern(pattern) if pattern.is_undecided()))
+    }
+
     /// Returns `true` if a qualifier fulfills a condition.
     fn has(&self, is_it: impl Fn(&Qualified) -> bool) -> bool {
         self.terms.iter().any(|term| matches!(&term.kind, TermKind::Qualified(qualified) if is_it(qualified)))

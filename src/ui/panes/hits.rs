@@ -34,6 +34,8 @@ pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
         );
         let is_fuzzy = !found.is_empty() && found.values().all(|found| found.hit.tier == Tier::Fuzzy);
         facts.extend(is_fuzzy.then(|| "fuzzy match".into()));
+        let is_undecided = search.answered.as_ref().is_some_and(|query| query.is_undecided());
+        facts.extend(is_undecided.then(|| "not fully searched".into()));
     }
     facts
 }
