@@ -21,7 +21,7 @@ pub struct QueryParts {
     everything: bool,
 }
 
-/// The matching terms of each entry as a bit set. A query has at most as many terms as there are bits.
+/// The matching terms of each entry as a bit set. Terms after the first 63 share the last bit.
 #[derive(Debug, Default)]
 pub struct EntryMatches {
     entries: Vec<(Index, u64)>,
@@ -102,12 +102,12 @@ impl QueryParts {
     }
 
     fn words_in(&self, folded: &str) -> u64 {
-        let has = |(bit, word): (usize, &Needle)| word.find(folded).map_or(0, |_| 1 << bit);
-        self.words.iter().enumerate().map(has).sum()
+        let is_in = |(_, word): &(usize, &Needle)| word.find(folded).is_some();
+        self.words.iter().enumerate().filter(is_in).fold(0, |bits, (at, _)| bits | bit(at))
     }
 
     fn bit(&self, scope: usize) -> u64 {
-        1 << (self.words.len() + scope)
+        bit(self.words.len() + scope)
     }
 
     /// Matches entries with the cached data of their session.
@@ -116,8 +116,8 @@ impl QueryParts {
         if !self.everything && !self.words.is_empty() {
             let SearchTexts { conversation, summaries } = session.texts.unwrap_or_default();
             for passages in [session.titles.labels, conversation, summaries] {
-                for (bit, word) in self.words.iter().enumerate() {
-                    word.each_entry(passages, |entry| matches.add(entry, 1 << bit));
+                for (at, word) in self.words.iter().enumerate() {
+                    word.each_entry(passages, |entry| matches.add(entry, bit(at)));
                 }
             }
         }
@@ -136,7 +136,7 @@ impl QueryParts {
             EntryScope::Read(holds) if holds(entry) => self.bit(at),
             _ => 0,
         };
-        matches.add(at, words | self.scopes.iter().enumerate().map(holds).sum::<u64>());
+        matches.add(at, self.scopes.iter().enumerate().map(holds).fold(words, |bits, bit| bits | bit));
     }
 
     /// Returns the place of the first word in an entry.
@@ -151,6 +151,11 @@ impl QueryParts {
             .or_else(|| of(texts.summaries, MatchField::Summary))
             .or_else(|| of(session.titles.labels, MatchField::Label))
     }
+}
+
+/// Returns the bit of a term.
+fn bit(term: usize) -> u64 {
+    1 << term.min(u64::BITS as usize - 1)
 }
 
 impl EntryMatches {
@@ -205,6 +210,13 @@ mod tests {
             parts.match_line(&line.read().unwrap().unwrap(), &folded, at, &mut found);
         }
         found.best().into_iter().map(|entry| entry.at).collect()
+    }
+
+    #[test]
+    fn any_number_of_terms_is_counted() {
+        let many: String = (0..200).map(|at| format!("w{at} ")).collect();
+        assert_eq!(entries(&format!("redis {many}expiry")), [0, 1]);
+        assert_eq!(entries(&format!("{many}slides model:opus")), [3]);
     }
 
     #[test]

@@ -6,7 +6,10 @@ use crate::base::normalize::{FoldedText, fold};
 use crate::search::byte_search::Probe;
 use crate::search::fuzzy::Fuzzy;
 use crate::search::needle::{Needle, merged};
-use crate::search::query::{MAX_TERMS, Query, Term, TermKind};
+use crate::search::query::{Query, Term, TermKind};
+
+/// The maximum number of distinct words without syntax. Text pasted by mistake has more.
+const MAX_WORDS: usize = 64;
 
 /// A set of search terms.
 #[derive(Debug, Default)]
@@ -51,11 +54,11 @@ impl Words {
     }
 
     /// Splits text into words without any syntax. A word without a literal match can match fuzzily. Duplicates are
-    /// removed, and the number of terms is limited as in a query.
+    /// removed, and the number of words is limited.
     pub fn plain(text: &str) -> Self {
         let mut words: Vec<&str> = Vec::new();
         for word in text.split_whitespace() {
-            if words.len() < MAX_TERMS && !words.contains(&word) {
+            if words.len() < MAX_WORDS && !words.contains(&word) {
                 words.push(word);
             }
         }
@@ -155,7 +158,7 @@ mod tests {
     #[test]
     fn marks_refer_to_the_original_text() {
         let many: Vec<String> = (0..2000).map(|at| format!("w{at} w0")).collect();
-        assert_eq!(Words::plain(&many.join(" ")).terms.len(), MAX_TERMS);
+        assert_eq!(Words::plain(&many.join(" ")).terms.len(), MAX_WORDS);
         assert_eq!(Words::plain("É b").marks("aÉb bé"), [1..4, 5..8]);
         assert_eq!(Words::new("re:x*").unwrap().marks("axxa xa"), [1..3, 5..6]);
     }

@@ -59,10 +59,8 @@ fn entry(browser: &Browser) -> String {
 fn rejects_queries_that_are_too_long() {
     let mut browser = Browser::demo(160, 40);
     let words = |count: usize| (0..count).map(|at| format!("w{at} ")).collect::<String>();
-    for (text, problem) in [(words(2000), "query too long"), (words(100), "at most 64 different ones")] {
-        search(&mut browser, &text);
-        assert!(browser.screen().contains(problem), "{}", browser.screen());
-    }
+    search(&mut browser, &words(2000));
+    assert!(browser.screen().contains("query too long"), "{}", browser.screen());
     search(&mut browser, &"cookie ".repeat(100));
     assert_eq!(hits(&browser), 1);
 }
