@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::base::normalize::fold;
 use crate::base::sort;
 use crate::catalog::search::{DIGESTS_AT_ONCE, SearchedSession, Searcher, SessionHit, with_keys};
 use crate::disk::parallel;
@@ -38,13 +39,21 @@ impl Searcher {
         let has_headings = |at: &usize| facts(*at).is_named() || facts(*at).is_labeled();
         let other = matcher.literal_rank(SearchTitles::default());
         let can_differ = other > (Tier::Name, 0);
-        let with_headings: Vec<usize> = places.iter().copied().filter(|at| can_differ && has_headings(at)).collect();
-        if !with_headings.is_empty() {
-            let ranks = parallel::map(with_headings.chunks(DIGESTS_AT_ONCE), |some| {
+        let by_texts = |at: usize| matcher.ranks_by_texts(&fold(facts(at).id()));
+        let differs = |at: &usize| can_differ && (has_headings(at) || by_texts(*at));
+        let different: Vec<usize> = places.iter().copied().filter(differs).collect();
+        if !different.is_empty() {
+            let ranks = parallel::map(different.chunks(DIGESTS_AT_ONCE), |some| {
                 let (mut ranks, digests) =
                     (Vec::with_capacity(some.len()), some.iter().map(|&at| &*sessions[at].digest));
                 ListedSession::each_once(digests, &mut Vec::new(), |at, digest| {
-                    ranks.push((some[at], matcher.literal_rank(TitlesBuf::new(&digest).as_titles())));
+                    let known = || Some(matcher.literal_rank(TitlesBuf::new(&digest).as_titles()));
+                    let matched = || {
+                        let session = (&sessions[some[at]], &*digest);
+                        self.match_one(session, matcher, |found, _| (found.hit.tier, found.hit.score))
+                    };
+                    let rank = if by_texts(some[at]) { matched() } else { known() };
+                    ranks.extend(rank.map(|rank| (some[at], rank)));
                 });
                 ranks
             });
@@ -105,6 +114,8 @@ mod tests {
                 "the works",
                 "re:[ae]",
                 "e -auth",
+                "ad1b",
+                "e 7184-ad1b",
                 "is:fork",
                 "is:labeled e",
             ] {

@@ -12,6 +12,7 @@ use crate::base::normalize::fold;
 use crate::base::sort;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace, Test, TestResult};
 use crate::search::fuzzy::Fuzzy;
+use crate::search::needle::Needle;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::{Query, Term, TermKind};
 use crate::search::text_match::{Word, marks};
@@ -29,8 +30,10 @@ pub enum Tier {
     Name,
     /// In a label.
     Label,
-    /// In the conversation, a summary, the id or the directory.
+    /// In the conversation, a summary or the directory, or at the start of the id.
     Text,
+    /// Elsewhere in the id.
+    Id,
     /// Fuzzy match of the letters.
     Fuzzy,
 }
@@ -63,6 +66,12 @@ pub struct Matcher {
     texts: Vec<Word>,
     tests: Vec<(bool, Test)>,
 }
+
+/// The minimum length in bytes of the beginning of an id in a query.
+const MIN_ID: usize = 6;
+
+/// The minimum length in bytes of words that rank lower in an id. Many ids contain a shorter one.
+const MIN_IN_ID: usize = 3;
 
 /// The match of one word.
 struct TermMatch {
@@ -156,13 +165,18 @@ impl Matcher {
     }
 
     /// Returns the tier and the score of a session with these titles if all words match literally: only its name and
-    /// its labels change them.
+    /// its labels change them, except if [`Matcher::ranks_by_texts`].
     pub(crate) fn literal_rank(&self, titles: SearchTitles<'_>) -> (Tier, u32) {
         let wanted = self.texts.iter().filter(|text| !text.is_excluded);
         wanted.fold((Tier::Name, 0), |(tier, sum), text| {
             let found = text.find_in_headings(titles).map_or((Tier::Text, 0), |found| (found.tier, found.score));
             (tier.max(found.0), sum + score(found.0, found.1))
         })
+    }
+
+    /// Returns `true` if the tier of a session with this folded id depends on its texts.
+    pub(crate) fn ranks_by_texts(&self, id: &str) -> bool {
+        self.texts.iter().any(|text| !text.is_excluded && text.ranks_low_in(id))
     }
 
     /// Returns the entries with matches and the matched fields. Entries with the most matching terms come first, then
@@ -236,10 +250,24 @@ impl Word {
             }
             None => self.find_if_any(titles.first_message).map(|at| title(MatchField::FirstMessage, at)),
         };
+        let in_id = self.needle.find(titles.id).map(|at| title(MatchField::Id, at));
+        let is_low = self.ranks_low_in(titles.id);
         let place = said
-            .or_else(|| self.needle.find(titles.id).map(|at| title(MatchField::Id, at)))
-            .or_else(|| self.needle.find(titles.cwd).map(|at| title(MatchField::Cwd, at)))?;
-        Some(TermMatch { tier: Tier::Text, score: 0, place })
+            .or_else(|| in_id.clone().filter(|_| !is_low))
+            .or_else(|| self.needle.find(titles.cwd).map(|at| title(MatchField::Cwd, at)));
+        let low = || Some(TermMatch { tier: Tier::Id, score: 0, place: in_id? });
+        place.map(|place| TermMatch { tier: Tier::Text, score: 0, place }).or_else(low)
+    }
+
+    /// Returns `true` if the word is in an id, but is not the beginning of an id in a query.
+    fn ranks_low_in(&self, id: &str) -> bool {
+        let Needle::Word(finder) = &self.needle else { return false };
+        let word = finder.needle();
+        let is_hex = || word.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+        match finder.find(id.as_bytes()) {
+            Some(0) => word.len() < id.len() && !(word.len() >= MIN_ID && is_hex()) && word.len() >= MIN_IN_ID,
+            found => found.is_some() && word.len() >= MIN_IN_ID,
+        }
     }
 
     /// A missing name or summary never matches, not even an empty pattern. In pi, an empty conversation, id or
@@ -370,7 +398,8 @@ mod tests {
             (r#""module jwt""#, (Tier::Text, MatchField::Conversation, Some(0))),
             ("re:W[O]RKS.", (Tier::Text, MatchField::Conversation, Some(1))),
             ("cookies", (Tier::Text, MatchField::Summary, Some(3))),
-            ("0195a", (Tier::Text, MatchField::Id, None)),
+            ("0195a0", (Tier::Text, MatchField::Id, None)),
+            ("195a", (Tier::Id, MatchField::Id, None)),
             ("dev/app", (Tier::Text, MatchField::Cwd, None)),
             ("rfauth", (Tier::Fuzzy, MatchField::FirstMessage, None)),
             ("lgn", (Tier::Fuzzy, MatchField::Name, None)),

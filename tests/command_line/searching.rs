@@ -180,6 +180,21 @@ fn every_one_of_many_words_must_match() {
 }
 
 #[test]
+fn words_in_texts_rank_before_those_in_ids() {
+    let pitree = Pitree::new();
+    let said = |id: &str, day: i64, text: &str| Session::new(id).at(day * 86_400).user("1", text);
+    pitree.write_session(&said("01aa0089-aaaa", 1, "port 1024 is privileged"));
+    pitree.write_session(&said("01aa0089-1024", 3, "open the port please"));
+    pitree.write_session(&said("01aa0089-1024-c", 2, "1024 is the port"));
+    let ids = |query: &str| {
+        let hits = json_lines(&pitree.print(&["search", "--json", query]));
+        hits.iter().filter_map(|hit| hit["id"].as_str().map(String::from)).collect::<Vec<_>>()
+    };
+    assert_eq!(ids("port 1024"), ["01aa0089-1024-c", "01aa0089-aaaa", "01aa0089-1024"]);
+    assert_eq!(ids("01aa0089-1"), ["01aa0089-1024", "01aa0089-1024-c"]);
+}
+
+#[test]
 fn hits_have_an_entry_and_an_excerpt() {
     let hits = search(&["jwt"]);
     let names =
