@@ -12,7 +12,7 @@ use unicode_normalization::char::{canonical_combining_class, compose, decompose_
 
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::{FoldedText, fold, fold_into};
-use crate::search::needle::{Needle, merged};
+use crate::search::needle::{Needle, is_quote, merged};
 
 /// The maximum number of adjacent characters in a window.
 const MAX_WINDOW: usize = 3;
@@ -71,7 +71,7 @@ impl Probe {
         let rarity = best.as_ref().map_or(0, |window| window.rarity);
         let strategy = match best {
             Some(window) => window.strategy(&chars, &spellings),
-            None if chars.iter().all(char::is_ascii) => Some(Strategy::Everywhere),
+            None if chars.iter().all(|c| c.is_ascii() || is_quote(*c)) => Some(Strategy::Everywhere),
             None => Some(Strategy::Unusual),
         };
         Some(Self { needle, strategy: strategy.unwrap_or(Strategy::Everywhere), rarity })
@@ -261,10 +261,10 @@ fn rarity(c: char) -> usize {
     1 + COMMON.chars().position(|common| common == c).unwrap_or(COMMON.len())
 }
 
-/// Returns all spellings that fold to `c`. Returns `None` if `c` has a backslash escape other than `\u`, or is a
-/// combining mark, because marks can be reordered.
+/// Returns all spellings that fold to `c`. Returns `None` if `c` has a backslash escape other than `\u`, has
+/// other styles (see [`is_quote`]), or is a combining mark, because marks can be reordered.
 fn spellings(c: char) -> Option<CharSpellings> {
-    if is_js_space(c) || c.is_control() || matches!(c, '"' | '\\' | '/' | char::REPLACEMENT_CHARACTER) {
+    if is_js_space(c) || c.is_control() || is_quote(c) || matches!(c, '\\' | '/' | char::REPLACEMENT_CHARACTER) {
         return None;
     }
     if c.is_ascii() {

@@ -34,6 +34,8 @@ pub enum Tier {
     Text,
     /// Elsewhere in the id.
     Id,
+    /// With another style of quotation marks.
+    Similar,
     /// Fuzzy match of the letters.
     Fuzzy,
 }
@@ -176,7 +178,7 @@ impl Matcher {
 
     /// Returns `true` if the tier of a session with this folded id depends on its texts.
     pub(crate) fn ranks_by_texts(&self, id: &str) -> bool {
-        self.texts.iter().any(|text| !text.is_excluded && text.ranks_low_in(id))
+        self.texts.iter().any(|text| !text.is_excluded && (text.exact.is_some() || text.ranks_low_in(id)))
     }
 
     /// Returns the entries with matches and the matched fields. Entries with the most matching terms come first, then
@@ -215,7 +217,11 @@ fn has_entry(hit: &Match) -> bool {
 
 impl Word {
     fn find(&self, session: &Candidate<'_>) -> Option<TermMatch> {
-        self.find_literally(session).or_else(|| self.find_fuzzily(session))
+        let Some(exact) = &self.exact else {
+            return self.find_literally(session).or_else(|| self.find_fuzzily(session));
+        };
+        let similar = || Some(TermMatch { tier: Tier::Similar, score: 0, ..self.find_literally(session)? });
+        exact.find_literally(session).or_else(similar).or_else(|| self.find_fuzzily(session))
     }
 
     /// Finds a literal match in the name or in a label.

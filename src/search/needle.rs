@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use crate::base::javascript::is_js_space;
 use crate::base::normalize::fold;
 use crate::base::sort;
-use crate::search::pattern::{Pattern, Undecided};
+use crate::search::pattern::{Pattern, SPACE, Undecided};
 use crate::search::query::TermKind;
 use crate::session::links::Index;
 use crate::session::search_text::Passages;
@@ -29,23 +29,83 @@ pub(crate) enum Needle {
         /// The index of the longest word.
         at: usize,
     },
+    /// Words with quotation marks, which match in any style.
+    Quoted {
+        /// The text as a regular expression.
+        regex: regex::Regex,
+        /// The parts between the marks and white space.
+        parts: Vec<String>,
+    },
     /// A regular expression.
     Pattern(Pattern),
+}
+
+/// The styles of an apostrophe.
+const APOSTROPHES: &str = "'\u{2019}\u{2018}\u{2bc}";
+/// The styles of a quotation mark.
+const QUOTES: &str = "\"\u{201c}\u{201d}";
+
+/// Returns the styles of a character if it is an apostrophe or a quotation mark.
+fn styles(c: char) -> Option<&'static str> {
+    [APOSTROPHES, QUOTES].into_iter().find(|styles| styles.contains(c))
+}
+
+/// Returns `true` for an apostrophe or a quotation mark of any style.
+pub(crate) fn is_quote(c: char) -> bool {
+    styles(c).is_some()
 }
 
 impl Needle {
     /// Creates the pattern of a term, or `None` for a qualifier.
     pub(crate) fn of(what: &TermKind) -> Option<Self> {
         match what {
-            TermKind::Word(word) => Some(Self::Word(Finder::new(&fold(word)).into_owned())),
+            TermKind::Word(word) => Self::quoted(word).or_else(|| Self::exact(what)),
             TermKind::Phrase(phrase) => Self::phrase(phrase),
             TermKind::Pattern(pattern) => Some(Self::Pattern(pattern.clone())),
             _ => None,
         }
     }
 
+    /// Creates the pattern of a word or a phrase without other styles of quotation marks, or `None` for others.
+    pub(crate) fn exact(what: &TermKind) -> Option<Self> {
+        match what {
+            TermKind::Word(word) => Some(Self::Word(Finder::new(&fold(word)).into_owned())),
+            TermKind::Phrase(phrase) => Self::exact_phrase(phrase),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the pattern also matches other styles of quotation marks.
+    pub(crate) fn is_quoted(&self) -> bool {
+        matches!(self, Self::Quoted { .. })
+    }
+
+    /// Creates the pattern of a text with quotation marks, or `None` for another text.
+    fn quoted(text: &str) -> Option<Self> {
+        if !text.contains(is_quote) {
+            return None;
+        }
+        let (mut regex, mut is_space) = (String::new(), false);
+        for c in fold(text).chars() {
+            match styles(c) {
+                Some(styles) => regex.extend(["[", styles, "]"]),
+                None if is_js_space(c) && is_space => {}
+                None if is_js_space(c) => regex.extend(["[", SPACE, "]+"]),
+                None => regex.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
+            }
+            is_space = is_js_space(c);
+        }
+        let is_between = |c: char| is_quote(c) || is_js_space(c);
+        let parts = text.split(is_between).filter(|part| !part.is_empty()).map(fold).collect();
+        Some(Self::Quoted { regex: regex::Regex::new(&regex).ok()?, parts })
+    }
+
     /// Creates the pattern of a text in which white space matches any white space. Returns `None` for an empty text.
     pub(crate) fn phrase(text: &str) -> Option<Self> {
+        Self::quoted(text).or_else(|| Self::exact_phrase(text))
+    }
+
+    fn exact_phrase(text: &str) -> Option<Self> {
         let last = text.split(is_js_space).count() - 1;
         let words = text.split(is_js_space).enumerate();
         // An empty word at either end requires white space there.
@@ -63,6 +123,7 @@ impl Needle {
     pub(crate) fn word(&self) -> Option<&str> {
         match self {
             Self::Word(finder) | Self::Phrase { anchor: finder, .. } => std::str::from_utf8(finder.needle()).ok(),
+            Self::Quoted { parts, .. } => parts.iter().max_by_key(|part| part.len()).map(String::as_str),
             Self::Pattern(_) => None,
         }
     }
@@ -71,7 +132,7 @@ impl Needle {
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         let (word, words) = match self {
             Self::Word(_) => (self.word(), &[][..]),
-            Self::Phrase { words, .. } => (None, &words[..]),
+            Self::Phrase { words, .. } | Self::Quoted { parts: words, .. } => (None, &words[..]),
             Self::Pattern(_) => (None, &[][..]),
         };
         word.into_iter().chain(words.iter().map(String::as_str))
@@ -94,6 +155,7 @@ impl Needle {
                 }
                 None
             }
+            Self::Quoted { regex, .. } => regex.find(folded).map(|found| found.range()),
             Self::Pattern(pattern) => pattern.find(folded),
         }
     }
@@ -218,6 +280,23 @@ mod tests {
         assert_eq!(find("aa b", "aaa b"), Some("aa b"));
         assert_eq!(find("é x", "éé x"), Some("é x"));
         assert_eq!(find("one", "one"), Some("one"));
+    }
+
+    #[test]
+    fn quotation_marks_match_in_any_style() {
+        let find = |query: &str, text: &str| {
+            let query = Query::parse(query).unwrap();
+            let at = Needle::of(&query.terms[0].kind).unwrap().find(text)?;
+            Some(text[at].to_string())
+        };
+        for text in ["don't", "don’t", "donʼt", "don‘t"] {
+            assert_eq!(find("Don't", &format!("i {text}.")).as_deref(), Some(text));
+            assert_eq!(find("don’t", text).as_deref(), Some(text));
+        }
+        assert_eq!(find("\"i don't\"", "i \n don’t").as_deref(), Some("i \n don’t"));
+        assert_eq!(find("a\"b", "a”b").as_deref(), Some("a”b"));
+        assert_eq!(find("a'b.", "a”b. a'bx a‘b."), Some("a‘b.".into()));
+        assert_eq!(find("don't", "dont"), None);
     }
 
     proptest! {

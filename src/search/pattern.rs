@@ -19,7 +19,8 @@ const BACKTRACKS: usize = 2_000_000;
 
 const DIGIT: &str = "0-9";
 const WORD: &str = "0-9A-Za-z_";
-const SPACE: &str = r"\t-\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";
+/// White space of JavaScript, in a class.
+pub(crate) const SPACE: &str = r"\t-\r \u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}";
 /// The translation of `.`.
 const NO_BREAK: &str = r"[^\n\r\u{2028}\u{2029}]";
 const ANYTHING: &str = r"[\s\S]";

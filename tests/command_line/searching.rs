@@ -180,6 +180,25 @@ fn every_one_of_many_words_must_match() {
 }
 
 #[test]
+fn quotation_marks_match_in_any_style_after_the_same_style() {
+    let pitree = Pitree::new();
+    let said = |id: &str, day: i64, text: &str| Session::new(id).at(day * 86_400).user("1", text);
+    pitree.write_session(&said("same", 1, "I don't know"));
+    pitree.write_session(&said("other", 2, "We don’t know").name("2", "“No” isn’t an answer"));
+    pitree.run(&["ls"]); // fills the index
+    let ids = |args: &[&str]| {
+        let hits = json_lines(&pitree.run(&[&["search", "--json"], args].concat()).out);
+        hits.iter().filter_map(|hit| hit["id"].as_str().map(String::from)).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&["Don't"]), ["same", "other"]);
+    assert_eq!(ids(&["don’t know"]), ["other", "same"]);
+    assert_eq!(ids(&["\"don't know\""]), ["same", "other"]);
+    assert_eq!(ids(&["--all", "don't"]).len(), 2);
+    assert_eq!(ids(&["isn't"]), ["other"]);
+    assert_eq!(ids(&["know", "--", "-don't"]), [""; 0]);
+}
+
+#[test]
 fn words_in_texts_rank_before_those_in_ids() {
     let pitree = Pitree::new();
     let said = |id: &str, day: i64, text: &str| Session::new(id).at(day * 86_400).user("1", text);
