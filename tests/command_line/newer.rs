@@ -49,7 +49,7 @@ fn the_readable_part_is_shown() {
     let problems = |path| pitree.listed(path)["problems"].to_string();
     assert!([&third, &fourth].into_iter().all(|path| problems(path).contains("unsupported format version 4")));
     let rows = pitree.run(&["tree", "fourth", "--filter", "all"]);
-    assert_eq!(rows.out, "• user: Fix the login\n• assistant: Fixed.\n• [custom: note]  ← leaf\n");
+    assert_eq!(rows.out, "• user: Fix the login\n• assistant: Fixed.  ← leaf\n[custom: note]\n");
     assert!(rows.err.contains("unsupported format"), "{}", rows.err);
     let hits = |query: &str| pitree.run(&["search", query, "--json"]).out.matches("\"type\":\"hit\"").count();
     assert_eq!(["is:newer login", "is:damaged login", "is:fork login", "all:find"].map(hits), [2, 0, 1, 1]);

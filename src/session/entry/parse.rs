@@ -124,9 +124,9 @@ fn read_entry<'a>(r: &mut JsonReader<'a>, entry: &mut Entry<'a>) -> Result<bool>
 /// A value that version 4 stores: the name of the session, a label, or the leaf (pi 0.87.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StoredValue<'a> {
-    /// What is stored.
+    /// The kind of value, such as `pi.session.name`.
     pub namespace: Str<'a>,
-    /// Of what: the entry of a label.
+    /// The key of the value, such as the entry of a label.
     pub key: Str<'a>,
     /// The value, if it is a text; `None` if it is deleted.
     pub value: Option<Str<'a>>,
