@@ -100,7 +100,7 @@ pub(crate) fn path_from_base64(base64: &str) -> Option<PathBuf> {
     system::files::path_of(bytes)
 }
 
-/// A path with a lossless form in JSON: see [`exact_json`].
+/// A path with a lossless form in JSON: see `exact_json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ExactPath(#[serde(with = "exact_json")] pub PathBuf);
