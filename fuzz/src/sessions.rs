@@ -62,7 +62,7 @@ fn again(file: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> + '_ {
 
 /// Repairs a file: the result has no problems, and stays the same when it is repaired again.
 fn repaired(data: &[u8]) {
-    let known = KnownHeader { id: "known".into(), cwd: "/known".into(), time_ms: 0 };
+    let known = KnownHeader { id: "known".into(), cwds: vec!["/known".into()], time_ms: 0 };
     let Ok(once) = repair::repair(data, &known, &mut random()) else { return };
     let mut checkup = Checkup::default();
     lines(&once.bytes).for_each(|line| checkup.line(&line));
