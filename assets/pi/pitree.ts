@@ -14,6 +14,8 @@ import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext, SessionEn
 
 /** The version of the status file and of requests. */
 const SCHEMA = 1;
+/** The time in milliseconds after which it no longer matters that a session was closed. */
+const CLOSED_FOR = 300_000;
 /** The maximum size of a file that is read, in bytes. */
 const MOST = 64 * 1024;
 /** The maximum size of pitree's output, in bytes. */
@@ -315,8 +317,14 @@ class Live {
 	async #close(session: string | undefined): Promise<void> {
 		if (session === undefined) return;
 		const at = Date.now();
-		const path = join(dirname(this.#file), `${process.pid}-${at}.closed`);
+		const folder = dirname(this.#file);
+		const path = join(folder, `${process.pid}-${at}.closed`);
 		try {
+			// Many short pis leave many files.
+			for (const name of await readdir(folder)) {
+				const then = /^\d+-(\d+)\.closed$/.exec(name)?.[1];
+				if (then !== undefined && Number(then) < at - CLOSED_FOR) await unlink(join(folder, name));
+			}
 			await writeFile(`${path}.new`, JSON.stringify({ schema: SCHEMA, session, at }), { mode: 0o600, flag: "wx" });
 			await rename(`${path}.new`, path);
 		} catch {

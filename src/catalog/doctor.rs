@@ -113,7 +113,6 @@ impl Catalog {
             found.push((path(fork), Finding::new(Code::ForkParentMissing, Some(detail))));
         }
         let mut by_id: HashMap<&str, Vec<usize>> = HashMap::new();
-        let real_path = |at: usize| sessions[at].facts().real_path().map_or_else(|| path(at), |real| real.join());
         for (at, session) in sessions.iter().enumerate() {
             let facts = session.facts();
             // The target of a link is listed itself.
@@ -122,21 +121,17 @@ impl Catalog {
             }
         }
         for (id, same) in by_id.into_iter().filter(|(_, same)| same.len() > 1) {
-            let copy_of = |at: usize| ConflictCopy::of(&path(at), id);
-            for &at in &same {
-                // A file can be in two session directories.
-                let is_copy = |other: &&usize| {
-                    **other != at && real_path(**other) != real_path(at) && are_copies(sessions[**other], sessions[at])
-                };
-                let mut others = same.iter().filter(is_copy);
-                let original = others.clone().find(|other| copy_of(**other).is_none());
-                let (code, other) = match copy_of(at) {
+            let same: Vec<SameId> = same.into_iter().map(|at| SameId::new(sessions[at], id)).collect();
+            for one in &same {
+                let mut others = same.iter().filter(|other| one.is_copy_of(other));
+                let original = others.clone().find(|other| other.copy.is_none());
+                let (code, other) = match one.copy {
                     Some(_) => (Code::ConflictCopy, original.or_else(|| others.next())),
                     None => (Code::SharedSessionId, original), // its copies are reported
                 };
-                let kind = copy_of(at).map_or(String::new(), |copy| format!("{}; of ", copy.means()));
-                let finding = |&other: &usize| Finding::new(code, Some(format!("{kind}{}", path(other).display())));
-                found.extend(other.map(finding).map(|finding| (path(at), finding)));
+                let kind = one.copy.map_or(String::new(), |copy| format!("{}; of ", copy.means()));
+                let finding = |other: &SameId| Finding::new(code, Some(format!("{kind}{}", other.path.display())));
+                found.extend(other.map(finding).map(|finding| (one.path.clone(), finding)));
             }
         }
         sort::by(&mut found, |(one, _), (other, _)| one.cmp(other));
@@ -182,10 +177,28 @@ impl Catalog {
     }
 }
 
-/// Returns `true` if sessions with the same ID have common entries. Users can choose the same ID twice (pi 1.6.0).
-fn are_copies(one: &SharedSession, other: &SharedSession) -> bool {
-    let (one, other) = (one.once(), other.once());
-    one.header.created == other.header.created || (one.entry_key(0).is_some() && one.entry_key(0) == other.entry_key(0))
+/// A session whose ID another one has, too.
+struct SameId {
+    path: PathBuf,
+    /// The path without symbolic links: a file can be in two session directories.
+    real_path: PathBuf,
+    created: Option<i64>,
+    first_entry: Option<IdHash>,
+    copy: Option<ConflictCopy>,
+}
+
+impl SameId {
+    fn new(session: &SharedSession, id: &str) -> Self {
+        let (path, digest) = (session.file_path(), session.once());
+        let (created, first_entry) = (digest.header.created, digest.entry_key(0));
+        Self { real_path: digest.real_path().clone(), created, first_entry, copy: ConflictCopy::of(&path, id), path }
+    }
+
+    /// Returns `true` if both have common entries. Users can choose the same ID twice (pi 1.6.0).
+    fn is_copy_of(&self, other: &Self) -> bool {
+        let has_same_start = self.first_entry.is_some() && self.first_entry == other.first_entry;
+        self.real_path != other.real_path && (self.created == other.created || has_same_start)
+    }
 }
 
 /// Returns the facts of a session for its header.

@@ -134,15 +134,14 @@ pub fn one(path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
 }
 
 /// Adds the metadata of a file to its digest.
-pub(super) fn complete(found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
+pub(super) fn complete(found: SessionFile, mut digest: Digest, real: &RealPaths) -> Digest {
     let parent = digest.header.parent_session.as_ref().map(Path::new);
     let parent = parent.map(|parent| machine_paths::named_by(&found.path, parent).unwrap_or_else(|| parent.into()));
     let parent_path = parent.map(|parent| real.of(&parent).unwrap_or(parent));
     let (bytes, mtime) = found.version();
     let SessionFile { path, real_path, is_link, owner, .. } = found;
-    let copy = ConflictCopy::of(&path, &digest.header.id).map(Problem::ConflictCopy);
-    let problems = digest.problems.into_iter().chain(copy).collect();
-    Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, problems, ..digest }
+    digest.problems.extend(ConflictCopy::of(&path, &digest.header.id).map(Problem::ConflictCopy));
+    Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }
 }
 
 /// Resolves symbolic links. Most parent sessions are in a few directories, so each directory is resolved once.

@@ -138,8 +138,8 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     // On a network file system, another machine with an unknown boot time may write.
     let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
     let mut reported = BTreeMap::new();
-    for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
-        let path = file.path();
+    let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
+    for path in files.filter(|path| !is_closed(path)).take(MOST_PIS) {
         let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
         let Some(pid) = pid else {
             remove_asked(&path);
@@ -188,15 +188,18 @@ impl ClosedSession {
 /// The end of the name of a file about a [`ClosedSession`].
 const CLOSED: &str = "closed";
 
+fn is_closed(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == CLOSED)
+}
+
 /// Reads which sessions were closed a moment ago, and removes older files.
 pub(crate) fn closed(state: &Path) -> Vec<ClosedSession> {
     let folder = folder(state);
     if !is_own_folder(&folder) {
         return Vec::new();
     }
-    let files = fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS).map(|file| file.path());
-    let files = files.filter(|path| path.extension().is_some_and(|end| end == CLOSED));
-    let closed = files.filter_map(|path| {
+    let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
+    let closed = files.filter(|path| is_closed(path)).take(MOST_PIS).filter_map(|path| {
         if written(&path).and_then(|time| time.elapsed().ok()).is_some_and(|since| since > RECENT) {
             let _ = fs::remove_file(&path); // it no longer matters
             return None;

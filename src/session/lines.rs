@@ -10,10 +10,11 @@ use thiserror::Error;
 
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::parse::{self, StoredValue};
+use crate::session::entry::row::is_silent;
 use crate::session::entry::{Entry, NEWEST, RawTime};
 use crate::session::json::value::Fields;
 use crate::session::json::{self, JsonReader, Str};
-use crate::session::links::{EntryIds, IdHash, Index, ParentLinks};
+use crate::session::links::{ActivePath, EntryIds, IdHash, Index, ParentLinks};
 use crate::session::marks::session_key;
 use crate::session::problem::Problem;
 
@@ -218,6 +219,10 @@ pub(crate) struct LineCollector {
     /// `true` for each entry that is bookkeeping.
     bookkeeping: Vec<bool>,
     labels: Vec<LabelLine>,
+    /// The last message of a user or an assistant.
+    newest_message: Option<Index>,
+    /// `true` if the last entry contains settings or extension state.
+    ends_with_state: bool,
     /// The name that version 4 sets or clears.
     pub(crate) stored_name: Option<Option<String>>,
     /// The leaf that version 4 sets for its main branch; `None` is before the first entry.
@@ -283,6 +288,10 @@ impl LineCollector {
             self.headers.push(self.ids.len());
             return None;
         }
+        if matches!(entry.kind, EntryKind::User | EntryKind::Assistant) && !is_silent(entry) {
+            self.newest_message = Some(self.ids.len() as Index);
+        }
+        self.ends_with_state = entry.kind.is_state();
         self.ids.push(EntryIds { id: entry.id.map(IdHash::of), parent: entry.parent_id.map(IdHash::of) });
         self.offsets.push(line.offset);
         self.bookkeeping.push(entry.kind.is_bookkeeping());
@@ -318,6 +327,9 @@ impl LineCollector {
 
     /// Appends the data of a later part of the file.
     pub(crate) fn add(&mut self, later: Self) {
+        let before = self.ids.len() as Index;
+        self.newest_message = later.newest_message.map(|at| before + at).or(self.newest_message);
+        self.ends_with_state = if later.ids.is_empty() { self.ends_with_state } else { later.ends_with_state };
         self.first = self.first.take().or(later.first);
         self.headers.extend(later.headers.iter().map(|before| before + self.ids.len()));
         self.ids.extend(later.ids);
@@ -398,6 +410,13 @@ impl LineCollector {
             };
         }
         set
+    }
+
+    /// Returns the newest message if it is not on the active path because a process appended settings or extension state
+    /// to another branch, such as a second pi that was killed. pi resumes there (1.6.0).
+    pub(crate) fn newer_message(&self, parent_links: &ParentLinks) -> Option<Index> {
+        let newest = self.newest_message.filter(|_| self.ends_with_state);
+        newest.filter(|&at| !ActivePath::new(parent_links).has(at))
     }
 
     /// Returns the problems of the lines and of the parent links.

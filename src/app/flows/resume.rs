@@ -89,7 +89,7 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     }
 }
 
-/// The note about [`Tree::newer_message`].
+/// The note about a [newer message](Tree::newer_message).
 const NEWER_MESSAGE: &str =
     "The newest message is on another branch: settings or extension state were appended elsewhere.";
 
@@ -207,7 +207,7 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: &Result<(), Strin
         }
     };
     let mut lines = vec![DocLine::new(Tone::Text, &messages)];
-    if to.is_here && tree.newer_message().is_some() {
+    if to.is_here && tree.newer_message.is_some() {
         lines.push(DocLine::new(Tone::Warning, NEWER_MESSAGE));
     }
     if to.text_of.is_some() {

@@ -49,8 +49,6 @@ pub struct DigestBuilder {
     commits: CommitCollector,
     stats: StatsCollector,
     messages: MessageTexts,
-    /// `true` if the last entry contains settings or extension state.
-    ends_with_state: bool,
     is_hidden_in_pi: bool,
     is_undrawn_in_pi: bool,
 }
@@ -128,6 +126,7 @@ impl DigestBuilder {
             digest.first_message = Some(first[..first.ceil_char_boundary(FIRST_MESSAGE)].into());
             details.first_message = Some(first);
         }
+        details.newer_message = self.lines.newer_message(&parent_links);
         details.offsets = self.lines.offsets.into();
         details.entries = self.entries;
         details.prompts = self.messages.prompts().collect();
@@ -135,8 +134,6 @@ impl DigestBuilder {
         details.touches = self.touches.finish(&parent_links, &self.messages);
         details.models = self.models.busiest_first();
         details.active = ActivePath::new(&parent_links);
-        let newest = self.messages.newest().filter(|_| self.ends_with_state);
-        details.newer_message = newest.filter(|&at| !details.active.has(at));
         digest.header = header;
         let words = |at: Index| self.messages.row(at).map_or("", |row| self.messages.text(row));
         let stats = self.stats.finish((&parent_links, details.active.clone(), repeated), words);
@@ -162,7 +159,6 @@ impl DigestBuilder {
             texts.take(at, entry);
         }
         self.digest.entry_count += 1;
-        self.ends_with_state = entry.kind.is_state();
         let time = entry.timestamp.and_then(RawTime::ms);
         let (cost, tokens) = entry.used().map_or((0.0, 0.0), |usage| (usage.cost, usage.tokens));
         self.digest.cost += cost;
@@ -397,7 +393,7 @@ mod tests {
         }
         let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
         let is = |kind: EntryKind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
-        assert_eq!(digest.details().newer_message, tree.newer_message());
+        assert_eq!(digest.details().newer_message, tree.newer_message);
         let to_root = || std::iter::successors(tree.leaf, |&at| tree.parent(at));
         let prompt = to_root().find(is(EntryKind::User));
         let since = to_root().take_while(|&at| Some(at) != prompt);

@@ -33,7 +33,7 @@ pub struct Details {
     pub last_prompt: Option<LastMessage>,
     /// The last answer after that prompt.
     pub last_answer: Option<LastMessage>,
-    /// See [`Tree::newer_message`](crate::session::tree::Tree::newer_message).
+    /// The newest message if it is not on the active path, which ends with settings or extension state.
     pub newer_message: Option<Index>,
     /// The offset of each entry, in bytes.
     pub offsets: Box<[u64]>,

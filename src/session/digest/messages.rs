@@ -118,11 +118,6 @@ impl MessageTexts {
         &self.rows[start(row)..start(row + 1)]
     }
 
-    /// Returns the last message of the file.
-    pub(super) fn newest(&self) -> Option<Index> {
-        self.starts.last().map(|start| start.entry)
-    }
-
     /// Returns the user messages, in file order.
     pub(super) fn prompts(&self) -> impl Iterator<Item = Index> {
         self.starts.iter().filter(|start| start.is_user).map(|start| start.entry)

@@ -10,13 +10,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::base::sort;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::row::is_silent;
 use crate::session::entry::{Entry, RawTime, parse};
 use crate::session::health::code::{Code, Severity};
 use crate::session::health::form::{START, wrong_form};
 use crate::session::health::pieces::{Piece, pieces};
 use crate::session::lines::{Line, LineCollector, NotASession, PartialLine};
-use crate::session::links::{ActivePath, Index, ParentLinks};
+use crate::session::links::{Index, ParentLinks};
 
 /// The maximum number of findings of a code in a file that are listed with their lines.
 const LISTED: usize = 20;
@@ -80,10 +79,6 @@ pub struct Checkup {
     is_of_pi: bool,
     /// `true` once a line is a header with an ID.
     has_header: bool,
-    /// The last message of a user or an assistant.
-    newest_message: Option<Index>,
-    /// `true` if the last entry contains settings or extension state.
-    ends_with_state: bool,
     /// The first findings of each code.
     found: BTreeMap<Code, Vec<Finding>>,
 }
@@ -219,10 +214,6 @@ impl Checkup {
             }
             self.last_time = Some(time);
         }
-        if matches!(entry.kind, EntryKind::User | EntryKind::Assistant) && !is_silent(entry) {
-            self.newest_message = Some(self.entries.len() as Index);
-        }
-        self.ends_with_state = entry.kind.is_state();
         self.entries.push((self.line, id.map(Into::into)));
     }
 
@@ -240,8 +231,7 @@ impl Checkup {
             let roots = roots.filter(|at| !stubs[*at as usize] && !damaged.contains(at));
             all.extend(roots.skip(1).map(|at| (Code::SeveralRoots, at)));
         }
-        let newer = self.newest_message.filter(|&at| self.ends_with_state && !ActivePath::new(links).has(at));
-        all.extend(newer.map(|at| (Code::NewerMessage, at)));
+        all.extend(self.lines.newer_message(links).map(|at| (Code::NewerMessage, at)));
         all.sort_unstable();
         for (code, at) in all {
             let (line, id) = &self.entries[at as usize];

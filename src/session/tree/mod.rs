@@ -33,6 +33,8 @@ pub struct Tree {
     pub roots: Vec<Index>,
     /// The last entry of the file, or the one that version 4 names: pi resumes after it.
     pub leaf: Option<Index>,
+    /// The newest message if it is not on the active path, which ends with settings or extension state.
+    pub newer_message: Option<Index>,
     /// The current label of each labeled entry.
     pub labels: HashMap<Index, LabelLine>,
     /// The problems of the file.
@@ -160,6 +162,7 @@ impl Tree {
         (self.end, self.ended) = (lines.end, lines.ended);
         self.parent_links = lines.parent_links();
         self.leaf = self.parent_links.leaf;
+        self.newer_message = lines.newer_message(&self.parent_links);
         self.stubs = lines.stubs(&self.parent_links);
         self.problems = lines.problems(&self.parent_links);
         let ParentLinks { duplicates, orphans, cycles, unnamed, .. } = &self.parent_links;
@@ -293,14 +296,6 @@ impl Tree {
     /// Returns `true` if the entry is on the active path.
     pub fn is_active(&self, at: Index) -> bool {
         self.active.has(at)
-    }
-
-    /// Returns the newest message if it is not on the active path because a process appended settings or extension state
-    /// to another branch, for example a second pi while it was killed. pi resumes there (1.6.0).
-    pub fn newer_message(&self) -> Option<Index> {
-        self.nodes.last().filter(|last| last.kind.is_state())?;
-        let is_message = |node: &Node| matches!(node.kind, EntryKind::User | EntryKind::Assistant) && !node.silent;
-        self.nodes.iter().rposition(is_message).map(|at| at as Index).filter(|&at| !self.is_active(at))
     }
 
     /// Returns the statistics of a subtree.
