@@ -281,7 +281,7 @@ fn each_byte_of_a_torn_line_is_kept() {
     }
 }
 
-/// Returns the entries by ID that are on a line of their own, with their content but without their parent.
+/// Returns the messages by ID that are on a line of their own, with their content but without their parent.
 fn readable(bytes: &[u8]) -> BTreeMap<String, Vec<serde_json::Value>> {
     let mut entries = BTreeMap::<_, Vec<_>>::new();
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -291,10 +291,10 @@ fn readable(bytes: &[u8]) -> BTreeMap<String, Vec<serde_json::Value>> {
         else {
             continue;
         };
-        // pi fails at messages without a role or a content.
-        let message = &fields.get("message").cloned().unwrap_or_default();
+        // Entries of unknown types, and messages without a role or a content, give way.
+        let message = fields.get("message").cloned().unwrap_or_default();
         let is_read = message["role"].is_string() && (message["content"].is_string() || message["content"].is_array());
-        if fields["type"] == "message" && !is_read {
+        if fields["type"] != "message" || !is_read {
             continue;
         }
         fields.remove("parentId");
@@ -348,6 +348,16 @@ fn raw_line_breaks_in_a_text_are_escaped() {
         repaired(format!("{HEADER}\n{PROMPT}\n{}\nnot JSON }}\n{last}\n", &entry("one")[..130]).as_bytes()).unwrap();
     assert_eq!(new.bytes.iter().filter(|byte| **byte == b'\n').count(), 4);
     assert!(new.rest.ends_with(b"not JSON }\n"));
+}
+
+#[test]
+fn a_message_without_content_leaves_the_id_to_a_complete_one() {
+    for key in ["\"other\"", "\"conten\"", "\"\u{fffd}ontent\""] {
+        let damaged = PROMPT.replace("\"content\"", key);
+        let new = repaired(format!("{HEADER}\n{damaged}\n{PROMPT}\n").as_bytes()).unwrap();
+        let bytes = String::from_utf8(new.bytes).unwrap();
+        assert!(bytes.contains(&format!("\n{PROMPT}\n")) && bytes.contains(key), "{bytes}");
+    }
 }
 
 #[test]

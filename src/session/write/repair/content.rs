@@ -1,7 +1,7 @@
 //! Contents of messages at which pi fails, and their readable forms.
 
-use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
+use crate::session::entry::{Content, Entry};
 use crate::session::json::edit::{RawObject, quote};
 use crate::session::json::value::items;
 use crate::session::json::{JsonReader, ValueKind};
@@ -13,6 +13,13 @@ pub(super) fn is_broken(entry: &Entry<'_>) -> bool {
     content.is_some_and(|content| {
         content.breaks_pi_list() || (entry.kind == EntryKind::Assistant && content.breaks_pi_tree())
     })
+}
+
+/// Returns `true` if a message of a user, an assistant or a tool has no content that can be read.
+pub(super) fn lacks_content(entry: &Entry<'_>) -> bool {
+    let is_message = matches!(entry.kind, EntryKind::User | EntryKind::Assistant | EntryKind::ToolResult);
+    let content = entry.message.as_ref().map(|message| &message.content);
+    is_message && content.is_none_or(|content| matches!(content, Content::Missing | Content::Null))
 }
 
 /// Returns the message of an entry with a content that pi can read: text instead of other values.

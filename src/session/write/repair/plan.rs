@@ -8,7 +8,7 @@ use crate::session::json::edit::{RawObject, quote};
 use crate::session::json::{JsonReader, ValueKind};
 use crate::session::links::IdHash;
 use crate::session::write::line::new_id;
-use crate::session::write::repair::content::{is_broken, readable};
+use crate::session::write::repair::content::{is_broken, lacks_content, readable};
 use crate::session::write::repair::known::{KnownHeader, Unrepairable};
 
 /// Fields besides `parentId` that refer to entries.
@@ -63,7 +63,7 @@ enum Claim {
     Completed,
     /// Its type or its role is missing or unknown.
     Unknown,
-    /// Its line was damaged.
+    /// Its line was damaged, or its message has no content.
     Damaged,
     /// Its line was readable.
     Intact,
@@ -163,7 +163,7 @@ impl Planner {
             claim: match (is_completed, entry.kind) {
                 (true, _) => Claim::Completed,
                 (false, EntryKind::Unknown | EntryKind::OtherMessage) => Claim::Unknown,
-                _ if is_changed => Claim::Damaged,
+                _ if is_changed || lacks_content(&entry) => Claim::Damaged,
                 _ => Claim::Intact,
             },
         });
