@@ -289,11 +289,11 @@ fn carry(file: &mut File, from: u64, (to, start): (&Path, u64)) -> io::Result<()
     if lines.is_empty() {
         return Ok(());
     }
-    let mut to = open_regular(to, File::options().read(true).append(true))?;
     let missing: HashSet<u64> = {
         let mut missing: HashSet<u64> = lines.iter().map(|(hash, _)| *hash).collect();
-        to.seek(SeekFrom::Start(start))?;
-        let (mut there, mut line) = (BufReader::new(&to), Vec::new());
+        let mut there = open_regular(to, File::options().read(true))?;
+        there.seek(SeekFrom::Start(start))?;
+        let (mut there, mut line) = (BufReader::new(there), Vec::new());
         while !missing.is_empty() && there.read_until(b'\n', &mut line)? > 0 {
             missing.remove(&hash(line.strip_suffix(b"\n").unwrap_or(&line)));
             line.clear();
@@ -304,6 +304,8 @@ fn carry(file: &mut File, from: u64, (to, start): (&Path, u64)) -> io::Result<()
     if lines.is_empty() {
         return Ok(());
     }
+    // A read-only session that has all lines is not opened for writing.
+    let mut to = open_regular(to, File::options().read(true).append(true))?;
     let mut bytes = end_of_line(&mut to)?.to_vec();
     for (_, line) in lines {
         bytes.extend_from_slice(line);

@@ -72,6 +72,10 @@ impl World {
     pub(crate) fn run(&self, args: &[&str]) -> Outcome {
         let mut command = self.home.command(args);
         command.args(["--config", "config.toml"]).env("HOME", "/home/dev");
+        // Nothing is written to that home directory, which can exist.
+        for name in ["XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"] {
+            command.env(name, self.home.path().join(".written"));
+        }
         Outcome::of(&mut command)
     }
 

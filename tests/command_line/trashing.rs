@@ -7,6 +7,7 @@ use std::os::unix::fs::symlink;
 use jiff::Timestamp;
 
 use crate::common::session::Session;
+use crate::common::signals;
 use crate::pitree::{Pitree, SESSIONS, long_ago};
 
 #[test]
@@ -232,7 +233,7 @@ fn undo_removes_a_fork_unless_it_was_used() {
 #[test]
 fn a_signal_stops_between_two_files() {
     use std::io::{BufRead, BufReader};
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     let stop = |signal: &str, code| {
         let pitree = Pitree::new().variable("PATH", "/usr/bin:/bin");
         let names: Vec<String> = (0..5).map(|at| format!("s{at}")).collect();
@@ -247,8 +248,7 @@ fn a_signal_stops_between_two_files() {
         while paths[1].exists() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        let id = run.id().to_string();
-        assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
+        signals::send(run.id(), signal);
         let said: Vec<String> = BufReader::new(run.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
         let complaint = std::io::read_to_string(run.stderr.take().unwrap()).unwrap();
         assert_eq!(run.wait().unwrap().code(), Some(code));

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::common::signals;
 use crate::pitree::{Outcome, Pitree, SESSIONS};
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"one\",\"cwd\":\"/\"}\n";
@@ -50,9 +51,7 @@ fn lock_holders_are_named_and_the_wait_is_limited() {
             let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
             let mut said = said(&mut run);
             assert!(said.next().unwrap().starts_with("waiting for "));
-            assert!(
-                Command::new("kill").args([&format!("-{signal}"), &run.id().to_string()]).status().unwrap().success()
-            );
+            signals::send(run.id(), signal);
             assert!(said.next().unwrap().starts_with("pitree: stopped: "));
             assert_eq!(run.wait().unwrap().code(), Some(code));
         }
@@ -81,7 +80,7 @@ fn a_hanging_trash_command_is_killed() {
     assert!(said.next().unwrap().starts_with("waiting for sh (pid "));
     // Other changes proceed meanwhile.
     pitree.print(&["rename", "two", "a name", "--wait", "0"]);
-    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    signals::send(run.id(), "INT");
     assert!(said.next().unwrap().contains("stopped"));
     assert_eq!(run.wait().unwrap().code(), Some(130));
     let states: Vec<_> = pitree.objects(&["undo", "--list", "--json"]).iter().map(|one| one["state"].clone()).collect();

@@ -20,9 +20,13 @@ pub(crate) fn cuts(short: usize, long: usize) -> usize {
 }
 
 /// Reports that the calling test was skipped, and why. Writes past the test harness, which hides the output of passing
-/// tests.
+/// tests. Appends to the file `PITREE_SKIPPED`, too, from which `scripts/test` prints all reports at its end.
 pub(crate) fn skipped(why: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or_default();
-    std::io::stderr().write_all(format!("skipped: {test}: {why}\n").as_bytes()).unwrap();
+    let line = format!("skipped: {test}: {why}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+    if let Some(file) = std::env::var_os("PITREE_SKIPPED") {
+        std::fs::File::options().append(true).open(file).unwrap().write_all(line.as_bytes()).unwrap();
+    }
 }

@@ -9,3 +9,5 @@ pub(crate) mod effort;
 pub(crate) mod home;
 pub(crate) mod repository;
 pub(crate) mod session;
+#[cfg(unix)]
+pub(crate) mod signals;

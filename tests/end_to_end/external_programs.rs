@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::common::signals;
 use crate::home::{Home, Session};
 use crate::terminal::{ENTER, Terminal, ctrl, is_taken};
 
@@ -148,8 +149,7 @@ fn pitree_suspends_and_continues_with_pi() {
     pitree.send(ENTER);
     pitree.wait_for("pi is here");
     let pi = read(&home, "pid");
-    let stopped = std::process::Command::new("kill").args(["-s", "STOP", pi.trim()]).status().unwrap();
-    assert!(stopped.success());
+    signals::send(pi.trim().parse().unwrap(), "STOP");
     crate::leave::wait_stopped(&pitree);
     pitree.signal("CONT");
     pitree.send("0\r");

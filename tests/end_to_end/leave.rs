@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::common::signals;
 use crate::home::{Home, Session};
 use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl, is_taken};
 
@@ -162,7 +162,7 @@ fn it_exits_when_the_window_closes_without_a_signal() {
     outer.send(&format!("sh start{ENTER}"));
     outer.wait_until("the browser", is_taken);
     outer.wait_for("41 sessions");
-    assert!(Command::new("kill").args(["-KILL", &number(&starter)]).status().unwrap().success());
+    signals::send(number(&starter).parse().unwrap(), "KILL");
     outer.wait_for_final("Killed");
     outer.signal("KILL");
     outer.wait_end();

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::common::signals;
 use crate::home::Home;
 use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl};
 
@@ -344,8 +345,7 @@ fn pitree_within_the_real_pi() {
     // A killed pitree leaves pi's screen intact.
     pi.send("\x1bp");
     pi.wait_for("choose");
-    let killed = Command::new("kill").args(["-9", &within(&pi).to_string()]).status().unwrap();
-    assert!(killed.success());
+    signals::send(within(&pi), "KILL");
     pi.wait_for_final("ended by SIGKILL");
     pi.wait_for_final("answer tea one");
     assert!(!pi.contents().contains("choose"), "{}", pi.contents());

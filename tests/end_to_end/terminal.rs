@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
-use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ pub(crate) use vt100::Screen;
 use vt100::{Color, MouseProtocolMode, Parser};
 
 use crate::common::home::Home;
+use crate::common::signals;
 
 /// A timeout long enough that no test fails on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -271,8 +271,7 @@ impl Terminal {
 
     /// Sends a signal, such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args(["-s", name, &self.pid().to_string()]).status().unwrap();
-        assert!(sent.success());
+        signals::send(self.pid(), name);
     }
 
     /// Pauses reading, as a terminal does after Ctrl+S, or resumes it.
