@@ -26,7 +26,9 @@ function fail(reason) {
 }
 
 function pack(dir, manifest) {
-  for (const file of ["LICENSE", "assets/syntaxes-licenses.md"]) copyFileSync(join(repository, file), join(dir, basename(file)));
+  // scripts/release/licenses writes the last one.
+  const licenses = ["LICENSE", "assets/syntaxes-licenses.md", "target/third-party-licenses.txt"].map((file) => join(repository, file));
+  for (const file of licenses.filter(existsSync)) copyFileSync(file, join(dir, basename(file)));
   writeFileSync(join(dir, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   execFileSync("npm", ["pack", "--silent", "--pack-destination", resolve(out)], { cwd: dir, stdio: ["ignore", "inherit", "inherit"], shell: process.platform === "win32" });
 }
