@@ -1,5 +1,7 @@
 //! A terminal browser for the session files of the pi coding agent: every project, fork, branch and entry in one tree.
 //!
+//! The library is part of the program and has no stable API: each version may change it.
+//!
 //! The program is this library and a `main` of one line. It follows the Elm Architecture with plain threads: [`app`] is
 //! a state machine without I/O, [`ui`] draws its model, and [`runtime`] sends events to [`app::update`] and executes the
 //! effects that it returns. File contents and the time arrive as messages, so that tests can replay whole sessions. The
