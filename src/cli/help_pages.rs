@@ -17,7 +17,10 @@ pub const FILES: [(&str, &str); 7] = [
         "configuration; pitree config prints the path, pitree config --default a template",
     ),
     ("~/.local/state/pitree/journal.jsonl", "journal of all changes, for undo and redo"),
-    ("~/.local/state/pitree", "saved state of the browser, relocated directories, states of running pi instances"),
+    (
+        "~/.local/state/pitree",
+        "saved state of the browser, relocated directories, states of running pi instances, the last panic",
+    ),
     (
         "~/.local/share/pitree",
         "what you made: pins, tags, notes and archived sessions; other machines, and mirrors of their sessions",
@@ -27,11 +30,12 @@ pub const FILES: [(&str, &str); 7] = [
 ];
 
 /// Environment variables that pitree reads, each with its purpose: for pitree(1).
-pub const ENVIRONMENT: [(&str, &str); 8] = [
+pub const ENVIRONMENT: [(&str, &str); 9] = [
     ("PI_CODING_AGENT_DIR", "pi's agent directory (default: ~/.pi/agent)"),
     ("PI_CODING_AGENT_SESSION_DIR", "session directory; overrides sessionDir in pi's settings"),
     ("PI_SESSION_FILE", "session of the pi that runs this command; the SESSION argument \".\" names it"),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_DATA_HOME", "base directories of the files above"),
+    ("PITREE_LOG", "file for a log; like --log"),
     ("NO_COLOR", "if not empty, draw without colors"),
     ("COLORFGBG", "terminal colors, from which --theme auto guesses the background"),
     ("VISUAL, EDITOR", "editor for the preview"),

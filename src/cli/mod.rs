@@ -77,6 +77,7 @@ pub(crate) use crate::cli::command_context::CommandContext;
 use crate::cli::command_context::refuse_demo;
 use crate::cli::exit::{Exit, Stopped};
 use crate::config::{Config, ThemeName};
+use crate::disk::bug_log;
 use crate::disk::demo::DemoDir;
 use crate::disk::index as index_files;
 use crate::disk::locate;
@@ -131,6 +132,9 @@ pub struct Options {
     /// Read the configuration from this file
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
+    /// Append to a log for bug reports, without texts of sessions
+    #[arg(long, value_name = "FILE", global = true)]
+    log: Option<PathBuf>,
     /// Draw with ASCII characters only
     #[arg(long, global = true)]
     ascii: bool,
@@ -236,7 +240,7 @@ Press ? in the browser to list the keys.";
 
 /// Runs the program and returns its exit code.
 pub fn run() -> ExitCode {
-    catch_panic::install_hook();
+    catch_panic::install_hook(bug_log::save_panic);
     completions::answer();
     // If this fails, exceeding the limit ends the program without a message.
     let _ = signals::survive_file_size_limit();
@@ -259,6 +263,7 @@ pub fn run() -> ExitCode {
         Ok(code) => code,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
+            bug_log::error(&error);
             output::error(&format!("{error:#}"));
             error.downcast_ref().map_or(Exit::Failed.into(), |Stopped(code, _)| *code)
         }
@@ -279,6 +284,13 @@ fn parse() -> Result<Cli, clap::Error> {
 }
 
 fn dispatch(mut cli: Cli) -> Result<ExitCode> {
+    bug_log::start(cli.options.log.as_deref())?;
+    let name = match &cli.command {
+        Some(Command::Sessions(command)) => bug_log::variant(command),
+        Some(Command::Pitree(command)) => bug_log::variant(command),
+        Some(Command::Demo(_)) | None => "browser".into(),
+    };
+    bug_log::note(format_args!("command {name}"));
     if let Some(Command::Demo(_)) = cli.command {
         (cli.command, cli.options.demo) = (None, true);
     }
@@ -417,6 +429,8 @@ fn chosen(options: &Options) -> Result<CommandContext> {
         // pi may run on other machines only.
         scanned.retain(|dir| dir.is_dir());
     }
+    let (index, state) = (&cache, locate::state_dir());
+    bug_log::note(format_args!("directories {scanned:?}, archive {archive:?}, index {index:?}, state {state:?}"));
     Ok(CommandContext { config, located, corrected, home, cache, archive, scanned, demo })
 }
 

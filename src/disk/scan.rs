@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::find::Listings;
@@ -13,9 +13,9 @@ pub use crate::disk::find::find;
 pub use crate::disk::index::IndexPlace;
 use crate::disk::index::{self, Index, MergeScope, WORTH_GOING_ON};
 use crate::disk::load::header_with;
-use crate::disk::parallel;
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
 use crate::disk::session_file::{IndexedFile, RealPaths, complete};
+use crate::disk::{bug_log, parallel};
 use crate::session::digest::facts::SessionFacts;
 use crate::session::digest::listed::SharedSession;
 use crate::session::digest::{Digest, SubagentOwner};
@@ -190,7 +190,10 @@ impl Scan<'_> {
     /// Reads digests of the files that were not shown yet, and reports them in batches until all are done or `batch`
     /// returns `false`. Returns the number of files that were not in the index.
     pub fn read(&mut self, mut batch: impl FnMut(ScanBatch) -> bool) -> usize {
-        self.read_all(&mut batch)
+        let (begun, files) = (Instant::now(), self.found.len());
+        let new = self.read_all(&mut batch);
+        bug_log::note(format_args!("scan of {files} files took {:?}; {new} were not in the index", begun.elapsed()));
+        new
     }
 
     /// [`Scan::read`], compiled once.

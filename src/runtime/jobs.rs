@@ -27,7 +27,7 @@ use crate::disk::incremental::{OwnChanges, is_fresh};
 use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
-use crate::disk::{last_seen, locate, prompt, relocations, scan};
+use crate::disk::{bug_log, last_seen, locate, prompt, relocations, scan};
 use crate::machines::changes::ChangeOrder;
 use crate::pi::{launch, prices, requests, running};
 use crate::render::{self, DocLine};
@@ -109,7 +109,11 @@ impl JobContext {
     /// event loop handles the clipboard.
     pub fn work(&self, ticket: &Ticket, work: Work, mut reply: impl FnMut(Reply) -> bool) {
         let result = self.result(ticket, work, &mut reply);
-        result.unwrap_or_else(|error| Some(Reply::Failed(format!("{error:#}")))).map(reply);
+        let failed = |error| {
+            bug_log::error(&error);
+            Some(Reply::Failed(format!("{error:#}")))
+        };
+        result.unwrap_or_else(failed).map(reply);
     }
 
     /// Runs a job. Passes its results to `reply` except the last one, which it returns unless it was canceled.

@@ -141,7 +141,7 @@ fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         std::panic::set_hook(Box::new(|panic| {
-            if catch_panic::is_catching() {
+            if catch_panic::is_caught(panic) {
                 return;
             }
             while IS_REPLACED.load(Ordering::SeqCst) {

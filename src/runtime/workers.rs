@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::app::message::{Msg, Reply, Work};
 use crate::app::ticket::Ticket;
 use crate::base::catch_panic;
+use crate::disk::bug_log;
 use crate::runtime::input::Event;
 use crate::runtime::jobs::JobContext;
 use crate::system::kernel;
@@ -89,9 +90,12 @@ fn run(desk: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Event>
         is_heard = sender.send(Event::Msg(Msg::Reply(ticket.clone(), reply))).is_ok();
         is_heard
     };
+    let (name, begun) = (bug_log::variant(&work), Instant::now());
+    bug_log::note(format_args!("job {name} started"));
     if let Err(why) = catch_panic::catch(|| desk.work(&ticket, work, &mut reply)) {
         reply(Reply::Failed(why));
     }
+    bug_log::note(format_args!("job {name} ended after {:?}", begun.elapsed()));
     is_heard
 }
 

@@ -4,6 +4,7 @@
 
 mod ask;
 mod browse;
+mod bug_log;
 mod change;
 #[path = "../common/mod.rs"]
 mod common;
