@@ -60,7 +60,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("fs::", &["disk", "pi", "changes", "machines", "system", "runtime/terminal.rs"]),
     ("std::thread", &["disk", "pi", "catalog", "machines", "runtime", "system"]),
     // Completion reads the shell's request from marked environment variables.
-    ("std::env", &["disk", "runtime", "cli/completions.rs", "cli/setup.rs"]),
+    ("std::env", &["disk", "runtime", "cli/completions.rs", "cli/setup.rs", "system/windows/programs.rs"]),
     ("SystemTime::now", &["runtime", "cli"]),
     ("Instant::now", &["disk", "pi", "catalog", "machines", "runtime"]),
     // The names of temporary files contain the process ID.
@@ -79,6 +79,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "system",
         ],
     ),
+    // `dunce::canonicalize` returns paths of Windows that other programs accept.
+    ("fs::canonicalize", &[]),
+    (".canonicalize(", &[]),
     ("Color::", &["ui/theme.rs"]),
     // Platform differences are confined to `system` and the trash. Clipboard programs are data in a table.
     ("cfg(unix", &SYSTEM),

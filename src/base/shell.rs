@@ -1,8 +1,50 @@
 //! Shell quoting that bash, zsh, dash and fish (3.4 and newer) parse alike and that contains only printable characters.
+//! Commands for the user's shell can also be for those of Windows.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
-use crate::base::text::is_unsafe;
+use crate::base::text::{clean, is_unsafe};
+
+/// A kind of shell, for which commands are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, clippy::enum_variant_names, reason = "each system has some of them; PowerShell is a name")]
+pub(crate) enum Shell {
+    Posix,
+    PowerShell,
+    Cmd,
+}
+
+impl Shell {
+    /// Returns a command line that runs a program, after changing to a directory if one is given. A failed change ends it.
+    pub(crate) fn command_line(self, dir: Option<&OsStr>, words: &[OsString]) -> String {
+        let line = words.iter().map(|word| self.quote(word)).collect::<Vec<_>>().join(" ");
+        let dir = dir.map(|dir| self.quote(dir));
+        match (self, dir) {
+            // A quoted word alone would be an expression.
+            (Self::PowerShell, None) => format!("& {line}"),
+            (Self::PowerShell, Some(dir)) => format!("Set-Location -ErrorAction Stop -LiteralPath {dir}; & {line}"),
+            (Self::Posix, Some(dir)) => format!("cd {dir} && {line}"),
+            (Self::Cmd, Some(dir)) => format!("cd /d {dir} && {line}"),
+            (_, None) => line,
+        }
+    }
+
+    /// Quotes a word. In the shells of Windows, unsafe characters are replaced, which its file names cannot contain.
+    fn quote(self, word: &OsStr) -> String {
+        let text = || clean(&word.to_string_lossy()).into_owned();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:\\".contains(&byte);
+        match self {
+            Self::Posix => quote(word),
+            _ if !word.is_empty() && text().bytes().all(is_plain) => text(),
+            // PowerShell takes typographic quotes for quotes, too.
+            Self::PowerShell => {
+                let doubled = |c: char| if "'‘’‚‛".contains(c) { format!("{c}{c}") } else { c.into() };
+                format!("'{}'", text().chars().map(doubled).collect::<String>())
+            }
+            Self::Cmd => format!("\"{}\"", text().replace('"', "\"\"")),
+        }
+    }
+}
 
 /// Quotes a word for a shell. A word with unsafe characters becomes a `printf` substitution of printable ASCII, apart from
 /// trailing line breaks.
@@ -69,7 +111,26 @@ pub(crate) fn program(command: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod program_tests {
-    use super::program;
+    use super::*;
+
+    #[test]
+    fn command_lines_are_for_a_shell() {
+        let words = ["pi", "--session", r"C:\Users\it's me\a & b.jsonl"].map(OsString::from);
+        let line = |shell: Shell, dir: Option<&str>| shell.command_line(dir.map(OsStr::new), &words);
+        let dir = Some(r"C:\1 ’2’");
+        assert_eq!(line(Shell::PowerShell, None), r"& pi --session 'C:\Users\it''s me\a & b.jsonl'");
+        assert_eq!(
+            line(Shell::PowerShell, dir),
+            r"Set-Location -ErrorAction Stop -LiteralPath 'C:\1 ’’2’’'; & pi --session 'C:\Users\it''s me\a & b.jsonl'"
+        );
+        assert_eq!(line(Shell::Cmd, None), r#"pi --session "C:\Users\it's me\a & b.jsonl""#);
+        assert_eq!(line(Shell::Cmd, Some(r"C:\app")), r#"cd /d C:\app && pi --session "C:\Users\it's me\a & b.jsonl""#);
+        let quoted =
+            |shell: Shell| ["", "@(x)", "$a,b", "%A%", "a\u{1b}[\n\"b"].map(|word| shell.quote(OsStr::new(word)));
+        assert_eq!(quoted(Shell::PowerShell), ["''", "'@(x)'", "'$a,b'", "'%A%'", "'a␛[ \"b'"]);
+        assert_eq!(quoted(Shell::Cmd), ["\"\"", "\"@(x)\"", "\"$a,b\"", "\"%A%\"", "\"a␛[ \"\"b\""]);
+        assert_eq!(quoted(Shell::Posix)[..2], ["''", "'@(x)'"]);
+    }
 
     #[test]
     fn the_program_of_a_command_is_found() {

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use anyhow::{Context, Result};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
 use clap_complete::engine::CompletionCandidate;
-use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Zsh};
+use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::base::sort;
 use crate::base::text::{clean, has_unsafe};
@@ -33,13 +33,15 @@ const ASKED_BY: &str = "PITREE_COMPLETE";
 #[command(after_help = "\
 bash, in ~/.bashrc:  source <(pitree completions bash)
 zsh, in ~/.zshrc, below compinit:  source <(pitree completions zsh)
-fish:  pitree completions fish > ~/.config/fish/completions/pitree.fish")]
+fish:  pitree completions fish > ~/.config/fish/completions/pitree.fish
+PowerShell, in $PROFILE:  pitree completions powershell | Out-String | Invoke-Expression")]
 pub(super) struct Completions {
     /// Shell
-    shell: Shell,
+    #[arg(value_parser = ["bash", "zsh", "fish", "powershell"])]
+    shell: String,
 }
 
-/// A supported shell.
+/// A shell with a key for the browser.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum Shell {
     Bash,
@@ -49,11 +51,8 @@ pub(super) enum Shell {
 
 impl Completions {
     pub(super) fn run(&self, out: &mut Output) -> Result<()> {
-        let shell: &dyn EnvCompleter = match self.shell {
-            Shell::Bash => &Bash,
-            Shell::Zsh => &Zsh,
-            Shell::Fish => &Fish,
-        };
+        let shells = Shells::builtins();
+        let shell = shells.completer(&self.shell).context("unsupported")?;
         Ok(shell.write_registration(ASKED_BY, "pitree", "pitree", "pitree", out)?)
     }
 }

@@ -82,7 +82,7 @@ fn end(
     chosen: &CommandContext,
     known: Option<&BranchEnd>,
 ) -> Result<BranchEnd> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let real = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let tree = match known.filter(|known| real(&known.path) == real(&path)) {
         Some(known) => known.tree.clone(),
         None => Arc::new(load::tree(&path, &chosen.home)?),

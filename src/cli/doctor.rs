@@ -206,7 +206,7 @@ impl DoctorCommand {
         for (path, header) in paths.iter().zip(catalog.known_headers(&paths)) {
             let path = path.clone();
             // The change replaces the target of a link.
-            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let real = dunce::canonicalize(&path).unwrap_or_else(|_| path.clone());
             known.insert(real, header);
             keys.extend(catalog.key_of(&path).filter(|&key| catalog.has(key)));
             let id = load::header(&path).map(|header| header.id).unwrap_or_default();
@@ -216,7 +216,7 @@ impl DoctorCommand {
         let cwd = self.cwd.as_ref().map(|cwd| relocations::directory(&resolve::absolute(cwd)?)).transpose()?;
         let (mut failed, mut unchanged, mut told) = (Vec::new(), Vec::new(), 0);
         for (done, session) in sessions.iter().enumerate() {
-            let real = session.path.canonicalize().unwrap_or_else(|_| session.path.clone());
+            let real = dunce::canonicalize(&session.path).unwrap_or_else(|_| session.path.clone());
             let mut preview = writer.preview(&real);
             if preview.as_ref().is_err_and(|error| matches!(error.downcast_ref(), Some(Unrepairable::NoDirectory)))
                 && let Some(known) = writer.known.get_mut(&real)

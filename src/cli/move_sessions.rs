@@ -140,7 +140,7 @@ impl MoveCommand {
 fn old_directory(catalog: &Catalog, old: &Path) -> String {
     let typed = old.to_string_lossy().into_owned();
     let is_known = |dir: &str| !catalog.sessions_of_dir(dir, |_| true).0.is_empty();
-    let real = || old.canonicalize().ok().map(|real| real.to_string_lossy().into_owned());
+    let real = || dunce::canonicalize(old).ok().map(|real| real.to_string_lossy().into_owned());
     if is_known(&typed) { typed } else { real().filter(|real| is_known(real)).unwrap_or(typed) }
 }
 

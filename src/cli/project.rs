@@ -38,7 +38,7 @@ impl ProjectArg {
         let dirs = self.dir.iter().flat_map(|dir| {
             let is_path = dir.starts_with(['/', '.']);
             // pi records a directory with symbolic links resolved.
-            let real = is_path.then(|| Path::new(dir).canonicalize().ok()).flatten();
+            let real = is_path.then(|| dunce::canonicalize(Path::new(dir)).ok()).flatten();
             [Some(dir.clone()), real.map(|real| real.to_string_lossy().into_owned())]
         });
         let dirs: Vec<String> = dirs.flatten().collect();

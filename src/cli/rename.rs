@@ -152,7 +152,7 @@ fn warn_of(pi: &PiStatus) {
 
 /// Returns `true` if a pi reports a session as open.
 fn is_open(pi: &PiStatus, session: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
+    let real = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.into());
     real(&pi.session) == real(session)
 }
 

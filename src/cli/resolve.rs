@@ -323,7 +323,7 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
     let path = std::path::absolute(path).with_context(|| format!("cannot resolve the path {}", path.display()))?;
     if path.components().any(|part| part == Component::ParentDir)
         && let (Some(folder), Some(name)) = (path.parent(), path.file_name())
-        && let Ok(folder) = folder.canonicalize()
+        && let Ok(folder) = dunce::canonicalize(folder)
     {
         return Ok(folder.join(name));
     }

@@ -85,7 +85,7 @@ impl ScrubCommand {
             };
             output::note(&format!("{}: {}{left}", changer.short(path), count(lines, "line", "lines")));
             // A symbolic link and its target are one file.
-            if lines > 0 && seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            if lines > 0 && seen.insert(dunce::canonicalize(path).unwrap_or_else(|_| path.clone())) {
                 keys.push(member);
                 sessions.push(ExpectedSession { path: path.clone(), id: catalog[member].header.id.clone() });
             }

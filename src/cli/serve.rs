@@ -28,7 +28,7 @@ impl ServeCommand {
         let dir = chosen.located.dirs.first().context("there is no session directory")?;
         let dir = std::path::absolute(dir)?;
         // A directory that is named by a symbolic link has one mirror.
-        let dir = dir.canonicalize().unwrap_or(dir);
+        let dir = dunce::canonicalize(&dir).unwrap_or(dir);
         let state = locate::state_dir();
         let changes =
             state.clone().map(|state| change::changes(state, &chosen.config).with_archive(chosen.archive.clone()));

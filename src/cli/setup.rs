@@ -172,7 +172,7 @@ fn check(name: &'static str, is_ok: bool, text: String) -> Check {
 fn pitree(this: &Path, chosen: &CommandContext) -> Check {
     let place = format!("{} ({})", env!("CARGO_PKG_VERSION"), shown(this, chosen));
     let text = match program::find("pitree") {
-        Some(found) if found.canonicalize().ok() == this.canonicalize().ok() => return check("pitree", true, place),
+        Some(found) if dunce::canonicalize(&found).ok() == dunce::canonicalize(this).ok() => return check("pitree", true, place),
         Some(found) => format!("{place}, but the PATH leads to {}", shown(&found, chosen)),
         None => format!("{place}, not on the PATH: add its directory to the PATH, or move it to one of the PATH"),
     };
@@ -313,7 +313,11 @@ fn shell_part(shell: Option<Shell>, part: ShellPart, chosen: &CommandContext) ->
         ShellPart::Key => ("shell key", "Add the shell key", "Alt+I opens the browser in the shell", "pitree init"),
     };
     let Some(shell) = shell else {
-        return Ok(check(name, false, "for bash, zsh and fish only (SHELL names another shell or none)".into()));
+        return Ok(check(
+            name,
+            false,
+            "for bash, zsh and fish only (SHELL names another shell or none); see `pitree completions --help`".into(),
+        ));
     };
     let file = startup_file(shell);
     let place = shown(&file, chosen);

@@ -103,7 +103,7 @@ pub(crate) fn agent(root: &Path) -> PathBuf {
 fn locked() -> io::Result<(PathBuf, File)> {
     loop {
         // Links in the path would make paths of sessions differ from those in their forks.
-        let root = create::temp_folder(PREFIX)?.canonicalize()?;
+        let root = dunce::canonicalize(create::temp_folder(PREFIX)?)?;
         let lock = create::private().write(true).create_new(true).open(lock_of(&root))?;
         // Another program may have removed it before it was locked.
         if lock.try_lock().is_ok() && is_at(&lock, &lock_of(&root)).unwrap_or(false) {

@@ -40,7 +40,7 @@ impl FoundFiles {
             return None;
         }
         let level = if is_mirrors { DirLevel::Mirrors } else { level };
-        let real = self.note(root, fs::canonicalize(root))?;
+        let real = self.note(root, dunce::canonicalize(root))?;
         Some(PendingDir { path: root.into(), real, level, owner, is_archive: false })
     }
 }
@@ -201,7 +201,7 @@ fn distinct(dirs: &[PathBuf]) -> impl Iterator<Item = (usize, &PathBuf)> {
     let mut seen = HashSet::new();
     dirs.iter()
         .enumerate()
-        .filter(move |(_, dir)| seen.insert(fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf())))
+        .filter(move |(_, dir)| seen.insert(dunce::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf())))
 }
 
 impl FoundFiles {
@@ -260,7 +260,7 @@ struct DirListing {
 impl DirListing {
     /// Returns the resolved path of a child, if it differs.
     fn real_path(&self, path: &Path, is_link: bool) -> Option<PathBuf> {
-        let resolved = || fs::canonicalize(path).ok();
+        let resolved = || dunce::canonicalize(path).ok();
         let name = || if archive_paths::is_archived(path) { path.file_stem() } else { path.file_name() };
         let beside = || Some(self.real.as_ref()?.join(name()?));
         if is_link { resolved() } else { beside() }.filter(|real| real != path)
@@ -616,7 +616,7 @@ mod tests {
         assert_eq!(found.files.len(), 1);
         assert_eq!(
             found.files[0].real_path.as_deref(),
-            Some(&*fs::canonicalize(elsewhere.path()).unwrap().join("a.jsonl"))
+            Some(&*dunce::canonicalize(elsewhere.path()).unwrap().join("a.jsonl"))
         );
     }
 }

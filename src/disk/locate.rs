@@ -296,7 +296,7 @@ pub(crate) fn archive_dir(configured: &str, home: &Path) -> Option<PathBuf> {
     if !configured.is_empty() {
         return std::path::absolute(expand(configured, home)).ok();
     }
-    directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.data_dir().join("archive"))
+    data_dir().map(|data| data.join("archive"))
 }
 
 /// Reads a text file edited by users.

@@ -24,7 +24,7 @@ impl RecoveredDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => folders(&std::path::absolute(path)?)?,
             Err(error) => return Err(error),
         }
-        Ok(Some(Self(fs::canonicalize(path)?)))
+        Ok(Some(Self(dunce::canonicalize(path)?)))
     }
 
     /// Writes a file at a place: the names of its directories, and its own.

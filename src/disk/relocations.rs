@@ -102,7 +102,7 @@ fn below(dir: &Path) -> Vec<PathBuf> {
 /// It is not a directory, or its path is not UTF-8.
 pub(crate) fn directory(dir: &Path) -> Result<String> {
     ensure!(dir.is_dir(), "no such directory: {}", dir.display());
-    let real = dir.canonicalize().with_context(|| format!("cannot resolve {}", dir.display()))?;
+    let real = dunce::canonicalize(dir).with_context(|| format!("cannot resolve {}", dir.display()))?;
     real.to_str().map(str::to_owned).with_context(|| format!("{} is not UTF-8; pi cannot use it", real.display()))
 }
 

@@ -125,7 +125,7 @@ pub fn one(path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some(SessionFile {
         path: path.into(),
-        real_path: archive_paths::original(path).or_else(|| fs::canonicalize(path).ok().filter(|real| real != path)),
+        real_path: archive_paths::original(path).or_else(|| dunce::canonicalize(path).ok().filter(|real| real != path)),
         is_link: fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()),
         owner,
         stamp: FileVersion::new(&metadata, path),
@@ -153,11 +153,11 @@ impl RealPaths {
     fn of(&self, path: &Path) -> Option<PathBuf> {
         let is_link = fs::symlink_metadata(path).ok()?.is_symlink();
         let dir = path.parent().filter(|dir| !is_link && !dir.as_os_str().is_empty());
-        let (Some(dir), Some(name)) = (dir, path.file_name()) else { return fs::canonicalize(path).ok() };
+        let (Some(dir), Some(name)) = (dir, path.file_name()) else { return dunce::canonicalize(path).ok() };
         let known =
             self.0.read().unwrap_or_else(PoisonError::into_inner).get(dir).map(|real| Some(real.as_ref()?.join(name)));
         known.unwrap_or_else(|| {
-            let real = fs::canonicalize(dir).ok();
+            let real = dunce::canonicalize(dir).ok();
             self.0.write().unwrap_or_else(PoisonError::into_inner).insert(dir.into(), real.clone());
             Some(real?.join(name))
         })
@@ -201,7 +201,7 @@ mod tests {
         ];
         let paths: Vec<PathBuf> = below.map(at).into_iter().chain(["src".into(), "/".into(), "".into()]).collect();
         for path in paths.iter().chain(&paths) {
-            assert_eq!(real.of(path), fs::canonicalize(path).ok(), "{}", path.display());
+            assert_eq!(real.of(path), dunce::canonicalize(path).ok(), "{}", path.display());
         }
     }
 }

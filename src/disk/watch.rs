@@ -94,7 +94,7 @@ struct WatchedDir {
 impl WatchedDir {
     fn new(named: &Path) -> Self {
         let absolute = std::path::absolute(named).unwrap_or_else(|_| named.into());
-        let real = fs::canonicalize(named).unwrap_or_else(|_| absolute.clone());
+        let real = dunce::canonicalize(named).unwrap_or_else(|_| absolute.clone());
         Self { named: named.into(), absolute, real }
     }
 

@@ -314,7 +314,7 @@ mod tests {
         }
 
         fn path(&self, path: &str) -> String {
-            self.0.path().canonicalize().unwrap().join(path).to_str().unwrap().to_owned()
+            dunce::canonicalize(self.0.path()).unwrap().join(path).to_str().unwrap().to_owned()
         }
 
         fn write(&self, path: &str, text: impl AsRef<[u8]>) {

@@ -1,6 +1,5 @@
 //! Sources of session files: a pitree on a machine, a shell there, or a directory of this machine.
 
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -93,7 +92,7 @@ pub(super) struct DirSource {
 impl DirSource {
     pub(super) fn new(dir: &Path) -> Self {
         // A directory that is named by a symbolic link has one mirror.
-        Self { dir: fs::canonicalize(dir).unwrap_or_else(|_| dir.into()) }
+        Self { dir: dunce::canonicalize(dir).unwrap_or_else(|_| dir.into()) }
     }
 }
 

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf, absolute};
 use std::process::Command;
 
-use crate::base::shell::quote;
 use crate::disk::{locate, program, relocations};
 use crate::pi::{extension, version};
 use crate::system::programs;
@@ -44,10 +43,9 @@ impl Launch<'_> {
     /// Returns the shell command that resumes a session. It first changes to the working directory, unless that is
     /// missing or unknown.
     pub(crate) fn command_line(&self) -> String {
-        let words: Vec<String> = self.words().iter().map(quote).collect();
         let cwd = &*self.start.cwd;
-        let there = if is_there(cwd) { format!("cd {} && ", quote(from_root(Path::new(cwd)))) } else { String::new() };
-        there + &words.join(" ")
+        let dir = is_there(cwd).then(|| from_root(Path::new(cwd)));
+        programs::user_shell().command_line(dir.as_deref(), &self.words())
     }
 
     /// Returns the program and the arguments that resume a session.

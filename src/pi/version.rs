@@ -59,7 +59,7 @@ pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> Result<(), String
 /// Returns the version of a pi, or `None` if it prints none.
 pub(crate) fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
     let found = program::find(pi.first()?)?;
-    let file = found.canonicalize().ok()?;
+    let file = dunce::canonicalize(&found).ok()?;
     let stamp = FileVersion::new(&file.metadata().ok()?, &file);
     let key = [&[found.to_string_lossy().into_owned()], &pi[1..]].concat().join(" ");
     let path = state_dir.map(|dir| dir.join("pi.json"));

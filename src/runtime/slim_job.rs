@@ -34,7 +34,7 @@ pub(crate) fn plan(
     }
     let work = |(session, group): &SlimTarget, (): &mut (), stop: StopSignal<'_>| -> Option<Planned> {
         let path = session.path.clone();
-        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let real = dunce::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let shared = groups.get(&group.as_ptr().addr()).cloned().unwrap_or_default();
         let writer = SlimmingWriter { rules: rules.clone(), shared: HashMap::from([(real.clone(), shared.clone())]) };
         Some(match writer.plan(&path, || !stop()) {

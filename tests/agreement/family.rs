@@ -30,7 +30,7 @@ impl Families {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let from = repository("fixtures/families");
-        let root = dir.path().canonicalize().unwrap();
+        let root = dunce::canonicalize(dir.path()).unwrap();
         for file in files_below(&from) {
             let to = root.join(file.strip_prefix(&from).unwrap());
             fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -42,7 +42,7 @@ impl Families {
 
     fn catalog(&self, case: &str) -> Catalog {
         let mut catalog = Catalog::default();
-        let found = scan::find(&[self.dir.path().canonicalize().unwrap().join(case)]);
+        let found = scan::find(&[dunce::canonicalize(self.dir.path()).unwrap().join(case)]);
         scan::read(&found.files, "/home/dev", |batch| {
             catalog.add(batch.sessions);
             true
@@ -51,7 +51,7 @@ impl Families {
     }
 
     fn name(&self, path: &Path) -> String {
-        short(path, &self.dir.path().canonicalize().unwrap())
+        short(path, &dunce::canonicalize(self.dir.path()).unwrap())
     }
 }
 

@@ -242,7 +242,7 @@ fn a_moved_parent_is_found_by_its_id() {
 #[test]
 fn forks_of_a_missing_parent_are_grouped() {
     let dir = tempfile::tempdir().unwrap();
-    let dir = dir.path().canonicalize().unwrap();
+    let dir = dunce::canonicalize(dir.path()).unwrap();
     let path = |name: &str| dir.join(name);
     let parent = Session::new("p").user("u1", "the question").assistant("a1", "the answer");
     let fork = |id: &str, at: i64, text: &str| {

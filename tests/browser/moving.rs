@@ -30,7 +30,7 @@ impl World {
     }
 
     fn path(&self, path: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(path)
+        dunce::canonicalize(self.dir.path()).unwrap().join(path)
     }
 
     fn write(&self, name: &str, cwd: &str, session: &Session) {
@@ -80,7 +80,7 @@ fn a_project_moves_to_a_typed_directory() {
     browser.press("ctrl+w").type_text("co").press("tab").type_text("a").press("tab enter");
     shows(&browser, "Move to another directory?");
     shows(&browser, "Move and relink  also set the new path in 1 fork elsewhere");
-    let dir = world.dir.path().canonicalize().unwrap();
+    let dir = dunce::canonicalize(world.dir.path()).unwrap();
     insta::assert_snapshot!("move_question", browser.screen().replace(dir.to_str().unwrap(), "/tmp/.tmp000000"));
     browser.press("esc");
     assert!(world.path("sessions/--app--/2026_root.jsonl").exists());

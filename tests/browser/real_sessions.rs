@@ -27,7 +27,7 @@ fn ago(seconds: i64) -> i64 {
 impl Home {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let home = Self { path: dir.path().canonicalize().unwrap(), _dir: dir };
+        let home = Self { path: dunce::canonicalize(dir.path()).unwrap(), _dir: dir };
         home.monorepo();
         home.same_names();
         home.nest();

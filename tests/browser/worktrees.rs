@@ -15,7 +15,7 @@ use crate::harness::{Browser, shows};
 /// Writes sessions in both worktrees and in another project.
 fn sample() -> (TempDir, Repository) {
     let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
+    let root = dunce::canonicalize(dir.path()).unwrap();
     let repository = Repository::new(&root);
     let other = root.join("other");
     fs::create_dir_all(root.join("sessions")).unwrap();
@@ -29,7 +29,7 @@ fn sample() -> (TempDir, Repository) {
 
 fn browser(dir: &TempDir, here: &Path, config: &Config) -> Browser {
     let located = Located {
-        dirs: vec![dir.path().canonicalize().unwrap().join("sessions")],
+        dirs: vec![dunce::canonicalize(dir.path()).unwrap().join("sessions")],
         origin: "--dir".into(),
         ..Default::default()
     };

@@ -437,7 +437,7 @@ fn by_a_command() {
                   printf '[Trash Info]\\nPath=%s\\nDeletionDate=2026-11-21T08:00:00\\n' \"$1\" > data/Trash/info/1.trashinfo";
     let command = ["sh", "-c", &format!("cd '{}' && {script}", home().display()), "sh"].map(String::from).to_vec();
     let dir = tempfile::tempdir_in(home()).unwrap();
-    let path = dir.path().canonicalize().unwrap().join("s.jsonl");
+    let path = dunce::canonicalize(dir.path()).unwrap().join("s.jsonl");
     let trash_of = Trash { command, ..Trash::default() };
     let changes = Changes::new(dir.path().join("state"), trash_of);
     let make = |request: &Request| changes.make(request, NOW, &mut to_the_end);

@@ -79,18 +79,18 @@ impl World {
     /// Creates it in the home of the test, with that home's trash.
     pub(crate) fn at_home() -> Self {
         let dir = tempfile::tempdir_in(home()).unwrap();
-        Self { changes: changes(dir.path()), dir: dir.path().canonicalize().unwrap(), _temporary: Some(dir) }
+        Self { changes: changes(dir.path()), dir: dunce::canonicalize(dir.path()).unwrap(), _temporary: Some(dir) }
     }
 
     /// Creates it in a temporary directory, for tests without trash.
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Self { changes: changes(dir.path()), dir: dir.path().canonicalize().unwrap(), _temporary: Some(dir) }
+        Self { changes: changes(dir.path()), dir: dunce::canonicalize(dir.path()).unwrap(), _temporary: Some(dir) }
     }
 
     /// Creates it in a folder that is not removed.
     pub(crate) fn of(dir: &Path) -> Self {
-        Self { changes: changes(dir), dir: dir.canonicalize().unwrap(), _temporary: None }
+        Self { changes: changes(dir), dir: dunce::canonicalize(dir).unwrap(), _temporary: None }
     }
 
     pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {

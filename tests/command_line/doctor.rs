@@ -238,7 +238,7 @@ fn an_unreadable_file_is_reported_once_and_fails() {
 fn a_session_without_a_directory_gets_an_existing_one() {
     let pitree = Pitree::new();
     let project = tempfile::tempdir().unwrap();
-    let project = project.path().canonicalize().unwrap();
+    let project = dunce::canonicalize(project.path()).unwrap();
     fs::create_dir(project.join("my-proj")).unwrap();
     let folder = |dir: &str| format!("-{}--", project.join(dir).to_str().unwrap().replace('/', "-"));
     let entry = Session::new("s").user("u1", "hello").lines().to_string();

@@ -30,7 +30,7 @@ fn the_parent_of_a_fork_is_present_moved_or_missing() {
     fs::remove_file(&subagent).unwrap();
     listed("missing", None);
     let outside = tempfile::tempdir().unwrap();
-    let outside = outside.path().canonicalize().unwrap().join("parent.jsonl");
+    let outside = dunce::canonicalize(outside.path()).unwrap().join("parent.jsonl");
     fs::write(&outside, session.text()).unwrap();
     let fork = pitree.write_session(&session.forked("other", &outside, 60).user("u3", "the other fork"));
     assert_eq!(pitree.listed(&fork)["parent"], json!({"state": "present", "path": outside}));

@@ -33,7 +33,7 @@ fn started(pitree: &Pitree, args: &[&str]) -> (Vec<String>, Outcome) {
 }
 
 fn assert_home(pitree: &Pitree, dir: &str) {
-    assert_eq!(Path::new(dir), pitree.home().canonicalize().unwrap());
+    assert_eq!(Path::new(dir), dunce::canonicalize(pitree.home()).unwrap());
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn prints_a_command_for_the_shell() {
     Command::new("/bin/sh").args(["-c", &outcome.out]).env_clear().envs(variables).status().unwrap();
     let started = fs::read_to_string(pitree.home().join("started")).unwrap();
     let words: Vec<&str> = started.lines().collect();
-    assert_eq!(Path::new(words[0]), project.canonicalize().unwrap());
+    assert_eq!(Path::new(words[0]), dunce::canonicalize(project).unwrap());
     assert_eq!(words[1..], ["--session", odd.to_str().unwrap()]);
 }
 

@@ -7,7 +7,7 @@ use crate::pitree::Pitree;
 #[test]
 fn names_and_the_current_directory_select_a_session() {
     let pitree = Pitree::new();
-    let home = pitree.home().canonicalize().unwrap();
+    let home = dunce::canonicalize(pitree.home()).unwrap();
     let session = |id: &str, time: i64| Session::new(id).at(time).user("u1", id);
     let older = pitree.write_session(&session("older", 10).cwd(&home).name("n1", "Fix the flaky test"));
     let newer = pitree.write_session(&session("newer", 20).cwd(home.join("below")).name("n1", "Twice"));
@@ -29,7 +29,7 @@ fn names_and_the_current_directory_select_a_session() {
 #[test]
 fn resume_uses_the_most_recent_session_of_the_current_directory() {
     let pitree = Pitree::new();
-    let home = pitree.home().canonicalize().unwrap();
+    let home = dunce::canonicalize(pitree.home()).unwrap();
     let newest =
         pitree.write_session(&Session::new("newest").at(20).cwd(&home).user("u1", "hello").assistant("a1", "hi"));
     pitree.write_session(&Session::new("older").at(10).cwd(&home).user("u1", "hello"));

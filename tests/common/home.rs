@@ -29,7 +29,7 @@ pub(crate) struct Outcome {
 impl Home {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Self { path: dir.path().canonicalize().unwrap(), _dir: dir }
+        Self { path: dunce::canonicalize(dir.path()).unwrap(), _dir: dir }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -40,7 +40,7 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
         return Err(Refusal::Old { path: path.into(), version }.into());
     }
     // The file itself is migrated, not a symbolic link to it.
-    let real = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
+    let real = dunce::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
     let make = |bytes, old_bytes| Change::Migrate(Migration { path: real.clone(), bytes, old_bytes, version });
     let change = exchange::make(work, (&real, &Migrator), |content, old_bytes| make(content.bytes, old_bytes))?;
     let Some(change) = change else {

@@ -68,7 +68,7 @@ pub(super) fn one(
     check(session)?;
     let path = &session.path;
     // The file itself is replaced, not a symbolic link to it.
-    let real = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
+    let real = dunce::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
     let rewrite = |work: &mut Engine<'_>| {
         let change = |content: ContentHash, old_bytes| {
             let (bytes, hash) = content.parts();

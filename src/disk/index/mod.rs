@@ -23,7 +23,6 @@ mod table_draft;
 mod writing;
 
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
@@ -444,11 +443,13 @@ impl Segment {
 
 /// Returns the absolute path of a directory, with symbolic links resolved if it exists.
 pub(super) fn real(dir: &Path) -> PathBuf {
-    fs::canonicalize(dir).or_else(|_| std::path::absolute(dir)).unwrap_or_else(|_| dir.into())
+    dunce::canonicalize(dir).or_else(|_| std::path::absolute(dir)).unwrap_or_else(|_| dir.into())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::disk::demo;
     use crate::disk::index::pieces::SegmentHeader;

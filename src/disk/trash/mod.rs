@@ -349,7 +349,7 @@ pub(crate) fn is_gone(path: &Path, kept: &TrashEntry) -> bool {
 
 /// Returns the path as the trash records it: symbolic links in its directory are resolved, as far as it still exists.
 fn known_as(path: &Path) -> PathBuf {
-    let real = path.ancestors().skip(1).find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let real = path.ancestors().skip(1).find_map(|above| Some((above, dunce::canonicalize(above).ok()?)));
     let known = real.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?)));
     known.unwrap_or_else(|| path.to_path_buf())
 }

@@ -92,7 +92,7 @@ fn set_mode(file: &File, mode: u32) -> io::Result<()> {
 /// It is open to other users, or they can replace one of its parent directories.
 pub(crate) fn private_dir(dir: &Path) -> io::Result<PathBuf> {
     const STICKY: u32 = 0o1000;
-    let real = dir.canonicalize()?;
+    let real = dunce::canonicalize(dir)?;
     let denied = |dir: &Path, reason: &str| {
         let reason = format!("{} {reason}", dir.display());
         Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))

@@ -7,8 +7,14 @@ use std::process::{Child, Command, ExitStatus};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
+use crate::base::shell::Shell;
 pub(crate) use crate::system::unix::children::{end, end_all_before_exit, has_ended};
 use crate::system::unix::{children, signals};
+
+/// Returns the kind of the user's shell.
+pub(crate) fn user_shell() -> Shell {
+    Shell::Posix
+}
 
 /// Returns a command that runs a shell line with a file as its last argument.
 pub(crate) fn shell(line: &str, file: &Path) -> Command {

@@ -4,6 +4,18 @@ use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
+use crate::base::shell::Shell;
+
+/// Returns the kind of the user's shell: Git Bash sets `SHELL`, and cmd sets `PROMPT`.
+pub(crate) fn user_shell() -> Shell {
+    let is_set = |name| std::env::var_os(name).is_some();
+    match (is_set("SHELL"), is_set("PROMPT")) {
+        (true, _) => Shell::Posix,
+        (false, true) => Shell::Cmd,
+        (false, false) => Shell::PowerShell,
+    }
+}
+
 /// Returns a command with the words of a line and a file as its last argument.
 pub(crate) fn shell(line: &str, file: &Path) -> Command {
     let mut words = line.split_whitespace();
