@@ -2,19 +2,20 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
+const SIGNALS: [(&str, Signal); 9] = [
+    ("ABRT", Signal::ABORT),
+    ("CONT", Signal::CONT),
+    ("HUP", Signal::HUP),
+    ("INT", Signal::INT),
+    ("KILL", Signal::KILL),
+    ("QUIT", Signal::QUIT),
+    ("STOP", Signal::STOP),
+    ("TERM", Signal::TERM),
+    ("TSTP", Signal::TSTP),
+];
+
 /// Sends a signal, such as `TERM`.
 pub(crate) fn send(pid: u32, name: &str) {
-    let signal = match name {
-        "ABRT" => Signal::ABORT,
-        "CONT" => Signal::CONT,
-        "HUP" => Signal::HUP,
-        "INT" => Signal::INT,
-        "KILL" => Signal::KILL,
-        "QUIT" => Signal::QUIT,
-        "STOP" => Signal::STOP,
-        "TERM" => Signal::TERM,
-        "TSTP" => Signal::TSTP,
-        _ => panic!("no such signal: {name}"),
-    };
-    kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), signal).unwrap();
+    let (_, signal) = SIGNALS.iter().find(|(known, _)| *known == name).unwrap();
+    kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), *signal).unwrap();
 }
