@@ -172,7 +172,9 @@ fn check(name: &'static str, is_ok: bool, text: String) -> Check {
 fn pitree(this: &Path, chosen: &CommandContext) -> Check {
     let place = format!("{} ({})", env!("CARGO_PKG_VERSION"), shown(this, chosen));
     let text = match program::find("pitree") {
-        Some(found) if dunce::canonicalize(&found).ok() == dunce::canonicalize(this).ok() => return check("pitree", true, place),
+        Some(found) if dunce::canonicalize(&found).ok() == dunce::canonicalize(this).ok() => {
+            return check("pitree", true, place);
+        }
         Some(found) => format!("{place}, but the PATH leads to {}", shown(&found, chosen)),
         None => format!("{place}, not on the PATH: add its directory to the PATH, or move it to one of the PATH"),
     };
