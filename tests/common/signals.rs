@@ -1,6 +1,6 @@
 //! Signals to programs under test, sent without the program `kill`, which minimal systems lack.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 const SIGNALS: [(&str, Signal); 9] = [
     ("ABRT", Signal::ABORT),
@@ -18,4 +18,12 @@ const SIGNALS: [(&str, Signal); 9] = [
 pub(crate) fn send(pid: u32, name: &str) {
     let (_, signal) = SIGNALS.iter().find(|(known, _)| *known == name).unwrap();
     kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), *signal).unwrap();
+}
+
+/// Returns `true` if a process has ended; on Linux, its parent may not have read its status.
+pub(crate) fn is_over(pid: &str) -> bool {
+    match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => stat.contains(") Z "),
+        Err(_) => test_kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap()).is_err(),
+    }
 }

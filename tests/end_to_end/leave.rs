@@ -224,12 +224,6 @@ fn without_a_terminal_it_suggests_commands() {
     assert!(!shell.raw().windows(2).any(|pair| pair == b"\x1b["), "nothing was drawn");
 }
 
-/// Returns `true` if a process has ended; its parent may not have read its status.
-fn is_over(pid: &str) -> bool {
-    let status = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;
-    status.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|&state| state == b'Z')
-}
-
 #[test]
 fn programs_in_the_background_end_with_pitree() {
     // In a hostile repository, git can wait forever: its configuration can include a named pipe.
@@ -257,9 +251,9 @@ fn programs_in_the_background_end_with_pitree() {
         if end == "INT" {
             let mut pitree = home.command(&["ls", "is:lost"]).env("PATH", &path).spawn().unwrap();
             let git = started();
-            assert!(Command::new("kill").args(["-INT", &pitree.id().to_string()]).status().unwrap().success());
+            signals::send(pitree.id(), "INT");
             assert_eq!(pitree.wait().unwrap().signal(), Some(2));
-            assert!(is_over(&git), "{end}");
+            assert!(signals::is_over(&git), "{end}");
             continue;
         }
         let mut pitree = home.launch(&[]).env("PATH", &path).open();
@@ -270,6 +264,6 @@ fn programs_in_the_background_end_with_pitree() {
             pitree.signal(end);
         }
         pitree.wait_exit();
-        assert!(is_over(&git), "{end}");
+        assert!(signals::is_over(&git), "{end}");
     }
 }
