@@ -8,7 +8,7 @@ use pitree::disk::scan;
 use pitree::session::entry::EntryId;
 use serde::Deserialize;
 
-use crate::common::home::{Home, json_lines, repository};
+use crate::common::home::{Home, copy, json_lines, repository};
 use crate::world::golden;
 
 #[derive(Deserialize)]
@@ -79,7 +79,8 @@ fn names_leaves_labels_and_entries_are_those_of_pi() {
 #[test]
 fn sessions_of_version_4_are_found_and_never_written() {
     let home = Home::new();
-    let dir = repository("fixtures/version4");
+    let dir = home.path().join("version4");
+    copy(&repository("fixtures/version4"), &dir);
     let run = |args: &[&str]| home.command(&[&["--dir", dir.to_str().unwrap()], args].concat()).output().unwrap();
     for (query, count) in [("tokenizer", 1), ("label:begin", 2), ("parsers", 2), ("is:newer", 4)] {
         let found = json_lines(&String::from_utf8(run(&["ls", "--json", query]).stdout).unwrap());

@@ -2,16 +2,22 @@
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
-const SIGNALS: [(&str, Signal); 9] = [
+const SIGNALS: [(&str, Signal); 15] = [
     ("ABRT", Signal::ABORT),
+    ("ALRM", Signal::ALARM),
     ("CONT", Signal::CONT),
     ("HUP", Signal::HUP),
     ("INT", Signal::INT),
     ("KILL", Signal::KILL),
+    ("PROF", Signal::PROF),
     ("QUIT", Signal::QUIT),
     ("STOP", Signal::STOP),
     ("TERM", Signal::TERM),
     ("TSTP", Signal::TSTP),
+    ("USR1", Signal::USR1),
+    ("USR2", Signal::USR2),
+    ("VTALRM", Signal::VTALARM),
+    ("XCPU", Signal::XCPU),
 ];
 
 /// Sends a signal, such as `TERM`.
