@@ -2,10 +2,13 @@
 //! accent are equal. White space is unchanged.
 //!
 //! pi's session list compares with JavaScript's `toLowerCase` (1.6.0). Texts that are equal there are equal here. The only
-//! difference: pi finds `e` in a decomposed `é`, and pitree does not.
+//! difference: in pi, a decomposed `é` contains `e`.
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use unicode_normalization::char::decompose_canonical;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -82,6 +85,43 @@ pub(crate) fn fold_char(c: char) -> char {
         return c.to_ascii_lowercase();
     }
     unicode_case_mapping::case_folded(c).and_then(|folded| char::from_u32(folded.get())).unwrap_or(c)
+}
+
+/// Returns a folded text without the accents of Latin letters, or `None` if it has none.
+pub(crate) fn without_accents(folded: &str) -> Option<String> {
+    accented(folded.as_bytes())?;
+    Some(folded.chars().map(|c| base(c).unwrap_or(c)).collect())
+}
+
+/// Returns the place of the first byte that can begin a Latin letter with an accent, or a combining accent.
+pub(crate) fn accented(bytes: &[u8]) -> Option<usize> {
+    const STEP: usize = 64; // a block is tested with vector instructions
+    let begins = |byte: &u8| matches!(byte, 0xc3..=0xc8 | 0xcc | 0xcd | 0xe1);
+    let blocks =
+        bytes.chunks(STEP).take_while(|block| block.iter().filter(|byte| begins(byte)).count() == 0).count() * STEP;
+    bytes.get(blocks..)?.iter().position(begins).map(|at| blocks + at)
+}
+
+/// Returns the ASCII letter of a Latin letter with accents.
+fn base(c: char) -> Option<char> {
+    if !matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}') {
+        return None;
+    }
+    let mut first = None;
+    decompose_canonical(c, |part| first = first.or(Some(part)));
+    first.filter(char::is_ascii_alphabetic)
+}
+
+/// Returns the folded letters that differ from an ASCII letter only by accents.
+pub(crate) fn with_accents(letter: char) -> &'static str {
+    static LETTERS: LazyLock<HashMap<char, String>> = LazyLock::new(|| {
+        let mut letters = HashMap::<_, String>::new();
+        for c in ('\u{c0}'..='\u{1eff}').filter(|c| fold_char(*c) == *c) {
+            base(c).into_iter().for_each(|base| letters.entry(base).or_default().push(c));
+        }
+        letters
+    });
+    LETTERS.get(&letter).map_or("", String::as_str)
 }
 
 /// Folded text with a mapping to byte offsets in the original.

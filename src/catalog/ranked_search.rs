@@ -1,7 +1,7 @@
 //! Searches sessions in the order of their hits, so that the first hits of many can be printed without searching the
 //! others.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::base::normalize::fold;
@@ -13,6 +13,7 @@ use crate::session::digest::Digest;
 use crate::session::digest::listed::ListedSession;
 use crate::session::search_text::SearchTexts;
 use crate::session::search_titles::{SearchTitles, TitlesBuf};
+use crate::session::trigrams;
 
 /// Returns the places of some sessions, newest first.
 fn newest_first(sessions: &[SearchedSession], places: Vec<usize>) -> Vec<usize> {
@@ -39,7 +40,8 @@ impl Searcher {
         let has_headings = |at: &usize| facts(*at).is_named() || facts(*at).is_labeled();
         let other = matcher.literal_rank(SearchTitles::default());
         let can_differ = other > (Tier::Name, 0);
-        let by_texts = |at: usize| matcher.ranks_by_texts(&fold(facts(at).id()));
+        let accented: HashSet<usize> = with_keys(sessions, &places, &[trigrams::ACCENTS]).into_iter().collect();
+        let by_texts = |at: usize| matcher.ranks_by_texts(&fold(facts(at).id()), accented.contains(&at));
         let differs = |at: &usize| can_differ && (has_headings(at) || by_texts(*at));
         let different: Vec<usize> = places.iter().copied().filter(differs).collect();
         if !different.is_empty() {

@@ -11,11 +11,15 @@ use aho_corasick::{AhoCorasick, Input, Span, packed};
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
 use crate::base::javascript::is_js_space;
-use crate::base::normalize::{FoldedText, fold, fold_into};
+use crate::base::normalize::{FoldedText, accented, fold, fold_into};
 use crate::search::needle::{Needle, is_quote, merged};
 
 /// The maximum number of adjacent characters in a window.
 const MAX_WINDOW: usize = 3;
+
+/// The length in bytes of blocks, and more than that of a window.
+const BLOCK: usize = 16 << 10;
+const OVERLAP: usize = 64;
 
 /// The maximum number of spellings in a window, limited by the vector search.
 const MAX_SPELLINGS: usize = 64;
@@ -36,18 +40,35 @@ pub struct Probe {
 #[derive(Debug)]
 enum Strategy {
     /// Search for some characters of the word in all spellings.
-    Window {
-        finder: Finder,
-        /// The index from which spellings are loose: the characters around them are not checked.
-        loose: usize,
-        /// The plain ASCII characters of the word directly before and after the window.
-        before: Vec<u8>,
-        after: Vec<u8>,
-    },
+    Window(WindowFinder),
     /// All characters have too many spellings: every place that is not plain ASCII is a candidate.
     Unusual,
     /// Every place is a candidate.
     Everywhere,
+}
+
+/// A search for a window. The windows of words without accents are not those of their spellings with accents.
+#[derive(Debug)]
+struct WindowFinder {
+    finder: Finder,
+    /// The index from which spellings are loose: the characters around them are not checked.
+    loose: usize,
+    /// The plain ASCII characters of the word directly before and after the window.
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl WindowFinder {
+    fn next(&self, raw: &[u8], mut from: usize) -> Option<usize> {
+        loop {
+            let (pattern, found) = self.finder.find(raw, from)?;
+            let fits = || may_follow(raw, found.end, &self.after) && may_precede(raw, found.start, &self.before);
+            if pattern >= self.loose || fits() {
+                return Some(found.start);
+            }
+            from = found.start + 1;
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -82,16 +103,16 @@ impl Probe {
         match &self.strategy {
             Strategy::Everywhere => (from < raw.len()).then_some(from),
             Strategy::Unusual => unusual(raw, from),
-            Strategy::Window { finder, loose, before, after } => {
-                let mut from = from;
-                loop {
-                    let (pattern, found) = finder.find(raw, from)?;
-                    if pattern >= *loose || (may_follow(raw, found.end, after) && may_precede(raw, found.start, before))
-                    {
-                        return Some(found.start);
-                    }
-                    from = found.start + 1;
-                }
+            Strategy::Window(window) if !self.needle.is_similar(true) => window.next(raw, from),
+            Strategy::Window(window) => {
+                // Block by block, to look for neither far behind the other.
+                let mut starts = (from..raw.len()).step_by(BLOCK);
+                starts.find_map(|start| {
+                    let end = raw.len().min(start + BLOCK);
+                    let exact = window.next(&raw[..raw.len().min(end + OVERLAP)], start).filter(|at| *at < end);
+                    let accent = may_have_accent(&raw[..exact.unwrap_or(end)], start);
+                    accent.or(exact)
+                })
             }
         }
     }
@@ -206,7 +227,7 @@ impl CharWindow {
             Some(searcher) => Finder::Packed(searcher),
             None => Finder::Plain(AhoCorasick::new(&self.spellings).ok()?),
         };
-        Some(Strategy::Window { finder, loose: self.loose, before, after })
+        Some(Strategy::Window(WindowFinder { finder, loose: self.loose, before, after }))
     }
 }
 
@@ -242,6 +263,17 @@ fn may_precede(raw: &[u8], at: usize, chars: &[u8]) -> bool {
         }
         None => true,
     }
+}
+
+/// Returns the first place at or after `from` with a Latin letter with an accent, a combining mark or an escape of one.
+fn may_have_accent(raw: &[u8], from: usize) -> Option<usize> {
+    let bytes = raw.get(from..)?;
+    let mut escapes = memchr::memmem::find_iter(bytes, b"\\u");
+    let escape = escapes.find(|at| {
+        let digits = bytes[at + 2..].get(..4).map_or_else(String::new, |digits| String::from_utf8_lossy(digits).into());
+        u32::from_str_radix(&digits, 16).is_ok_and(|code| matches!(code, 0xc0..=0x36f | 0x1e00..=0x1eff))
+    });
+    [accented(&bytes[..escape.unwrap_or(bytes.len())]), escape].into_iter().flatten().min().map(|at| from + at)
 }
 
 /// Returns the first line at or after `from` that is not plain ASCII.
@@ -377,6 +409,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::base::normalize::without_accents;
 
     /// Iterates over all characters of Unicode. Planes 4 to 13 are unassigned, and planes 15 and 16 are private.
     fn characters() -> impl Iterator<Item = char> {
@@ -425,6 +458,12 @@ mod tests {
         assert_eq!(found("é", "e, \\u001b[1m, e\\n"), None);
         assert_eq!(found("né", "e\u{301}"), Some(1));
         assert_eq!(found("\"", "x"), Some(0));
+        // Accents.
+        let long = "x".repeat(BLOCK - 2);
+        for ending in ["cafe", "caf\\u00e9", "cafe\u{301}", "çafe"] {
+            assert!(found("cafe", &format!("{long}{ending}")) >= Some(BLOCK - 2), "{ending}");
+        }
+        assert_eq!(found("cafe", "“x” \\u001b[1m ж"), None);
         // Marks are reordered.
         assert!(found("a\u{16af0}\u{a92b}", "a\u{a92b}\u{16af0}").is_some());
         assert!(Probe::new("").is_none());
@@ -454,14 +493,16 @@ mod tests {
         ) {
             let mut folded = String::new();
             let word: String = fold(&text).chars().skip(from).take(len).collect();
-            let Some(probe) = Probe::new(&word) else { return Ok(()) };
             let raw: String = text.chars().zip(escaped).map(|(c, escaped)| match c {
                 '"' => "\\\"".into(),
                 c if escaped => format!("\\u{:04x}", u32::from(c)),
                 c => c.to_string(),
             }).collect();
-            if probe.is_in(&text, &mut folded) {
-                prop_assert!(probe.next(raw.as_bytes(), 0).is_some(), "{:?} in {}", word, raw);
+            for word in [without_accents(&word), Some(word)].into_iter().flatten() {
+                let Some(probe) = Probe::new(&word) else { continue };
+                if probe.is_in(&text, &mut folded) {
+                    prop_assert!(probe.next(raw.as_bytes(), 0).is_some(), "{:?} in {}", word, raw);
+                }
             }
         }
 

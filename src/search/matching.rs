@@ -34,7 +34,7 @@ pub enum Tier {
     Text,
     /// Elsewhere in the id.
     Id,
-    /// With another style of quotation marks.
+    /// With other quotation marks or accents.
     Similar,
     /// Fuzzy match of the letters.
     Fuzzy,
@@ -176,9 +176,11 @@ impl Matcher {
         })
     }
 
-    /// Returns `true` if the tier of a session with this folded id depends on its texts.
-    pub(crate) fn ranks_by_texts(&self, id: &str) -> bool {
-        self.texts.iter().any(|text| !text.is_excluded && (text.exact.is_some() || text.ranks_low_in(id)))
+    /// Returns `true` if the tier of a session with this folded id depends on its texts, which may have accents.
+    pub(crate) fn ranks_by_texts(&self, id: &str, has_accents: bool) -> bool {
+        let ranks_low = |text: &Word| text.exact.as_deref().unwrap_or(text).ranks_low_in(id);
+        let depends = |text: &Word| text.needle.is_similar(has_accents) || ranks_low(text);
+        self.texts.iter().any(|text| !text.is_excluded && depends(text))
     }
 
     /// Returns the entries with matches and the matched fields. Entries with the most matching terms come first, then

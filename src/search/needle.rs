@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 
 use crate::base::javascript::is_js_space;
-use crate::base::normalize::fold;
+use crate::base::normalize::{accented, fold, with_accents};
 use crate::base::sort;
 use crate::search::pattern::{Pattern, SPACE, Undecided};
 use crate::search::query::TermKind;
@@ -29,12 +29,16 @@ pub(crate) enum Needle {
         /// The index of the longest word.
         at: usize,
     },
-    /// Words with quotation marks, which match in any style.
-    Quoted {
-        /// The text as a regular expression.
+    /// Words that match in other spellings too: quotation marks in any style, and letters with accents if they have none.
+    Similar {
+        /// The spelling of the query.
+        exact: Box<Self>,
+        /// All spellings.
         regex: regex::Regex,
-        /// The parts between the marks and white space.
+        /// The parts between quotation marks and white space.
         parts: Vec<String>,
+        /// `true` if there are quotation marks.
+        is_quoted: bool,
     },
     /// A regular expression.
     Pattern(Pattern),
@@ -45,28 +49,22 @@ const APOSTROPHES: &str = "'\u{2019}\u{2018}\u{2bc}";
 /// The styles of a quotation mark.
 const QUOTES: &str = "\"\u{201c}\u{201d}";
 
-/// Returns the styles of a character if it is an apostrophe or a quotation mark.
-fn styles(c: char) -> Option<&'static str> {
-    [APOSTROPHES, QUOTES].into_iter().find(|styles| styles.contains(c))
-}
-
 /// Returns `true` for an apostrophe or a quotation mark of any style.
 pub(crate) fn is_quote(c: char) -> bool {
-    styles(c).is_some()
+    APOSTROPHES.contains(c) || QUOTES.contains(c)
 }
 
 impl Needle {
     /// Creates the pattern of a term, or `None` for a qualifier.
     pub(crate) fn of(what: &TermKind) -> Option<Self> {
         match what {
-            TermKind::Word(word) => Self::quoted(word).or_else(|| Self::exact(what)),
-            TermKind::Phrase(phrase) => Self::phrase(phrase),
+            TermKind::Word(text) | TermKind::Phrase(text) => Some(Self::exact(what)?.or_similar(text)),
             TermKind::Pattern(pattern) => Some(Self::Pattern(pattern.clone())),
             _ => None,
         }
     }
 
-    /// Creates the pattern of a word or a phrase without other styles of quotation marks, or `None` for others.
+    /// Creates the pattern of a word or a phrase without other spellings, or `None` for others.
     pub(crate) fn exact(what: &TermKind) -> Option<Self> {
         match what {
             TermKind::Word(word) => Some(Self::Word(Finder::new(&fold(word)).into_owned())),
@@ -75,34 +73,45 @@ impl Needle {
         }
     }
 
-    /// Returns `true` if the pattern also matches other styles of quotation marks.
-    pub(crate) fn is_quoted(&self) -> bool {
-        matches!(self, Self::Quoted { .. })
+    /// Returns `true` if the pattern also matches other spellings. `has_accents` is `true` for texts with accents.
+    pub(crate) fn is_similar(&self, has_accents: bool) -> bool {
+        matches!(self, Self::Similar { is_quoted, .. } if has_accents || *is_quoted)
     }
 
-    /// Creates the pattern of a text with quotation marks, or `None` for another text.
-    fn quoted(text: &str) -> Option<Self> {
-        if !text.contains(is_quote) {
-            return None;
-        }
-        let (mut regex, mut is_space) = (String::new(), false);
-        for c in fold(text).chars() {
-            match styles(c) {
-                Some(styles) => regex.extend(["[", styles, "]"]),
-                None if is_js_space(c) && is_space => {}
-                None if is_js_space(c) => regex.extend(["[", SPACE, "]+"]),
-                None => regex.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
+    /// Adds the other spellings of a text, if it has any.
+    fn or_similar(self, text: &str) -> Self {
+        let folded = fold(text);
+        let has_accents = accented(folded.as_bytes()).is_some();
+        let (mut regex, mut is_space, mut has_other) = (String::new(), false, false);
+        for c in folded.chars() {
+            let others = match c {
+                _ if APOSTROPHES.contains(c) => APOSTROPHES,
+                _ if QUOTES.contains(c) => QUOTES,
+                _ if has_accents => "",
+                _ => with_accents(c),
+            };
+            has_other |= !others.is_empty();
+            match c {
+                _ if !others.is_empty() => regex.extend(["[", c.encode_utf8(&mut [0; 4]), others, "]"]),
+                _ if is_js_space(c) && is_space => {}
+                _ if is_js_space(c) => regex.extend(["[", SPACE, "]+"]),
+                _ => regex.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
             }
             is_space = is_js_space(c);
         }
         let is_between = |c: char| is_quote(c) || is_js_space(c);
-        let parts = text.split(is_between).filter(|part| !part.is_empty()).map(fold).collect();
-        Some(Self::Quoted { regex: regex::Regex::new(&regex).ok()?, parts })
+        let parts = folded.split(is_between).filter(|part| !part.is_empty()).map(String::from).collect();
+        match regex::Regex::new(&regex) {
+            Ok(regex) if has_other => {
+                Self::Similar { exact: Box::new(self), regex, parts, is_quoted: folded.contains(is_quote) }
+            }
+            _ => self,
+        }
     }
 
     /// Creates the pattern of a text in which white space matches any white space. Returns `None` for an empty text.
     pub(crate) fn phrase(text: &str) -> Option<Self> {
-        Self::quoted(text).or_else(|| Self::exact_phrase(text))
+        Some(Self::exact_phrase(text)?.or_similar(text))
     }
 
     fn exact_phrase(text: &str) -> Option<Self> {
@@ -123,7 +132,7 @@ impl Needle {
     pub(crate) fn word(&self) -> Option<&str> {
         match self {
             Self::Word(finder) | Self::Phrase { anchor: finder, .. } => std::str::from_utf8(finder.needle()).ok(),
-            Self::Quoted { parts, .. } => parts.iter().max_by_key(|part| part.len()).map(String::as_str),
+            Self::Similar { parts, .. } => parts.iter().max_by_key(|part| part.len()).map(String::as_str),
             Self::Pattern(_) => None,
         }
     }
@@ -132,7 +141,7 @@ impl Needle {
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         let (word, words) = match self {
             Self::Word(_) => (self.word(), &[][..]),
-            Self::Phrase { words, .. } | Self::Quoted { parts: words, .. } => (None, &words[..]),
+            Self::Phrase { words, .. } | Self::Similar { parts: words, .. } => (None, &words[..]),
             Self::Pattern(_) => (None, &[][..]),
         };
         word.into_iter().chain(words.iter().map(String::as_str))
@@ -155,7 +164,17 @@ impl Needle {
                 }
                 None
             }
-            Self::Quoted { regex, .. } => regex.find(folded).map(|found| found.range()),
+            Self::Similar { exact, regex, is_quoted, .. } => {
+                // Most texts have no accents, and the search for the exact spelling is faster.
+                let other = if *is_quoted { Some(0) } else { accented(folded.as_bytes()) };
+                let Some(other) = other else { return exact.find(folded) };
+                exact.find(&folded[..other]).or_else(|| {
+                    // A match can begin before its first accent.
+                    let before = if let Self::Word(finder) = &**exact { finder.needle().len() } else { other };
+                    let start = folded.floor_char_boundary(other.saturating_sub(before));
+                    regex.find_at(folded, start).map(|found| found.range())
+                })
+            }
             Self::Pattern(pattern) => pattern.find(folded),
         }
     }
@@ -280,6 +299,22 @@ mod tests {
         assert_eq!(find("aa b", "aaa b"), Some("aa b"));
         assert_eq!(find("é x", "éé x"), Some("é x"));
         assert_eq!(find("one", "one"), Some("one"));
+    }
+
+    #[test]
+    fn words_without_accents_match_with_accents() {
+        let find = |query: &str, text: &str| {
+            let text = fold(text);
+            Needle::phrase(query)?.find(&text).map(|at| text[at].to_string())
+        };
+        for text in ["un Café.", "cafe\u{301} x", "cáfe", "cafe", "e\u{301} cafe"] {
+            assert!(find("cafe", text).is_some() && find("CAF", text).is_some(), "{text}");
+        }
+        assert_eq!(find("cafe noir", "a cafés café\n noir").as_deref(), Some("café\n noir"));
+        assert_eq!(find("cafe", "é a cafe or a café").as_deref(), Some("cafe"));
+        assert_eq!(find("cafe", "über ca fé, café").as_deref(), Some("café"));
+        assert_eq!((find("café", "cafe"), find("cafe", "cafß"), find("cafeé", "caféé")), (None, None, None));
+        assert_eq!(find("viet nam d'e", "Việt Nam d’ê").as_deref(), Some("việt nam d’ê"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct Words {
 pub(crate) struct Word {
     pub(crate) is_excluded: bool,
     pub(crate) needle: Needle,
-    /// The form that ranks before other styles of quotation marks.
+    /// The spelling that ranks before the others of the pattern.
     pub(crate) exact: Option<Box<Self>>,
     /// The fuzzy form of the word, if allowed.
     pub(crate) fuzzy: Option<Fuzzy>,
@@ -33,7 +33,7 @@ impl Word {
     pub(crate) fn of(term: &Term) -> Option<Self> {
         let needle = Needle::of(&term.kind)?;
         let word = |needle| Self { is_excluded: term.is_excluded, needle, exact: None, fuzzy: None };
-        let exact = Needle::exact(&term.kind).filter(|_| needle.is_quoted()).map(|exact| Box::new(word(exact)));
+        let exact = Needle::exact(&term.kind).filter(|_| needle.is_similar(true)).map(|exact| Box::new(word(exact)));
         Some(Self { exact, ..word(needle) })
     }
 }

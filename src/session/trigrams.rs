@@ -1,10 +1,16 @@
 //! Keys of the sequences of three bytes in folded texts. A text that contains a word has all keys of the word. An
-//! index of keys therefore tells a search which sessions it can skip.
+//! index of keys therefore tells a search which sessions it can skip. Words with accents also have the keys of their
+//! letters without accents.
 
 use std::cell::RefCell;
 
+use crate::base::normalize::without_accents;
+
 /// The number of different keys. More would make the index larger, and fewer would make different sequences equal.
 const KEYS: usize = 1 << 16;
+
+/// The key of texts with accents: that of three NUL characters.
+pub(crate) const ACCENTS: u16 = 0;
 
 thread_local! {
     /// A bit for each key.
@@ -15,12 +21,10 @@ thread_local! {
 pub(crate) fn keys<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<u16> {
     SET.with_borrow_mut(|set| {
         for text in texts {
-            let (first, rest) = text.as_bytes().split_at(text.len().min(2));
-            let mut three = first.iter().fold(0, |three, byte| three << 8 | u32::from(*byte));
-            for byte in rest {
-                three = (three << 8 | u32::from(*byte)) & 0xff_ffff;
-                let key = three.wrapping_mul(0x9e37_79b1) >> 16;
-                set[key as usize / 64] |= 1 << (key % 64);
+            add(set, text);
+            for word in text.split(char::is_whitespace).filter_map(without_accents) {
+                set[0] |= 1 << ACCENTS;
+                add(set, &word);
             }
         }
         let mut keys = Vec::with_capacity(1024);
@@ -33,6 +37,16 @@ pub(crate) fn keys<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<u16> {
         }
         keys
     })
+}
+
+fn add(set: &mut [u64], text: &str) {
+    let (first, rest) = text.as_bytes().split_at(text.len().min(2));
+    let mut three = first.iter().fold(0, |three, byte| three << 8 | u32::from(*byte));
+    for byte in rest {
+        three = (three << 8 | u32::from(*byte)) & 0xff_ffff;
+        let key = three.wrapping_mul(0x9e37_79b1) >> 16;
+        set[key as usize / 64] |= 1 << (key % 64);
+    }
 }
 
 #[cfg(test)]
@@ -54,5 +68,7 @@ mod tests {
         let words: Vec<String> = (0..500).map(|number| format!("{number:03}")).collect();
         assert!(keys(words.iter().map(String::as_str)).len() > 490);
         assert_eq!(keys(["ab", "", "c"]), [0; 0]);
+        assert!(keys(["cafe"]).iter().all(|key| keys(["le café."]).contains(key) && *key != ACCENTS));
+        assert!(keys(["le café."]).contains(&ACCENTS) && !keys(["“naïve”"]).contains(&keys(["cafe"])[0]));
     }
 }

@@ -180,6 +180,31 @@ fn every_one_of_many_words_must_match() {
 }
 
 #[test]
+fn words_without_accents_match_with_accents_after_those_without() {
+    let pitree = Pitree::new();
+    let said = |id: &str, day: i64, text: &str| Session::new(id).at(day * 86_400).user("1", text);
+    pitree.write_session(&said("plain", 1, "in the cafe"));
+    pitree.write_session(&said("named", 2, "Hello").name("2", "Café"));
+    pitree.write_session(&said("accent", 3, "un cafe\u{301} noir"));
+    pitree.write_session(&said("none", 4, "CAF"));
+    let ids = |args: &[&str]| {
+        let hits = json_lines(&pitree.run(&[&["search", "--json"], args].concat()).out);
+        hits.iter().filter_map(|hit| hit["id"].as_str().map(String::from)).collect::<Vec<_>>()
+    };
+    // Without and with the index.
+    for _ in 0..2 {
+        assert_eq!(ids(&["cafe"]), ["plain", "accent", "named"]);
+        assert_eq!(ids(&["CAFÉ"]), ["named", "accent"]);
+        assert_eq!(ids(&["\"cafe noir\""]), ["accent"]);
+        assert_eq!(ids(&["noir", "afe"]), ["accent"]);
+        let mut all = ids(&["--all", "cafe"]);
+        all.sort();
+        assert_eq!(all, ["accent", "named", "plain"]);
+        pitree.run(&["ls"]); // fills the index
+    }
+}
+
+#[test]
 fn quotation_marks_match_in_any_style_after_the_same_style() {
     let pitree = Pitree::new();
     let said = |id: &str, day: i64, text: &str| Session::new(id).at(day * 86_400).user("1", text);
