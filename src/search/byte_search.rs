@@ -92,7 +92,7 @@ impl Probe {
         let rarity = best.as_ref().map_or(0, |window| window.rarity);
         let strategy = match best {
             Some(window) => window.strategy(&chars, &spellings),
-            None if chars.iter().all(|c| c.is_ascii() || is_quote(*c)) => Some(Strategy::Everywhere),
+            None if chars.iter().all(|c| c.is_ascii() || is_quote(*c) || is_js_space(*c)) => Some(Strategy::Everywhere),
             None => Some(Strategy::Unusual),
         };
         Some(Self { needle, strategy: strategy.unwrap_or(Strategy::Everywhere), rarity })
