@@ -1,13 +1,15 @@
 //! Printed JSON: free of terminal control characters, with lossless paths.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
 use serde::ser::Error as _;
 use serde_json::Number;
+use serde_json::ser::{Formatter, Serializer};
 
-use crate::base::json_writer::JsonWriter;
+use crate::base::text::{has_unsafe, is_unsafe};
 use crate::base::{machine_paths, paths};
 
 /// The start of all printed objects: the schema version, which increases when the name, type or meaning of a field
@@ -30,6 +32,25 @@ macro_rules! object {
 
 pub(crate) use object;
 
+/// Escapes the characters that are unsafe on a terminal, too.
+struct Safe;
+
+impl Formatter for Safe {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        if !has_unsafe(fragment) {
+            return writer.write_all(fragment.as_bytes()); // faster
+        }
+        for c in fragment.chars() {
+            if is_unsafe(c) {
+                c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(writer, "\\u{unit:04x}"))?;
+            } else {
+                writer.write_all(c.encode_utf8(&mut [0; 4]).as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Appends an object as one line of JSON, with the field `schema`. Escapes characters that are unsafe on a terminal, which
 /// does not change the value.
 ///
@@ -38,7 +59,7 @@ pub(crate) use object;
 pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
     lines.extend_from_slice(START.as_bytes());
     let fields = lines.len();
-    value.serialize(JsonWriter(lines))?;
+    value.serialize(&mut Serializer::with_formatter(&mut *lines, Safe))?;
     match lines[fields..] {
         [b'{', b'}'] => drop(lines.remove(fields)),
         [b'{', ..] => lines[fields] = b',',
@@ -107,7 +128,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::base::text::is_unsafe;
 
     #[test]
     fn unsafe_characters_are_escaped_without_changing_the_value() {

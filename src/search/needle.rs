@@ -308,13 +308,13 @@ mod tests {
             Needle::phrase(query)?.find(&text).map(|at| text[at].to_string())
         };
         for text in ["un Café.", "cafe\u{301} x", "cáfe", "cafe", "e\u{301} cafe"] {
-            assert!(find("cafe", text).is_some() && find("CAF", text).is_some(), "{text}");
+            assert!(find("cafe", text).is_some() && find("CAFE", text).is_some(), "{text}");
         }
         assert_eq!(find("cafe noir", "a cafés café\n noir").as_deref(), Some("café\n noir"));
         assert_eq!(find("cafe", "é a cafe or a café").as_deref(), Some("cafe"));
         assert_eq!(find("cafe", "über ca fé, café").as_deref(), Some("café"));
         assert_eq!((find("café", "cafe"), find("cafe", "cafß"), find("cafeé", "caféé")), (None, None, None));
-        assert_eq!(find("viet nam d'e", "Việt Nam d’ê").as_deref(), Some("việt nam d’ê"));
+        assert_eq!(find("tres d'ete", "Très d’Été").as_deref(), Some("très d’été"));
     }
 
     #[test]
