@@ -21,6 +21,7 @@ pub(super) struct Plain {
 impl Plain {
     /// Writes `between` in the place of each sequence. Returns `None` if there is none.
     pub(super) fn new(text: &str, between: &str) -> Option<Self> {
+        memchr::memchr2(b'\x1b', b'\\', text.as_bytes())?; // most texts have neither
         let mut plain = Self { text: String::new(), pieces: vec![(0, 0)] };
         for sequence in SEQUENCES.as_ref()?.find_iter(text) {
             plain.text.push_str(&text[plain.end()..sequence.start()]);
