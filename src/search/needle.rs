@@ -44,6 +44,9 @@ pub(crate) enum Needle {
     Pattern(Pattern),
 }
 
+/// The number of bytes that are searched for a word, and then for accents.
+const BLOCK: usize = 4096;
+
 /// The styles of an apostrophe.
 const APOSTROPHES: &str = "'\u{2019}\u{2018}\u{2bc}";
 /// The styles of a quotation mark.
@@ -164,17 +167,10 @@ impl Needle {
                 }
                 None
             }
-            Self::Similar { exact, regex, is_quoted, .. } => {
-                // Most texts have no accents, and the search for the exact spelling is faster.
-                let other = if *is_quoted { Some(0) } else { accented(folded.as_bytes()) };
-                let Some(other) = other else { return exact.find(folded) };
-                exact.find(&folded[..other]).or_else(|| {
-                    // A match can begin before its first accent.
-                    let before = if let Self::Word(finder) = &**exact { finder.needle().len() } else { other };
-                    let start = folded.floor_char_boundary(other.saturating_sub(before));
-                    regex.find_at(folded, start).map(|found| found.range())
-                })
-            }
+            Self::Similar { exact, regex, is_quoted, .. } => match &**exact {
+                Self::Word(finder) if !is_quoted => find_with_accents(folded, finder, regex),
+                _ => regex.find(folded).map(|found| found.range()),
+            },
             Self::Pattern(pattern) => pattern.find(folded),
         }
     }
@@ -246,6 +242,26 @@ impl Needle {
     }
 }
 
+/// Returns the first place of a word without accents or of its spellings with accents. Most texts have no accents, and the
+/// search for the word is faster than that for all spellings.
+fn find_with_accents(folded: &str, word: &Finder<'_>, spellings: &regex::Regex) -> Option<Range<usize>> {
+    let (bytes, len) = (folded.as_bytes(), word.needle().len());
+    // Block by block, to search for neither far beyond the other.
+    for start in (0..bytes.len()).step_by(BLOCK) {
+        let end = bytes.len().min(start + BLOCK);
+        let found = word.find(&bytes[start..bytes.len().min(end + len)]).map(|at| start + at);
+        if let Some(accent) = accented(&bytes[start..found.unwrap_or(end)]) {
+            // A match can begin before its first accent.
+            let from = folded.floor_char_boundary((start + accent).saturating_sub(len));
+            return spellings.find_at(folded, from).map(|found| found.range());
+        }
+        if let Some(at) = found {
+            return Some(at..at + len);
+        }
+    }
+    None
+}
+
 /// Sorts ranges and merges those that overlap or touch.
 pub(crate) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     sort::by_key(&mut ranges, |range| range.start);
@@ -315,6 +331,20 @@ mod tests {
         assert_eq!(find("cafe", "über ca fé, café").as_deref(), Some("café"));
         assert_eq!((find("café", "cafe"), find("cafe", "cafß"), find("cafeé", "caféé")), (None, None, None));
         assert_eq!(find("tres d'ete", "Très d’Été").as_deref(), Some("très d’été"));
+    }
+
+    #[test]
+    fn many_matches_take_linear_time() {
+        // Otherwise, this would take hours.
+        let count = |text: &str| Needle::phrase("cafe").unwrap().find_iter(&text.repeat(200_000)).count();
+        assert_eq!(["cafe.", "café.", "cafe é"].map(count), [200_000; 3]);
+        for len in BLOCK - 6..BLOCK + 2 {
+            let found = |word: &str| {
+                let text = format!("{}{word}", "x".repeat(len));
+                Needle::phrase("cafe").unwrap().find(&text).map(|at| text[at].to_string())
+            };
+            assert_eq!(["cafe", "café", "çafe"].map(found), ["cafe", "café", "çafe"].map(|word| Some(word.into())));
+        }
     }
 
     #[test]
