@@ -386,7 +386,7 @@ impl LineCollector {
     /// Resolves the parents of the entries.
     pub(crate) fn parent_links(&self) -> ParentLinks {
         let mut links = ParentLinks::new(&self.ids, self.header().map_or(1.0, |header| header.version));
-        match self.stored_leaf {
+        match self.stored_leaf.filter(|_| self.header().is_some_and(Header::is_newer)) {
             Some(Some(id)) => links.leaf = links.find(id).or(links.leaf),
             Some(None) => links.leaf = None,
             None => {}
@@ -445,6 +445,23 @@ mod tests {
         }
         assert_eq!((lines.end, lines.ended), (100 + text.len() as u64 + 1, true));
         assert_eq!(lines.offsets, [101], "a value is no entry");
+    }
+
+    #[test]
+    fn only_version_4_stores_its_leaf() {
+        let leaf = |header: &str| {
+            let value = r#"{"kind":"value","op":"set","seq":1,"namespace":"pi.branch.tip","key":"main","value":null}"#;
+            let entry = r#"{"type":"custom","id":"a","parentId":null}"#;
+            let (mut lines, mut offset) = (LineCollector::default(), 0);
+            for text in [header, entry, value] {
+                let line = Line::new(offset, text.as_bytes(), true);
+                lines.note(&line, &line.read());
+                offset += text.len() as u64 + 1;
+            }
+            lines.parent_links().leaf
+        };
+        assert_eq!(leaf(r#"{"type":"session","version":3,"id":"s"}"#), Some(0));
+        assert_eq!(leaf(r#"{"v":4,"kind":"header","id":"s","storageVersion":1,"cwd":"/w"}"#), None);
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl DigestBuilder {
             digest.branch_points += usize::from(children > 1);
             digest.leaves += usize::from(children == 0 && !is_stub);
         }
-        if let Some(name) = self.lines.stored_name.take() {
+        if let Some(name) = self.lines.stored_name.take().filter(|_| header.is_newer()) {
             digest.name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
         }
         digest.mtime = mtime;
