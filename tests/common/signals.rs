@@ -26,8 +26,18 @@ pub(crate) fn send(pid: u32, name: &str) {
     kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), *signal).unwrap();
 }
 
+/// Waits until a process has ended, for up to a minute: a signal takes its time to arrive. Returns `true` if it has.
+pub(crate) fn ends(pid: &str) -> bool {
+    (0..6000).any(|_| {
+        is_over(pid) || {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            false
+        }
+    })
+}
+
 /// Returns `true` if a process has ended; on Linux, its parent may not have read its status.
-pub(crate) fn is_over(pid: &str) -> bool {
+fn is_over(pid: &str) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => stat.contains(") Z "),
         Err(_) => test_kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap()).is_err(),

@@ -253,7 +253,7 @@ fn programs_in_the_background_end_with_pitree() {
             let git = started();
             signals::send(pitree.id(), "INT");
             assert_eq!(pitree.wait().unwrap().signal(), Some(2));
-            assert!(signals::is_over(&git), "{end}");
+            assert!(signals::ends(&git), "{end}");
             continue;
         }
         let mut pitree = home.launch(&[]).env("PATH", &path).open();
@@ -264,6 +264,6 @@ fn programs_in_the_background_end_with_pitree() {
             pitree.signal(end);
         }
         pitree.wait_exit();
-        assert!(signals::is_over(&git), "{end}");
+        assert!(signals::ends(&git), "{end}");
     }
 }
