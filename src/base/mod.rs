@@ -1,8 +1,8 @@
 //! Utilities without knowledge of sessions. [`text`] is terminal-safe text, [`normalize`] prepares it for comparison.
 //! [`numbers`], [`paths`] and [`time`] format values. [`shell`] quotes words, and [`javascript`] mirrors JavaScript
-//! semantics, and `named` defines enums with names. `safe_json` is printed JSON. The rest are
-//! paths of archived sessions (`archive_paths`) and of those of other machines (`machine_paths`), line diffs (`diff`),
-//! sorting (`sort`), typo suggestions (`typo`) and panic handling ([`catch_panic`]).
+//! semantics, and `named` defines enums with names. `safe_json` is printed JSON. The rest are paths of archived sessions
+//! (`archive_paths`) and of those of other machines (`machine_paths`), line diffs (`diff`), sorting (`sort`), typo
+//! suggestions (`typo`) and panic handling ([`catch_panic`]).
 
 pub(crate) mod archive_paths;
 pub mod catch_panic;

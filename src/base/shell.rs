@@ -15,7 +15,7 @@ pub(crate) enum Shell {
 }
 
 impl Shell {
-    /// Returns a command line that runs a program, after changing to a directory if one is given. A failed change ends it.
+    /// Returns a command line that runs a program. With `dir`, it first changes to this directory, and ends if that fails.
     pub(crate) fn command_line(self, dir: Option<&OsStr>, words: &[OsString]) -> String {
         let line = words.iter().map(|word| self.quote(word)).collect::<Vec<_>>().join(" ");
         let dir = dir.map(|dir| self.quote(dir));

@@ -99,7 +99,7 @@ impl SlimmingWriter {
     /// The file cannot be read or slimmed, or it was canceled.
     pub fn plan(&self, path: &Path, is_wanted: impl Fn() -> bool) -> Result<SlimPlan> {
         let none = ById::default();
-        let real = dunce::canonicalize(path).unwrap_or_else(|_| path.into());
+        let real = files::resolved(path);
         let mut planner = SlimPlanner::new(&self.rules, self.shared.get(&real).map_or(&none, |shared| shared));
         let read = files::open(path).and_then(|mut file| {
             lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| planner.line(&line) && is_wanted())

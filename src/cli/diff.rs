@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -17,6 +16,7 @@ use crate::cli::output::{Output, PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, output, resolve};
+use crate::disk::files;
 use crate::disk::load;
 use crate::session::compare::description::{self, DescriptionPart, SIDES};
 use crate::session::compare::files::{CommonFile, Difference};
@@ -82,8 +82,7 @@ fn end(
     chosen: &CommandContext,
     known: Option<&BranchEnd>,
 ) -> Result<BranchEnd> {
-    let real = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let tree = match known.filter(|known| real(&known.path) == real(&path)) {
+    let tree = match known.filter(|known| files::resolved(&known.path) == files::resolved(&path)) {
         Some(known) => known.tree.clone(),
         None => Arc::new(load::tree(&path, &chosen.home)?),
     };

@@ -30,7 +30,7 @@ use crate::cli::{CommandContext, completions, now, targets};
 use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
-use crate::disk::{load, locate, relocations};
+use crate::disk::{files, load, locate, relocations};
 use crate::session::health::Finding;
 use crate::session::health::code::Code;
 use crate::session::write::repair::{RepairSteps, Unrepairable};
@@ -206,7 +206,7 @@ impl DoctorCommand {
         for (path, header) in paths.iter().zip(catalog.known_headers(&paths)) {
             let path = path.clone();
             // The change replaces the target of a link.
-            let real = dunce::canonicalize(&path).unwrap_or_else(|_| path.clone());
+            let real = files::resolved(&path);
             known.insert(real, header);
             keys.extend(catalog.key_of(&path).filter(|&key| catalog.has(key)));
             let id = load::header(&path).map(|header| header.id).unwrap_or_default();
@@ -216,7 +216,7 @@ impl DoctorCommand {
         let cwd = self.cwd.as_ref().map(|cwd| relocations::directory(&resolve::absolute(cwd)?)).transpose()?;
         let (mut failed, mut unchanged, mut told) = (Vec::new(), Vec::new(), 0);
         for (done, session) in sessions.iter().enumerate() {
-            let real = dunce::canonicalize(&session.path).unwrap_or_else(|_| session.path.clone());
+            let real = files::resolved(&session.path);
             let mut preview = writer.preview(&real);
             if preview.as_ref().is_err_and(|error| matches!(error.downcast_ref(), Some(Unrepairable::NoDirectory)))
                 && let Some(known) = writer.known.get_mut(&real)

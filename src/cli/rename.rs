@@ -11,6 +11,7 @@ use crate::changes::{ExpectedSession, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::resolve::{SessionPlace, SessionResolver};
 use crate::cli::{CommandContext, completions, output, resolve};
+use crate::disk::files;
 use crate::disk::load;
 use crate::disk::locate;
 use crate::pi::requests::{self, PiRequest};
@@ -152,8 +153,7 @@ fn warn_of(pi: &PiStatus) {
 
 /// Returns `true` if a pi reports a session as open.
 fn is_open(pi: &PiStatus, session: &Path) -> bool {
-    let real = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.into());
-    real(&pi.session) == real(session)
+    files::resolved(&pi.session) == files::resolved(session)
 }
 
 /// Returns the most urgent pi that reports a session as open.

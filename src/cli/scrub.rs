@@ -21,6 +21,7 @@ use crate::cli::chosen_sessions::note_mirrored;
 use crate::cli::exit::Exit;
 use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::{CommandContext, completions, now, output};
+use crate::disk::files;
 use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
 use crate::disk::locate;
 use crate::pi::running;
@@ -85,7 +86,7 @@ impl ScrubCommand {
             };
             output::note(&format!("{}: {}{left}", changer.short(path), count(lines, "line", "lines")));
             // A symbolic link and its target are one file.
-            if lines > 0 && seen.insert(dunce::canonicalize(path).unwrap_or_else(|_| path.clone())) {
+            if lines > 0 && seen.insert(files::resolved(path)) {
                 keys.push(member);
                 sessions.push(ExpectedSession { path: path.clone(), id: catalog[member].header.id.clone() });
             }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use crate::cli::{CommandContext, change, now};
+use crate::disk::files;
 use crate::disk::locate;
 use crate::machines::serve::Server;
 use crate::pi::running;
@@ -28,7 +29,7 @@ impl ServeCommand {
         let dir = chosen.located.dirs.first().context("there is no session directory")?;
         let dir = std::path::absolute(dir)?;
         // A directory that is named by a symbolic link has one mirror.
-        let dir = dunce::canonicalize(&dir).unwrap_or(dir);
+        let dir = files::resolved(&dir);
         let state = locate::state_dir();
         let changes =
             state.clone().map(|state| change::changes(state, &chosen.config).with_archive(chosen.archive.clone()));

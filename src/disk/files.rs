@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::base::archive_paths;
 use crate::disk::archive::ArchiveReader;
@@ -93,6 +93,11 @@ pub fn len(path: &Path) -> io::Result<u64> {
     let metadata = fs::metadata(path)?;
     must_be_regular(&metadata)?;
     Ok(metadata.len())
+}
+
+/// Returns a path with symbolic links resolved, or the path itself if that fails.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    dunce::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
 /// Returns `true` if every user of the system can write to a file; `false` if it is inaccessible.

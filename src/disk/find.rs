@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::base::{archive_paths, machine_paths};
+use crate::disk::files;
 use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::{DirRecords, Index};
 use crate::disk::parallel;
@@ -199,9 +200,7 @@ impl Listings {
 /// Returns the directories with their indexes, without those that are the same.
 fn distinct(dirs: &[PathBuf]) -> impl Iterator<Item = (usize, &PathBuf)> {
     let mut seen = HashSet::new();
-    dirs.iter()
-        .enumerate()
-        .filter(move |(_, dir)| seen.insert(dunce::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf())))
+    dirs.iter().enumerate().filter(move |(_, dir)| seen.insert(files::resolved(dir)))
 }
 
 impl FoundFiles {

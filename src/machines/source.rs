@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::disk::files;
 use crate::disk::fingerprint::ContentHash;
 use crate::machines::link::LinkError;
 use crate::machines::listing::{self, ListedFiles, RemoteFile};
@@ -92,7 +93,7 @@ pub(super) struct DirSource {
 impl DirSource {
     pub(super) fn new(dir: &Path) -> Self {
         // A directory that is named by a symbolic link has one mirror.
-        Self { dir: dunce::canonicalize(dir).unwrap_or_else(|_| dir.into()) }
+        Self { dir: files::resolved(dir) }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::base::sort;
 use crate::catalog::relations::{EntryCounts, SharingSessions};
 use crate::changes::slim::{PlannedSession, SlimOverview, SlimmingWriter};
 use crate::changes::{ExpectedSession, SharedRewriter};
+use crate::disk::files;
 use crate::disk::parallel::{self, StopSignal};
 use crate::session::digest::listed::SharedSession;
 use crate::session::links::ById;
@@ -34,7 +35,7 @@ pub(crate) fn plan(
     }
     let work = |(session, group): &SlimTarget, (): &mut (), stop: StopSignal<'_>| -> Option<Planned> {
         let path = session.path.clone();
-        let real = dunce::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let real = files::resolved(&path);
         let shared = groups.get(&group.as_ptr().addr()).cloned().unwrap_or_default();
         let writer = SlimmingWriter { rules: rules.clone(), shared: HashMap::from([(real.clone(), shared.clone())]) };
         Some(match writer.plan(&path, || !stop()) {

@@ -171,16 +171,15 @@ impl Matcher {
     pub(crate) fn literal_rank(&self, titles: SearchTitles<'_>) -> (Tier, u32) {
         let wanted = self.texts.iter().filter(|text| !text.is_excluded);
         wanted.fold((Tier::Name, 0), |(tier, sum), text| {
-            let found = text.find_in_headings(titles).map_or((Tier::Text, 0), |found| (found.tier, found.score));
+            let found = text.needle.find_in_headings(titles).map_or((Tier::Text, 0), |found| (found.tier, found.score));
             (tier.max(found.0), sum + score(found.0, found.1))
         })
     }
 
     /// Returns `true` if the tier of a session with this folded id depends on its texts, which may have accents.
     pub(crate) fn ranks_by_texts(&self, id: &str, has_accents: bool) -> bool {
-        let ranks_low = |text: &Word| text.exact.as_deref().unwrap_or(text).ranks_low_in(id);
-        let depends = |text: &Word| text.needle.is_similar(has_accents) || ranks_low(text);
-        self.texts.iter().any(|text| !text.is_excluded && depends(text))
+        let depends = |needle: &Needle| needle.is_similar(has_accents) || needle.as_typed().ranks_low_in(id);
+        self.texts.iter().any(|text| !text.is_excluded && depends(&text.needle))
     }
 
     /// Returns the entries with matches and the matched fields. Entries with the most matching terms come first, then
@@ -219,69 +218,14 @@ fn has_entry(hit: &Match) -> bool {
 
 impl Word {
     fn find(&self, session: &Candidate<'_>) -> Option<TermMatch> {
-        let Some(exact) = &self.exact else {
-            return self.find_literally(session).or_else(|| self.find_fuzzily(session));
-        };
-        let similar = || Some(TermMatch { tier: Tier::Similar, score: 0, ..self.find_literally(session)? });
-        exact.find_literally(session).or_else(similar).or_else(|| self.find_fuzzily(session))
-    }
-
-    /// Finds a literal match in the name or in a label.
-    fn find_in_headings(&self, titles: SearchTitles<'_>) -> Option<TermMatch> {
-        if let Some(at) = self.find_if_any(titles.name) {
-            return Some(TermMatch {
-                tier: Tier::Name,
-                score: name_score(titles.name, &at),
-                place: title(MatchField::Name, at),
-            });
-        }
-        for (entry, label) in titles.labels.each() {
-            if let Some(at) = self.needle.find(label) {
-                let place = MatchPlace { field: MatchField::Label, entry: Some(entry), at };
-                return Some(TermMatch { tier: Tier::Label, score: 0, place });
+        let found = self.needle.find_literally(session).map(|found| match &self.needle {
+            Needle::Similar { exact, .. } => {
+                let similar = TermMatch { tier: Tier::Similar, score: 0, ..found };
+                exact.find_literally(session).unwrap_or(similar)
             }
-        }
-        None
-    }
-
-    fn find_literally(&self, session: &Candidate<'_>) -> Option<TermMatch> {
-        let titles = session.titles;
-        if let Some(found) = self.find_in_headings(titles) {
-            return Some(found);
-        }
-        let said = match session.texts {
-            Some(SearchTexts { conversation, summaries }) => {
-                let said = self.needle.find_in(conversation);
-                let summed_up = || if summaries.folded.is_empty() { None } else { self.needle.find_in(summaries) };
-                said.map(|at| passage(MatchField::Conversation, conversation, at))
-                    .or_else(|| summed_up().map(|at| passage(MatchField::Summary, summaries, at)))
-            }
-            None => self.find_if_any(titles.first_message).map(|at| title(MatchField::FirstMessage, at)),
-        };
-        let in_id = self.needle.find(titles.id).map(|at| title(MatchField::Id, at));
-        let is_low = self.ranks_low_in(titles.id);
-        let place = said
-            .or_else(|| in_id.clone().filter(|_| !is_low))
-            .or_else(|| self.needle.find(titles.cwd).map(|at| title(MatchField::Cwd, at)));
-        let low = || Some(TermMatch { tier: Tier::Id, score: 0, place: in_id? });
-        place.map(|place| TermMatch { tier: Tier::Text, score: 0, place }).or_else(low)
-    }
-
-    /// Returns `true` if the word is in an id, but is not the beginning of an id in a query.
-    fn ranks_low_in(&self, id: &str) -> bool {
-        let Needle::Word(finder) = &self.needle else { return false };
-        let word = finder.needle();
-        let is_hex = || word.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
-        match finder.find(id.as_bytes()) {
-            Some(0) => word.len() < id.len() && !(word.len() >= MIN_ID && is_hex()) && word.len() >= MIN_IN_ID,
-            found => found.is_some() && word.len() >= MIN_IN_ID,
-        }
-    }
-
-    /// A missing name or summary never matches, not even an empty pattern. In pi, an empty conversation, id or
-    /// directory can match.
-    fn find_if_any(&self, folded: &str) -> Option<Range<usize>> {
-        if folded.is_empty() { None } else { self.needle.find(folded) }
+            _ => found,
+        });
+        found.or_else(|| self.find_fuzzily(session))
     }
 
     fn find_fuzzily(&self, session: &Candidate<'_>) -> Option<TermMatch> {
@@ -299,6 +243,66 @@ impl Word {
         let ((score, at), field, entry) = in_titles.chain(in_labels).max_by_key(|((score, _), ..)| *score)?;
         let score = WEIGHT - 1 - score.clamp(0, i64::from(WEIGHT) - 1) as u32;
         Some(TermMatch { tier: Tier::Fuzzy, score, place: MatchPlace { field, entry, at } })
+    }
+}
+
+impl Needle {
+    /// Finds a literal match in the name or in a label.
+    fn find_in_headings(&self, titles: SearchTitles<'_>) -> Option<TermMatch> {
+        if let Some(at) = self.find_if_any(titles.name) {
+            return Some(TermMatch {
+                tier: Tier::Name,
+                score: name_score(titles.name, &at),
+                place: title(MatchField::Name, at),
+            });
+        }
+        for (entry, label) in titles.labels.each() {
+            if let Some(at) = self.find(label) {
+                let place = MatchPlace { field: MatchField::Label, entry: Some(entry), at };
+                return Some(TermMatch { tier: Tier::Label, score: 0, place });
+            }
+        }
+        None
+    }
+
+    fn find_literally(&self, session: &Candidate<'_>) -> Option<TermMatch> {
+        let titles = session.titles;
+        if let Some(found) = self.find_in_headings(titles) {
+            return Some(found);
+        }
+        let said = match session.texts {
+            Some(SearchTexts { conversation, summaries }) => {
+                let said = self.find_in(conversation);
+                let summed_up = || if summaries.folded.is_empty() { None } else { self.find_in(summaries) };
+                said.map(|at| passage(MatchField::Conversation, conversation, at))
+                    .or_else(|| summed_up().map(|at| passage(MatchField::Summary, summaries, at)))
+            }
+            None => self.find_if_any(titles.first_message).map(|at| title(MatchField::FirstMessage, at)),
+        };
+        let in_id = self.find(titles.id).map(|at| title(MatchField::Id, at));
+        let is_low = self.ranks_low_in(titles.id);
+        let place = said
+            .or_else(|| in_id.clone().filter(|_| !is_low))
+            .or_else(|| self.find(titles.cwd).map(|at| title(MatchField::Cwd, at)));
+        let low = || Some(TermMatch { tier: Tier::Id, score: 0, place: in_id? });
+        place.map(|place| TermMatch { tier: Tier::Text, score: 0, place }).or_else(low)
+    }
+
+    /// Returns `true` if the word is in an id, but is not the beginning of an id in a query.
+    fn ranks_low_in(&self, id: &str) -> bool {
+        let Self::Word(finder) = self else { return false };
+        let word = finder.needle();
+        let is_hex = || word.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+        match finder.find(id.as_bytes()) {
+            Some(0) => word.len() < id.len() && !(word.len() >= MIN_ID && is_hex()) && word.len() >= MIN_IN_ID,
+            found => found.is_some() && word.len() >= MIN_IN_ID,
+        }
+    }
+
+    /// A missing name or summary never matches, not even an empty pattern. In pi, an empty conversation, id or
+    /// directory can match.
+    fn find_if_any(&self, folded: &str) -> Option<Range<usize>> {
+        if folded.is_empty() { None } else { self.find(folded) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Search patterns for folded text: a word, a phrase or a regular expression.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
@@ -33,8 +34,8 @@ pub(crate) enum Needle {
     Similar {
         /// The spelling of the query.
         exact: Box<Self>,
-        /// All spellings.
-        regex: regex::Regex,
+        /// All spellings, compiled for the first text that needs them.
+        spellings: LazyLock<Option<regex::Regex>, Box<dyn FnOnce() -> Option<regex::Regex> + Send>>,
         /// The parts between quotation marks and white space.
         parts: Vec<String>,
         /// `true` if there are quotation marks.
@@ -68,12 +69,17 @@ impl Needle {
     }
 
     /// Creates the pattern of a word or a phrase without other spellings, or `None` for others.
-    pub(crate) fn exact(what: &TermKind) -> Option<Self> {
+    fn exact(what: &TermKind) -> Option<Self> {
         match what {
             TermKind::Word(word) => Some(Self::Word(Finder::new(&fold(word)).into_owned())),
             TermKind::Phrase(phrase) => Self::exact_phrase(phrase),
             _ => None,
         }
+    }
+
+    /// Returns the pattern without other spellings.
+    pub(crate) fn as_typed(&self) -> &Self {
+        if let Self::Similar { exact, .. } = self { exact } else { self }
     }
 
     /// Returns `true` if the pattern also matches other spellings. `has_accents` is `true` for texts with accents.
@@ -104,12 +110,11 @@ impl Needle {
         }
         let is_between = |c: char| is_quote(c) || is_js_space(c);
         let parts = folded.split(is_between).filter(|part| !part.is_empty()).map(String::from).collect();
-        match regex::Regex::new(&regex) {
-            Ok(regex) if has_other => {
-                Self::Similar { exact: Box::new(self), regex, parts, is_quoted: folded.contains(is_quote) }
-            }
-            _ => self,
+        if !has_other {
+            return self;
         }
+        let spellings = LazyLock::new(Box::new(move || regex::Regex::new(&regex).ok()) as Box<_>);
+        Self::Similar { exact: Box::new(self), spellings, parts, is_quoted: folded.contains(is_quote) }
     }
 
     /// Creates the pattern of a text in which white space matches any white space. Returns `None` for an empty text.
@@ -167,10 +172,16 @@ impl Needle {
                 }
                 None
             }
-            Self::Similar { exact, regex, is_quoted, .. } => match &**exact {
-                Self::Word(finder) if !is_quoted => find_with_accents(folded, finder, regex),
-                _ => regex.find(folded).map(|found| found.range()),
-            },
+            Self::Similar { exact, spellings, is_quoted, .. } => {
+                let find_from = |from: usize| match &**spellings {
+                    Some(spellings) => spellings.find_at(folded, from).map(|found| found.range()),
+                    None => exact.find(folded), // too long for a regular expression
+                };
+                match &**exact {
+                    Self::Word(finder) if !is_quoted => find_with_accents(folded, finder, find_from),
+                    _ => find_from(0),
+                }
+            }
             Self::Pattern(pattern) => pattern.find(folded),
         }
     }
@@ -243,8 +254,12 @@ impl Needle {
 }
 
 /// Returns the first place of a word without accents or of its spellings with accents. Most texts have no accents, and the
-/// search for the word is faster than that for all spellings.
-fn find_with_accents(folded: &str, word: &Finder<'_>, spellings: &regex::Regex) -> Option<Range<usize>> {
+/// search for the word is faster than that for all spellings from a place on (`find_from`).
+fn find_with_accents(
+    folded: &str,
+    word: &Finder<'_>,
+    find_from: impl FnOnce(usize) -> Option<Range<usize>>,
+) -> Option<Range<usize>> {
     let (bytes, len) = (folded.as_bytes(), word.needle().len());
     // Block by block, to search for neither far beyond the other.
     for start in (0..bytes.len()).step_by(BLOCK) {
@@ -252,8 +267,7 @@ fn find_with_accents(folded: &str, word: &Finder<'_>, spellings: &regex::Regex) 
         let found = word.find(&bytes[start..bytes.len().min(end + len)]).map(|at| start + at);
         if let Some(accent) = accented(&bytes[start..found.unwrap_or(end)]) {
             // A match can begin before its first accent.
-            let from = folded.floor_char_boundary((start + accent).saturating_sub(len));
-            return spellings.find_at(folded, from).map(|found| found.range());
+            return find_from(folded.floor_char_boundary((start + accent).saturating_sub(len)));
         }
         if let Some(at) = found {
             return Some(at..at + len);
@@ -330,6 +344,8 @@ mod tests {
         assert_eq!(find("cafe", "é a cafe or a café").as_deref(), Some("cafe"));
         assert_eq!(find("cafe", "über ca fé, café").as_deref(), Some("café"));
         assert_eq!((find("café", "cafe"), find("cafe", "cafß"), find("cafeé", "caféé")), (None, None, None));
+        let long = "cafe".repeat(20_000);
+        assert_eq!(find(&long, &format!("é {long}")).as_deref(), Some(&*long));
         assert_eq!(find("tres d'ete", "Très d’Été").as_deref(), Some("très d’été"));
     }
 

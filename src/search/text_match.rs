@@ -22,8 +22,6 @@ pub struct Words {
 pub(crate) struct Word {
     pub(crate) is_excluded: bool,
     pub(crate) needle: Needle,
-    /// The spelling that ranks before the others of the pattern.
-    pub(crate) exact: Option<Box<Self>>,
     /// The fuzzy form of the word, if allowed.
     pub(crate) fuzzy: Option<Fuzzy>,
 }
@@ -31,10 +29,7 @@ pub(crate) struct Word {
 impl Word {
     /// Converts a term, or returns `None` for a qualifier.
     pub(crate) fn of(term: &Term) -> Option<Self> {
-        let needle = Needle::of(&term.kind)?;
-        let word = |needle| Self { is_excluded: term.is_excluded, needle, exact: None, fuzzy: None };
-        let exact = Needle::exact(&term.kind).filter(|_| needle.is_similar(true)).map(|exact| Box::new(word(exact)));
-        Some(Self { exact, ..word(needle) })
+        Some(Self { is_excluded: term.is_excluded, needle: Needle::of(&term.kind)?, fuzzy: None })
     }
 }
 
@@ -69,7 +64,7 @@ impl Words {
         }
         let term = |word: &str| {
             let needle = Needle::of(&TermKind::Word(word.into()))?;
-            Some(Word { is_excluded: false, needle, exact: None, fuzzy: Fuzzy::new(&fold(word)) })
+            Some(Word { is_excluded: false, needle, fuzzy: Fuzzy::new(&fold(word)) })
         };
         Self { terms: words.into_iter().filter_map(term).collect() }
     }

@@ -412,8 +412,8 @@ impl LineCollector {
         set
     }
 
-    /// Returns the newest message if it is not on the active path because a process appended settings or extension state
-    /// to another branch, such as a second pi that was killed. pi resumes there (1.6.0).
+    /// Returns the newest message if it is not on the active path, which ends with settings or extension state. A second
+    /// pi that was killed leaves such a path, and pi resumes there (1.6.0).
     pub(crate) fn newer_message(&self, parent_links: &ParentLinks) -> Option<Index> {
         let newest = self.newest_message.filter(|_| self.ends_with_state);
         newest.filter(|&at| !ActivePath::new(parent_links).has(at))

@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 
-use crate::base::normalize::without_accents;
+use crate::base::normalize::{accented, without_accents};
 
 /// The number of different keys. More would make the index larger, and fewer would make different sequences equal.
 const KEYS: usize = 1 << 16;
@@ -22,10 +22,11 @@ pub(crate) fn keys<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<u16> {
     SET.with_borrow_mut(|set| {
         for text in texts {
             add(set, text);
-            for word in text.split(char::is_whitespace).filter_map(without_accents) {
-                set[0] |= 1 << ACCENTS;
-                add(set, &word);
+            if accented(text.as_bytes()).is_none() {
+                continue; // most texts
             }
+            set[0] |= 1 << ACCENTS;
+            text.split(char::is_whitespace).filter_map(without_accents).for_each(|word| add(set, &word));
         }
         let mut keys = Vec::with_capacity(1024);
         for (at, word) in (0..).zip(set.iter_mut()).filter(|(_, word)| **word != 0) {

@@ -179,18 +179,25 @@ fn every_one_of_many_words_must_match() {
     }
 }
 
+/// A session of one message.
+fn said(id: &str, day: i64, text: &str) -> Session {
+    Session::new(id).at(day * 86_400).user("1", text)
+}
+
+/// Returns the IDs of the sessions that a search finds, best first.
+fn found(pitree: &Pitree, args: &[&str]) -> Vec<String> {
+    let hits = json_lines(&pitree.run(&[&["search", "--json"], args].concat()).out);
+    hits.iter().filter_map(|hit| hit["id"].as_str().map(String::from)).collect()
+}
+
 #[test]
 fn words_without_accents_match_with_accents_after_those_without() {
     let pitree = Pitree::new();
-    let said = |id: &str, day: i64, text: &str| Session::new(id).at(day * 86_400).user("1", text);
     pitree.write_session(&said("plain", 1, "in the cafe"));
     pitree.write_session(&said("named", 2, "Hello").name("2", "Café"));
     pitree.write_session(&said("accent", 3, "un cafe\u{301} noir"));
     pitree.write_session(&said("none", 4, "face"));
-    let ids = |args: &[&str]| {
-        let hits = json_lines(&pitree.run(&[&["search", "--json"], args].concat()).out);
-        hits.iter().filter_map(|hit| hit["id"].as_str().map(String::from)).collect::<Vec<_>>()
-    };
+    let ids = |args: &[&str]| found(&pitree, args);
     // Without and with the index.
     for _ in 0..2 {
         assert_eq!(ids(&["cafe"]), ["plain", "accent", "named"]);
@@ -207,14 +214,10 @@ fn words_without_accents_match_with_accents_after_those_without() {
 #[test]
 fn quotation_marks_match_in_any_style_after_the_same_style() {
     let pitree = Pitree::new();
-    let said = |id: &str, day: i64, text: &str| Session::new(id).at(day * 86_400).user("1", text);
     pitree.write_session(&said("same", 1, "I don't know"));
     pitree.write_session(&said("other", 2, "We don’t know").name("2", "“No” isn’t an answer"));
     pitree.run(&["ls"]); // fills the index
-    let ids = |args: &[&str]| {
-        let hits = json_lines(&pitree.run(&[&["search", "--json"], args].concat()).out);
-        hits.iter().filter_map(|hit| hit["id"].as_str().map(String::from)).collect::<Vec<_>>()
-    };
+    let ids = |args: &[&str]| found(&pitree, args);
     assert_eq!(ids(&["Don't"]), ["same", "other"]);
     assert_eq!(ids(&["don’t know"]), ["other", "same"]);
     assert_eq!(ids(&["\"don't know\""]), ["same", "other"]);
@@ -226,14 +229,10 @@ fn quotation_marks_match_in_any_style_after_the_same_style() {
 #[test]
 fn words_in_texts_rank_before_those_in_ids() {
     let pitree = Pitree::new();
-    let said = |id: &str, day: i64, text: &str| Session::new(id).at(day * 86_400).user("1", text);
     pitree.write_session(&said("01aa0089-aaaa", 1, "port 1024 is privileged"));
     pitree.write_session(&said("01aa0089-1024", 3, "open the port please"));
     pitree.write_session(&said("01aa0089-1024-c", 2, "1024 is the port"));
-    let ids = |query: &str| {
-        let hits = json_lines(&pitree.print(&["search", "--json", query]));
-        hits.iter().filter_map(|hit| hit["id"].as_str().map(String::from)).collect::<Vec<_>>()
-    };
+    let ids = |query: &str| found(&pitree, &[query]);
     assert_eq!(ids("port 1024"), ["01aa0089-1024-c", "01aa0089-aaaa", "01aa0089-1024"]);
     assert_eq!(ids("01aa0089-1"), ["01aa0089-1024", "01aa0089-1024-c"]);
 }
