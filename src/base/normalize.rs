@@ -1,4 +1,4 @@
-//! Text normalization for case-insensitive search: NFC, then Unicode simple case folding. `É`, `é` and `e` with a combining
+//! Text normalization for case-insensitive search: Unicode simple case folding in NFC. `É`, `é` and `e` with a combining
 //! accent are equal. White space is unchanged.
 //!
 //! pi's session list compares with JavaScript's `toLowerCase` (1.6.0). Texts that are equal there are equal here. The only
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use unicode_normalization::char::decompose_canonical;
+use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -48,7 +48,10 @@ pub(crate) fn fold_with_capitals(out: &mut String, text: &str, mut capital: impl
         if is_nfc_quick(composing.chars()) == IsNormalized::Yes {
             composing.chars().for_each(|c| push_folded(out, c, &mut capital));
         } else {
-            composing.nfc().for_each(|c| push_folded(out, c, &mut capital));
+            let composed: Vec<char> = composing.nfc().collect();
+            for letter in composed.chunk_by(|_, next| canonical_combining_class(*next) != 0) {
+                push_letter(out, letter, &mut capital);
+            }
         }
         rest = after;
     }
@@ -60,6 +63,18 @@ fn ascii_len(bytes: &[u8]) -> usize {
     let blocks = bytes.chunks_exact(STEP).take_while(|block| block.is_ascii()).count() * STEP;
     let rest = &bytes[blocks..];
     blocks + rest.iter().position(|b| !b.is_ascii()).unwrap_or(rest.len())
+}
+
+/// Appends a folded character with its combining marks. Some small letters have a composed form with a mark, but not
+/// their capitals, for example `ẖ`.
+fn push_letter(out: &mut String, letter: &[char], capital: &mut impl FnMut(usize)) {
+    let start = out.len();
+    letter.iter().for_each(|c| push_folded(out, *c, capital));
+    if letter.len() > 1 && is_nfc_quick(out[start..].chars()) != IsNormalized::Yes {
+        let composed: String = out[start..].nfc().collect();
+        out.truncate(start);
+        out.push_str(&composed);
+    }
 }
 
 fn push_folded(out: &mut String, c: char, capital: &mut impl FnMut(usize)) {
@@ -97,8 +112,8 @@ pub(crate) fn without_accents(folded: &str) -> Option<String> {
 pub(crate) fn accented(bytes: &[u8]) -> Option<usize> {
     const STEP: usize = 64; // a block is tested with vector instructions
     let begins = |byte: &u8| matches!(byte, 0xc3..=0xc8 | 0xcc | 0xcd | 0xe1);
-    let blocks =
-        bytes.chunks(STEP).take_while(|block| block.iter().filter(|byte| begins(byte)).count() == 0).count() * STEP;
+    let has_none = |block: &&[u8]| block.is_ascii() || !block.iter().fold(false, |is_in, byte| is_in | begins(byte));
+    let blocks = bytes.chunks(STEP).take_while(has_none).count() * STEP;
     bytes.get(blocks..)?.iter().position(begins).map(|at| blocks + at)
 }
 
@@ -210,6 +225,7 @@ mod tests {
             ("İstanbul", "i\u{307}stanbul"),
             ("漢字 한글", "漢字 한글"),
             ("\u{212a} \u{212b}", "k å"),
+            ("H\u{331} ſ\u{323} Ϊ\u{301}", "ẖ ṣ ΐ"),
         ] {
             assert_eq!(fold(text), folded, "{text}");
         }
@@ -259,16 +275,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_twice_changes_nothing(text: String) {
+        fn folding_twice_changes_nothing(text in "\\PC{0,20}|[HTſϱϵΙΥİs\u{301}\u{308}\u{313}\u{314}\u{323}\u{331}\u{345}ẛΐ]{0,20}") {
             let folded = fold(&text);
             prop_assert_eq!(fold(&folded), folded);
         }
 
         #[test]
-        fn is_the_folding_of_the_composed_text(text in "[a-cE\u{301}\u{323}éÉ한\u{1100}\u{1161}\u{11a8}ſİ漢 ]{0,90}") {
+        fn is_the_folding_of_the_composed_text(text in "[a-cEH\u{301}\u{323}\u{331}éÉ한\u{1100}\u{1161}\u{11a8}ſİ漢 ]{0,90}") {
             let mut simple = String::new();
             text.nfc().for_each(|c| push_folded(&mut simple, c, &mut |_| ()));
-            prop_assert_eq!(fold(&text), simple);
+            prop_assert_eq!(fold(&text), simple.nfc().collect::<String>());
         }
 
         #[test]

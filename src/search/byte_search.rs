@@ -11,7 +11,7 @@ use aho_corasick::{AhoCorasick, Input, Span, packed};
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
 use crate::base::javascript::is_js_space;
-use crate::base::normalize::{FoldedText, accented, fold, fold_into};
+use crate::base::normalize::{FoldedText, accented, fold, fold_char, fold_into};
 use crate::search::needle::{Needle, is_quote, merged};
 
 /// The maximum number of adjacent characters in a window.
@@ -336,7 +336,7 @@ fn spellings(c: char) -> Option<CharSpellings> {
             // The mark can follow the letter, another mark, or stand alone.
             let is_possible = |with: &char| {
                 let starts = decomposed(*with)[0];
-                starts == *first || canonical_combining_class(starts) != 0
+                fold_char(starts) == fold_char(*first) || canonical_combining_class(starts) != 0
             };
             let with = with_mark.get(mark).into_iter().flatten().copied();
             loose.extend(with.filter(is_possible).chain([*mark]).filter(|with| !all.contains(with)));
@@ -487,7 +487,7 @@ mod tests {
         /// Composed characters, marks in any order, and special cases of case folding.
         #[test]
         fn words_of_composed_characters_are_found(
-            text in "[eEéêếẹệçḉ\\u{301}\\u{302}\\u{323}\\u{316}\\u{327}\\u{345}한하고\\u{1112}\\u{1161}\\u{11ab}ſİıßẞςσΣάάαᾳÅÅåKkक़कনো\\u{9c7}\\u{9be}x \"]{1,12}",
+            text in "[eEéêếẹệçḉhHẖẛṩ\\u{331}\\u{301}\\u{302}\\u{323}\\u{316}\\u{327}\\u{345}한하고\\u{1112}\\u{1161}\\u{11ab}ſİıßẞςσΣάάαᾳÅÅåKkक़कনো\\u{9c7}\\u{9be}x \"]{1,12}",
             (from, len) in (0usize..12, 1usize..5),
             escaped in proptest::collection::vec(any::<bool>(), 12),
         ) {

@@ -53,7 +53,7 @@ use table::SegmentTable;
 use writing::{Addition, Additions, bytes, keys, stored_keys};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
-const FORM: u32 = 21;
+const FORM: u32 = 22;
 
 /// The precision of times of directories on all file systems.
 const PRECISION: Duration = Duration::from_secs(2);
