@@ -1,17 +1,15 @@
 //! Compares two branches: reads the entries of each from its file once, in order.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
 use crate::base::paths::{full_path, relative_to};
+use crate::catalog::file_history::ReplayControl;
 use crate::disk::load::{self, Bodies};
-use crate::session::compare::files::{self, FilesCollector, SideFile};
 use crate::session::compare::{BranchPath, Comparison, Divergence, SideCollector, SideSummary, diverge};
 use crate::session::entry::Entry;
-use crate::session::entry::kind::EntryKind;
 use crate::session::lines::Line;
 use crate::session::tree::node::Node;
 use crate::session::tree::{Index, Tree};
@@ -52,7 +50,7 @@ impl ComparedBranches {
     ///
     /// # Errors
     /// The errors of [`compare`], and an error if a session has no entries.
-    pub fn read([a, b]: [CompareRequest; 2], reading: CompareControl<'_>) -> Result<Self> {
+    pub fn read([a, b]: [CompareRequest; 2], reading: ReplayControl<'_>) -> Result<Self> {
         let is_same = a.path == b.path;
         let a = a.open(reading)?;
         let tree = if is_same { Some(a.tree.clone()) } else { b.tree };
@@ -63,7 +61,7 @@ impl ComparedBranches {
 }
 
 impl CompareRequest {
-    fn open(self, reading: CompareControl<'_>) -> Result<BranchEnd> {
+    fn open(self, reading: ReplayControl<'_>) -> Result<BranchEnd> {
         let Self { path, tree, at } = self;
         let tree = match tree {
             Some(tree) => tree,
@@ -77,86 +75,35 @@ impl CompareRequest {
     }
 }
 
-/// The environment of a comparison.
-#[derive(Clone, Copy)]
-pub struct CompareControl<'a> {
-    /// The home directory, for `~`.
-    pub home: &'a str,
-    /// Returns `true` while the result is still wanted.
-    pub is_wanted: &'a dyn Fn() -> bool,
-}
-
 /// Compares two branches. Files are identified by their paths relative to the working directory of the session, so that
 /// two worktrees of a project have the same files.
 ///
 /// # Errors
 /// The branches have nothing in common, a file cannot be read, or the comparison was canceled.
-pub fn compare(ends: [&BranchEnd; 2], reading: CompareControl<'_>) -> Result<Comparison> {
+pub fn compare(ends: [&BranchEnd; 2], reading: ReplayControl<'_>) -> Result<Comparison> {
     let branches = ends.map(|end| BranchPath { tree: &end.tree, end: end.at });
     let Some(divergence) = diverge(branches) else {
         bail!("the two branches have no common entry; choose two of the same session or family");
     };
-    let (a, a_files) = side(ends[0], &divergence.own[0], reading)?;
-    let (b, b_files) = side(ends[1], &divergence.own[1], reading)?;
-    let before = before(ends[0], &divergence, [&a_files, &b_files], reading)?;
-    let files = files::ComparedFiles::new([a_files, b_files], &before, reading.is_wanted);
-    if !(reading.is_wanted)() {
-        bail!("comparison canceled");
-    }
+    let sides = [side(ends[0], &divergence.own[0], reading)?, side(ends[1], &divergence.own[1], reading)?];
     let ends = divergence.ends(branches);
     let Divergence { shared, common, .. } = divergence;
-    Ok(Comparison { common, ends, shared: shared.len(), sides: [a, b], files })
+    Ok(Comparison { common, ends, shared: shared.len(), sides })
 }
 
-fn side(
-    end: &BranchEnd,
-    own: &[Index],
-    reading: CompareControl<'_>,
-) -> Result<(SideSummary, BTreeMap<String, SideFile>)> {
-    let name = |path: &str| name(end, path, reading.home);
+fn side(end: &BranchEnd, own: &[Index], reading: ReplayControl<'_>) -> Result<SideSummary> {
+    let cwd = &end.tree.header.cwd;
+    let name = |path: &str| relative_to(cwd, &full_path(path, cwd, reading.home), reading.home).into_owned();
     let mut collector = SideCollector::new(&name);
     each(end, own, reading, |node, entry| collector.entry(node, entry))?;
     Ok(collector.finish())
-}
-
-/// Returns the name that identifies a file on both sides.
-fn name(end: &BranchEnd, path: &str, home: &str) -> String {
-    let cwd = &end.tree.header.cwd;
-    relative_to(cwd, &full_path(path, cwd, home), home).into_owned()
-}
-
-/// Returns the known contents of files at the point of divergence, for files that both sides changed later.
-fn before(
-    end: &BranchEnd,
-    divergence: &Divergence,
-    sides: [&BTreeMap<String, SideFile>; 2],
-    reading: CompareControl<'_>,
-) -> Result<BTreeMap<String, String>> {
-    let [a, b] = sides;
-    let is_unknown = |file: &SideFile| file.uses.changes() > 0 && files::text(None, &file.changes).is_none();
-    let is_asked = |path: &String| a.get(path).zip(b.get(path)).is_some_and(|(a, b)| is_unknown(a) || is_unknown(b));
-    if !a.keys().any(is_asked) {
-        return Ok(BTreeMap::new());
-    }
-    let name = |path: &str| name(end, path, reading.home);
-    let mut collector = FilesCollector::new(&name);
-    let has_files =
-        |at: &Index| matches!(end.tree.nodes[*at as usize].kind, EntryKind::Assistant | EntryKind::ToolResult);
-    let with_files: Vec<Index> = divergence.shared.iter().copied().filter(has_files).collect();
-    each(end, &with_files, reading, |node, entry| match &entry.message {
-        Some(message) if node.kind == EntryKind::Assistant => collector.add_calls(message),
-        Some(message) => collector.add_result(message),
-        None => {}
-    })?;
-    let files = collector.files.into_iter().filter(|(path, _)| is_asked(path));
-    Ok(files.filter_map(|(path, file)| Some((path, files::text(None, &file.changes)?))).collect())
 }
 
 /// Reads entries in order. Of an overlong line, only the beginning is read.
 fn each(
     end: &BranchEnd,
     entries: &[Index],
-    reading: CompareControl<'_>,
+    reading: ReplayControl<'_>,
     mut take: impl FnMut(&Node, &Entry<'_>),
 ) -> Result<()> {
     let mut bodies = Bodies::open(&end.path)?;

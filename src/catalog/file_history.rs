@@ -152,10 +152,15 @@ impl FileVersion {
         }
     }
 
+    /// Returns the texts before and after the entry, if both are known.
+    pub(crate) fn texts(&self) -> Option<(&str, &str)> {
+        let after = if self.state.content == Content::Removed { "" } else { self.state.whole()? };
+        Some((self.text_before()?, after))
+    }
+
     /// Returns the numbers of added and removed lines, if both texts are known.
     pub(crate) fn changed_lines(&self) -> Option<(usize, usize)> {
-        let before = self.text_before()?;
-        let after = if self.state.content == Content::Removed { "" } else { self.state.whole()? };
+        let (before, after) = self.texts()?;
         diff::changed_lines(before, after)
     }
 

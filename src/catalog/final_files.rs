@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 
+use crate::base::diff;
 use crate::base::paths::relative_to;
-use crate::catalog::compare::{BranchEnd, CompareControl, ComparedBranches};
-use crate::catalog::file_history::FileVersion;
+use crate::catalog::compare::{BranchEnd, ComparedBranches};
+use crate::catalog::file_history::{FileVersion, ReplayControl};
 use crate::disk::load::Bodies;
+use crate::session::compare::description::SIDES;
 use crate::session::links::Index;
 use crate::session::replay::state::{Content, FileState};
 use crate::session::replay::{Files, Replay};
@@ -24,13 +26,27 @@ pub struct FinalFile {
     pub states: [Option<Arc<FileState>>; 2],
     /// The numbers of lines that are only in the second and only in the first state, if both are known.
     pub lines: Option<(usize, usize)>,
+    /// A unified diff from the first to the second text, if both are known and differ.
+    pub diff: Option<String>,
+}
+
+impl FinalFile {
+    /// Describes the states at both ends, such as `A: exact; B: not touched`, and the numbers of differing lines.
+    pub fn facts(&self) -> String {
+        let state = |side: usize| {
+            let exactness = self.states[side].as_ref().map_or("not touched", |state| state.exactness().name());
+            format!("{}: {exactness}", SIDES[side])
+        };
+        let lines = self.lines.map_or(String::new(), |(added, removed)| format!("  +{added} -{removed}"));
+        format!("{}; {}{lines}", state(0), state(1))
+    }
 }
 
 /// Returns the files that differ at the ends of two branches, by name.
 ///
 /// # Errors
 /// A session cannot be read, or the result is no longer wanted.
-pub fn final_files(compared: &ComparedBranches, control: CompareControl<'_>) -> Result<Vec<FinalFile>> {
+pub fn final_files(compared: &ComparedBranches, control: ReplayControl<'_>) -> Result<Vec<FinalFile>> {
     let ends = compared.ends.each_ref();
     let paths = ends.map(|end| end.tree.path(end.at));
     let common = compared.comparison.common;
@@ -53,19 +69,21 @@ pub fn final_files(compared: &ComparedBranches, control: CompareControl<'_>) -> 
     let own: [HashSet<Index>; 2] = own.map(|own| own.iter().copied().collect());
     all.retain(|_, states| differs(states, &own));
     let file = |(name, states): (String, [Option<Arc<FileState>>; 2])| {
-        let lines = match states.clone() {
-            [Some(before), Some(state)] => {
-                FileVersion { entry: state.latest, state, before: Some(before) }.changed_lines()
-            }
+        let version = match states.clone() {
+            [Some(before), Some(state)] => Some(FileVersion { entry: state.latest, state, before: Some(before) }),
             _ => None,
         };
-        FinalFile { name, states, lines }
+        let lines = version.as_ref().and_then(FileVersion::changed_lines);
+        let texts =
+            version.as_ref().filter(|_| lines.is_some_and(|lines| lines != (0, 0))).and_then(FileVersion::texts);
+        let diff = texts.map(|(before, after)| diff::unified(before, after, &name));
+        FinalFile { name, states, lines, diff }
     };
     Ok(all.into_iter().map(file).collect())
 }
 
 /// Applies consecutive entries to the files before them.
-fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[Index], control: CompareControl<'_>) -> Result<Rc<Files>> {
+fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[Index], control: ReplayControl<'_>) -> Result<Rc<Files>> {
     let mut bodies = Bodies::open(&end.path)?;
     let read = |node: &Node| {
         ensure!((control.is_wanted)(), "comparison canceled");

@@ -11,17 +11,17 @@ use crate::app::panes::tree::row_text;
 use crate::base::numbers::count;
 use crate::base::text::{clean, clean_lines, spans_text};
 use crate::base::time;
-use crate::catalog::compare::{self, BranchEnd, CompareControl};
+use crate::catalog::compare::{self, BranchEnd, ComparedBranches};
+use crate::catalog::file_history::ReplayControl;
+use crate::catalog::final_files::{FinalFile, final_files};
 use crate::cli::output::{Output, PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, output, resolve};
 use crate::disk::files;
 use crate::disk::load;
-use crate::session::compare::description::{self, DescriptionPart, SIDES};
-use crate::session::compare::files::{CommonFile, Difference};
-use crate::session::compare::{Comparison, SideSummary};
-use crate::session::digest::touched_files::FileUses;
+use crate::session::compare::SideSummary;
+use crate::session::compare::description::{self, SIDES};
 use crate::session::tree::{Index, Tree};
 
 /// The version of the JSON format. Increased when a field is removed or changes its meaning.
@@ -64,13 +64,14 @@ impl DiffCommand {
         let (a, b) = (a.unwrap_or_else(beside), b.unwrap_or_else(beside));
         let one = end(a, chosen, None)?;
         let other = end(b, chosen, Some(&one))?;
-        let reading = CompareControl { home: &chosen.home, is_wanted: &|| true };
+        let reading = ReplayControl { home: &chosen.home, is_wanted: &|| true };
         let comparison = compare::compare([&one, &other], reading)?;
-        let ends = [&one, &other];
+        let compared = ComparedBranches { ends: [one, other], comparison };
+        let files = final_files(&compared, reading)?;
         if self.json {
-            output::json(out, &comparison_object(&comparison, ends))?;
+            output::json(out, &comparison_object(&compared, &files))?;
         } else {
-            text(out, &comparison, ends, chosen)?;
+            text(out, &compared, &files, chosen)?;
         }
         Ok(())
     }
@@ -99,7 +100,12 @@ fn row(tree: &Tree, at: Index, chosen: &CommandContext) -> String {
     spans_text(&row_text::pi_entry(tree, at, chosen.config.signs()))
 }
 
-fn text(out: &mut impl Write, comparison: &Comparison, ends: [&BranchEnd; 2], chosen: &CommandContext) -> Result<()> {
+fn text(
+    out: &mut impl Write,
+    ComparedBranches { ends, comparison }: &ComparedBranches,
+    files: &[FinalFile],
+    chosen: &CommandContext,
+) -> Result<()> {
     let glyphs = chosen.config.signs();
     let columns = output::columns();
     let cut = |line: String| match columns {
@@ -135,12 +141,19 @@ fn text(out: &mut impl Write, comparison: &Comparison, ends: [&BranchEnd; 2], ch
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
         list(out, &format!("Errors of {name}"), &side.failures.texts)?;
     }
-    for (name, files) in SIDES.iter().zip(&comparison.files.only) {
-        let files: Vec<String> =
-            files.iter().map(|(path, uses)| format!("{path}  {}", description::uses(uses))).collect();
-        list(out, &format!("Files only in {name}"), &files)?;
+    let line = |path: &str, uses: String| format!("{path}  {uses}");
+    for (side, name) in SIDES.iter().enumerate() {
+        let only: Vec<String> = comparison.only(side).map(|(path, uses)| line(path, description::uses(uses))).collect();
+        list(out, &format!("Files only in {name}"), &only)?;
     }
-    files_of_both(out, &comparison.files.both)?;
+    let both: Vec<String> = comparison.both().map(|(path, uses)| line(path, description::uses_of_both(uses))).collect();
+    list(out, "Files in both", &both)?;
+    let at_ends: Vec<String> = files.iter().map(|file| line(&file.name, file.facts())).collect();
+    list(out, "Files at the ends", &at_ends)?;
+    for diff in files.iter().filter_map(|file| file.diff.as_deref()) {
+        // In the format of `diff -u`.
+        lines(out, diff, "")?;
+    }
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
         list(out, &format!("Last answer of {name}"), side.answer.as_slice())?;
     }
@@ -167,39 +180,25 @@ fn lines(out: &mut impl Write, text: &str, indent: &str) -> Result<()> {
     Ok(())
 }
 
-fn files_of_both(out: &mut impl Write, both: &[CommonFile]) -> Result<()> {
-    if !both.is_empty() {
-        writeln!(out, "\nFiles in both")?;
-    }
-    for CommonFile { path, uses, difference } in both {
-        let [a, b] = [&uses[0], &uses[1]].map(description::uses);
-        lines(out, &format!("{path}  A: {a}; B: {b}"), "  ")?;
-        for said in difference.iter().flat_map(|difference| description::difference(difference, uses)) {
-            match said {
-                DescriptionPart::Words(text) => lines(out, &text, "    ")?,
-                // In unified diff format.
-                DescriptionPart::Lines(text) => lines(out, &text, "")?,
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Returns the JSON form of a comparison.
-fn comparison_object<'a>(comparison: &'a Comparison, ends: [&'a BranchEnd; 2]) -> impl Serialize {
+fn comparison_object<'a>(
+    ComparedBranches { ends, comparison }: &'a ComparedBranches,
+    files: &'a [FinalFile],
+) -> impl Serialize {
     let node = &ends[0].tree.nodes[comparison.common[0] as usize];
-    let [a, b] = [0, 1].map(|at| side_object(&comparison.sides[at], ends[at], comparison.ends[at]));
-    let only = |files: &'a Vec<(String, FileUses)>| -> Vec<_> {
-        files.iter().map(|(path, uses)| object! { path, #[serde(flatten)] uses }).collect()
+    let [a, b] = [0, 1].map(|at| side_object(&comparison.sides[at], &ends[at], comparison.ends[at]));
+    let only = |side: usize| -> Vec<_> {
+        comparison.only(side).map(|(path, uses)| object! { path, #[serde(flatten)] uses }).collect()
     };
-    let [only_a, only_b] = comparison.files.only.each_ref().map(only);
-    let both: Vec<_> = comparison.files.both.iter().map(file_object).collect();
+    let [only_a, only_b] = [0, 1].map(only);
+    let both: Vec<_> = comparison.both().map(|(path, [a, b])| object! { path, a, b }).collect();
+    let at_ends: Vec<_> = files.iter().map(file_object).collect();
     object! {
         version: FORM,
         common: object! { entry_id: node.id.as_deref(), entries: comparison.shared, text: &*node.text },
         a,
         b,
-        files: object! { only_a, only_b, both },
+        files: object! { only_a, only_b, both, at_ends },
     }
 }
 
@@ -234,17 +233,9 @@ fn side_object<'a>(side: &'a SideSummary, end: &'a BranchEnd, at: Index) -> impl
     }
 }
 
-/// Returns the JSON form of a file that both sides touched. `same` is null if only one side changed the file, or the
-/// result is unknown; the changes of each side are only there if the whole text is not known on both.
-fn file_object(both: &CommonFile) -> impl Serialize {
-    let (same, diff, changes) = match &both.difference {
-        None => (None, None, None),
-        Some(Difference::None) => (Some(true), None, None),
-        Some(Difference::Unified(diff)) => (Some(false), Some(diff), None),
-        Some(Difference::TooLong(_)) => (Some(false), None, None),
-        Some(Difference::Apart([a, b])) => (None, None, Some(object! { a: &a.changes, b: &b.changes })),
-    };
-    let [a, b] = &both.uses;
-    let changes = changes.map(|changes| object! { changes });
-    object! { path: &both.path, a, b, same, diff, #[serde(flatten)] changes }
+/// Returns the JSON form of a file that differs at the ends.
+fn file_object(file: &FinalFile) -> impl Serialize {
+    let [a, b] = file.states.each_ref().map(|state| state.as_ref().map(|state| state.exactness().name()));
+    let (added, removed) = file.lines.unzip();
+    object! { path: &file.name, a, b, added, removed, diff: &file.diff }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap_complete::ArgValueCompleter;
 
+use crate::base::diff::unified;
 use crate::base::numbers::count;
 use crate::base::paths::{full_path, shorten};
 use crate::base::text::clean_lines;
@@ -22,7 +23,6 @@ use crate::disk::files::read_regular;
 use crate::disk::load;
 use crate::disk::locate::Environment;
 use crate::disk::new_file::{self, is_taken};
-use crate::session::compare::files::unified;
 use crate::session::replay::places::runs_by_itself;
 use crate::session::replay::session_path;
 use crate::session::replay::state::{Content, Exactness, FileState};

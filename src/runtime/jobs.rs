@@ -13,8 +13,9 @@ use crate::app::message::{Changed, EntryBody, Reply, Work};
 use crate::app::panes::preview::{self, EntryForm, HiddenHits};
 use crate::app::startup::Startup;
 use crate::app::ticket::Ticket;
-use crate::catalog::compare::{self, ComparedBranches};
+use crate::catalog::compare::ComparedBranches;
 use crate::catalog::cost_sharing::SharedEntries;
+use crate::catalog::file_history::ReplayControl;
 use crate::catalog::file_states::StatesCache;
 use crate::catalog::final_files::final_files;
 use crate::catalog::lost_work::LossCache;
@@ -222,7 +223,7 @@ impl JobContext {
             Work::Text(body) => Reply::Text(with_text_error(self.line(&body).map(|line| parse::text(&line)))),
             Work::Compare(asked) => {
                 let home = &self.setting.home;
-                let reading = compare::CompareControl { home, is_wanted: &is_wanted };
+                let reading = ReplayControl { home, is_wanted: &is_wanted };
                 let compared = Arc::new(ComparedBranches::read(asked, reading)?);
                 if !reply(Reply::Compared(compared.clone())) {
                     return Ok(None);

@@ -306,8 +306,8 @@ fn sections_fold() {
     // The selection stays in its section.
     browser.press("G");
     browser.press("- l k");
-    shows(&browser, "▸ src/lib.rs");
-    shows(&browser, "▾ Last answers");
+    shows(&browser, "▾ src/cache.rs");
+    shows(&browser, "▸ Last answers");
     browser.press("+ g");
     // Fold the selected row with the keyboard, then by mouse.
     browser.press("j j h");
@@ -330,7 +330,7 @@ fn a_long_section_is_folded_at_first() {
     let mut browser = family.compared(120, 40);
     browser.press("G");
     shows(&browser, "▸ Last answers");
-    browser.press("l");
+    browser.press("- G k l");
     shows(&browser, "▾ Last answers");
     browser.press("G");
     shows(&browser, "line 99");

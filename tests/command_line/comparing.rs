@@ -56,15 +56,46 @@ fn a_branch_and_a_fork() {
     assert_eq!(files["onlyB"], json!([{"path": "/etc/hosts", "reads": 1, "writes": 0, "edits": 0}]));
     // A relative path in the other directory means the same file; failed tools changed nothing.
     let diff = "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,3 +1,2 @@\n one\n-left\n-three\n+two\n";
-    let changes = |new: &str| json!([{"edit": [{"old": "x", "new": new}]}]);
     assert_eq!(
         files["both"],
         json!([
-            {"path": "b.rs", "a": uses(0, 0, 1), "b": uses(0, 0, 1), "same": null, "diff": null,
-             "changes": {"a": changes("y"), "b": changes("z")}},
-            {"path": "src/a.rs", "a": uses(0, 0, 1), "b": uses(0, 1, 0), "same": false, "diff": diff},
+            {"path": "b.rs", "a": uses(0, 0, 1), "b": uses(0, 0, 1)},
+            {"path": "src/a.rs", "a": uses(0, 0, 1), "b": uses(0, 1, 0)},
         ])
     );
+    let unknown = json!("unknown");
+    assert_eq!(
+        files["atEnds"],
+        json!([
+            {"path": "b.rs", "a": unknown, "b": unknown, "added": null, "removed": null, "diff": null},
+            {"path": "src/a.rs", "a": "exact", "b": "exact", "added": 1, "removed": 2, "diff": diff},
+        ])
+    );
+}
+
+/// The replay of both branches also has the changes of shell commands.
+#[test]
+fn commands_change_files_too() {
+    let pitree = Pitree::new();
+    let begun = Session::new("main").cwd("/w").user("u1", "go");
+    let begun = begun.tool("w1", "write", &json!({"path": "a.txt", "content": "a\n"}), "ok");
+    let begun = begun.tool("w2", "write", &json!({"path": "b.txt", "content": "b\n"}), "ok");
+    let left = begun.tool("b1", "bash", &json!({"command": "rm a.txt\ncat > new.sh <<'E'\nls\nE"}), "");
+    let left = left.tool("b2", "bash", &json!({"command": "sed -i s/b/c/ b.txt"}), "").assistant("a1", "left");
+    let both = left.under("w2r").assistant("a2", "right");
+    pitree.write_session(&both);
+    let files = &compared(&pitree, "main@a1", "main")["files"];
+    let removed = "--- a/a.txt\n+++ b/a.txt\n@@ -0,0 +1 @@\n+a\n";
+    assert_eq!(
+        files["atEnds"],
+        json!([
+            {"path": "a.txt", "a": "removed", "b": "exact", "added": 1, "removed": 0, "diff": removed},
+            {"path": "b.txt", "a": "possibly changed", "b": "exact", "added": 0, "removed": 0, "diff": null},
+            {"path": "new.sh", "a": "exact", "b": null, "added": null, "removed": null, "diff": null},
+        ])
+    );
+    let text = pitree.print(&["diff", "main@a1", "main"]);
+    assert!(text.contains("\n  new.sh  A: exact; B: not touched\n--- a/a.txt\n"), "{text}");
 }
 
 #[test]
@@ -74,8 +105,9 @@ fn the_text_says_the_same() {
     let has = |wanted: &str| assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
     has("4 common entries, ending at  • [written] assistant: It is written.\nA  main  [left] assistant: Left it is.\n");
     has("\nerrors    1 tool call");
-    has("\n  src/a.rs  A: edited 1; B: wrote 1\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,3 +1,2 @@\n one\n-left\n");
-    has("\n    A: edited once; full text unknown\n-x\n+y\n    B: edited once;");
+    has("\nFiles in both\n  b.rs  A: edited 1; B: edited 1\n  src/a.rs  A: edited 1; B: wrote 1\n");
+    has("\nFiles at the ends\n  b.rs  A: unknown; B: unknown\n  src/a.rs  A: exact; B: exact  +1 -2\n--- a/src/a.rs\n");
+    has("\n+++ b/src/a.rs\n@@ -1,3 +1,2 @@\n one\n-left\n");
     has("\nLast answer of B\n  Again ␛[31mit is.\n");
     assert!(!text.contains('\u{1b}'));
 }

@@ -1,22 +1,12 @@
-//! Descriptions of a comparison: facts of both sides, file uses, and file differences. The browser and the command line
+//! Descriptions of a comparison: facts of both sides, and file uses. The browser and the command line
 //! share them. Names from files are raw; the caller escapes them.
 
 use crate::base::numbers::{count, dollars, duration, thousands, tokens};
-use crate::session::compare::files::{Difference, FileChange, SeparateChanges};
 use crate::session::compare::{Comparison, Failures, SideSummary, ToolUse};
 use crate::session::digest::touched_files::FileUses;
 
 /// The names of the sides.
 pub const SIDES: [&str; 2] = ["A", "B"];
-
-/// A piece of the description of a difference.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DescriptionPart {
-    /// A sentence by pitree.
-    Words(String),
-    /// Lines that begin with `-`, `+` or a space: a unified diff or parts of one.
-    Lines(String),
-}
 
 /// Returns the facts of both sides: the name of each fact and its text for each side.
 pub fn facts(comparison: &Comparison) -> Vec<(&'static str, [String; 2])> {
@@ -31,14 +21,11 @@ pub fn facts(comparison: &Comparison) -> Vec<(&'static str, [String; 2])> {
         ("errors", sides.map(|side| failures(&side.failures))),
         ("models", sides.map(models)),
     ];
-    let of_files = |side: usize| {
-        let files = &comparison.files;
-        let changed =
-            files.only[side].iter().map(|(_, uses)| uses).chain(files.both.iter().map(|both| &both.uses[side]));
-        let changed = changed.filter(|uses| uses.changes() > 0).count();
-        format!("{} touched, {} changed", thousands(files.only[side].len() + files.both.len()), thousands(changed))
+    let of_files = |side: &SideSummary| {
+        let changed = side.files.values().filter(|uses| uses.changes() > 0).count();
+        format!("{} touched, {} changed", thousands(side.files.len()), thousands(changed))
     };
-    facts.push(("files", [0, 1].map(of_files)));
+    facts.push(("files", sides.map(of_files)));
     facts
 }
 
@@ -87,37 +74,15 @@ pub fn tool(tool: &ToolUse) -> String {
     format!("{} {}{failed}", tool.name, thousands(tool.calls))
 }
 
+/// Returns the uses of a file by both sides.
+pub fn uses_of_both([a, b]: [&FileUses; 2]) -> String {
+    format!("A: {}; B: {}", uses(a), uses(b))
+}
+
 /// Returns the uses of a file, such as `read 2, edited 1`.
 pub fn uses(uses: &FileUses) -> String {
     let parts = [(uses.reads, "read"), (uses.writes, "wrote"), (uses.edits, "edited")];
     joined(parts.map(|(n, what)| (n > 0).then(|| format!("{what} {}", thousands(n)))), "")
-}
-
-/// Returns the description of a difference.
-pub fn difference(difference: &Difference, uses: &[FileUses; 2]) -> Vec<DescriptionPart> {
-    match difference {
-        Difference::None => vec![DescriptionPart::Words("identical content on both sides".into())],
-        Difference::Unified(diff) => vec![DescriptionPart::Lines(diff.clone())],
-        Difference::TooLong([a, b]) => {
-            let lines = |lines: &usize| count(*lines, "line", "lines");
-            vec![DescriptionPart::Words(format!("too long to compare: {} in A, {} in B", lines(a), lines(b)))]
-        }
-        Difference::Apart(sides) => (0..2).flat_map(|side| apart(SIDES[side], &sides[side], &uses[side])).collect(),
-    }
-}
-
-/// Describes the changes of one side if the whole texts cannot be compared.
-fn apart(name: &str, apart: &SeparateChanges, uses: &FileUses) -> Vec<DescriptionPart> {
-    let times = |count: usize, what: &str| match count {
-        0 => None,
-        1 => Some(format!("{what} once")),
-        count => Some(format!("{what} {} times", thousands(count))),
-    };
-    let did = joined([times(uses.writes, "written"), times(uses.edits, "edited")], "");
-    let known = if apart.is_whole { "full text known" } else { "full text unknown" };
-    let words = DescriptionPart::Words(format!("{name}: {did}; {known}"));
-    let changes: Vec<String> = apart.changes.iter().map(FileChange::lines).collect();
-    vec![words, DescriptionPart::Lines(changes.join("...\n"))]
 }
 
 #[cfg(test)]
@@ -134,17 +99,5 @@ mod tests {
         );
         assert_eq!(uses(&FileUses { reads: 2, edits: 1, ..FileUses::default() }), "read 2, edited 1");
         assert_eq!(tool(&ToolUse { name: "bash".into(), calls: 4, failed: 1 }), "bash 4, 1 failed");
-    }
-
-    #[test]
-    fn reports_unknown_contents() {
-        let edit = FileChange::Edit(vec![("a".into(), "b".into())]);
-        let side = |is_whole| SeparateChanges { is_whole, changes: vec![edit.clone(), FileChange::Unknown] };
-        let uses = FileUses { edits: 3, ..FileUses::default() };
-        let said = difference(&Difference::Apart([side(false), side(true)]), &[uses, uses]);
-        let DescriptionPart::Words(words) = &said[0] else { panic!("{said:?}") };
-        assert_eq!(words, "A: edited 3 times; full text unknown");
-        let DescriptionPart::Lines(lines) = &said[1] else { panic!("{said:?}") };
-        assert!(lines.starts_with("-a\n+b\n...\n(unknown change"), "{lines}");
     }
 }

@@ -1,9 +1,8 @@
 //! Compares two branches. A branch is the path from the root to an entry; the branch of a session ends at its leaf.
-//! After the last shared entry, each branch has a summary: its messages, tool calls, costs and failures. Changes to
-//! the same [`files`] are compared too. This module does no I/O: the caller reads the entries.
+//! After the last shared entry, each branch has a summary: its messages, tool calls, files, costs and failures. This
+//! module does no I/O: the caller reads the entries.
 
 pub mod description;
-pub mod files;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -12,10 +11,12 @@ use serde::Serialize;
 
 use crate::base::javascript::{js_trim, utf16_prefix};
 use crate::base::sort;
-use crate::session::compare::files::{ComparedFiles, FilesCollector, SideFile};
 use crate::session::digest::details::{ModelUse, Models};
+use crate::session::digest::touched_files::FileUses;
 use crate::session::entry::kind::EntryKind;
+use crate::session::entry::tool_call::{NestedCall, Touch, touched};
 use crate::session::entry::{Entry, Message, Usage};
+use crate::session::links::{ById, IdHash};
 use crate::session::tree::node::{EntryStatus, Node};
 use crate::session::tree::{Index, Tree};
 
@@ -50,8 +51,6 @@ pub struct Comparison {
     pub shared: usize,
     /// The summary of each branch after the last shared entry.
     pub sides: [SideSummary; 2],
-    /// The touched files.
-    pub files: ComparedFiles,
 }
 
 impl<'a> BranchPath<'a> {
@@ -159,6 +158,8 @@ pub struct SideSummary {
     pub prompt_count: usize,
     /// The first prompts.
     pub prompts: Vec<String>,
+    /// The uses of the files that tools touched, by name. Failed calls and commands do not count.
+    pub files: BTreeMap<String, FileUses>,
     /// The tools, by number of calls.
     pub tools: Vec<ToolUse>,
     /// The models, by number of answers.
@@ -171,6 +172,20 @@ pub struct SideSummary {
     pub failures: Failures,
     /// The last answer with text.
     pub answer: Option<String>,
+}
+
+impl Comparison {
+    /// Returns the files that only one branch touched, with their uses.
+    pub fn only(&self, side: usize) -> impl Iterator<Item = (&String, &FileUses)> {
+        let other = &self.sides[1 - side].files;
+        self.sides[side].files.iter().filter(|(name, _)| !other.contains_key(*name))
+    }
+
+    /// Returns the files that both branches touched, with their uses by each.
+    pub fn both(&self) -> impl Iterator<Item = (&String, [&FileUses; 2])> {
+        let [a, b] = &self.sides;
+        a.files.iter().filter_map(|(name, uses)| Some((name, [uses, b.files.get(name)?])))
+    }
 }
 
 impl SideSummary {
@@ -186,17 +201,22 @@ pub struct SideCollector<'n> {
     models: Models,
     /// The number of calls and of failed calls of each tool.
     tools: BTreeMap<String, (usize, usize)>,
-    files: FilesCollector<'n>,
+    /// Converts a path of a call to the name that identifies the file on both sides.
+    name: &'n dyn Fn(&str) -> String,
+    /// The calls without a result so far.
+    calls: ById<(String, Touch)>,
 }
 
 impl<'n> SideCollector<'n> {
-    /// Creates an empty collector; `name` as in [`FilesCollector::new`].
+    /// Creates an empty collector. `name` converts a path of a tool call to the name that identifies the file on both
+    /// sides.
     pub fn new(name: &'n dyn Fn(&str) -> String) -> Self {
         Self {
             side: SideSummary::default(),
             models: Models::default(),
             tools: BTreeMap::new(),
-            files: FilesCollector::new(name),
+            name,
+            calls: ById::default(),
         }
     }
 
@@ -237,7 +257,11 @@ impl<'n> SideCollector<'n> {
     }
 
     fn answer(&mut self, node: &Node, entry: &Entry<'_>, message: &Message<'_>) {
-        self.files.add_calls(message);
+        for call in message.content.tool_calls() {
+            if let Some((path, touch)) = touched(call) {
+                self.calls.insert(IdHash::of(call.id), (path.into_owned(), touch));
+            }
+        }
         if let Some(model) = message.answered_by() {
             self.models.note(model, entry.cost());
         }
@@ -260,7 +284,15 @@ impl<'n> SideCollector<'n> {
     }
 
     fn result(&mut self, node: &Node, message: &Message<'_>) {
-        self.files.add_result(message);
+        let call = self.calls.remove(&IdHash::of(message.tool_call_id.unwrap_or_default()));
+        if let Some((path, touch)) = call.filter(|_| !message.is_error) {
+            self.file(&path, touch);
+        }
+        for NestedCall { call, is_unfinished, error } in message.nested_calls() {
+            if let Some((path, touch)) = touched(&call).filter(|_| !is_unfinished && error.is_none()) {
+                self.file(&path, touch);
+            }
+        }
         let name = message.tool_name.map(|name| name.text()).unwrap_or_default().into_owned();
         let (calls, failed) = self.tools.entry(name).or_default();
         *calls += 1;
@@ -272,6 +304,11 @@ impl<'n> SideCollector<'n> {
         }
     }
 
+    /// Counts a use of a file.
+    fn file(&mut self, path: &str, touch: Touch) {
+        self.side.files.entry((self.name)(path)).or_default().add(touch);
+    }
+
     /// Adds a failure: what failed, and the error.
     fn failure(&mut self, what: &str, error: &str) {
         if self.side.failures.texts.len() < MOST {
@@ -281,13 +318,13 @@ impl<'n> SideCollector<'n> {
         }
     }
 
-    /// Returns the summary and the files by path.
-    pub fn finish(self) -> (SideSummary, BTreeMap<String, SideFile>) {
-        let Self { mut side, models, tools, files } = self;
+    /// Returns the summary.
+    pub fn finish(self) -> SideSummary {
+        let Self { mut side, models, tools, .. } = self;
         side.models = models.busiest_first();
         side.tools = tools.into_iter().map(|(name, (calls, failed))| ToolUse { name, calls, failed }).collect();
         sort::by_key(&mut side.tools, |tool| Reverse(tool.calls));
-        (side, files.files)
+        side
     }
 }
 
@@ -427,7 +464,32 @@ mod tests {
         for (node, line) in tree.nodes.iter().zip(&lines) {
             collector.entry(node, &parse::line(line.as_bytes()).unwrap().unwrap());
         }
-        collector.finish().0
+        collector.finish()
+    }
+
+    #[test]
+    fn counts_uses_of_files() {
+        let call = |id: &str, name: &str, path: &str| {
+            let call = format!(r#"{{"type":"toolCall","id":"{id}","name":"{name}","arguments":{{"path":"{path}"}}}}"#);
+            format!(r#""role":"assistant","content":[{call}]"#)
+        };
+        let result = |id: &str, rest: &str| format!(r#""role":"toolResult","toolCallId":"{id}"{rest}"#);
+        let nested = r#","nestedCalls":{"calls":[{"id":"1","name":"edit","arguments":{"path":"b"},"status":"ok"},{"name":"write","arguments":{"path":"b"},"status":"error"},{"name":"write","arguments":{"path":"c"},"status":"unfinished"}]}"#;
+        let side = side(&[
+            &call("1", "edit", "a"),
+            &result("1", ""),
+            &call("2", "write", "a"),
+            &result("2", ""),
+            &call("3", "edit", "a"),
+            &result("3", r#","isError":true"#),
+            &call("4", "read", "a"),
+            &result("4", ""),
+            &call("5", "write", "d"),
+            &call("6", "codemode", "e"),
+            &result("6", nested),
+        ]);
+        let uses = |reads, writes, edits| FileUses { reads, writes, edits, commands: 0 };
+        assert_eq!(side.files, [("a".into(), uses(1, 1, 1)), ("b".into(), uses(0, 0, 1))].into());
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn changed<'a>(text: &[&'a str], hunks: &'a [Hunk]) -> Option<Vec<&'a str>> {
 }
 
 /// Returns the replacements of an `edit` call: `edits`, or the single one of older versions (pi 0.74.2, 1.6.0).
-pub(crate) fn pieces(args: &Fields<'_>) -> Option<Vec<(String, String)>> {
+fn pieces(args: &Fields<'_>) -> Option<Vec<(String, String)>> {
     let pair = |args: &Fields<'_>| {
         let text = |name| Some(args.get(name)?.text().into_owned());
         Some((text("oldText")?, text("newText")?))
@@ -161,7 +161,7 @@ impl TextView {
 /// Replaces pieces of a text, which are located in the original text, as in pi (1.6.0). pi also accepts similar text;
 /// pitree does not. Returns `None` if an old piece does not occur exactly once, if two pieces overlap, or if line endings
 /// are mixed.
-pub(crate) fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {
+pub(super) fn replaced(text: &str, edits: &[(String, String)]) -> Option<String> {
     let view = TextView::new(text);
     if view.is_mixed {
         return None;

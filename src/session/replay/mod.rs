@@ -6,7 +6,7 @@
 
 mod commands;
 pub(crate) mod commits;
-pub(crate) mod edit;
+mod edit;
 pub mod files;
 mod git;
 pub mod lines;

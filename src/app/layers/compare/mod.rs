@@ -79,11 +79,13 @@ impl CompareView {
         self.columns = 0;
     }
 
-    /// Takes the files that differ at the ends, or the error.
+    /// Takes the files that differ at the ends with their differences, or the error.
     pub(crate) fn take_files(&mut self, files: Result<Arc<Vec<FinalFile>>, String>) {
         for section in self.sections.iter_mut().filter(|section| section.is_of_final_files()) {
             *section = Section::of_final_files(files.as_ref().map(|files| &***files).map_err(|error| &**error));
         }
+        let files_of_ends = files.iter().flat_map(|files| files.iter());
+        self.sections.extend(files_of_ends.filter_map(Section::of_difference));
         self.files = files.ok();
         self.columns = 0;
     }

@@ -5,8 +5,7 @@ use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, wid
 use crate::catalog::final_files::FinalFile;
 use crate::render::wrap::Wrapped;
 use crate::render::{DocLine, diff};
-use crate::session::compare::description::{self, DescriptionPart, SIDES};
-use crate::session::compare::files::{CommonFile, Difference};
+use crate::session::compare::description::{self, SIDES};
 use crate::session::compare::{Comparison, SideSummary};
 
 /// Columns from which on the sides are next to each other: a terminal of 100 columns without the scroll bar.
@@ -52,7 +51,6 @@ enum SectionBody {
 pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let sides = [&comparison.sides[0], &comparison.sides[1]];
     let numbers = |of: &dyn Fn(&SideSummary) -> usize| sides.map(|side| thousands(of(side)));
-    let files = &comparison.files;
     let mut sections = vec![Section::new("Summary", String::new(), SectionBody::Facts(description::facts(comparison)))];
     let replaying = DocLine::new(Tone::Dim, "replaying both branches");
     sections.push(Section::new(FINAL_FILES, String::new(), SectionBody::Files(vec![replaying])));
@@ -67,32 +65,17 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
         numbers(&|side| side.failures.count()),
         sides.map(|side| side.failures.texts.iter().flat_map(|error| text(Tone::Error, error)).collect()),
     ));
-    sections.push(Section::sides(
-        "Files of one side",
-        [0, 1].map(|side| thousands(files.only[side].len())),
-        [0, 1].map(|side| files.only[side].iter().map(|(path, uses)| file(path, &description::uses(uses))).collect()),
-    ));
-    let (changed, others): (Vec<&CommonFile>, Vec<&CommonFile>) =
-        files.both.iter().partition(|both| both.difference.is_some());
-    let others: Vec<DocLine> = others.into_iter().map(|both| file(&both.path, &uses(both))).collect();
-    if !others.is_empty() {
-        let facts = count(others.len(), "file that not both changed", "files that not both changed");
-        sections.push(Section::new("Files of both", facts, SectionBody::Both(others)));
-    }
-    for both in changed {
-        let lines = both.difference.iter().flat_map(|difference| differing(difference, both)).collect();
-        sections.push(Section::new(&clean(&both.path), uses(both), SectionBody::Both(lines)));
-    }
+    let only = [0, 1]
+        .map(|side| comparison.only(side).map(|(path, uses)| file(path, &description::uses(uses))).collect::<Vec<_>>());
+    let counts = only.each_ref().map(|files| thousands(files.len()));
+    sections.push(Section::sides("Files of one side", counts, only));
+    let both: Vec<DocLine> =
+        comparison.both().map(|(path, uses)| file(path, &description::uses_of_both(uses))).collect();
+    sections.push(Section::new("Files of both", count(both.len(), "file", "files"), SectionBody::Both(both)));
     let answers = sides.map(|side| side.answer.iter().flat_map(|answer| text(Tone::Text, answer)).collect());
     sections.push(Section::sides("Last answers", Default::default(), answers));
     sections.retain(|section| section.lines() > 0);
     sections
-}
-
-/// Formats how often each side touched a file.
-fn uses(both: &CommonFile) -> String {
-    let [a, b] = [&both.uses[0], &both.uses[1]].map(description::uses);
-    format!("A: {a}; B: {b}")
 }
 
 fn prompts(side: &SideSummary) -> Vec<DocLine> {
@@ -117,23 +100,8 @@ fn file(path: &str, uses: &str) -> DocLine {
 
 /// Describes the states of a file at both ends.
 fn final_file(file: &FinalFile) -> DocLine {
-    let state = |side: usize| {
-        let exactness = file.states[side].as_ref().map_or("not touched", |state| state.exactness().name());
-        format!("{}: {exactness}", SIDES[side])
-    };
-    let lines = file.lines.map_or(String::new(), |(added, removed)| format!("  +{added} -{removed}"));
-    let facts = format!("  {}; {}{lines}", state(0), state(1));
+    let facts = format!("  {}", file.facts());
     DocLine::of(vec![Span::clean(Tone::Text, &file.name), Span::new(Tone::Dim, facts)])
-}
-
-fn differing(difference: &Difference, both: &CommonFile) -> Vec<DocLine> {
-    let message = description::difference(difference, &both.uses).into_iter();
-    message
-        .flat_map(|message| match message {
-            DescriptionPart::Words(words) => vec![DocLine::new(Tone::Dim, &words)],
-            DescriptionPart::Lines(lines) => diff::styled(&lines),
-        })
-        .collect()
 }
 
 impl Section {
@@ -151,6 +119,12 @@ impl Section {
             Ok(files) => (count(files.len(), "file", "files"), files.iter().map(final_file).collect()),
         };
         Self::new(FINAL_FILES, facts, SectionBody::Files(lines))
+    }
+
+    /// Creates the section of the difference of a file, if it is known.
+    pub(super) fn of_difference(file: &FinalFile) -> Option<Self> {
+        let lines = diff::styled(file.diff.as_deref()?);
+        Some(Self::new(&clean(&file.name), file.facts(), SectionBody::Both(lines)))
     }
 
     /// Returns `true` if the rows are the files that differ at the ends.
