@@ -165,7 +165,7 @@ impl TouchCollector {
 /// are sorted out without decoding them.
 fn may_change_files(json: &[u8]) -> bool {
     let has = |part: &str| memchr::memmem::find(json, part.as_bytes()).is_some();
-    (has("<<") && (has("cat") || has("tee"))) || ["rm ", "mv ", "unlink "].into_iter().any(has)
+    (has("<<") && has("cat")) || ["rm ", "mv "].into_iter().any(has)
 }
 
 /// The preceding message of an entry is not computed yet.

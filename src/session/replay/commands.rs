@@ -15,28 +15,18 @@ impl<E> Replay<'_, E> {
     pub(super) fn command(&self, files: &mut Rc<Files>, at: Index, (script, has_failed): (&str, bool), output: &str) {
         let has_failed = has_failed || reports_error(output);
         let effects = shell::effects(Run { script, has_failed, cwd: &self.tree.header.cwd, home: self.home });
-        self.apply(files, at, (script, effects), output);
+        self.apply(files, at, effects, output);
     }
 
     /// Applies the effects of a shell command.
-    pub(super) fn apply(
-        &self,
-        files: &mut Rc<Files>,
-        at: Index,
-        (script, mut effects): (&str, Vec<Effect>),
-        output: &str,
-    ) {
-        let may_rewrite = script.contains("commit") || effects.contains(&Effect::Mentioned);
-        if may_rewrite && reports_rewrites(output) {
+    pub(super) fn apply(&self, files: &mut Rc<Files>, at: Index, mut effects: Vec<Effect>, output: &str) {
+        if effects.contains(&Effect::IfReported) && reports_rewrites(output) {
             effects.push(Effect::All);
         }
         for effect in effects {
             let doubt = |files: &mut Rc<Files>, is_it: &dyn Fn(&str) -> bool| {
                 let find = |files: &Files| files.certain().filter(|path| is_it(path)).cloned().collect();
                 Touched::doubt_all(files, at, Doubt::Command, find);
-            };
-            let doubt_mentioned = |files: &mut Rc<Files>, text: &str| {
-                Touched::doubt_all(files, at, Doubt::Command, |files| files.mentioned(text));
             };
             match effect {
                 Effect::Write(path, text) => {
@@ -54,13 +44,10 @@ impl<E> Replay<'_, E> {
                 }
                 Effect::RemoveAll(path) => self.removed(files, at, &path),
                 Effect::Move(from, to) => self.moved(files, at, &from, &to),
+                Effect::Copy(from, to) => self.copied(files, at, &from, &to),
                 Effect::Path(changed) => doubt(files, &|path| below(path, &changed).is_some()),
                 Effect::Name(name) => doubt(files, &|path| file_name(path) == name),
-                Effect::Named => doubt_mentioned(files, script),
-                Effect::Mentioned => {
-                    doubt_mentioned(files, script);
-                    doubt_mentioned(files, output);
-                }
+                Effect::IfReported => {}
                 Effect::All => doubt(files, &|_| true),
             }
         }
@@ -75,11 +62,7 @@ impl<E> Replay<'_, E> {
 
     /// Moves a file, or the files of a directory.
     fn moved(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
-        // The target is a directory if it has known files.
-        let inside = || files.below(to).filter(|(path, _)| *path != to);
-        let is_dir = inside().any(|(_, state)| state.content != Content::Removed);
-        let may_have_been = inside().next().is_some();
-        let to = if is_dir { format!("{to}/{}", file_name(from)) } else { to.into() };
+        let (to, may_be_dir) = target(files, from, to);
         let paths: Vec<String> = files.below(from).map(|(path, _)| path.clone()).collect();
         if paths.is_empty() {
             for (path, source) in [(&*to, Source::Touched), (from, Source::Removed)] {
@@ -90,16 +73,29 @@ impl<E> Replay<'_, E> {
         let mut touched = Touched { files: Rc::make_mut(files), at };
         for path in paths {
             let target = format!("{to}{}", below(&path, from).unwrap_or_default());
-            let Some(mut state) = touched.files.get(&path).map(|state| (**state).clone()) else { continue };
-            state.latest = at;
-            state.entries.push(at);
-            // It may be a directory that the session has not mentioned.
-            let may_be_dir = !is_dir && (may_have_been || !file_name(&to).contains('.'));
-            if may_be_dir {
-                state.doubt(Doubt::Command, at);
-            }
-            touched.files.change(&target, state.clone(), |target| *target = state);
+            touched.copy(&path, &target, may_be_dir);
             touched.forget(&path, Source::Removed);
         }
     }
+
+    /// Copies a file.
+    fn copied(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
+        let (to, may_be_dir) = target(files, from, to);
+        let is_known = files.get(from).is_some_and(|state| state.content != Content::Removed);
+        self.file(files, &to, at, |touched, to| match is_known {
+            true => touched.copy(from, to, may_be_dir),
+            false => touched.doubt(to, Doubt::Command),
+        });
+    }
+}
+
+/// Returns the path that a moved or copied file gets, and `true` if it is uncertain.
+fn target(files: &Files, from: &str, to: &str) -> (String, bool) {
+    // The target is a directory if it has known files.
+    let inside = || files.below(to).filter(|(path, _)| *path != to);
+    if inside().any(|(_, state)| state.content != Content::Removed) {
+        return (format!("{to}/{}", file_name(from)), false);
+    }
+    // It may be a directory that the session has not mentioned.
+    (to.into(), inside().next().is_some() || !file_name(to).contains('.'))
 }

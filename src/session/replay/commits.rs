@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::session::replay::git::GitCommand;
-use crate::session::replay::script::{Script, SimpleCommand, parse};
-use crate::session::replay::shell::{MOST_SCRIPTS, script_of};
+use crate::session::replay::script::{MOST_SCRIPTS, Script, SimpleCommand, parse, script_of};
 
 /// The shortest and longest abbreviations of a commit.
 pub(crate) const LENGTHS: std::ops::RangeInclusive<usize> = 7..=40;

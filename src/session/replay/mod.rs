@@ -1,6 +1,6 @@
 //! The files of a session at an entry, from the calls of tools on the path to it: whole texts of `write`, edits, the lines
-//! that `read` returned, attached files, and a few forms of shell commands. A [`state::FileState`] is exact only if every
-//! byte is known. Commands that may have changed a file make its state doubtful until a `read` confirms it.
+//! that `read` returned, attached files, and a few shell commands. A [`state::FileState`] is exact only if every byte is
+//! known. Other commands, except a few that change no files, make known states doubtful until a `read` confirms them.
 //!
 //! [`Replay`] reads the lines of entries on demand, and only those that can concern the wanted files.
 
@@ -113,17 +113,18 @@ impl<'t, E> Replay<'t, E> {
         Ok(self)
     }
 
-    /// Returns the sources and targets of moves by commands, in file order.
+    /// Returns the sources and targets of moves and copies by commands, in file order.
     fn moves(&mut self) -> Result<Vec<(String, String)>, E> {
-        let mut moves = Vec::new();
+        let moves = |text: &str| ["mv ", "cp "].iter().any(|program| text.contains(program));
+        let mut found = Vec::new();
         for at in 0..self.tree.nodes.len() as Index {
             let node = &self.tree.nodes[at as usize];
             // Rows and descriptions are cut, but a move is usually short.
             let command = match &node.called {
-                Some(called) if &*called.name == "bash" && called.about.contains("mv ") => {
+                Some(called) if &*called.name == "bash" && moves(&called.about) => {
                     self.with_call(at, |call, _, _| script(&Fields::new(call.arguments)))?
                 }
-                None if node.kind == EntryKind::Bash && node.text.contains("mv ") => {
+                None if node.kind == EntryKind::Bash && moves(&node.text) => {
                     let line = (self.read)(node)?;
                     let entry = parse::line(&line).ok().flatten().unwrap_or_default();
                     entry.message.and_then(|message| message.command).map(|command| command.text().into_owned())
@@ -132,12 +133,12 @@ impl<'t, E> Replay<'t, E> {
             };
             let Some(script) = command else { continue };
             let run = Run { script: &script, has_failed: false, cwd: &self.tree.header.cwd, home: self.home };
-            moves.extend(shell::effects(run).into_iter().filter_map(|effect| match effect {
-                Effect::Move(from, to) => Some((from, to)),
+            found.extend(shell::effects(run).into_iter().filter_map(|effect| match effect {
+                Effect::Move(from, to) | Effect::Copy(from, to) => Some((from, to)),
                 _ => None,
             }));
         }
-        Ok(moves)
+        Ok(found)
     }
 
     /// Returns the files after an entry.
@@ -281,7 +282,7 @@ impl<'t, E> Replay<'t, E> {
                 return Ok(());
             }
             let Some((script, effects)) = self.with_call(at, command)? else { return Ok(()) };
-            if effects.is_empty() && !script.contains("commit") {
+            if effects.is_empty() {
                 self.commands.insert(at, false);
                 return Ok(());
             }
@@ -297,7 +298,7 @@ impl<'t, E> Replay<'t, E> {
             let output = message.content.text("\n");
             match message.is_error || reports_error(&output) {
                 true => self.command(files, at, (&script, true), &output),
-                false => self.apply(files, at, (&script, effects), &output),
+                false => self.apply(files, at, effects, &output),
             }
             return Ok(());
         }
@@ -578,6 +579,28 @@ mod tests {
     }
 
     #[test]
+    fn copies_have_the_content_of_their_source() {
+        let lines = Lines::default().write("a.txt", "a").write("dir/x", "x");
+        lines.clone().bash("cp a.txt b.txt", "").has("/b.txt", Exactness::Exact, "a").has(
+            "/a.txt",
+            Exactness::Exact,
+            "a",
+        );
+        lines.clone().bash("cp a.txt dir", "").has("/dir/a.txt", Exactness::Exact, "a");
+        lines.clone().bash("cp a.txt other", "").has("/other", Exactness::Possible, "a");
+        lines.bash("cp unknown.txt a.txt", "").has("/a.txt", Exactness::Possible, "a").has(
+            "/dir/x",
+            Exactness::Exact,
+            "x",
+        );
+        Lines::default().write("a.txt", "a").bash("./gen", "").bash("cp a.txt b.txt", "").has(
+            "/b.txt",
+            Exactness::Possible,
+            "a",
+        );
+    }
+
+    #[test]
     fn a_move_into_a_directory_does_not_depend_on_the_wanted_files() {
         let lines = Lines::default().write("a.txt", "a").bash("cat > dir/x <<'E'\nx\nE", "").bash("mv a.txt dir", "");
         lines.has("/dir/a.txt", Exactness::Exact, "a").has("/dir/x", Exactness::Exact, "x\n");
@@ -594,11 +617,26 @@ mod tests {
     }
 
     #[test]
-    fn commands_make_only_named_files_doubtful() {
+    fn commands_that_are_not_read_only_make_all_files_doubtful() {
         let lines = Lines::default().write("a.rs", "a").write("b.rs", "b").bash("cargo test && git status", "a.rs");
         lines.has("/a.rs", Exactness::Exact, "a");
-        let changed = lines.clone().bash("./gen a.rs", "");
-        changed.has("/a.rs", Exactness::Possible, "a").has("/b.rs", Exactness::Exact, "b");
+        lines.clone().bash("sed -i s/x/y/ a.rs", "").has("/a.rs", Exactness::Possible, "a").has(
+            "/b.rs",
+            Exactness::Exact,
+            "b",
+        );
+        lines.clone().bash("git checkout -- a.rs", "").has("/a.rs", Exactness::Possible, "a").has(
+            "/b.rs",
+            Exactness::Exact,
+            "b",
+        );
+        lines.clone().bash("./gen a.rs", "").has("/a.rs", Exactness::Possible, "a").has(
+            "/b.rs",
+            Exactness::Possible,
+            "b",
+        );
+        lines.clone().bash("git commit -m x", "[main 1a2b3c4] x").has("/b.rs", Exactness::Exact, "b");
+        lines.clone().bash("git commit -m x", "hook: reformatted 1 file").has("/b.rs", Exactness::Possible, "b");
         lines.clone().bash("npm run check", "Fixed 2 files.").has("/b.rs", Exactness::Possible, "b");
         lines.bash("git stash", "").has("/b.rs", Exactness::Possible, "b");
     }

@@ -7,6 +7,9 @@ const PREFIXES: &[&str] = &[
     "elif", "npx", "bunx", "env",
 ];
 
+/// The maximum number of scripts inside a script, such as substitutions.
+pub(super) const MOST_SCRIPTS: usize = 50;
+
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
@@ -100,8 +103,21 @@ pub(super) fn name(command: &SimpleCommand) -> &str {
 }
 
 /// Returns `true` for a shell that runs a script.
-pub(super) fn is_shell(name: &str) -> bool {
+fn is_shell(name: &str) -> bool {
     matches!(name, "bash" | "sh" | "zsh" | "dash" | "ksh")
+}
+
+/// Returns the script in the arguments or the here-document of a shell.
+pub(super) fn script_of(command: &SimpleCommand) -> Option<String> {
+    let args = words(command).get(1..).unwrap_or_default();
+    let name = name(command);
+    if name == "eval" {
+        return Some(args.iter().map(|word| &*word.text).collect::<Vec<_>>().join(" "));
+    }
+    let is_flag = |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c');
+    let at = args.iter().position(is_flag);
+    let script = at.map_or_else(|| command.input.clone(), |at| args.get(at + 1).map(|word| word.text.clone()));
+    script.filter(|_| is_shell(name))
 }
 
 /// Splits a script into its simple commands.

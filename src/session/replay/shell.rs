@@ -1,11 +1,8 @@
-//! Changes of files by shell commands. Only a few forms are applied: a here-document to a file, `rm` and `mv`. Of others,
-//! this module returns the files that they may have changed.
+//! Changes of files by shell commands. Only a few forms are applied: a here-document to a file, `rm`, `mv` and `cp`. Of
+//! others, this module returns the files that they may have changed.
 
 use crate::session::replay::programs::{Effect, Place, of_command};
-use crate::session::replay::script::{Joined, Script, SimpleCommand, Word, is_shell, name, parse, words};
-
-/// The maximum number of scripts inside a script, such as substitutions.
-pub(super) const MOST_SCRIPTS: usize = 50;
+use crate::session::replay::script::{Joined, MOST_SCRIPTS, Script, SimpleCommand, name, parse, script_of};
 
 /// A command with its result.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +95,7 @@ pub(super) fn reports_error(output: &str) -> bool {
         "mkdir: ",
         "mv: ",
         "rm: ",
-        "unlink: ",
+        "cp: ",
         "No such file or directory",
         ": Permission denied",
         ": Is a directory",
@@ -120,19 +117,6 @@ pub(super) fn reports_rewrites(output: &str) -> bool {
     lower.lines().any(has)
 }
 
-/// Returns the script in the arguments or the here-document of a shell.
-pub(super) fn script_of(command: &SimpleCommand) -> Option<String> {
-    let args = words(command).get(1..).unwrap_or_default();
-    let name = name(command);
-    if name == "eval" {
-        return Some(args.iter().map(|word| &*word.text).collect::<Vec<_>>().join(" "));
-    }
-    let is_flag = |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c');
-    let at = args.iter().position(is_flag);
-    let script = at.map_or_else(|| command.input.clone(), |at| args.get(at + 1).map(|word| word.text.clone()));
-    script.filter(|_| is_shell(name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::Effect::*;
@@ -151,15 +135,19 @@ mod tests {
             ("rm -f a ~/b", vec![Remove(path("/w/a")), Remove(path("/h/b"))]),
             ("rm -rf a", vec![RemoveAll(path("/w/a"))]),
             ("mkdir -p x && mv a b x/", vec![Move(path("/w/a"), path("/w/x/a")), Move(path("/w/b"), path("/w/x/b"))]),
+            ("cp -p a b.txt", vec![Copy(path("/w/a"), path("/w/b.txt"))]),
+            ("cp -r a b", vec![Path(path("/w/a")), Path(path("/w/b"))]),
             ("git mv a b", vec![All]),
-            ("ls -la | grep x; git status && git commit -m 'x'", vec![]),
+            ("ls -la | grep x; git status && git push -u origin x", vec![]),
+            ("git add -A && git commit -m 'x'", vec![IfReported]),
+            ("npm test 2>&1 | tail; npm run build", vec![IfReported, IfReported]),
             ("cargo test 2>&1 | tail -5", vec![Name("Cargo.lock")]),
             ("sed -n 1,5p a.rs", vec![]),
             ("sed -i 's/a/b/' a.rs", vec![Path(path("/w/s/a/b")), Path(path("/w/a.rs"))]),
             ("echo x > a 2>/dev/null", vec![Output(path("/w/a"))]),
             ("echo x > $a", vec![All]),
-            ("python3 fix.py", vec![Mentioned]),
-            ("bash -c 'rm a'", vec![Mentioned, Path(path("/w/a"))]),
+            ("python3 fix.py", vec![All]),
+            ("bash -c 'rm a'", vec![Path(path("/w/a"))]),
             ("echo $(rm a)", vec![Path(path("/w/a"))]),
             ("git checkout -- a.rs", vec![Path(path("/w/a.rs"))]),
             ("git checkout main", vec![All]),
@@ -167,14 +155,13 @@ mod tests {
             ("git --git-dir /x rm a", vec![All]),
             ("git --no-pager -C /x status", vec![]),
             ("cargo fmt", vec![All]),
-            ("prettier --write src/a.ts", vec![Path(path("/w/src/a.ts"))]),
             ("find . -name '*.rs' | xargs sed -i s/a/b/", vec![All]),
             ("test -f a || rm b", vec![Path(path("/w/b"))]),
             ("if true; then rm b; fi", vec![Path(path("/w/b"))]),
         ] {
             assert_eq!(of(script, false), wanted, "{script}");
         }
-        assert_eq!(of("make && rm a", true), [Mentioned, Path(path("/w/a"))], "it may not have run");
+        assert_eq!(of("make && rm a", true), [All, Path(path("/w/a"))], "it may not have run");
     }
 
     #[test]
@@ -216,20 +203,36 @@ mod tests {
             "pnpm exec eslint --fix .",
             "git commit -m \"$(cat <<'E'\nDon't\nE\n)\" && cargo fmt",
             "jest -u",
+            "sed --in-place s/a/b/ a.rs",
+            "npm test -- -u",
+            "make",
+            "find . -delete",
+            "git reset --hard",
+            "cargo clippy --fix",
+            "go test ./... -update",
+            "curl -LO x",
+            "prettier --write src/a.ts",
+            "./gen a.rs",
             "echo 'a",
         ] {
             assert!(of(script, false).contains(&All), "{script}: {:?}", of(script, false));
         }
-        for script in
-            ["gofmt -l .", "tar -tzf a.tgz", "gh pr view 1", "fd a.rs", "awk '{print $1}' a.rs", "tmux ls", "env"]
-        {
+        for script in [
+            "rg -uF --fixed-strings x",
+            "sort -u a | uniq -c",
+            "fd a.rs",
+            "go vet ./...",
+            "find . -name a",
+            "env",
+            "curl -s x",
+        ] {
             assert_eq!(of(script, false), [], "{script}");
         }
     }
 
     #[test]
     fn uncertain_commands_are_not_applied() {
-        let applies = |effect: &Effect| matches!(effect, Write(..) | Remove(_) | Move(..));
+        let applies = |effect: &Effect| matches!(effect, Write(..) | Remove(_) | Move(..) | Copy(..));
         for script in [
             "(cd src && ls)\ncat > a.rs <<'E'\nB\nE",
             "test -f no && cat > a.rs <<'E' || true\nB\nE",
@@ -237,6 +240,8 @@ mod tests {
             "false && { ls; mv a b; }; ls",
             "mv -t dir a b",
             "mv -n a b",
+            "cp -n a b",
+            "cp a b 2>/dev/null || true",
             "mv a b 2>/dev/null || true",
             "cd x 2>/dev/null && mv a b; ls",
             "make && mv a b; ls",
@@ -245,7 +250,7 @@ mod tests {
             let found = of(script, false);
             assert!(!found.is_empty() && !found.iter().any(applies), "{script}: {found:?}");
         }
-        assert_eq!(of("cd src && echo $(rm a)", false), [Named], "the directory is unknown");
+        assert_eq!(of("cd src && echo $(rm a)", false), [All], "the directory is unknown");
         assert!(reports_error("mv: cannot stat 'a': No such file or directory") && !reports_error("ok"));
     }
 

@@ -40,6 +40,17 @@ impl Touched<'_> {
         self.state(path, source, |state, at| state.forget(source, at));
     }
 
+    /// Gives a file the state of another one, which is known.
+    pub(super) fn copy(&mut self, from: &str, to: &str, may_be_elsewhere: bool) {
+        let Some(mut state) = self.files.get(from).map(|state| (**state).clone()) else { return };
+        state.latest = self.at;
+        state.entries.push(self.at);
+        if may_be_elsewhere {
+            state.doubt(Doubt::Command, self.at);
+        }
+        self.files.change(to, state.clone(), |target| *target = state);
+    }
+
     /// Marks a known file as possibly changed.
     pub(super) fn doubt(&mut self, path: &str, doubt: Doubt) {
         if self.files.contains_key(path) {
