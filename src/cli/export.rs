@@ -1,4 +1,4 @@
-//! `pitree export`: writes sessions for other people, as Markdown, HTML, text or a session file.
+//! `pitree export`: writes sessions for other people, as Markdown, HTML or a session file.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -28,7 +28,7 @@ use crate::secrets::{Rules, sample};
 
 /// Export sessions to share them, without likely secrets
 ///
-/// Writes the branch to ENTRY, or to the leaf, as Markdown, HTML or text, or as a session file for pi. Likely secrets are
+/// Writes the branch to ENTRY, or to the leaf, as Markdown or HTML, or as a session file for pi. Likely secrets are
 /// replaced by marks such as [github-token 1]; rules cannot find every secret, so read the export before you share it.
 /// Several sessions are exported into a directory with an index page. Prints the path of the new file.
 #[derive(Debug, clap::Args)]
@@ -115,10 +115,7 @@ impl ExportCommand {
             return list(&mut sources, &rules, (chosen, out));
         }
         if let (Format::Jsonl, Some(newer)) = (format, sources.iter().find(|source| source.tree.header.is_newer())) {
-            bail!(
-                "{} has a newer format version; export it as md, html or text, or update pitree",
-                newer.path.display()
-            );
+            bail!("{} has a newer format version; export it as md or html, or update pitree", newer.path.display());
         }
         let groups = (!self.no_redact).then(|| self.redact.as_deref().unwrap_or_default());
         let redact = export::collected(&mut sources, groups, &rules)?.finish();
@@ -207,7 +204,7 @@ impl ExportCommand {
             (Some(format), _) => format,
             (None, Some(extension)) if self.sessions.len() == 1 => match Format::of_extension(extension) {
                 Some(format) => format,
-                None => bail!("no format for the extension {extension:?}; add --format md, html, jsonl or text"),
+                None => bail!("no format for the extension {extension:?}; add --format md, html or jsonl"),
             },
             _ => Format::Markdown,
         })

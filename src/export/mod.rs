@@ -9,7 +9,6 @@ mod parts;
 pub mod personal;
 pub mod reduced;
 pub mod selection;
-pub mod text;
 
 use crate::base::named::named;
 use crate::export::document::{Detail, EntryBlock, Head};
@@ -25,8 +24,6 @@ named! {
         Html = "html",
         /// A session file for pi.
         Jsonl = "jsonl",
-        /// Plain text.
-        Text = "text",
     }
 }
 
@@ -54,11 +51,6 @@ pub const TABLE: [FormatFacts; Format::ALL.len()] = [
         writer: Some(|| Box::<html::HtmlWriter>::default()),
     },
     FormatFacts { format: Format::Jsonl, extensions: &["jsonl"], writer: None },
-    FormatFacts {
-        format: Format::Text,
-        extensions: &["txt", "text"],
-        writer: Some(|| Box::<text::TextWriter>::default()),
-    },
 ];
 
 impl Format {

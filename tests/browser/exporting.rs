@@ -54,10 +54,10 @@ fn secrets_are_replaced_unless_they_are_kept() {
 fn format_content_and_personal_data_are_chosen_and_nothing_is_replaced() {
     let dir = world();
     let mut browser = selected(&dir);
-    let file = dir.path().join("share.txt");
+    let file = dir.path().join("share.html");
     fs::write(&file, "mine").unwrap();
     browser.press("e").press("f");
-    while !browser.screen().contains("Format  text") {
+    while !browser.screen().contains("Format  html") {
         browser.press("f");
     }
     browser.press("b").press("p");

@@ -57,7 +57,7 @@ impl Made {
 #[test]
 fn a_branch_is_exported_without_its_secrets() {
     let made = Made::new();
-    for format in ["md", "text", "jsonl"] {
+    for format in ["md", "html", "jsonl"] {
         let out = made.print(&["--format", format]);
         assert!(!out.contains(&token()[4..]) && out.contains("[github-token 1]"), "{out}");
         assert!(out.contains("Another way") && !out.contains("Done."), "{out}");
@@ -169,8 +169,8 @@ fn files_are_private_and_never_replaced_by_accident() {
     assert_eq!(fs::read_to_string(&path).unwrap(), before);
     assert_eq!(run(&["--tree", "--force"]).code, 0);
     assert_ne!(fs::read_to_string(&path).unwrap(), before);
-    assert_eq!(run(&["-o", "share.txt"]).code, 0);
-    assert!(fs::read_to_string(made.file("share.txt")).unwrap().contains("---- user"));
+    assert_eq!(run(&["-o", "share.html"]).code, 0);
+    assert!(fs::read_to_string(made.file("share.html")).unwrap().contains("<html"));
     let missing = run(&["-o", "no/such/a.md"]);
     assert!(missing.code == 2 && missing.err.contains("cannot create no/such/a.md"), "{}", missing.err);
     let drafts = fs::read_dir(made.pitree.home())
@@ -233,7 +233,7 @@ fn all_complete_lines_of_a_live_session_are_exported() {
     let mut text = fs::read_to_string(&made.path).unwrap();
     text.push_str(r#"{"type":"message","id":"a7","parentId":"a6","message":{"role":"assistant","content":"Half of"#);
     fs::write(&made.path, text).unwrap();
-    for format in ["md", "text", "jsonl"] {
+    for format in ["md", "html", "jsonl"] {
         let out = made.print(&["-f", format]);
         assert!(out.contains("Other ") && !out.contains("Half of"), "{out}");
     }
@@ -359,7 +359,7 @@ fn all_fixtures_can_be_exported() {
         for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
             let known = pitree.run(&["tree", file.to_str().unwrap()]);
             let reduced = ["-f", "jsonl", "--context", "--tools", "short", "--no-thinking", "--no-images"];
-            let all = [&["-f", "md"][..], &["-f", "text"], &["-f", "jsonl"], &["-f", "md", "--context"], &reduced];
+            let all = [&["-f", "md"][..], &["-f", "html"], &["-f", "jsonl"], &["-f", "md", "--context"], &reduced];
             for options in all {
                 let made = pitree.home().join("made");
                 let args = ["export", file.to_str().unwrap(), "--force", "-o", made.to_str().unwrap()];
@@ -407,7 +407,7 @@ fn secret_ids_are_replaced_with_their_links() {
     let id = token();
     let session = Session::new("ids").user("u1", "first").assistant(&id, "second").user("u3", "third");
     let path = pitree.write_session(&session.assistant("a4", "fourth").under(&id).user("u5", "other"));
-    for format in ["md", "html", "text", "jsonl"] {
+    for format in ["md", "html", "jsonl"] {
         for scope in [&["--tree"][..], &[]] {
             let args = [&["export", path.to_str().unwrap(), "-o", "-", "-f", format], scope].concat();
             let run = pitree.run(&args);
@@ -453,7 +453,7 @@ fn no_place_of_a_session_brings_a_secret_into_an_export() {
         let part = tokens.iter().find(|token| text.contains(&token[4..]));
         assert!(part.is_none(), "{what}: {part:?} in {text}");
     };
-    for format in ["md", "html", "text", "jsonl"] {
+    for format in ["md", "html", "jsonl"] {
         for options in [&["--tree"][..], &["--context"], &["--family"], &["--redact=paths,people"], &["--images"]] {
             let name = format!("{format}{}", options[0]);
             let args = [&["export", path, "-f", format, "-o", &name], options].concat();

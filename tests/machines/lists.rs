@@ -120,7 +120,7 @@ fn entries_of_a_shorter_local_copy_are_those_of_the_listed_copy() {
 #[test]
 fn differing_copies_are_one_family() {
     let world = sample();
-    let family = world.print(&["export", "split-1", "--family", "-f", "text", "-o", "-"], 0);
+    let family = world.print(&["export", "split-1", "--family", "-f", "md", "-o", "-"], 0);
     assert!(family.contains("continued here") && family.contains("continued on box"), "{family}");
     assert_eq!(family.matches("split-1 prompt 2").count(), 1, "{family}");
     let all = world.objects(&["ls", "--json", "on:box", "continued"]);
