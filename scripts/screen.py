@@ -31,11 +31,11 @@ class Terminal:
         self.tmux = ["tmux", "-L", f"pitree-screen-{os.getpid()}", "-f", "/dev/null"]
         self.rows = rows
         size = ["-x", str(columns), "-y", str(rows)]
-        # pitree does not offer its tour again.
+        # pitree does not welcome the user again.
         self.state = tempfile.TemporaryDirectory()
         remembered = Path(self.state.name, "pitree", "remembered.json")
         remembered.parent.mkdir()
-        remembered.write_text('{"version": 1, "tour_offered": true}')
+        remembered.write_text('{"version": 1, "welcomed": true}')
         variables = ["COLORTERM=", f"XDG_STATE_HOME={self.state.name}", *environment]
         variables = [part for variable in variables for part in ("-e", variable)]
         # Keep the row of the status line.

@@ -86,8 +86,8 @@ pub enum Msg {
     Resized(u16, u16),
     /// Current time, in milliseconds since 1970.
     Now(i64),
-    /// The offer of the tour was recorded and can be shown.
-    TourOffered,
+    /// The welcome was recorded and can be shown.
+    Welcome,
     /// pi did not start; the reason.
     NotResumed(String),
     /// The demo does not start pi; the shell command.
@@ -280,8 +280,8 @@ pub enum Effect {
     Open(TextCopy),
     /// Quits and prints the picker's output.
     Answer(PickerOutput),
-    /// Records that the tour was offered, then sends [`Msg::TourOffered`].
-    OfferTour,
+    /// Records that the user was welcomed, then sends [`Msg::Welcome`].
+    Welcome,
     /// Suspends pitree until the shell continues it.
     Suspend,
     /// Quits.

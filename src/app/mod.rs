@@ -26,6 +26,5 @@ pub mod session_symbols;
 pub mod startup;
 pub mod ticket;
 pub mod title;
-pub mod tour;
 pub mod update;
 pub mod widgets;

@@ -21,7 +21,6 @@ use crate::app::search::Search;
 use crate::app::startup::Startup;
 use crate::app::ticket::{Claim, Ticket};
 use crate::app::title::title;
-use crate::app::tour::Tour;
 use crate::base::javascript::utf16_prefix;
 use crate::base::paths::file_name;
 use crate::base::text::{Tone, clean};
@@ -300,10 +299,8 @@ pub struct Model {
     pub looking_back: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.
     pub giving_back: Option<Claim>,
-    /// The running tour.
-    pub tour: Option<Tour>,
-    /// `true` if this or an earlier browser has offered the tour.
-    pub(crate) tour_offered: bool,
+    /// `true` if this or an earlier browser has welcomed the user.
+    pub(crate) is_welcomed: bool,
     /// Effects of the current message.
     pub(crate) effects: Vec<Effect>,
     tickets: u64,

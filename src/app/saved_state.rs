@@ -23,8 +23,8 @@ pub struct SavedState {
     /// Folds of the sessions pane.
     #[serde(flatten)]
     folds: SavedFolds,
-    /// `true` if the tour was offered.
-    tour_offered: bool,
+    /// `true` if the user was welcomed.
+    welcomed: bool,
     /// Queries, most recent last.
     queries: Vec<String>,
     /// Fields of a newer pitree, preserved.
@@ -33,14 +33,14 @@ pub struct SavedState {
 }
 
 impl SavedState {
-    /// Returns `true` if the tour was offered.
-    pub fn is_tour_offered(&self) -> bool {
-        self.tour_offered
+    /// Returns `true` if the user was welcomed.
+    pub fn is_welcomed(&self) -> bool {
+        self.welcomed
     }
 
-    /// Records that the tour was offered.
-    pub fn note_offer(&mut self) {
-        self.tour_offered = true;
+    /// Records that the user was welcomed.
+    pub fn note_welcome(&mut self) {
+        self.welcomed = true;
     }
 
     /// Returns the current state of the browser.
@@ -55,7 +55,7 @@ impl SavedState {
             // A command-line option applies to this run only.
             here_only: if model.setting.here_only { before.here_only } else { model.sessions.shows.here_only },
             folds: model.sessions.saved_folds(&model.catalog),
-            tour_offered: before.tour_offered,
+            welcomed: before.welcomed,
             queries: model.queries.all.clone(),
             others: before.others.clone(),
         }
@@ -89,7 +89,7 @@ impl SavedState {
     pub fn restore(&self, model: &mut Model) {
         let config = &model.setting.config;
         model.pane_sizes = self.panes;
-        model.tour_offered |= self.tour_offered;
+        model.is_welcomed |= self.welcomed;
         if let Some((_, choice)) = self.sort.as_ref().filter(|(setting, _)| setting == config.sort.name()) {
             model.sessions.shows.sort = choice.parse().unwrap_or(config.sort);
         }

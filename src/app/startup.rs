@@ -23,8 +23,8 @@ pub struct Startup {
     pub here_only: bool,
     /// `true` if the sessions are the built-in samples.
     pub demo: bool,
-    /// `true` to offer the tour, because this is the first start.
-    pub offers_tour: bool,
+    /// `true` to welcome the user, unless an earlier browser did.
+    pub welcomes: bool,
     /// Symbols.
     pub glyphs: Glyphs,
     /// Colors; `None` without color (`NO_COLOR`). For `auto`, dark until the terminal reports its background.
@@ -66,7 +66,7 @@ impl Startup {
             here: String::new(),
             here_only: false,
             demo,
-            offers_tour: false,
+            welcomes: false,
             glyphs: config.signs().clone(),
             theme: Some(config.theme.palette().unwrap_or_default()),
             picker: None,

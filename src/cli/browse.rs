@@ -68,7 +68,7 @@ pub(super) fn browse(
     // `pitree .` shows the current project only.
     setting.here_only = query == ["."];
     setting.query = if setting.here_only { String::new() } else { query.join(" ") };
-    setting.offers_tour = is_plain && setting.picker.is_none() && Environment::current().session_file.is_none();
+    setting.welcomes = is_plain && setting.picker.is_none() && Environment::current().session_file.is_none();
     if demo.is_none() {
         setting.here = Environment::current().cwd.to_string_lossy().into_owned();
     }

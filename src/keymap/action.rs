@@ -299,7 +299,7 @@ actions! {
     Space, "space", ["I"], PANES_AND_SPACE, Doing, "space", "Show space", "Show what takes space in the listed sessions or the open session, by kind, project, tool and others.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show key bindings, query syntax and symbols.";
-    Tour, "tour", ["i"], PANES, Doing, "tour", "Start the tour", "Start a tour of eight steps; during the tour, skip a step.";
+    Welcome, "welcome", [], PANES, Doing, "welcome", "Show the welcome", "Show the most important keys, as on the first start.";
     Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree; run fg in the shell to continue.";
     Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Quit pitree", "Quit pitree.";
 

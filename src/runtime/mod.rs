@@ -103,8 +103,8 @@ pub fn run(mut setting: Startup, cache: Option<PathBuf>, changes: Option<Changes
     setting.zone = jiff::tz::TimeZone::system();
     let state_dir = locate::state_dir();
     // The state of a demo is new in each run.
-    let is_offered = || setting.demo && SavedStateFile::is_tour_offered_to_user();
-    setting.offers_tour &= state_dir.is_some() && !is_offered();
+    let is_welcomed = || setting.demo && SavedStateFile::is_user_welcomed();
+    setting.welcomes &= state_dir.is_some() && !is_welcomed();
     if !has_colors() {
         setting.theme = None;
     }
@@ -145,10 +145,10 @@ struct SavedStateFile {
 }
 
 impl SavedStateFile {
-    /// Returns `true` if a browser without `--demo` has offered the tour, or if there is no home directory to record it.
-    fn is_tour_offered_to_user() -> bool {
+    /// Returns `true` if a browser without `--demo` has welcomed the user, or if there is no home directory to record it.
+    fn is_user_welcomed() -> bool {
         let Some(dir) = locate::user_state_dir() else { return true };
-        state::read(&state::remembered(&dir)).is_ok_and(|saved: SavedState| saved.is_tour_offered())
+        state::read(&state::remembered(&dir)).is_ok_and(|saved: SavedState| saved.is_welcomed())
     }
 
     /// Restores the saved state of the browser.
@@ -163,11 +163,11 @@ impl SavedStateFile {
         Self { path, before }
     }
 
-    /// Records that the tour is offered, so that it is offered once. Returns `false` if that cannot be saved.
-    fn note_offer(&mut self) -> bool {
+    /// Records the welcome, so that it is shown once. Returns `false` if that cannot be saved.
+    fn note_welcome(&mut self) -> bool {
         let Some(path) = &self.path else { return true };
-        let is_saved = state::update(path, SavedState::note_offer).is_ok();
-        self.before.note_offer();
+        let is_saved = state::update(path, SavedState::note_welcome).is_ok();
+        self.before.note_welcome();
         is_saved
     }
 
@@ -333,8 +333,8 @@ impl Browser {
                     stopped?;
                     self.send(Msg::Resized(columns, rows), screen)?;
                 }
-                Effect::OfferTour if self.memory.note_offer() => self.send(Msg::TourOffered, screen)?,
-                Effect::OfferTour => {}
+                Effect::Welcome if self.memory.note_welcome() => self.send(Msg::Welcome, screen)?,
+                Effect::Welcome => {}
                 Effect::Answer(answer) => return Err(LoopEnd::Answer(answer)),
                 // The event loop writes to the terminal, so that nothing interrupts a frame.
                 Effect::Ask(ticket, Work::Copy(clip)) => {

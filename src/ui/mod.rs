@@ -11,13 +11,11 @@ mod panes;
 mod space;
 mod stats;
 pub mod theme;
-mod tour;
 mod widgets;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use crate::app::layers::Layer;
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone};
 use paint::Painter;
@@ -41,13 +39,5 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
         layout.preview.into_iter().for_each(|area| panes::preview::draw(frame, area, model, &pen));
     }
     footer::draw(frame, layout.footer, model, &pen);
-    let is_full =
-        matches!(model.layers.top(), Some(Layer::Context(_) | Layer::Compare(_) | Layer::Stats(_) | Layer::Space(_)));
-    if !is_full {
-        tour::draw(frame, model, &pen);
-    }
     layers::draw(frame, model, &pen);
-    if is_full {
-        tour::draw(frame, model, &pen);
-    }
 }

@@ -155,7 +155,7 @@ impl Browser {
                     | Effect::Suspend
                     | Effect::Quit
                     | Effect::Answer(_)
-                    | Effect::OfferTour
+                    | Effect::Welcome
             );
             if is_outside {
                 self.wants.push(effect);

@@ -52,8 +52,8 @@ mod space;
 mod statistics;
 mod subagents;
 mod tickets;
-mod tour;
 mod unread;
+mod welcome;
 mod worktrees;
 
 use common::session::Session;
@@ -483,13 +483,13 @@ proptest::proptest! {
     /// For any keys and any terminal size: no panic, and the selected row is visible.
     #[test]
     fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..92, 0u16..180, 0u16..50), 1..60)) {
-        const KEYS: [&str; 74] = [
+        const KEYS: [&str; 73] = [
             "m", "M", "o",
             "j", "k", "h", "l", "down", "up", "left", "right", "g", "G", "pageup", "pagedown", "-", "+", "tab",
             "shift+tab", "J", "K", "enter", "esc", "f5", "?", "x", "backspace", "ctrl+s", "ctrl+n", "ctrl+p", "ctrl+g",
             "ctrl+o", "alt+o", "1", "2", "3", "4", "5", "6", "ctrl+left", "ctrl+right", "{", "}", ".", "T", "=", "end",
             "ctrl+r", "R", "L", "f", "ctrl+d", "delete", "space", "*", "u", "U", "y", "t", "c", "ctrl+w", "/", "n", "N", "'", ":", "F",
-            "$", "<", ">", "v", "d", "a", "i",
+            "$", "<", ">", "v", "d", "a",
         ];
         // Works on copies, because the keys may change the sessions.
         let copies = tempfile::tempdir().unwrap();

@@ -7,11 +7,11 @@ pub(crate) use crate::common::session::Session;
 use crate::terminal::{Launch, Terminal};
 
 impl Home {
-    /// Prepares to run pitree in this home, in which it has offered its tour before.
+    /// Prepares to run pitree in this home, in which it has welcomed the user before.
     pub(crate) fn launch(&self, args: &[&str]) -> Launch {
         let state = self.path().join(".local/state/pitree/remembered.json");
         if !state.exists() {
-            self.write(state, r#"{"version":1,"tour_offered":true}"#);
+            self.write(state, r#"{"version":1,"welcomed":true}"#);
         }
         self.launch_first(args)
     }

@@ -19,7 +19,7 @@ pub mod repair;
 pub mod resume;
 pub mod slim;
 pub(crate) mod stats_view;
-pub mod tour;
+pub(crate) mod welcome;
 
 use crate::app::command::Command;
 use crate::app::layers::dialogs::QuestionChoice;

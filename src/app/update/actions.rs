@@ -2,7 +2,7 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, family, files, find_in_session, machines, search, space, stats, tour, unread};
+use super::{comparison, family, files, find_in_session, machines, search, space, stats, unread};
 use crate::app::card;
 use crate::app::command::{AfterChange, Command, NextStep};
 use crate::app::flows::{
@@ -32,12 +32,6 @@ const MOST_RECENT: usize = 5;
 const ROOM: Size = Size::new(1000, 1000);
 
 pub(super) fn act(model: &mut Model, action: Action) {
-    let rows = tour::rows(model);
-    perform(model, action);
-    tour::note(model, action, rows);
-}
-
-fn perform(model: &mut Model, action: Action) {
     if palettes::is_listed(action) {
         model.recent.retain(|&other| other != action);
         model.recent.insert(0, action);
@@ -49,7 +43,7 @@ fn perform(model: &mut Model, action: Action) {
         Action::Quit => model.effects.push(Effect::Quit),
         Action::Suspend => model.effects.push(Effect::Suspend),
         Action::Help => open_help(model),
-        Action::Tour => tour::start_or_skip(model),
+        Action::Welcome => model.layers.0.push(Layer::Note(flows::welcome::note(model))),
         Action::Find => find_in_session::open(model),
         Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
@@ -385,9 +379,6 @@ fn back(model: &mut Model) {
         && !pending.claim.is_stopped()
     {
         return pending.claim.stop();
-    }
-    if flows::tour::ends_with_back(model) {
-        return tour::end(model);
     }
     if find_in_session::end(model) {
         return;

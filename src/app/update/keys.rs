@@ -4,9 +4,9 @@
 use crossterm::event::KeyCode;
 
 use super::actions::{act, act_elsewhere, open_help};
-use super::{comparison, family, files, find_in_session, search, space, stats, tour};
+use super::{comparison, family, files, find_in_session, search, space, stats};
 use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{self, context_view, copy, name, picker, resume};
+use crate::app::flows::{context_view, copy, name, picker, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{ChoiceAction, LayerResult};
@@ -91,19 +91,9 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
         return; // the first click closed what the second one is meant for as well
     }
     match model.layers.click((column, row), model.size) {
-        LayerResult::Pass if is_on_tour(model, (column, row)) => {}
-        LayerResult::Pass => {
-            let rows = tour::rows(model);
-            click_pane(model, (column, row), double);
-            tour::note(model, Action::Fold, rows);
-        }
+        LayerResult::Pass => click_pane(model, (column, row), double),
         answer => take(model, answer),
     }
-}
-
-/// Returns `true` if a position is on the box of the tour.
-fn is_on_tour(model: &Model, position: (u16, u16)) -> bool {
-    flows::tour::tour_box(model).is_some_and(|tour| tour.area.contains(position.into()))
 }
 
 /// Handles a turn of the mouse wheel.
@@ -222,7 +212,6 @@ fn act_in_context(model: &mut Model, action: Action) {
         model.layers.0.pop();
     }
     model.execute(context_view::act(model, &view, action));
-    tour::note(model, action, tour::rows(model));
 }
 
 /// Does the action of the chosen row of a palette.

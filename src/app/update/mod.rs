@@ -20,11 +20,10 @@ mod slim;
 mod space;
 mod stats;
 mod sync;
-mod tour;
 mod unread;
 
 use crate::app::command::{NextStep, ResumePlan};
-use crate::app::flows::missing_directory;
+use crate::app::flows::{self, missing_directory};
 use crate::app::layers::Layer;
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Effect, Msg, Work};
@@ -78,7 +77,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 NextStep::Resume(Box::new(ResumePlan::of(start))),
             );
         }
-        Msg::TourOffered => tour::offer(model),
+        Msg::Welcome => model.layers.0.push(Layer::Note(flows::welcome::note(model))),
         Msg::DemoResumed(line) => {
             let text = format!("The demo does not start pi. With your own sessions, pitree would run:\n{line}");
             model.layers.0.push(Layer::Note(Note::new("Resume in pi", text)));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{export, family, files, lost_work, machines, search, slim, space, stats, tour, unread};
+use super::{export, family, files, lost_work, machines, search, slim, space, stats, unread};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
 use crate::app::message::{Changed, Effect, Reply, Work};
@@ -252,9 +252,6 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
         model.read_tree();
     }
     model.notice = None;
-    if result.is_ok() {
-        tour::note_change(model, &request);
-    }
     model.execute(change::take(model, (request, result), new, pending.after));
     model.hold_notice();
 }

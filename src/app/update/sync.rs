@@ -1,9 +1,9 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{comparison, family, files, find_in_session, lost_work, search, slim, space, stats, tour, unread};
+use super::{comparison, family, files, find_in_session, lost_work, search, slim, space, stats, unread};
 use crate::app::card;
-use crate::app::message::Work;
+use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::app::panes::preview::PreviewSubject;
@@ -54,10 +54,20 @@ pub(super) fn sync(model: &mut Model) {
     space::sync(model);
     files::sync(model);
     slim::forget_closed(model);
-    tour::sync(model);
+    welcome(model);
     unread::sync(model);
     if let Some(area) = model.area(Place::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
+    }
+}
+
+/// Welcomes the user at the first start, if there are sessions.
+fn welcome(model: &mut Model) {
+    let is_untouched =
+        model.notice.is_none() && model.search.is_none() && model.layers.0.is_empty() && !model.sessions.touched;
+    if model.setting.welcomes && !model.is_welcomed && is_untouched && !model.catalog.is_empty() {
+        model.is_welcomed = true;
+        model.effects.push(Effect::Welcome);
     }
 }
 
