@@ -44,7 +44,7 @@ pub(super) fn version(path: &Path) -> Option<u64> {
 }
 
 /// Returns a hash of a version.
-pub(super) fn version_hash(FileVersion { file, bytes, written, changed }: &FileVersion) -> u64 {
+fn version_hash(FileVersion { file, bytes, written, changed }: &FileVersion) -> u64 {
     let numbers = [file.0, file.1, *bytes, *written as u64, *changed as u64];
     hash(&numbers.map(u64::to_le_bytes).concat())
 }

@@ -24,12 +24,11 @@ pub(crate) struct KeptFile {
 }
 
 /// Places in the directories of state and data. The first that starts a path counts.
-const OWN: [(&str, TextRemoval); 6] = [
+const OWN: [(&str, TextRemoval); 5] = [
     ("marks.json", TextRemoval::Marks),
     ("journal.jsonl", TextRemoval::Advice("the undo history; delete it when you need no undo")),
     ("live", TextRemoval::Advice("the status of a running pi; end that pi")),
     ("machine", TextRemoval::Advice("data of another machine; scrub there, then synchronize")),
-    ("cursors", TextRemoval::Advice("a cursor of `pitree entries`; delete it")),
     ("", TextRemoval::Advice("state of pitree; delete it while no browser is open")),
 ];
 

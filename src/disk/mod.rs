@@ -3,14 +3,13 @@
 //! modules handle the trash, lasting marks (`marks`), shown messages (`last_seen`), locks (`lock`), missing directories ([`relocations`]), git worktrees
 //! (`worktrees`), other programs (`program`) and files of interrupted operations ([`leftovers`]).
 //! [`prompt`] reads the model context. `archive` reads archived sessions, and
-//! `archive_files` writes and restores them. `bug_log` writes the log for bug reports. `cursors` stores the cursors of `pitree entries`. `session` interprets lines.
+//! `archive_files` writes and restores them. `bug_log` writes the log for bug reports. `session` interprets lines.
 
 pub mod append;
 pub(crate) mod archive;
 pub(crate) mod archive_files;
 pub(crate) mod bug_log;
 pub(crate) mod create;
-pub(crate) mod cursors;
 pub mod demo;
 pub(crate) mod digest;
 pub(crate) mod dir_identities;

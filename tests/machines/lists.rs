@@ -114,7 +114,7 @@ fn entries_of_a_shorter_local_copy_are_those_of_the_listed_copy() {
     world.here(&Session::new("grown-1").user("g1", "here"));
     world.on("box", &Session::new("grown-1").user("g1", "here").user("g2", "on box"));
     let lines = world.objects(&["entries", "grown-1"]);
-    assert_eq!(lines.last().unwrap()["entries"], 2, "{lines:?}");
+    assert_eq!(lines.len(), 2, "{lines:?}");
 }
 
 #[test]

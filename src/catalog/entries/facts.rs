@@ -5,9 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::base::machine_paths;
 use crate::base::safe_json::PathFields;
-use crate::catalog::entries::state::{PathKey, key};
+use crate::base::{machine_paths, paths};
 use crate::secrets::{Redactor, Rules};
 use crate::session::worktrees::Worktrees;
 
@@ -20,8 +19,8 @@ pub(super) struct PreparedSession<'a> {
     pub(super) project: &'a str,
     pub(super) worktrees: &'a Worktrees,
     pub(super) home: &'a str,
-    /// A hash of the facts in all records.
-    pub(super) context: u64,
+    /// The time of the run.
+    pub(super) run: &'a str,
     /// The rules of redaction; `None` to keep secrets.
     pub(super) rules: Option<&'a Rules>,
 }
@@ -35,14 +34,15 @@ pub(super) struct SessionFields<'a> {
     session: Cow<'a, str>,
     family: Cow<'a, str>,
     project: Cow<'a, str>,
-    generation: i64,
+    run: &'a str,
 }
 
 /// Returns the path of a session on its machine, without likely secrets. It depends only on the path, because it
 /// identifies the session.
-pub(super) fn masked((path, path_bytes): PathKey, rules: Option<&Rules>) -> PathFields {
-    let there = machine_paths::remote_path(Path::new(&path)).map(|there| there.to_string_lossy().into_owned());
-    let path = there.unwrap_or(path);
+fn masked(path: &Path, rules: Option<&Rules>) -> PathFields {
+    let path_bytes = paths::non_utf8_base64(path);
+    let there = machine_paths::remote_path(path);
+    let path = there.as_deref().unwrap_or(path).to_string_lossy().into_owned();
     let (path, path_bytes) = match rules.map(|rules| rules.mask(&path)) {
         Some(Cow::Owned(path)) => (path, None),
         _ => (path, path_bytes),
@@ -52,13 +52,13 @@ pub(super) fn masked((path, path_bytes): PathKey, rules: Option<&Rules>) -> Path
 
 impl<'a> SessionFields<'a> {
     /// Creates the facts about a session, without likely secrets.
-    pub(super) fn new(session: &'a PreparedSession<'a>, generation: i64, redactor: Option<&Redactor<'_>>) -> Self {
+    pub(super) fn new(session: &'a PreparedSession<'a>, redactor: Option<&Redactor<'_>>) -> Self {
         let redacted = |text: &'a str| match redactor {
             Some(redactor) => Cow::Owned(redactor.apply(text).into_owned()),
             None => Cow::Borrowed(text),
         };
-        let path = masked(key(session.path), session.rules);
+        let path = masked(session.path, session.rules);
         let [id, family, project] = [session.id, session.family, session.project].map(redacted);
-        Self { machine: machine_paths::machine(session.path), path, session: id, family, project, generation }
+        Self { machine: machine_paths::machine(session.path), path, session: id, family, project, run: session.run }
     }
 }

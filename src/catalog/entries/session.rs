@@ -1,4 +1,4 @@
-//! Reads a session file, and writes the records of its new entries: a first pass collects likely secrets, a second pass
+//! Reads a session file, and writes the records of its entries: a first pass collects likely secrets, a second pass
 //! replaces them.
 
 use std::borrow::Cow;
@@ -7,10 +7,8 @@ use std::io;
 use crate::base::safe_json::{object, push_json_line};
 use crate::catalog::entries::facts::{PreparedSession, SessionFields};
 use crate::catalog::entries::record::EntryRecord;
-use crate::catalog::entries::state::PrintedSession;
 use crate::catalog::files::FilePlaces;
 use crate::catalog::stats::shared_paths::EntryPlace;
-use crate::disk::fingerprint::{ContentHash, HashingReader, hash};
 use crate::disk::{files, lines};
 use crate::export::jsonl;
 use crate::secrets::{Redaction, Redactor};
@@ -32,47 +30,17 @@ pub(super) struct SessionReader<'a> {
     pub(super) buffer: &'a mut Vec<u8>,
 }
 
-/// Receives lines and the number of entries in them. Returns `false` once they are no longer wanted.
-pub(super) type LineReceiver<'a> = &'a mut dyn FnMut(Vec<u8>, usize) -> bool;
+/// Receives lines. Returns `false` once they are no longer wanted.
+pub(super) type LineReceiver<'a> = &'a mut dyn FnMut(Vec<u8>) -> bool;
 
 impl<'a> SessionReader<'a> {
-    /// Sends the lines of entries that are not in `before`, or of all entries as a new generation if an earlier one
-    /// changed.
+    /// Sends the lines of all entries.
     ///
     /// # Errors
     /// The file cannot be read, or changed meanwhile.
-    pub(super) fn read(
-        &mut self,
-        before: Option<&PrintedSession>,
-        generation: i64,
-        send: LineReceiver<'_>,
-    ) -> io::Result<PrintedSession> {
-        // If the file changes after this, the next run prints it again.
-        let (redactor, content) = self.first_pass()?;
-        let secrets = redactor.as_ref().map_or(0, |redactor| redactor.secrets().count() as u32);
-        let is_continued = |before: &&PrintedSession| {
-            let (bytes, hash) = before.content;
-            let is_same = || self.state(before.entries as usize) == Some(before.state);
-            before.secrets == secrets && is_same() && ContentHash::of_parts(bytes, hash).is_in(self.session.path)
-        };
-        let continued = before.filter(is_continued);
-        let from = continued.map(|before| before.entries);
-        let generation = continued.map_or(generation, |before| before.generation);
-        self.write((from, generation), redactor.as_ref(), send)?;
-        let state = self.state(self.ids.len()).unwrap_or_default();
-        let entries = self.ids.len() as u32;
-        Ok(PrintedSession { inputs: 0, entries, content: content.parts(), state, secrets, generation })
-    }
-
-    /// Returns a hash of the first entries and their places. `None` if there are fewer.
-    fn state(&self, count: usize) -> Option<u64> {
-        let mut bytes = self.session.context.to_le_bytes().to_vec();
-        for (id, place) in self.ids.get(..count)?.iter().zip(self.places) {
-            bytes.extend(id.value().to_le_bytes());
-            let flags = [place.is_own, place.is_abandoned, place.is_active];
-            bytes.push(flags.iter().fold(0, |bits, flag| 2 * bits + u8::from(*flag)));
-        }
-        Some(hash(&bytes))
+    pub(super) fn read(&mut self, send: LineReceiver<'_>) -> io::Result<()> {
+        let redactor = self.redactor()?;
+        self.write(redactor.as_ref(), send)
     }
 
     /// Calls `each` with the index, the line and the parsed line of each known entry, until it returns `false`.
@@ -94,22 +62,11 @@ impl<'a> SessionReader<'a> {
         Ok(at)
     }
 
-    /// Sends the lines from an entry on, or all lines of a new generation.
-    fn write(
-        &mut self,
-        (from, generation): (Option<Index>, i64),
-        redactor: Option<&Redactor<'_>>,
-        send: LineReceiver<'_>,
-    ) -> io::Result<()> {
+    /// Sends the lines of all entries.
+    fn write(&mut self, redactor: Option<&Redactor<'_>>, send: LineReceiver<'_>) -> io::Result<()> {
         let (session, ids, places) = (self.session, self.ids, self.places);
-        let fields = SessionFields::new(session, generation, redactor);
-        let (mut lines, mut count, mut is_wanted) = (Vec::new(), 0, true);
-        if from.is_none() {
-            let removed = false;
-            let line =
-                object! { #[serde(rename = "type")] record: "session", #[serde(flatten)] fields: &fields, removed };
-            push_json_line(&mut lines, &line).map_err(io::Error::other)?;
-        }
+        let fields = SessionFields::new(session, redactor);
+        let (mut lines, mut is_wanted) = (Vec::new(), true);
         let files = FilePlaces { home: session.home, worktrees: session.worktrees };
         let mut calls = ById::<i64>::default();
         let mut failure = None;
@@ -120,9 +77,6 @@ impl<'a> SessionReader<'a> {
                 return false;
             }
             let duration = duration(entry, time, &mut calls);
-            if from.is_some_and(|from| at < from) {
-                return true;
-            }
             let changed = redactor.filter(|_| !line.is_cut()).map(|redactor| redacted(line.bytes, redactor));
             let line = changed.as_deref().map_or(*line, |bytes| Line::new(line.offset, bytes, true));
             let parsed = changed.is_some().then(|| line.read());
@@ -136,7 +90,6 @@ impl<'a> SessionReader<'a> {
             };
             let record = EntryRecord::new((at, places[at as usize], time), (entry, &line), duration, file);
             let line = object! {
-                #[serde(rename = "type")] record: "entry",
                 #[serde(flatten)] fields: &fields,
                 #[serde(flatten)] entry: record,
             };
@@ -144,9 +97,8 @@ impl<'a> SessionReader<'a> {
                 failure = Some(io::Error::other(error));
                 return false;
             }
-            count += 1;
             if lines.len() >= CHUNK {
-                is_wanted = send(std::mem::take(&mut lines), std::mem::take(&mut count));
+                is_wanted = send(std::mem::take(&mut lines));
             }
             is_wanted
         })?;
@@ -156,30 +108,26 @@ impl<'a> SessionReader<'a> {
             None => {}
         }
         if is_wanted && !lines.is_empty() {
-            send(lines, count);
+            send(lines);
         }
         Ok(())
     }
 
-    /// Hashes the file, and collects its secrets. Returns no redactor if there are none, or if secrets are kept.
-    fn first_pass(&mut self) -> io::Result<(Option<Redactor<'a>>, ContentHash)> {
-        let mut file = HashingReader::new(files::open(self.session.path)?, true);
-        let mut found = self.session.rules.map(Redaction::new);
-        if let Some(found) = &mut found {
-            [self.session.id, self.session.cwd, self.session.project].iter().for_each(|text| found.collect(text));
-            lines::each(&mut file, 0, u64::MAX, self.buffer, |line| {
-                jsonl::each_text(line.bytes, &mut |key, text| found.collect_field(key, text));
-                true
-            })?;
-        }
-        file.read_to(u64::MAX)?;
-        let found = found.filter(|found| found.count() > 0);
-        Ok((found.map(Redaction::finish), file.content()))
+    /// Collects the secrets of the file. Returns `None` if there are none, or if secrets are kept.
+    fn redactor(&mut self) -> io::Result<Option<Redactor<'a>>> {
+        let Some(mut found) = self.session.rules.map(Redaction::new) else { return Ok(None) };
+        [self.session.id, self.session.cwd, self.session.project].iter().for_each(|text| found.collect(text));
+        let mut file = files::open(self.session.path)?;
+        lines::each(&mut file, 0, u64::MAX, self.buffer, |line| {
+            jsonl::each_text(line.bytes, &mut |key, text| found.collect_field(key, text));
+            true
+        })?;
+        Ok((found.count() > 0).then(|| found.finish()))
     }
 }
 
 fn changed() -> io::Error {
-    io::Error::other("the file changed while it was read; the next run prints it")
+    io::Error::other("the file changed while it was read; run it again")
 }
 
 /// Returns the line of an entry without likely secrets.
