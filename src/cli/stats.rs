@@ -76,7 +76,7 @@ pub(super) struct StatsCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
     words: Vec<OsString>,
-    /// Group by day, week, month, hour, weekday, model, provider, project, machine, tag, family, session, branch, commit, tool, program or prompt; twice for two groupings [default: month]
+    /// Group by day, week, month, hour, model, provider, project, machine, tag, family, session, branch, commit, tool or prompt; twice for two groupings [default: month]
     #[arg(long, value_name = "GROUPING", value_parser = named_value(Grouping::ALL, Grouping::name))]
     by: Vec<Grouping>,
     /// Count only entries since this date or age (2026-05-01, today, 2w)

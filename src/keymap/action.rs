@@ -330,7 +330,7 @@ actions! {
     MarkedOnly, "marked-only", ["alt+s"], SEARCHED, Sessions, "marked", "Marked sessions only", "Show only marked sessions, or all.";
     ShowArchived, "show-archived", ["alt+a"], SEARCHED, Sessions, "archived", "Toggle archived sessions", "Show or hide archived sessions.";
 
-    NextGrouping, "next-grouping", ["tab"], GROUPED, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, program, day and others; in the space view, kind, project, session, tool, type or entry.";
+    NextGrouping, "next-grouping", ["tab"], GROUPED, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, day and others; in the space view, kind, project, session, tool, type or entry.";
     PreviousGrouping, "previous-grouping", ["shift+tab"], GROUPED, Statistics, "grouping", "Previous grouping", "Group by the previous property.";
     PreviousPeriod, "previous-period", ["left", "h"], STATS, Statistics, "earlier", "Previous period", "Show the period before.";
     NextPeriod, "next-period", ["right", "l"], STATS, Statistics, "later", "Next period", "Show the period after.";

@@ -149,11 +149,10 @@ fn the_schema_describes_the_output() {
         &[
             &["--demo"],
             &["--demo", "--by", "day", "--by", "week"],
-            &["--demo", "--by", "hour", "--by", "weekday"],
+            &["--demo", "--by", "hour", "--by", "model"],
             &["--demo", "--by", "tag", "--by", "machine"],
             &["--demo", "--by", "model", "--by", "provider"],
             &["--demo", "--by", "project", "--by", "tool"],
-            &["--demo", "--by", "program"],
             &["--demo", "--by", "family", "--by", "session"],
             &["--demo", "--by", "branch", "--by", "prompt"],
         ],

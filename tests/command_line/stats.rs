@@ -19,10 +19,9 @@ fn the_rows_of_each_grouping_add_up_to_the_own_costs_of_ls() {
     let entries: f64 = ls.iter().map(|session| number(session, "ownEntries")).sum();
     assert!(own > 20.0 && entries > 1000.0);
     let groupings = [
-        "day", "week", "month", "hour", "weekday", "model", "provider", "project", "family", "session", "branch",
-        "tool", "prompt",
+        "day", "week", "month", "hour", "model", "provider", "project", "family", "session", "branch", "tool", "prompt",
     ];
-    let crosses = [("project", "model"), ("model", "weekday"), ("tool", "prompt")];
+    let crosses = [("project", "model"), ("model", "hour"), ("tool", "prompt")];
     let runs = groupings.map(|by| vec!["--by", by]).into_iter();
     for by in runs.chain(crosses.map(|(one, other)| vec!["--by", one, "--by", other])) {
         for limit in [&[][..], &["--limit", "3"]] {

@@ -119,13 +119,12 @@ pub(crate) fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
         (_, &GroupKey::Entry(session, at)) => {
             return Ok(StatsTarget::Command(Box::new(Command::GoTo(EntryRef { session, at }))));
         }
-        (Grouping::Hour | Grouping::Weekday, _) => return Err("there is no search for hours and weekdays"),
+        (Grouping::Hour, _) => return Err("there is no search for hours"),
         (Grouping::Project, _) => "in",
         (Grouping::Machine, _) => "on",
         (Grouping::Model, _) => "model",
         (Grouping::Provider, _) => "provider",
         (Grouping::Tool, _) => "tool",
-        (Grouping::Program, _) => "program",
         (Grouping::Tag, _) => "tag",
         (_, GroupKey::Text(_)) => "active",
     };

@@ -20,11 +20,10 @@ use crate::session::stats::period::{Period, PeriodLength};
 use crate::session::stats::{StatsRules, StatsSum};
 
 /// The groupings of the table, in the order of the key.
-const GROUPINGS: [Grouping; 17] = [
+const GROUPINGS: [Grouping; 15] = [
     Grouping::Project,
     Grouping::Model,
     Grouping::Tool,
-    Grouping::Program,
     Grouping::Day,
     Grouping::Week,
     Grouping::Month,
@@ -35,7 +34,6 @@ const GROUPINGS: [Grouping; 17] = [
     Grouping::Commit,
     Grouping::Provider,
     Grouping::Hour,
-    Grouping::Weekday,
     Grouping::Tag,
     Grouping::Machine,
 ];

@@ -18,8 +18,7 @@ use crate::session::stats::{StatsRules, StatsSum};
 const MOST_ROWS: usize = 500;
 
 /// The panels beside the table, and their maximum numbers of rows.
-pub const PANELS: [(Grouping, usize); 4] =
-    [(Grouping::Prompt, 10), (Grouping::Model, 6), (Grouping::Tool, 8), (Grouping::Program, 8)];
+pub const PANELS: [(Grouping, usize); 3] = [(Grouping::Prompt, 10), (Grouping::Model, 6), (Grouping::Tool, 8)];
 
 /// A request for the content of the screen.
 #[derive(Clone, Debug)]

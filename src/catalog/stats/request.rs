@@ -7,7 +7,7 @@ use crate::catalog::stats::keys::GroupKey;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
-use crate::session::stats::grouping::{Calendar, Grouping};
+use crate::session::stats::grouping::Grouping;
 
 /// A table to make.
 #[derive(Clone, Debug)]
@@ -48,7 +48,6 @@ pub type StatsRow = (Vec<GroupKey>, StatsSum);
 #[derive(Clone, Copy)]
 pub(super) struct RowOrder<'a> {
     pub(super) request: &'a TableRequest,
-    pub(super) calendar: &'a Calendar,
     pub(super) sessions: &'a StatsSessions,
 }
 
@@ -73,15 +72,7 @@ impl RowOrder<'_> {
     }
 
     fn by_key(self, (one, _): &StatsRow, (other, _): &StatsRow) -> Ordering {
-        let order = |grouping: Grouping, one: &GroupKey, other: &GroupKey| {
-            let rank = |key: &GroupKey| match key {
-                GroupKey::Text(key) => self.calendar.rank(grouping, key),
-                _ => 0,
-            };
-            rank(one).cmp(&rank(other)).then_with(|| one.compare(other, self.sessions))
-        };
-        let pairs = one.iter().zip(other).zip(&self.request.groupings);
-        pairs
-            .fold(Ordering::Equal, |so_far, ((one, other), &grouping)| so_far.then_with(|| order(grouping, one, other)))
+        let orders = one.iter().zip(other).map(|(one, other)| one.compare(other, self.sessions));
+        orders.fold(Ordering::Equal, Ordering::then)
     }
 }

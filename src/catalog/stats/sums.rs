@@ -27,7 +27,6 @@ enum EntryKey {
     Time(i64),
     Model(u32),
     Tool(u32),
-    Program(u32),
     Entry(Index),
     Commit(CommitKey),
     Session,
@@ -68,7 +67,6 @@ struct CountedSession<'a> {
     listed: &'a ListedSession,
     models: &'a [UsedModel],
     tools: &'a [Box<str>],
-    programs: &'a [Box<str>],
     /// The prompt of each entry.
     prompts: Vec<Option<Index>>,
     /// The leaf of each entry, if needed.
@@ -168,7 +166,6 @@ impl<'a> GroupSums<'a> {
             listed,
             models: &models,
             tools: &[],
-            programs: &[],
             prompts: Vec::new(),
             leaves: Vec::new(),
             commits: Vec::new(),
@@ -237,8 +234,8 @@ impl<'a> GroupSums<'a> {
             })
         });
         let entries = counted.collect();
-        let SessionStats { models, tools, programs, .. } = stats;
-        let session = CountedSession { key, listed, models, tools, programs, prompts, leaves, commits, entries };
+        let SessionStats { models, tools, .. } = stats;
+        let session = CountedSession { key, listed, models, tools, prompts, leaves, commits, entries };
         for number in 0..self.requests.len() {
             self.add_to_table(number, &session);
         }
@@ -296,18 +293,17 @@ impl<'a> GroupSums<'a> {
 
     /// Keeps only as many groups of single sessions as the table will have.
     fn limit(&mut self, number: usize) {
-        let (request, calendar) = (&self.requests[number], &self.rules.calendar);
+        let request = &self.requests[number];
         let PartialTable { own_rows, other, .. } = &mut self.tables[number];
         if request.limit.is_some_and(|limit| limit < own_rows.len()) {
-            RowOrder { request, calendar, sessions: self.sessions }.sort(own_rows, other);
+            RowOrder { request, sessions: self.sessions }.sort(own_rows, other);
         }
     }
 
     /// Returns the key of a group from the key of an entry within its session.
     fn group_key(&mut self, session: &CountedSession<'_>, grouping: Grouping, key: EntryKey) -> GroupKey {
         let named = |text: &str| if text.is_empty() { GroupKey::None } else { GroupKey::Text(text.into()) };
-        let of_names = |names: &[Box<str>], at: u32| names.get(at as usize).map_or(GroupKey::None, |name| named(name));
-        let CountedSession { key: session, listed, models, tools, programs, .. } = *session;
+        let CountedSession { key: session, listed, models, tools, .. } = *session;
         match (grouping, key) {
             (_, EntryKey::None) => GroupKey::None,
             (_, EntryKey::Time(number)) => {
@@ -321,8 +317,7 @@ impl<'a> GroupSums<'a> {
                 Some(model) => named(&model.answered),
                 None => GroupKey::None,
             },
-            (_, EntryKey::Tool(tool)) => of_names(tools, tool),
-            (_, EntryKey::Program(program)) => of_names(programs, program),
+            (_, EntryKey::Tool(tool)) => tools.get(tool as usize).map_or(GroupKey::None, |name| named(name)),
             (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
             (_, EntryKey::Commit((session, at))) => GroupKey::Entry(session, at),
             (Grouping::Machine, EntryKey::Session) => named(listed.facts().machine().unwrap_or(HERE)),
@@ -341,14 +336,13 @@ impl CountedSession<'_> {
     fn entry_key(&self, grouping: Grouping, entry: &CountedEntry<'_>) -> EntryKey {
         let CountedEntry { at, stats, .. } = entry;
         match grouping {
-            Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour | Grouping::Weekday => {
+            Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour => {
                 stats.time.map_or(EntryKey::None, |time| EntryKey::Time(time.div_euclid(SAME_KEYS)))
             }
             Grouping::Model | Grouping::Provider => {
                 stats.usage.as_ref().and_then(|usage| usage.model).map_or(EntryKey::None, EntryKey::Model)
             }
             Grouping::Tool => stats.tool.map_or(EntryKey::None, EntryKey::Tool),
-            Grouping::Program => stats.program.map_or(EntryKey::None, EntryKey::Program),
             Grouping::Prompt => self.prompts[*at as usize].map_or(EntryKey::None, EntryKey::Entry),
             Grouping::Branch => EntryKey::Entry(self.leaves[*at as usize]),
             Grouping::Commit => {

@@ -53,7 +53,7 @@ impl StatsTable {
                 }
             }
         }
-        let orders = requests.iter().map(|request| RowOrder { request, calendar: &rules.calendar, sessions });
+        let orders = requests.iter().map(|request| RowOrder { request, sessions });
         for ((table, shared), order) in tables.iter_mut().zip(shared).zip(orders) {
             table.rows.extend(shared);
             order.sort(&mut table.rows, &mut table.other);

@@ -18,8 +18,6 @@ named! {
         Month = "month",
         /// The hour of the day, from 00 to 23.
         Hour = "hour",
-        /// The day of the week.
-        Weekday = "weekday",
         /// The model.
         Model = "model",
         /// The provider of the model.
@@ -40,8 +38,6 @@ named! {
         Commit = "commit",
         /// The tool: of an answer, that of its first call.
         Tool = "tool",
-        /// The program of the first call of an answer, if that is a shell command.
-        Program = "program",
         /// The prompt to which the entry belongs.
         Prompt = "prompt",
     }
@@ -50,12 +46,9 @@ named! {
 impl Grouping {
     /// Returns `true` if the groups have an order in time.
     pub fn is_time(self) -> bool {
-        matches!(self, Self::Day | Self::Week | Self::Month | Self::Hour | Self::Weekday)
+        matches!(self, Self::Day | Self::Week | Self::Month | Self::Hour)
     }
 }
-
-/// The names of days of the week, as keys.
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
 /// The calendar: a time zone, and the first day of a week.
 #[derive(Clone, Debug)]
@@ -77,7 +70,6 @@ impl Calendar {
             Grouping::Week => self.week_of(date)?.to_string(),
             Grouping::Month => format!("{:04}-{:02}", date.year(), date.month()),
             Grouping::Hour => format!("{:02}", time.hour()),
-            Grouping::Weekday => WEEKDAYS[usize::from(date.weekday().to_monday_zero_offset().unsigned_abs())].into(),
             _ => return None,
         })
     }
@@ -93,13 +85,6 @@ impl Calendar {
         let time = Timestamp::from_millisecond(time).ok()?.to_zoned_datetime(self.zone.clone());
         let first = time.date().first_of_month().to_zoned_datetime(self.zone.clone()).ok()?;
         Some(first.timestamp().as_millisecond())
-    }
-
-    /// Returns the order of a key among the keys of its grouping, if that is not alphabetical.
-    pub fn rank(&self, grouping: Grouping, key: &str) -> usize {
-        let weekday = WEEKDAYS.iter().position(|name| *name == key).filter(|_| grouping == Grouping::Weekday);
-        let start = usize::from(self.week_start.to_monday_zero_offset().unsigned_abs());
-        weekday.map_or(0, |weekday| (weekday + 7 - start) % 7)
     }
 }
 

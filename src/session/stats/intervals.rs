@@ -86,8 +86,8 @@ impl SessionSums {
         let is_summed = |grouping: &Grouping| match grouping {
             Grouping::Model | Grouping::Provider | Grouping::Project | Grouping::Machine | Grouping::Tag => true,
             Grouping::Family | Grouping::Session => true,
-            Grouping::Branch | Grouping::Commit | Grouping::Tool | Grouping::Program | Grouping::Prompt => false,
-            Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour | Grouping::Weekday => true,
+            Grouping::Branch | Grouping::Commit | Grouping::Tool | Grouping::Prompt => false,
+            Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour => true,
         };
         pause == PAUSE && groupings.iter().all(is_summed) && times.iter().flatten().all(|time| time % SAME_KEYS == 0)
     }
