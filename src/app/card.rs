@@ -101,7 +101,7 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
         model.catalog.marks().tags(&digest.header.marks_key()).map(|tag| format!("+{tag}")).collect();
     lines.extend((!tags.is_empty()).then(|| fact("tags", &tags.join(" "))));
     facts(&mut lines, model, key);
-    if let Some(lost) = model.lost.of(&model.catalog, key) {
+    if let Some(lost) = model.lost.of(key) {
         lines.push(fact("lost work", &lost.in_words()));
     }
     abandoned(&mut lines, model, key, room);

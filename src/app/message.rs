@@ -22,6 +22,7 @@ use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::catalog::file_states::{FileAt, FileTextRequest, FileWrite, StateRow, StatesRequest, Written};
 use crate::catalog::files::FilesRequest;
 use crate::catalog::final_files::FinalFile;
+use crate::catalog::lost_work::ComparedPaths;
 use crate::catalog::relations::SharingSessions;
 use crate::catalog::search::{SearchedSession, SessionHit};
 use crate::catalog::space::SpaceContent;
@@ -242,8 +243,8 @@ pub enum Reply {
     SlimmingProgress(usize),
     /// The number of likely secrets in a session.
     SecretsCounted(SessionKey, usize),
-    /// The lost work of sessions: of the first ones of the batch.
-    LostWorkFound(Vec<(SessionKey, LostWork)>),
+    /// The lost work of the selected session.
+    LostWorkFound(LostWork),
     /// The result of an export, or the error.
     Exported(Result<Box<ExportResult>, String>),
     /// Number of files changed, and their total.
@@ -402,13 +403,8 @@ pub enum Work {
     SuggestCleanup(Box<CleanRequest>),
     /// Count the likely secrets of a session.
     CheckSession(SessionKey, PathBuf),
-    /// Find the lost work of some sessions; stop after some of them if they take long.
-    FindLostWork {
-        /// The sessions.
-        sessions: Vec<(SessionKey, SharedSession)>,
-        /// `true` if no sessions remain, so that the results are written.
-        is_last: bool,
-    },
+    /// Find the lost work of a session.
+    FindLostWork(ComparedPaths),
     /// Count for the screen of statistics.
     Count(Box<OverviewRequest>),
     /// Sum entries of sessions.

@@ -40,9 +40,6 @@ pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
     if !digest.problems.is_empty() {
         kinds.push((Tone::Warning, glyphs.warning.to_string(), "problems, listed above".into()));
     }
-    if model.lost.of(catalog, key).is_some() {
-        kinds.push((Tone::Warning, glyphs.lost.to_string(), "lost work".into()));
-    }
     let branches = if digest.leaves > 1 { digest.leaves } else { 0 };
     let counts = [
         (Tone::Label, &glyphs.label, digest.labels.len(), ["label", "labels"]),

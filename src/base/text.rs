@@ -360,7 +360,6 @@ glyphs! {
     worktree: "Before a name: the git worktree of the session.", "⎇", "w";
     mark: "A marked session or entry.", "✓", "x";
     warning: "A problem with the file or the entry; the preview describes it.", "⚠", "!";
-    lost: "A session, or the end of a branch, with lost work: lines that are in no file and at no git ref.", "✂", "L";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";
     leaf: "The leaf: pi resumes after this entry.", "←", "<-";
     unfolded: "In the tree: an unfolded branch or run of tool calls.", "⊟", "-";

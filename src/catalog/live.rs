@@ -102,13 +102,7 @@ impl Catalog {
         for key in self.keys().filter(is_new).filter(is_here).filter(|&key| is_fresh(&self[key], &self.pis, now)) {
             live.entry(key).or_insert(SessionActivity::Guessed);
         }
-        let before = std::mem::replace(&mut self.live, live);
-        self.live_ends += u64::from(before.keys().any(|key| !self.live.contains_key(key)));
-    }
-
-    /// Returns a number that changes when a session is no longer active.
-    pub(crate) fn live_ends(&self) -> u64 {
-        self.live_ends
+        self.live = live;
     }
 
     /// Returns the activity of pi in a session.

@@ -34,7 +34,7 @@ const MIN_LINES: usize = 3;
 
 /// The tips of the refs of repositories by root, read once each; `None` if git does not answer.
 #[derive(Debug, Default)]
-pub struct KnownTips(Mutex<HashMap<PathBuf, Arc<OnceLock<Tips>>>>);
+pub(super) struct KnownTips(Mutex<HashMap<PathBuf, Arc<OnceLock<Tips>>>>);
 
 type Tips = Option<Arc<BTreeSet<String>>>;
 

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +17,6 @@ const FORM: u32 = 1;
 
 /// The name of the file in the directory of the index.
 const NAME: &str = "lost.work";
-
-/// The minimum time between two writes, unless the results are complete.
-const BETWEEN_SAVES: Duration = Duration::from_secs(10);
 
 /// The result for a version of a session file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,9 +37,6 @@ struct Content {
     /// `true` if it differs from its file.
     #[serde(skip)]
     is_changed: bool,
-    /// The time at which it was written last.
-    #[serde(skip)]
-    saved: Option<Instant>,
 }
 
 /// The result for a session, which is `new` unless it was known.
@@ -79,33 +72,24 @@ impl LossCache {
         let content = self.content(cache);
         let found = content.find(sessions, home, report);
         forget_others(&mut content.sessions, sessions.iter().map(|(path, _)| path));
-        cache.into_iter().for_each(|cache| self.save(cache, true));
+        if let Some(cache) = cache.filter(|_| content.is_changed) {
+            // If it cannot be written, the sessions are compared again.
+            content.is_changed = write(&cache.join(NAME), content).is_err();
+        }
         found
     }
 
     /// Returns the lost work of a session; empty if it has none, or cannot be compared now. Compares it if its file, working
-    /// tree or refs have changed. `tips` has the refs that are known.
+    /// tree or refs have changed. `cache` is the directory of the index.
     pub fn find_in(
         &mut self,
         session: &ComparedPaths,
         (home, cache): (&str, Option<&Path>),
-        tips: &KnownTips,
         is_wanted: &dyn Fn() -> bool,
     ) -> LostWork {
         let content = self.content(cache);
-        let found = content.compare(session, LossControl { home, tips, is_wanted });
+        let found = content.compare(session, LossControl { home, tips: &KnownTips::default(), is_wanted });
         found.map(|found| content.take(found).1).unwrap_or_default()
-    }
-
-    /// Writes the results that are new, at most once in a while unless they `must` be written. `cache` is the directory of the
-    /// index.
-    pub fn save(&mut self, cache: &Path, must: bool) {
-        let Some(content) = self.0.as_mut().filter(|content| content.is_changed) else { return };
-        if must || content.saved.is_none_or(|saved| saved.elapsed() >= BETWEEN_SAVES) {
-            // If it cannot be written, the sessions are compared again.
-            content.is_changed = write(&cache.join(NAME), content).is_err();
-            content.saved = Some(Instant::now());
-        }
     }
 
     fn content(&mut self, cache: Option<&Path>) -> &mut Content {
@@ -225,10 +209,7 @@ mod tests {
         let find = |losses: &mut LossCache| {
             let found = losses.find(&sessions, ("/home", Some(&cache)), |_, _| true).unwrap();
             let work = found.0.get(&path).cloned();
-            assert_eq!(
-                losses.find_in(&sessions[0], ("/home", None), &KnownTips::default(), &|| true),
-                work.clone().unwrap_or_default()
-            );
+            assert_eq!(losses.find_in(&sessions[0], ("/home", None), &|| true), work.clone().unwrap_or_default());
             work.map(|work| (work.ends, work.files))
         };
         let file = |lines: usize| vec![LostFile { name: "a.txt".into(), lines }];
@@ -240,12 +221,6 @@ mod tests {
         kept.sessions.get_mut(&key(&path)).unwrap().work.ends = vec![1];
         write(&cache.join(NAME), &kept).unwrap();
         assert_eq!(find(&mut LossCache::default()), Some((vec![1], file(4))));
-        // One session after another: written at the end, and otherwise once in a while.
-        let one_by_one = dir.path().join("one-by-one");
-        let mut losses = LossCache::default();
-        losses.find_in(&sessions[0], ("/home", Some(&one_by_one)), &KnownTips::default(), &|| true);
-        losses.save(&one_by_one, true);
-        assert_eq!(read::<Content>(&one_by_one.join(NAME)).unwrap().sessions.len(), 1);
         // Other files on the disk, and another version of the session.
         fs::write(cwd.join("a.txt"), "\tthe first line\n").unwrap();
         assert_eq!(find(&mut LossCache::default()), Some((vec![4], file(3))), "two lines are too few");

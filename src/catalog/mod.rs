@@ -122,8 +122,6 @@ pub struct Catalog {
     /// The running pis of other machines.
     remote_pis: Vec<PiStatus>,
     live: HashMap<SessionKey, live::SessionActivity>,
-    /// The number of times at which sessions were no longer active.
-    live_ends: u64,
     /// Missing working directories.
     pub gone_dirs: HashSet<String>,
     /// Unreadable files and directories.

@@ -260,8 +260,11 @@ impl JobContext {
                 let count = finder.count(path, (config, self.cache.as_deref()), is_wanted)?;
                 return Ok(count.map(|count| Reply::SecretsCounted(session, count)));
             }
-            Work::FindLostWork { sessions, is_last } => {
-                return Ok(self.find_lost_work(sessions, is_last, &is_wanted).map(Reply::LostWorkFound));
+            Work::FindLostWork(session) => {
+                let mut losses = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+                let place = (&*self.setting.home, self.cache.as_deref());
+                let work = losses.find_in(&session, place, &is_wanted);
+                return Ok(is_wanted().then_some(Reply::LostWorkFound(work)));
             }
             Work::ReadHistory => Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
             Work::ReadSource(body) => Reply::Text(with_text_error(self.read(&body, |line, related| {

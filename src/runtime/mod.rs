@@ -9,7 +9,6 @@ mod family;
 mod files_job;
 mod input;
 pub mod jobs;
-mod lost_work_job;
 pub(crate) mod machines_job;
 mod newest_sessions;
 pub(crate) mod raw_output;

@@ -13,7 +13,6 @@ use crate::base::catch_panic;
 use crate::disk::bug_log;
 use crate::runtime::input::Event;
 use crate::runtime::jobs::JobContext;
-use crate::system::kernel;
 
 /// The typing pause before alternative searches for a query without results.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -59,13 +58,7 @@ impl Workers {
         let queue = self.queues.entry(WorkerKind::of(&work)).or_insert_with(|| {
             let (desk, sender) = (self.desk.clone(), self.sender.clone());
             let (queue, pieces) = mpsc::channel();
-            let is_background = matches!(work, Work::FindLostWork { .. });
-            thread::spawn(move || {
-                if is_background {
-                    kernel::lower_priority();
-                }
-                pieces.into_iter().all(|piece| run(&desk, piece, &sender))
-            });
+            thread::spawn(move || pieces.into_iter().all(|piece| run(&desk, piece, &sender)));
             queue
         });
         let _ = queue.send((ticket, work)); // a worker ends with the event loop
@@ -74,9 +67,9 @@ impl Workers {
 
 /// Runs a piece of work. Returns `true` while replies are received.
 fn run(desk: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Event>) -> bool {
-    if matches!(work, Work::Suggest { .. } | Work::CheckSession(..) | Work::FindLostWork { .. }) {
-        // Alternative searches read all files, and a search for secrets a whole one, so they do not run for each key. The
-        // search for lost work leaves time for other work.
+    if matches!(work, Work::Suggest { .. } | Work::CheckSession(..) | Work::FindLostWork(_)) {
+        // Alternative searches read all files, and searches for secrets and lost work a whole one, so they do not run for
+        // each key.
         let end = Instant::now() + PAUSE;
         while ticket.is_wanted() && Instant::now() < end {
             thread::sleep(PAUSE / 10);

@@ -29,11 +29,6 @@ pub(crate) fn place() -> Option<String> {
     Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
-/// Gives the current thread, and programs that it starts, the lowest priority.
-pub(crate) fn lower_priority() {
-    let _ = rustix::process::setpriority_process(None, 19); // if it fails, other threads only get less time
-}
-
 /// Returns when the machine was started, by its current clock.
 pub(crate) fn boot_time() -> Option<SystemTime> {
     let stat = fs::read_to_string("/proc/stat").ok()?;

@@ -23,9 +23,6 @@ pub(crate) fn place() -> Option<String> {
     System::host_name()
 }
 
-/// Does nothing: a thread has no priority of its own.
-pub(crate) fn lower_priority() {}
-
 /// Returns `None`: [`place`] is the same after a restart, and the start time identifies a process.
 pub(crate) fn boot_time() -> Option<SystemTime> {
     None

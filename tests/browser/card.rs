@@ -6,7 +6,7 @@ use super::common::session::Session;
 use super::harness::Browser;
 
 /// Returns the lines of the preview.
-fn card(browser: &Browser) -> Vec<String> {
+pub(crate) fn card(browser: &Browser) -> Vec<String> {
     let text = |line: &pitree::render::DocLine| line.spans.iter().map(|span| span.text.as_str()).collect();
     browser.model.preview.lines.iter().map(text).collect()
 }

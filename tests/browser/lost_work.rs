@@ -1,4 +1,4 @@
-//! The background search for lost work, and its marks in rows.
+//! The search for lost work of the selected session.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use pitree::disk::locate::Located;
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::card::card;
 use super::common::by_hand;
 use super::common::session::Session;
 use super::harness::Browser;
@@ -49,20 +50,31 @@ impl World {
     fn browser(&self, config: &Config) -> Browser {
         let located =
             Located { dirs: vec![self.dir.path().join("sessions")], origin: "--dir".into(), ..Located::default() };
-        Browser::new(config, located, (120, 30))
+        Browser::new(config, located, (160, 48))
     }
 }
 
-/// Returns the rows with a text.
-fn rows(browser: &Browser, text: &str) -> Vec<String> {
-    browser.screen().lines().filter(|line| line.contains(text)).map(String::from).collect()
+/// Selects the session with a title.
+fn select(browser: &mut Browser, title: &str) {
+    browser.press("g");
+    for _ in 0..3 {
+        if !browser.selected().contains(title) {
+            browser.press("j");
+        }
+    }
+    assert!(browser.selected().contains(title), "{}", browser.screen());
 }
 
-/// Returns the batches that a message starts.
-fn batches(browser: &mut Browser, msg: Msg) -> Vec<(Ticket, Work)> {
+/// Returns the lost work in the card of the session.
+fn lost(browser: &Browser) -> Option<String> {
+    card(browser).into_iter().find(|line| line.starts_with("lost work"))
+}
+
+/// Returns the searches that a message starts.
+fn searches(browser: &mut Browser, msg: Msg) -> Vec<(Ticket, Work)> {
     let effects = browser.take(msg).into_iter();
     let asked = effects.filter_map(|effect| match effect {
-        Effect::Ask(ticket, work @ Work::FindLostWork { .. }) => Some((ticket, work)),
+        Effect::Ask(ticket, work @ Work::FindLostWork(_)) => Some((ticket, work)),
         _ => None,
     });
     asked.collect()
@@ -73,54 +85,35 @@ fn key(key: &str) -> Msg {
 }
 
 #[test]
-fn rows_of_sessions_and_branch_ends_are_marked() {
-    let world = World::new();
-    let browser = world.browser(&Config::default());
-    assert_eq!(rows(&browser, "✂ Begin").len(), 1, "{}", browser.screen());
-    assert!(rows(&browser, "✂ Only talk").is_empty());
-    let marked = rows(&browser, "✂ lost work");
-    assert!(marked.len() == 1 && marked[0].contains("Written"), "{}", browser.screen());
-    let mut browser = world.browser(&Config::default());
-    browser.press("tab ctrl+u");
-    let marked = rows(&browser, "✂ lost work");
-    assert!(marked.len() == 1 && marked[0].contains("Begin"), "of a hidden end: {}", browser.screen());
-    let ascii = world.browser(&Config { ascii: true, ..Config::default() });
-    assert_eq!(rows(&ascii, "L Begin").len(), 1, "{}", ascii.screen());
-}
-
-#[test]
-fn sessions_are_searched_once_until_they_change_or_are_selected() {
+fn the_selected_session_is_searched_once_until_it_changes_or_is_selected_again() {
     let world = World::new();
     let mut browser = world.browser(&Config::default());
-    for key_name in ["?", "esc"] {
-        assert!(batches(&mut browser, key(key_name)).is_empty(), "all is known");
-    }
-    let later = Msg::Now(browser.model.now + 60_000);
-    assert!(batches(&mut browser, later).is_empty());
-    // The files of the selected session are compared again.
+    select(&mut browser, "Only talk");
+    assert_eq!(lost(&browser), None);
+    select(&mut browser, "Begin");
+    let known = Some("lost work   4 lines in a.rs".to_string());
+    assert_eq!(lost(&browser), known, "{}", browser.screen());
+    assert!(searches(&mut browser, key("?")).is_empty() && searches(&mut browser, key("esc")).is_empty());
     fs::write(world.work().join("a.rs"), text()).unwrap();
-    assert_eq!(rows(&browser, "✂ Begin").len(), 1, "{}", browser.screen());
-    browser.press("j k");
-    assert!(rows(&browser, "✂").is_empty(), "{}", browser.screen());
-    // Other versions of the file are searched.
+    assert_eq!(lost(&browser), known);
+    select(&mut browser, "Only talk");
+    select(&mut browser, "Begin");
+    assert_eq!(lost(&browser), None, "{}", browser.screen());
+    // Another version of the file is searched.
     fs::remove_file(world.work().join("a.rs")).unwrap();
     let longer = fs::read_to_string(world.session("lost")).unwrap() + "{\"type\":\"custom\",\"id\":\"c\"}\n";
     fs::write(world.session("lost"), longer).unwrap();
     browser.press("f5");
-    assert_eq!(rows(&browser, "✂ Begin").len(), 1, "{}", browser.screen());
+    assert_eq!(lost(&browser), known, "{}", browser.screen());
 }
 
 #[test]
-fn canceled_batches_end() {
+fn another_selection_cancels_the_search() {
     let world = World::new();
     let mut browser = world.browser(&Config::default());
-    let [(ticket, work)] = &batches(&mut browser, key("j"))[..] else { panic!("the selected session is compared") };
-    assert!(ticket.is_wanted());
-    // A query searches all sessions itself.
-    browser.take(key("/"));
-    "is:lost".chars().for_each(|letter| drop(browser.take(key(&letter.to_string()))));
-    assert!(!ticket.is_wanted());
-    assert!(by_hand::replies(&browser.desk, ticket, work.clone()).is_empty());
-    let again = ["esc", "esc"].map(|name| batches(&mut browser, key(name)).len());
-    assert_eq!(again.iter().sum::<usize>(), 1, "they are searched after the query");
+    select(&mut browser, "Only talk");
+    let started = ["k", "j"].map(|name| searches(&mut browser, key(name)));
+    let [[(first, work)], [(second, _)]] = [&started[0][..], &started[1][..]] else { panic!("each is searched") };
+    assert!(!first.is_wanted() && second.is_wanted());
+    assert!(by_hand::replies(&browser.desk, first, work.clone()).is_empty(), "it is canceled");
 }

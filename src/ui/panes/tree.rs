@@ -205,12 +205,6 @@ impl TreeRowView<'_> {
         Some(RowFact::new(Tone::Label, format!("{} {}{more}", self.pen.glyphs().commit, last.sha)))
     }
 
-    /// Returns the mark of lost work.
-    fn lost(&self) -> Option<RowFact> {
-        let is_end = self.model.lost.rows.contains(&self.at);
-        is_end.then(|| RowFact::new(Tone::Warning, format!("{} lost work", self.pen.glyphs().lost)))
-    }
-
     fn entry(&self, entry: Index, with_times: bool) -> (Vec<Span>, Vec<Span>) {
         let Self { model, pen, tree, at, .. } = *self;
         let one = &model.tree.rows.list[at];
@@ -237,7 +231,6 @@ impl TreeRowView<'_> {
                 nonzero_dollars(tree.below(entry).cost).map(|cost| RowFact::new(Tone::Dim, format!("branch {cost}"))),
             );
         }
-        facts.extend(self.lost());
         facts.extend(self.commit(&[entry]));
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
         facts.extend(label_time.map(|time| RowFact::new(Tone::Label, clock(model, time, LABEL_TIME))));
@@ -282,7 +275,7 @@ impl TreeRowView<'_> {
         let mut facts = dots(facts);
         if !run.is_open {
             // Facts after the first ones are dropped in narrow panes.
-            facts.splice(..0, self.lost().into_iter().chain(self.commit(&run.entries)));
+            facts.splice(..0, self.commit(&run.entries));
             facts.extend(self.leaf(run.last()));
         }
         facts.extend(self.others(run.last()));
