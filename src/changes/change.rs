@@ -246,7 +246,8 @@ impl Rewrite {
 }
 
 /// A step of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ChangeStep {
     /// Make the change.
     Make,
@@ -320,10 +321,10 @@ impl ChangeState {
 }
 
 /// The machine on which changes were made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeOrigin {
     /// The name of the machine.
     pub machine: String,
-    /// The ID of the request.
-    pub request: String,
+    /// The numbers of the changes in its journal, or their ranges.
+    pub numbers: Vec<String>,
 }

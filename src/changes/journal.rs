@@ -60,9 +60,6 @@ struct JournalLine {
     /// The files that the step vacated, and to which a pi may still write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     vacated: Vec<ExactPath>,
-    /// The id of the request of another machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    request: Option<String>,
 }
 
 /// Data of a step known in advance.
@@ -105,8 +102,6 @@ pub(crate) struct JournalRecords {
     highest: u64,
     /// The highest version in the file.
     version: u64,
-    /// The numbers of the changes that requests of other machines made, undid or redid, by the id of the request.
-    requests: HashMap<String, BTreeSet<u64>>,
 }
 
 impl JournalRecords {
@@ -129,14 +124,6 @@ impl JournalRecords {
     /// Returns the change with a number.
     pub(crate) fn find(&self, number: u64) -> Option<&JournalRecord> {
         self.places.get(&number).map(|&at| &self.list[at])
-    }
-
-    /// Returns the changes that a request of another machine made, undid or redid. Returns `None` if one of them is
-    /// incomplete.
-    pub(crate) fn answered(&self, request: &str) -> Option<Vec<&JournalRecord>> {
-        let records: Vec<_> = self.requests.get(request)?.iter().filter_map(|number| self.find(*number)).collect();
-        let is_made = |record: &&JournalRecord| record.state.step().is_none() && record.state != ChangeState::Dropped;
-        records.iter().all(is_made).then_some(records)
     }
 
     /// Returns `true` if pitree appended the line with this id.
@@ -175,11 +162,7 @@ impl JournalRecords {
 
     fn take(&mut self, line: JournalLine) {
         self.lines += 1;
-        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change, .. } = line;
-        let JournalLine { vacated, request, .. } = line;
-        if let Some(request) = request {
-            self.requests.entry(request).or_default().insert(number);
-        }
+        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change, vacated } = line;
         let place = item_bytes.and_then(|bytes| paths::path_from_base64(&bytes)).or(item.map(PathBuf::from));
         let item = (place.is_some() || file.is_some()).then_some(TrashEntry { place, time, file });
         self.highest = self.highest.max(number);
@@ -248,8 +231,6 @@ pub(crate) struct Journal {
     pub(crate) group: Option<u64>,
     /// The groups of changes that were made or redone.
     pub(crate) groups: BTreeSet<u64>,
-    /// The id of the request, if it is from another machine.
-    pub(crate) request: Option<String>,
     /// The number of bytes already read into the records.
     end: u64,
     /// `true` if the file ends with a partial line.
@@ -279,8 +260,7 @@ fn file_in(dir: &Path) -> PathBuf {
 impl Journal {
     fn new(dir: &Path, now: i64, file: Option<File>, records: JournalRecords) -> Self {
         let (path, groups) = (file_in(dir), BTreeSet::new());
-        let (group, request) = (None, None);
-        Self { file, path, records, now, group, groups, request, end: 0, is_torn: false, is_held: true }
+        Self { file, path, records, now, group: None, groups, end: 0, is_torn: false, is_held: true }
     }
 
     /// Reads the journal of a state directory for a dry run.
@@ -426,7 +406,6 @@ impl Journal {
             file: by.file,
             change: change.cloned(),
             vacated: by.vacated,
-            request: self.request.clone(),
         };
         self.write(&line).map_err(JournalError)?;
         self.records.take(line);

@@ -27,16 +27,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
+pub(crate) use crate::changes::change::ChangeStep;
 pub use crate::changes::change::{Change, ChangeOrigin};
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{ChangeState, JournalRecord, JournalRecords};
 use crate::changes::kinds::{archive, fork, import, line, marks, migrate, mirrors, moving, rewrite, trash};
-pub(crate) use crate::changes::request::changes_of;
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, ImportRequest, NewMark, PartialFailure, Refusal,
     Request, SharedRewriter, has_marks, to_the_end, touched,
 };
+pub(crate) use crate::changes::request::{changes_of, summary};
 pub use crate::changes::target::{
     EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity, SessionMove,
 };
@@ -57,8 +58,6 @@ pub struct Changes {
     marks: PathBuf,
     /// `true` if forks get the tags of their parents.
     forks_inherit_tags: bool,
-    /// The id of a request of another machine.
-    request_id: Option<String>,
     /// `true` if sessions of other machines can change: for their mirrors, which follow them.
     changes_mirrors: bool,
     /// `true` to write nothing.
@@ -71,9 +70,9 @@ impl Changes {
     /// Creates it with the directory of the journal, which also has the lasting marks, and the trash.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
         let marks = disk::marks::file(&state_dir);
-        let (archive, request_id, own) = (None, None, Arc::default());
+        let (archive, own) = (None, Arc::default());
         let (forks_inherit_tags, changes_mirrors, dry_run) = (false, false, false);
-        Self { state_dir, trash, archive, marks, forks_inherit_tags, request_id, changes_mirrors, dry_run, own }
+        Self { state_dir, trash, archive, marks, forks_inherit_tags, changes_mirrors, dry_run, own }
     }
 
     /// Returns a copy that archives sessions in a directory, which is created with the first one.
@@ -107,13 +106,6 @@ impl Changes {
         disk::marks::read(&self.marks)
     }
 
-    /// Returns a copy for a request of another machine. A request whose changes are in the journal under this id is not
-    /// carried out again.
-    #[must_use]
-    pub(crate) fn for_request(self, id: &str) -> Self {
-        Self { request_id: Some(id.into()), ..self }
-    }
-
     /// Returns a copy that can change the mirrors of other machines.
     #[must_use]
     pub(crate) fn of_mirrors(self) -> Self {
@@ -140,21 +132,13 @@ impl Changes {
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
         let mut work = Engine::begin((&self.state_dir, &self.trash, &self.marks), self.dry_run, now, watch)?;
         work.forks_inherit_tags = self.forks_inherit_tags;
-        let done = match self.request_id.as_deref().and_then(|id| work.book.records.answered(id)) {
-            Some(records) => {
-                let changes = records.iter().map(|record| record.change.clone()).collect();
-                Ok(ChangeResult { summary: "already done".into(), changes, ..ChangeResult::default() })
-            }
-            None => {
-                work.book.request.clone_from(&self.request_id);
-                self.carry_out(&mut work, request)
-            }
-        };
+        let done = self.carry_out(&mut work, request);
+        let group = work.book.group;
         if !work.is_dry {
             self.own().extend(&work.book.groups);
         }
         let warnings = work.finish();
-        done.map(|done| done.but(warnings))
+        done.map(|done| ChangeResult { group, ..done.but(warnings) })
     }
 
     /// Explains which files with entries but without a header belong to a session in the trash.
@@ -209,15 +193,6 @@ impl Changes {
     /// The journal cannot be read.
     pub fn history(&self) -> Result<Vec<JournalRecord>> {
         JournalRecords::of(&self.state_dir).map(|records| records.list)
-    }
-
-    /// Returns the group of the changes that a request of another machine made.
-    ///
-    /// # Errors
-    /// The journal cannot be read.
-    pub(crate) fn group_of_request(&self, id: &str) -> Result<Option<u64>> {
-        let records = JournalRecords::of(&self.state_dir)?;
-        Ok(records.answered(id).and_then(|records| Some(records.first()?.group)))
     }
 
     fn own(&self) -> MutexGuard<'_, HashSet<u64>> {

@@ -282,6 +282,8 @@ pub struct ChangeResult {
     pub left: usize,
     /// Warnings, also included in `said`.
     pub warnings: Vec<String>,
+    /// The number of the first change that was made in the journal; `None` if none was made.
+    pub group: Option<u64>,
     /// The machine on which the changes were made; `None` for this one.
     pub machine: Option<ChangeOrigin>,
 }

@@ -25,7 +25,8 @@ use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
 use crate::machines;
-use crate::machines::wire::RemoteChange;
+use crate::machines::registry::Machine;
+use crate::machines::sync::SyncContext;
 use crate::pi::running;
 use crate::pi::warnings::signs;
 use crate::runtime::raw_output;
@@ -106,7 +107,7 @@ impl<'a> Changer<'a> {
         if self.switches.dry_run {
             bail!("--dry-run cannot be used for sessions on other machines");
         }
-        self.make_remote(name, &machines::changes::remote(request)?)
+        self.on_machine(name, |machine, context| machines::changes::make(machine, request, context))
     }
 
     /// Undoes or redoes the last change if it was made on another machine. Returns `None` if it was made on this one.
@@ -118,18 +119,21 @@ impl<'a> Changer<'a> {
         let since = self.changes.history()?.iter().filter(is_of_user).map(|record| record.time).max();
         let last = locate::state_dir()
             .and_then(|state| machines::changes::last_change(&state, since.unwrap_or(i64::MIN), redoes));
-        let Some((machine, change)) = last else { return Ok(None) };
+        let Some((machine, commands)) = last else { return Ok(None) };
         if self.switches.dry_run {
             bail!("the last change was made on {machine}; --dry-run cannot be used for it");
         }
-        self.make_remote(&machine, &change).map(Some)
+        self.on_machine(&machine, |machine, context| machines::changes::make_step(machine, &commands, context))
+            .map(Some)
     }
 
-    fn make_remote(&self, name: &str, change: &RemoteChange) -> Result<ChangeResult> {
+    fn on_machine(
+        &self,
+        name: &str,
+        make: impl FnOnce(&Machine, &SyncContext<'_>) -> Result<ChangeResult>,
+    ) -> Result<ChangeResult> {
         let machine = machine_context::named(&machine_context::machines(self.config)?, name)?;
-        machine_context::with_context((self.config, &self.changes), |context| {
-            machines::changes::make(&machine, change, context)
-        })
+        machine_context::with_context((self.config, &self.changes), |context| make(&machine, context))
     }
 
     /// Makes a change of mirrored files.
@@ -273,10 +277,11 @@ impl<'a> Changer<'a> {
                 for change in done.changes.iter().map(ChangeFields::from) {
                     let done = !self.switches.dry_run;
                     let machine = result.machine.as_ref().map(|origin| object! { machine: &origin.machine });
-                    output::json(
-                        &mut out,
-                        &object! { step, #[serde(flatten)] change, done, #[serde(flatten)] machine },
-                    )?;
+                    let group = result.group.map(|group| object! { group });
+                    let line = object! {
+                        step, #[serde(flatten)] change, done, #[serde(flatten)] machine, #[serde(flatten)] group,
+                    };
+                    output::json(&mut out, &line)?;
                 }
             } else {
                 for line in self.lines(done, step) {

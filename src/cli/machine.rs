@@ -22,17 +22,15 @@ use crate::cli::{CommandContext, completions, now, output, resolve};
 use crate::config::Address;
 use crate::disk::load::Bodies;
 use crate::disk::{locate, relocations, scan};
-use crate::machines::check::{self, MachineCheck};
-use crate::machines::discover;
 use crate::machines::registry::{self, Machine};
 use crate::machines::state::{self, MachineState};
 use crate::machines::sync::{self, GoneFiles, SyncContext};
 
 /// Mirror the sessions of other machines
 ///
-/// Sessions of a machine appear in lists and searches of all sessions, also while it is offline. They are read through
-/// ssh, docker, another program, or from a directory. A mirror is read-only; names, labels and the trash of its sessions
-/// are changed by the pitree on the machine.
+/// Sessions of a machine appear in lists and searches of all sessions, also while it is offline. `rsync` copies them
+/// through ssh, docker or another program; or they are in a directory. A mirror is read-only; names, labels and the trash
+/// of its sessions are changed by the pitree on the machine.
 #[derive(Debug, clap::Args)]
 pub(super) struct MachineCommand {
     #[command(subcommand)]
@@ -64,15 +62,6 @@ enum What {
         #[arg(long)]
         delete: bool,
     },
-    /// Check what works on machines, and what is missing
-    Check {
-        /// The machines; all by default
-        #[arg(add = ArgValueCompleter::new(completions::machines))]
-        names: Vec<String>,
-        /// Print each machine as a line of JSON
-        #[arg(long)]
-        json: bool,
-    },
     /// Update the mirrors of machines
     Sync {
         /// The machines; all by default
@@ -84,12 +73,9 @@ enum What {
         /// Keep the sessions that are gone there
         #[arg(long)]
         keep_gone: bool,
-        /// Print each machine as a line of JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Find machines with sessions: hosts in ~/.ssh/config, and running containers
-    Discover {
+        /// Print the command that reaches each machine, what works there and what is missing
+        #[arg(short, long, conflicts_with = "json")]
+        verbose: bool,
         /// Print each machine as a line of JSON
         #[arg(long)]
         json: bool,
@@ -114,16 +100,14 @@ impl MachineCommand {
             What::Add { name, address } => add(chosen, name, address),
             What::List { json } => list(chosen, *json, out),
             What::Remove { name, delete } => remove(chosen, name, *delete),
-            What::Check { names, json } => check(chosen, names, *json, out),
-            What::Sync { names, delete_gone, keep_gone, json } => {
+            What::Sync { names, delete_gone, keep_gone, verbose, json } => {
                 let gone = match (delete_gone, keep_gone) {
                     (true, _) => GoneFiles::Remove,
                     (_, true) => GoneFiles::Keep,
                     _ => GoneFiles::Ask,
                 };
-                sync(chosen, names, (gone, *json), out)
+                sync(chosen, names, SyncOutput { gone, verbose: *verbose, json: *json }, out)
             }
-            What::Discover { json } => discover(chosen, *json, out),
             What::Pull { session, cwd, switches } => pull(chosen, session, cwd.as_deref(), switches),
         }
     }
@@ -144,52 +128,15 @@ fn add(chosen: &CommandContext, name: &str, address: &[String]) -> Result<ExitCo
     let known = machines(&chosen.config)?;
     registry::check_name(name, &known)?;
     let machine = Machine { name: name.into(), address, is_configured: false };
-    let checked = check::check(&machine, &chosen.config.sync, output::can_ask());
-    if !checked.is_reachable {
-        let error = checked.error.unwrap_or_default();
-        bail!("cannot reach {name} ({}): {error}; it was not added", machine.address);
-    }
+    let probed = match sync::probe(&machine, &chosen.config.sync, output::can_ask()) {
+        Ok(probed) => probed,
+        Err(error) => bail!("cannot read {name} ({}): {error}; it was not added", machine.address),
+    };
     registry::add(&machine, &known, &data)?;
-    lines(&machine, &checked).iter().for_each(|line| output::note(line));
+    output::note(&format!("{name}: {} works, {}", machine.address, sync::summary(&probed)));
+    probed.abilities().iter().for_each(|line| output::note(&format!("  {line}")));
     output::note(&format!("Added. Run `pitree machine sync {name}`, or open the browser, to mirror its sessions."));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Describes what works on a machine.
-fn lines(machine: &Machine, checked: &MachineCheck) -> Vec<String> {
-    let name = &machine.name;
-    if let (Some(error), false) = (&checked.error, checked.is_reachable) {
-        return vec![format!("{name}: {error}")];
-    }
-    let sessions = checked.sessions.map_or("unknown number of sessions".into(), |sessions| {
-        count(usize::try_from(sessions).unwrap_or(usize::MAX), "session", "sessions")
-    });
-    let mut lines = vec![format!("{name}: {} works, {sessions}", machine.address)];
-    if let Address::Dir(_) = machine.address {
-        return lines;
-    }
-    match (&checked.pitree, checked.install) {
-        (Some(version), _) => lines.push(format!("  pitree {version}: fast, can change sessions")),
-        (None, install) => {
-            let by = if checked.rsync {
-                "rsync"
-            } else if checked.tar {
-                "tar"
-            } else {
-                "nothing"
-            };
-            lines.push(format!("  no fitting pitree: files are read by {by}, sessions cannot be changed from here"));
-            lines.extend(install.map(|install| format!("  to install it there: {install}")));
-            if !checked.rsync && !checked.tar {
-                lines.push("  rsync and tar are missing; install one of them".into());
-            }
-        }
-    }
-    if !checked.pi {
-        lines.push("  pi is not on the PATH of its shell; resuming there may fail".into());
-    }
-    lines.extend(checked.error.iter().map(|error| format!("  {error}")));
-    lines
 }
 
 fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCode> {
@@ -199,7 +146,7 @@ fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCod
     let state_dir = locate::state_dir();
     let state_of = |name: &str| state_dir.as_deref().and_then(|dir| state::read(dir, name).ok()).unwrap_or_default();
     if machines.is_empty() && !json {
-        output::note("no machines; add one with `pitree machine add NAME ssh:HOST`, or run `pitree machine discover`");
+        output::note("no machines; add one with `pitree machine add NAME ssh:HOST`");
         return Ok(Exit::Nothing.into());
     }
     let mut rows = Vec::new();
@@ -209,7 +156,7 @@ fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCod
             print_json(machine, &state, out)?;
         } else {
             let files = count(usize::try_from(state.files).unwrap_or(usize::MAX), "session", "sessions");
-            let words = in_words(&state);
+            let words = state.in_words(now());
             rows.push([machine.name.clone(), machine.address.to_string(), files, bytes(state.bytes), words]);
         }
     }
@@ -217,25 +164,13 @@ fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Describes the state of a machine.
-fn in_words(state: &MachineState) -> String {
-    let synced = state.synced.map_or("never synced".into(), |then| format!("synced {}", time::ago(now(), then)));
-    let by = state.method.map_or(String::new(), |method| format!(" by {}", method.name()));
-    let problem = match &state.error {
-        Some(error) if state.is_offline => format!("; offline: {error}"),
-        Some(error) => format!("; {error}"),
-        None => state.warnings.first().map_or(String::new(), |warning| format!("; {warning}")),
-    };
-    let gone = if state.is_stale() { format!("; {} gone there are kept", state.gone) } else { String::new() };
-    format!("{synced}{by}{gone}{problem}")
-}
-
 fn print_json(machine: &Machine, state: &MachineState, out: &mut Output) -> Result<()> {
     let Machine { name, address, is_configured } = machine;
     let (synced, tried) = (state.synced.and_then(time::iso), state.tried.and_then(time::iso));
-    let MachineState { error, is_offline, method, pitree, dir, files, bytes, gone, warnings, transferred, .. } = state;
+    let MachineState { error, is_offline, messages, rsync, pitree, dir, files, bytes, .. } = state;
+    let MachineState { gone, warnings, transferred, .. } = state;
     let line = object! {
-        name, address: address.words(), is_configured, synced, tried, error, is_offline, method, pitree, dir,
+        name, address: address.words(), is_configured, synced, tried, error, is_offline, messages, rsync, pitree, dir,
         sessions: files, bytes, gone, warnings, transferred,
     };
     output::json(out, &line)
@@ -271,30 +206,26 @@ fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(chosen: &CommandContext, names: &[String], json: bool, out: &mut Output) -> Result<ExitCode> {
-    let machines = chosen_machines(chosen, names)?;
-    let config = &chosen.config.sync;
-    let mut exit = Exit::Done.found(!machines.is_empty());
-    let can_ask = output::can_ask() && machines.len() == 1;
-    let checked = check::several(&machines, config, can_ask);
-    for (machine, checked) in machines.iter().zip(checked) {
-        if !checked.is_reachable {
-            exit = Exit::Failed;
-        }
-        if json {
-            let name = &machine.name;
-            output::json(out, &object! { name, #[serde(flatten)] checked })?;
-        } else {
-            lines(machine, &checked).iter().for_each(|line| output::note(line));
-        }
-    }
-    Ok(exit.into())
+/// The options of `pitree machine sync`.
+struct SyncOutput {
+    gone: GoneFiles,
+    verbose: bool,
+    json: bool,
+}
+
+/// Prints how a machine is reached, what works there, and the messages of a failure.
+fn details(machine: &Machine, state: &MachineState, chosen: &CommandContext) {
+    let command = sync::command(machine, &chosen.config.sync, output::can_ask());
+    let command = command.map(|command| format!("reached by: {command}"));
+    let dir = state.dir.as_ref().map(|dir| format!("session directory: {dir}"));
+    let lines = command.into_iter().chain(state.messages.clone()).chain(dir).chain(state.abilities());
+    lines.for_each(|line| output::note(&format!("  {line}")));
 }
 
 fn sync(
     chosen: &CommandContext,
     names: &[String],
-    (gone, json): (GoneFiles, bool),
+    SyncOutput { gone, verbose, json }: SyncOutput,
     out: &mut Output,
 ) -> Result<ExitCode> {
     let machines = chosen_machines(chosen, names)?;
@@ -331,6 +262,9 @@ fn sync(
         } else {
             output::note(&format!("{name}: {}", sync::summary(&state)));
         }
+        if verbose {
+            details(machine, &state, chosen);
+        }
         if state.error.is_some() {
             exit = Exit::Failed;
         }
@@ -350,32 +284,6 @@ fn sync(
         }
     }
     Ok(exit.into())
-}
-
-fn discover(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCode> {
-    const COLUMNS: [Column; 3] = [Column::Path(PATH), Column::Number, Column::Words(LAST)];
-    let known = machines(&chosen.config)?;
-    let found = discover::discover(Path::new(&chosen.home), &chosen.config.sync, &known);
-    let mut rows = Vec::new();
-    for machine in &found {
-        if json {
-            output::json(out, machine)?;
-            continue;
-        }
-        let words = match (&machine.error, machine.is_known) {
-            (_, true) => "added already".into(),
-            (Some(error), _) => error.clone(),
-            (None, _) if machine.sessions == Some(0) => "no sessions of pi".into(),
-            (None, _) => format!("pitree machine add {} {}", machine.name, crate::base::shell::quote(&machine.address)),
-        };
-        let sessions = machine.sessions.map_or(String::new(), |sessions| sessions.to_string());
-        rows.push([machine.address.clone(), sessions, words]);
-    }
-    table::print(out, COLUMNS, &rows, chosen.config.signs())?;
-    if found.is_empty() {
-        output::note("found no hosts in ~/.ssh/config and no running containers");
-    }
-    Ok(Exit::Done.found(!found.is_empty()).into())
 }
 
 fn pull(

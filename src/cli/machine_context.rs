@@ -62,7 +62,6 @@ pub(super) fn with_context<T>(
         state: &state,
         changes,
         can_ask: output::can_ask(),
-        probes: true,
         now,
         is_wanted: &|| signals::noted().is_none(),
     };

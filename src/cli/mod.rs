@@ -46,7 +46,6 @@ mod rm;
 mod scrub;
 mod search;
 mod secrets;
-mod serve;
 mod setup;
 mod show;
 mod skill;
@@ -197,7 +196,6 @@ enum OnSessions {
     Index(index::IndexCommand),
     Live(live::LiveCommand),
     Machine(machine::MachineCommand),
-    Serve(serve::ServeCommand),
     Setup(setup::SetupCommand),
 }
 
@@ -381,7 +379,6 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         OnSessions::Index(command) => command.run(&chosen, out),
         OnSessions::Live(command) => command.run(&chosen, out).map(success),
         OnSessions::Machine(command) => command.run(&chosen, out),
-        OnSessions::Serve(command) => command.run(&chosen),
         OnSessions::Setup(command) => command.run(&chosen, out).map(success),
     }?;
     out.flush()?;

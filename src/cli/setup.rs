@@ -13,9 +13,11 @@ use crate::base::paths::shorten;
 use crate::base::text::{Tone, clean};
 use crate::cli::completions::Shell;
 use crate::cli::output::{Output, object};
-use crate::cli::{CommandContext, output};
+use crate::cli::{CommandContext, machine_context, now, output};
 use crate::disk::locate::{self, Environment};
 use crate::disk::{program, startup_files};
+use crate::machines::registry::Machine;
+use crate::machines::state;
 use crate::pi::install::{self, InstallOptions, InstalledDir};
 use crate::pi::version;
 use crate::render::DocLine;
@@ -132,7 +134,7 @@ const SESSIONS: &str = "sessions";
 fn checks(chosen: &CommandContext) -> Result<Vec<Check>> {
     let this = program::this().context("cannot find the pitree program")?;
     let shell = user_shell();
-    Ok(vec![
+    Ok([
         pitree(&this, chosen),
         sessions(chosen),
         pi(chosen),
@@ -141,7 +143,22 @@ fn checks(chosen: &CommandContext) -> Result<Vec<Check>> {
         shell_part(shell, ShellPart::Key, chosen)?,
         clipboard_ways(),
         terminal(),
-    ])
+    ]
+    .into_iter()
+    .chain(machines(chosen)?)
+    .collect())
+}
+
+/// Reports what the last synchronization found out about each machine.
+fn machines(chosen: &CommandContext) -> Result<Vec<Check>> {
+    let Some(state_dir) = locate::state_dir() else { return Ok(Vec::new()) };
+    let one = |machine: &Machine| {
+        let state = state::read(&state_dir, &machine.name).unwrap_or_default();
+        let words = std::iter::once(format!("{}: {}", machine.name, state.in_words(now())));
+        let words: Vec<String> = words.chain(state.abilities()).collect();
+        check("machine", state.error.is_none() && state.synced.is_some(), words.join("; "))
+    };
+    Ok(machine_context::machines(&chosen.config)?.iter().map(one).collect())
 }
 
 fn print(check: &Check, out: &mut Output) -> Result<()> {

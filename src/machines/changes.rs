@@ -1,25 +1,34 @@
-//! Changes of sessions of other machines: the pitree there makes them with its own journal. Each request has an ID, so that
-//! a repetition after a lost connection changes nothing twice.
+//! Changes of sessions of other machines: the pitree there makes them with its own journal, as a command with `--json`.
+//! Sessions of a directory (`dir:`) are changed by this pitree. Then the mirror is synchronized.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::base::machine_paths;
-use crate::changes::{ChangeOrigin, ChangeResult, Changes, ExpectedSession, FileSnapshot, Request, random, to_the_end};
+use crate::base::shell::quote;
+use crate::changes::{
+    Change, ChangeOrigin, ChangeResult, ChangeStep, ExpectedSession, FileSnapshot, Request, summary, to_the_end,
+};
+use crate::config::Address;
 use crate::disk::load;
 use crate::disk::state as state_file;
-use crate::machines::client::Client;
-use crate::machines::link::LinkError;
+use crate::machines::link;
 use crate::machines::registry::Machine;
+use crate::machines::remote::PLACES;
 use crate::machines::sync::{GoneFiles, SyncContext, sync};
-use crate::machines::transport::Transport;
-use crate::machines::wire::{ChangeOutcome, RemoteChange, RemoteSession};
+use crate::machines::transport::{Transport, dir_word};
 use crate::session::entry::EntryId;
 
-/// The number of attempts to make a change.
-const TRIES: usize = 3;
+/// The exit code of a script that does not find pitree.
+const MISSING: i32 = 97;
+
+/// The number of sessions of a command, whose length is limited.
+const SESSIONS_AT_ONCE: usize = 500;
+
+/// Commands of pitree without its name, which run one after the other until one fails.
+pub(crate) type Commands = Vec<Vec<String>>;
 
 /// Returns the machine whose sessions a request names, or `None` if all are sessions of this machine.
 ///
@@ -42,14 +51,12 @@ pub struct ChangeOrder {
 }
 
 impl ChangeOrder {
-    /// Returns the machine for a request of undo or redo, and the change there. Returns `None` if it concerns this machine.
-    pub(crate) fn step(&self, request: &Request) -> Option<(String, RemoteChange)> {
+    /// Returns the machine for a request of undo or redo, and the commands there. Returns `None` if it concerns this
+    /// machine.
+    pub(crate) fn step(&self, request: &Request) -> Option<(String, Commands)> {
         match request {
-            Request::UndoLast { .. } => {
-                let origin = self.made.last().cloned().flatten()?;
-                Some((origin.machine, RemoteChange::UndoRequest(origin.request)))
-            }
-            Request::Redo => Some((self.undone.last().cloned().flatten()?.machine, RemoteChange::Redo)),
+            Request::UndoLast { .. } => self.made.last()?.as_ref().map(|origin| again(origin, false)),
+            Request::Redo => self.undone.last()?.as_ref().map(|origin| again(origin, true)),
             _ => None,
         }
     }
@@ -76,180 +83,235 @@ impl ChangeOrder {
     }
 }
 
-/// The last change on another machine that a command or a browser made, and a change whose result is unknown.
+/// Returns the machine of changes, and the commands that undo or redo them there.
+fn again(ChangeOrigin { machine, numbers }: &ChangeOrigin, redoes: bool) -> (String, Commands) {
+    let command = |number: &String| if redoes { step("redo", None) } else { step("undo", Some(number)) };
+    (machine.clone(), numbers.iter().rev().map(command).collect())
+}
+
+fn step(name: &str, number: Option<&String>) -> Vec<String> {
+    [name, "--json"].into_iter().map(String::from).chain(number.cloned()).collect()
+}
+
+/// The last change on another machine that a command or a browser made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-struct RecordedChanges {
-    /// The machine and the ID of the request.
-    last: Option<(String, String)>,
-    /// The time of the last change in milliseconds since 1970.
+struct RecordedChange {
+    origin: Option<ChangeOrigin>,
+    /// The time of the change in milliseconds since 1970.
     time: i64,
     is_undone: bool,
-    /// The machine, the change and the ID of a request without an answer, so that a repetition has the same ID.
-    pending: Option<(String, RemoteChange, String)>,
 }
 
 fn record_file(state: &Path) -> PathBuf {
     state.join("machines").join(".changes.json")
 }
 
-/// Returns the machine of the last change, and the change that undoes or redoes it, if it was made after a time.
-pub(crate) fn last_change(state: &Path, since: i64, redoes: bool) -> Option<(String, RemoteChange)> {
-    let recorded: RecordedChanges = state_file::read(&record_file(state)).ok()?;
-    let (machine, request) = recorded.last.filter(|_| recorded.time > since && recorded.is_undone == redoes)?;
-    Some((machine, if redoes { RemoteChange::Redo } else { RemoteChange::UndoRequest(request) }))
+/// Returns the machine of the last change, and the commands that undo or redo it, if it was made after a time.
+pub(crate) fn last_change(state: &Path, since: i64, redoes: bool) -> Option<(String, Commands)> {
+    let recorded: RecordedChange = state_file::read(&record_file(state)).ok()?;
+    recorded
+        .origin
+        .filter(|_| recorded.time > since && recorded.is_undone == redoes)
+        .map(|origin| again(&origin, redoes))
 }
 
-/// Converts a request for mirrored sessions to one for the machine.
+/// Makes a change of mirrored sessions on their machine, and updates the mirror.
 ///
 /// # Errors
-/// The change cannot be made on another machine.
-pub(crate) fn remote(request: &Request) -> Result<RemoteChange> {
-    let session = |path: &Path, id: &str| RemoteSession { path: there(path), id: id.into() };
-    let sessions = |all: &[ExpectedSession]| all.iter().map(|one| session(&one.path, &one.id)).collect();
-    Ok(match request {
-        Request::IfSame { then, .. } => return remote(then),
-        Request::Rename { path, name } => RemoteChange::Rename(vec![session(path, &id_of(path))], name.clone()),
-        Request::RenameAll { sessions: all, name } => RemoteChange::Rename(sessions(all), name.clone()),
-        Request::LabelAll { sessions: all, label } => RemoteChange::LabelLast(sessions(all), label.clone()),
-        Request::Label { path, target: EntryId::Id(entry), label, .. } => {
-            RemoteChange::Label(session(path, &id_of(path)), entry.to_string(), label.clone())
-        }
-        Request::Trash { files } => {
-            RemoteChange::Trash(files.iter().map(|file| (there(&file.path), file.bytes, file.mtime)).collect())
-        }
-        Request::Undo { number } => RemoteChange::Undo(*number),
-        Request::Redo => RemoteChange::Redo,
-        _ => bail!(
-            "only names, labels and the trash of sessions on other machines can be changed from here; to work with a copy, run `pitree machine pull`"
-        ),
-    })
+/// The change cannot be made from here, the machine cannot be reached or has no pitree, or the change failed there.
+pub(crate) fn make(machine: &Machine, request: &Request, context: &SyncContext<'_>) -> Result<ChangeResult> {
+    if let Address::Dir(_) = machine.address {
+        let done = context.changes.make(&in_dir(request)?, (context.now)(), &mut to_the_end);
+        synchronize(machine, request, context);
+        return done;
+    }
+    let made = run(machine, &commands(request)?, context);
+    synchronize(machine, request, context);
+    made
+}
+
+/// Runs commands of the pitree on a machine, such as those of [`ChangeOrder::step`], and updates the mirror.
+///
+/// # Errors
+/// Those of [`make`].
+pub(crate) fn make_step(machine: &Machine, commands: &Commands, context: &SyncContext<'_>) -> Result<ChangeResult> {
+    let made = run(machine, commands, context);
+    synchronize(machine, &Request::Redo, context);
+    made
+}
+
+/// Updates the mirror after a change. If that fails, the mirror follows with the next synchronization.
+fn synchronize(machine: &Machine, request: &Request, context: &SyncContext<'_>) {
+    let is_gone = matches!(request, Request::Trash { .. });
+    let gone = request.paths().into_iter().filter(|_| is_gone).map(there).collect();
+    drop(sync(machine, context, &GoneFiles::AskExcept(gone)));
 }
 
 fn there(path: &Path) -> String {
     machine_paths::remote_path(path).unwrap_or_else(|| path.into()).to_string_lossy().into_owned()
 }
 
-fn id_of(path: &Path) -> String {
-    load::header(path).map(|header| header.id).unwrap_or_default()
+/// Returns the request for the files of a directory of this machine instead of their mirrors.
+fn in_dir(request: &Request) -> Result<Request> {
+    let there = |path: &Path| PathBuf::from(there(path));
+    let sessions = |all: &[ExpectedSession]| {
+        all.iter().map(|one| ExpectedSession { path: there(&one.path), id: one.id.clone() }).collect()
+    };
+    Ok(match request {
+        Request::IfSame { session, then } => {
+            Request::IfSame { session: session.clone(), then: Box::new(in_dir(then)?) }
+        }
+        Request::Rename { path, name } => Request::Rename { path: there(path), name: name.clone() },
+        Request::RenameAll { sessions: all, name } => {
+            Request::RenameAll { sessions: sessions(all), name: name.clone() }
+        }
+        Request::LabelAll { sessions: all, label } => {
+            Request::LabelAll { sessions: sessions(all), label: label.clone() }
+        }
+        Request::Label { path, target, label, migrate } => {
+            Request::Label { path: there(path), target: target.clone(), label: label.clone(), migrate: *migrate }
+        }
+        Request::Trash { files } => {
+            let file = |file: &FileSnapshot| FileSnapshot { path: there(&file.path), ..file.clone() };
+            Request::Trash { files: files.iter().map(file).collect() }
+        }
+        Request::Undo { .. } | Request::Redo => {
+            bail!("changes of sessions in a directory are in the journal of this machine; omit --on")
+        }
+        _ => return Err(not_from_here()),
+    })
 }
 
-/// Makes a change on a machine, and updates its mirror.
+/// The error for a request that cannot be made for sessions of other machines.
+fn not_from_here() -> anyhow::Error {
+    anyhow!(
+        "only names, labels and the trash of sessions on other machines can be changed from here; to work with a copy, run `pitree machine pull`"
+    )
+}
+
+/// Returns the commands for a request.
 ///
 /// # Errors
-/// The machine cannot be reached or has no pitree, or the change failed there.
-pub(crate) fn make(machine: &Machine, change: &RemoteChange, context: &SyncContext<'_>) -> Result<ChangeResult> {
-    let transport = Transport { address: &machine.address, config: context.config, can_ask: context.can_ask };
-    let (name, path) = (&machine.name, record_file(context.state));
-    let recorded: RecordedChanges = state_file::read(&path).unwrap_or_default();
-    let pending = recorded.pending.filter(|(of, known, _)| of == name && known == change).map(|(.., id)| id);
-    let id = pending.unwrap_or_else(|| format!("{:032x}", random()));
-    let record = |change: &dyn Fn(&mut RecordedChanges)| state_file::update(&path, |content| change(content));
-    record(&|content| content.pending = Some((name.clone(), change.clone(), id.clone())))
-        .context("cannot record the change")?;
-    let mut last = None;
-    for _ in 0..TRIES {
-        match Client::connect(transport).and_then(|mut client| client.change(&id, change.clone())) {
-            Ok(outcome) => {
-                let is_made = outcome.is_made;
-                let noted = record(&|content| {
-                    content.pending = None;
-                    match change {
-                        _ if !is_made => {}
-                        RemoteChange::Undo(_) | RemoteChange::UndoRequest(_) => content.is_undone = true,
-                        RemoteChange::Redo => content.is_undone = false,
-                        _ => {
-                            content.last = Some((name.clone(), id.clone()));
-                            (content.time, content.is_undone) = ((context.now)(), false);
-                        }
-                    }
-                });
-                drop(noted); // only `pitree undo` without --on needs it
-                let gone = match change {
-                    RemoteChange::Trash(files) => files.iter().map(|(path, ..)| path.clone()).collect(),
-                    _ => Vec::new(),
-                };
-                // Without it, the mirror follows with the next synchronization.
-                drop(sync(machine, context, &GoneFiles::AskExcept(gone)));
-                return result((name, &id), outcome);
-            }
-            Err(error) if error.is_missing => {
-                bail!("changes of sessions on {name} need pitree there ({error}); install it, or run the command there")
-            }
-            Err(error) if !error.is_offline => bail!("{name}: {error}"),
-            Err(error) => {
-                let is_silent = error.is_silent;
-                last = Some(error);
-                if is_silent {
-                    break;
-                }
-            }
-        }
-    }
-    let error = last.unwrap_or_else(|| LinkError::new("no answer"));
-    bail!("{name} cannot be reached: {error}; repeat the command when it can")
-}
-
-fn result((machine, id): (&str, &str), outcome: ChangeOutcome) -> Result<ChangeResult> {
-    let ChangeOutcome { summary, is_made, changes, warnings, left } = outcome;
-    ensure!(is_made, "{machine}: {summary}");
-    let changes = serde_json::from_str(&changes).context("the answer of the machine is not valid")?;
-    let left = left.try_into().unwrap_or(usize::MAX);
-    let summary = format!("{summary} on {machine}");
-    let machine = Some(ChangeOrigin { machine: machine.into(), request: id.into() });
-    Ok(ChangeResult { summary, changes, warnings, left, machine, ..ChangeResult::default() })
-}
-
-/// Makes a change on this machine for another one.
-pub(super) fn carry_out(changes: Option<&Changes>, (id, change): (&str, &RemoteChange), now: i64) -> ChangeOutcome {
-    let made = (|| {
-        let changes = changes.context("no home directory there")?;
-        let request = match change {
-            RemoteChange::UndoRequest(id) => {
-                let group = changes.group_of_request(id)?.context("the change is not in the journal there")?;
-                Request::UndoGroup { group }
-            }
-            change => request(change)?,
-        };
-        let done = changes.clone().for_request(id).make(&request, now, &mut to_the_end)?;
-        Ok::<_, anyhow::Error>(ChangeOutcome {
-            is_made: true,
-            changes: serde_json::to_string(&done.changes)?,
-            summary: done.summary,
-            warnings: done.warnings,
-            left: done.left as u64,
-        })
-    })();
-    made.unwrap_or_else(|error| ChangeOutcome { summary: format!("{error:#}"), ..ChangeOutcome::default() })
-}
-
-/// Returns the request for this machine.
-fn request(change: &RemoteChange) -> Result<Request> {
-    let path = |path: &str| {
-        let path = PathBuf::from(path);
-        ensure!(path.is_absolute(), "{} is not an absolute path", path.display());
-        Ok(path)
+/// The change cannot be made on another machine.
+fn commands(request: &Request) -> Result<Commands> {
+    let words = |first: &[&str], paths: &[&Path], last: &[&str]| {
+        let all = first.iter().map(|word| (*word).to_owned()).chain(["--json".into(), "--".into()]);
+        let all = all.chain(paths.iter().map(|path| there(path)));
+        all.chain(last.iter().map(|word| (*word).to_owned())).collect()
     };
-    let session = |one: &RemoteSession| Ok(ExpectedSession { path: path(&one.path)?, id: one.id.clone() });
-    let sessions = |all: &[RemoteSession]| all.iter().map(session).collect::<Result<Vec<_>>>();
-    Ok(match change {
-        RemoteChange::Rename(all, name) => Request::RenameAll { sessions: sessions(all)?, name: name.clone() },
-        RemoteChange::LabelLast(all, label) => Request::LabelAll { sessions: sessions(all)?, label: label.clone() },
-        RemoteChange::Label(one, entry, label) => {
-            let ExpectedSession { path, id } = session(one)?;
-            let header = load::writable_header(&path)?;
-            ensure!(header.id == id, "{} was replaced by another session; nothing was written", path.display());
-            let target = EntryId::Id(entry.as_str().into());
-            Request::Label { path, target, label: label.clone(), migrate: false }
-        }
-        RemoteChange::Trash(files) => {
-            let file = |(name, bytes, mtime): &(String, u64, i64)| {
-                Ok(FileSnapshot { path: path(name)?, bytes: *bytes, mtime: *mtime })
+    let several = |first: &[&str], paths: &[&Path], last: &[&str]| {
+        paths.chunks(SESSIONS_AT_ONCE).map(|paths| words(first, paths, last)).collect()
+    };
+    let paths = request.paths();
+    Ok(match request {
+        Request::IfSame { then, .. } => commands(then)?,
+        Request::Rename { name, .. } | Request::RenameAll { name, .. } => several(&["rename"], &paths, &[name]),
+        Request::LabelAll { label, .. } => {
+            let command = |path: &&Path| {
+                let tree = load::tree(path, "")?;
+                let last = tree.last_visible().and_then(|at| tree.nodes[at as usize].id.clone());
+                let last = last.with_context(|| format!("{} has no messages", path.display()))?;
+                Ok(words(&["label"], &[path], &[&last, label]))
             };
-            Request::Trash { files: files.iter().map(file).collect::<Result<_>>()? }
+            paths.iter().map(command).collect::<Result<_>>()?
         }
-        RemoteChange::Undo(number) => Request::Undo { number: *number },
-        RemoteChange::UndoRequest(_) => bail!("the change is not in the journal there"),
-        RemoteChange::Redo => Request::Redo,
+        Request::Label { target: EntryId::Id(entry), label, .. } => vec![words(&["label"], &paths, &[entry, label])],
+        Request::Trash { .. } => several(&["rm", "--yes"], &paths, &[]),
+        Request::Undo { number } => vec![step("undo", number.map(|number| number.to_string()).as_ref())],
+        Request::Redo => vec![step("redo", None)],
+        _ => return Err(not_from_here()),
     })
+}
+
+/// A line that a command prints.
+#[derive(Deserialize)]
+struct ChangeLine {
+    step: ChangeStep,
+    group: Option<u64>,
+    #[serde(flatten)]
+    change: Change,
+}
+
+/// Runs commands of the pitree on a machine.
+fn run(machine: &Machine, commands: &Commands, context: &SyncContext<'_>) -> Result<ChangeResult> {
+    let (name, config) = (&machine.name, context.config);
+    let transport = Transport { address: &machine.address, config, can_ask: context.can_ask };
+    let command = transport.script("exec sh")?;
+    let script = script(machine.address.dir(), commands);
+    let output = link::run(command, script.into_bytes(), context.can_ask, context.is_wanted);
+    let output =
+        output.with_context(|| format!("{name} did not answer; look at its sessions before you repeat the command"))?;
+    let lines = output.text.lines().filter_map(|line| serde_json::from_str::<ChangeLine>(line).ok());
+    let lines: Vec<ChangeLine> = lines.collect();
+    let made = ChangeOrigin { machine: name.clone(), numbers: numbers(&lines) };
+    note(context, &lines, &made);
+    match output.code {
+        Some(0) => {}
+        // The shell there may know no `command -v`.
+        Some(MISSING | 126 | 127) => {
+            bail!("changes of sessions on {name} need pitree there; install it, or run the command there")
+        }
+        _ => bail!("{name}: {}", output.failure()),
+    }
+    let step = lines.first().map_or(ChangeStep::Make, |line| line.step);
+    let changes: Vec<Change> = lines.into_iter().map(|line| line.change).collect();
+    let summary = if changes.is_empty() { "no change".into() } else { summary(step, &changes) };
+    let summary = format!("{summary} on {name}");
+    Ok(ChangeResult { summary, changes, machine: Some(made), ..ChangeResult::default() })
+}
+
+/// Returns the numbers, or ranges of numbers, of the changes of each command.
+fn numbers(lines: &[ChangeLine]) -> Vec<String> {
+    let groups = lines.chunk_by(|one, other| one.group == other.group);
+    let number = |lines: &[ChangeLine]| {
+        let first = lines.first()?.group?;
+        let last = first + lines.len() as u64 - 1;
+        Some(if last == first { first.to_string() } else { format!("{first}-{last}") })
+    };
+    groups.filter_map(number).collect()
+}
+
+/// Records the last change. Only `pitree undo` without `--on` needs it.
+fn note(context: &SyncContext<'_>, lines: &[ChangeLine], made: &ChangeOrigin) {
+    let Some(line) = lines.first() else { return };
+    drop(state_file::update(&record_file(context.state), |recorded: &mut RecordedChange| match line.step {
+        ChangeStep::Make => {
+            *recorded = RecordedChange { origin: Some(made.clone()), time: (context.now)(), is_undone: false };
+        }
+        ChangeStep::Undo => recorded.is_undone = true,
+        ChangeStep::Redo => recorded.is_undone = false,
+    }));
+}
+
+/// Returns the script that runs commands of pitree on a machine.
+fn script(dir: Option<&str>, commands: &Commands) -> String {
+    let dir = dir.map_or(String::new(), |dir| format!("--dir {} ", dir_word(dir)));
+    let line = |words: &Vec<String>| {
+        let words: Vec<String> = words.iter().map(quote).collect();
+        format!("\"$p\" {dir}{} </dev/null || exit\n", words.join(" "))
+    };
+    let lines: String = commands.iter().map(line).collect();
+    format!(
+        "for p in {PLACES}; do if command -v \"$p\" >/dev/null 2>&1; then\n{lines}exit 0; fi; done; exit {MISSING}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_of_the_command() {
+        let path = Path::new("/d/machine-mirrors/box/%2Fs/--a--/it's $(x)\n.jsonl").to_path_buf();
+        let request = Request::Rename { path, name: "-n \"new\" `x`".into() };
+        let commands = commands(&request).unwrap();
+        assert_eq!(commands, [["rename", "--json", "--", "/s/--a--/it's $(x)\n.jsonl", "-n \"new\" `x`"]]);
+        let script = script(Some("~/a b"), &commands).replace(PLACES, "printargs");
+        let dir = tempfile::tempdir().unwrap();
+        let script = format!("printargs() {{ printf '[%s]' \"$@\"; }}; HOME=/h\n{script}");
+        let output = std::process::Command::new("sh").arg("-c").arg(&script).current_dir(dir.path()).output().unwrap();
+        let expected = "[--dir][/h/a b][rename][--json][--][/s/--a--/it's $(x)\n.jsonl][-n \"new\" `x`]";
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+    }
 }

@@ -1,15 +1,9 @@
-//! Lists of session files: of this machine to serve them, and of another one. Names from another machine are untrusted.
+//! Lists of session files, of this machine and of another one. Names from another machine are untrusted.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::base::text::is_unsafe;
-use crate::disk::fingerprint::{self, ContentHash, FileVersion};
-use crate::disk::{files, scan};
+use crate::disk::scan;
 
 /// The maximum number of files of a machine.
 pub(super) const MOST_FILES: usize = 2_000_000;
@@ -24,7 +18,7 @@ const LONGEST_NAME: usize = 255;
 const LONGEST_PATH: usize = 2000;
 
 /// A session file of a machine.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RemoteFile {
     /// The path below the session directory, with `/`.
     pub(super) path: String,
@@ -39,11 +33,6 @@ impl RemoteFile {
     /// else, and is no option, device or control sequence.
     pub(super) fn is_safe(&self) -> bool {
         is_safe(&self.path)
-    }
-
-    /// Returns the directory below the session directory.
-    pub(super) fn folder(&self) -> &str {
-        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
     /// Returns `true` if two files probably have the same content. Some machines report only seconds.
@@ -109,49 +98,6 @@ pub(super) fn below(dir: &Path, path: &str) -> PathBuf {
     path.split('/').fold(dir.to_path_buf(), |path, name| path.join(name))
 }
 
-/// Opens a file at the end of its known content, or at its start if it does not start with that. Returns what it contains
-/// now from there, the offset, and the modification time in milliseconds since 1970.
-pub(super) fn opened_at(path: &Path, known: ContentHash) -> io::Result<(io::Take<File>, u64, i64)> {
-    let mut file = files::open_regular(path, File::options().read(true))?;
-    let metadata = file.metadata()?;
-    let (bytes, _) = known.parts();
-    let from = if bytes > 0 && bytes <= metadata.len() && known.is_in(path) { bytes } else { 0 };
-    file.seek(SeekFrom::Start(from))?;
-    let mtime = FileVersion::new(&metadata, path).mtime();
-    Ok((file.take(metadata.len() - from), from, mtime))
-}
-
-/// Returns the digests of the files in each directory.
-pub(super) fn digests(files: &[RemoteFile]) -> BTreeMap<String, u64> {
-    let mut folders: BTreeMap<&str, Vec<&RemoteFile>> = BTreeMap::new();
-    for file in files {
-        folders.entry(file.folder()).or_default().push(file);
-    }
-    let digest = |files: &mut Vec<&RemoteFile>| {
-        files.sort();
-        let mut bytes = Vec::new();
-        for file in files {
-            bytes.extend_from_slice(file.path.as_bytes());
-            bytes.push(0);
-            bytes.extend_from_slice(&file.bytes.to_le_bytes());
-            bytes.extend_from_slice(&file.mtime.to_le_bytes());
-        }
-        fingerprint::hash(&bytes)
-    };
-    folders.into_iter().map(|(folder, mut files)| (folder.to_owned(), digest(&mut files))).collect()
-}
-
-/// Returns one digest of all directories.
-pub(super) fn digest(digests: &BTreeMap<String, u64>) -> u64 {
-    let mut bytes = Vec::new();
-    for (folder, digest) in digests {
-        bytes.extend_from_slice(folder.as_bytes());
-        bytes.push(0);
-        bytes.extend_from_slice(&digest.to_le_bytes());
-    }
-    fingerprint::hash(&bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,19 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn digests_differ_with_any_file() {
+    fn files_are_alike_with_times_in_seconds() {
         let file = |path: &str, bytes, mtime| RemoteFile { path: path.into(), bytes, mtime };
-        let one = vec![file("a/1.jsonl", 1, 2), file("a/2.jsonl", 3, 4), file("b/1.jsonl", 1, 2)];
-        let (all, of) = (|files: &[RemoteFile]| digest(&digests(files)), digests(&one));
-        assert_eq!(of.keys().collect::<Vec<_>>(), ["a", "b"]);
-        for at in 0..one.len() {
-            let mut other = one.clone();
-            other[at].mtime += 1;
-            assert_ne!(all(&one), all(&other));
-            assert_eq!(digests(&other).iter().filter(|(folder, digest)| of[*folder] != **digest).count(), 1);
-            other.remove(at);
-            assert_ne!(all(&one), all(&other));
-        }
         assert!(
             file("a", 1, 5_000).is_like(&file("a", 1, 5_999)) && !file("a", 1, 5_001).is_like(&file("a", 1, 5_999))
         );

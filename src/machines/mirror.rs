@@ -1,19 +1,16 @@
-//! The mirror of a session directory of a machine: read-only files at the same places. A file appears whole, or grows by
-//! complete lines. Nothing is removed here: the caller moves files to the trash.
+//! The mirror of a session directory of a machine: read-only files at the same places. Each has only complete lines.
+//! Nothing is removed here: the caller moves files to the trash.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Serialize};
-
 use crate::base::machine_paths;
 use crate::base::sort;
-use crate::disk::fingerprint::{ContentHash, HashingReader};
-use crate::disk::new_file::{self, Draft};
-use crate::disk::{create, files, state};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::{create, files};
 use crate::machines::listing::{self, RemoteFile};
 use crate::system;
 
@@ -32,14 +29,14 @@ pub(super) struct Mirror {
     /// The directory.
     pub(super) dir: PathBuf,
     /// The directory for incomplete files, on the same file system.
-    incoming: PathBuf,
+    pub(super) incoming: PathBuf,
 }
 
 /// The differences between a mirror and a machine.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct SyncPlan {
-    /// The files to fetch, newest first, with the number of bytes that the mirror has.
-    pub(super) fetched: Vec<(RemoteFile, u64)>,
+    /// The files to fetch, newest first.
+    pub(super) fetched: Vec<RemoteFile>,
     /// The files whose time differs only because it was known in seconds.
     pub(super) retimed: Vec<RemoteFile>,
     /// The mirrored files that are gone on the machine.
@@ -55,13 +52,6 @@ impl SyncPlan {
         let gone = self.gone.iter().filter(|path| !is_expected(path)).count();
         gone > 0 && (listed == 0 || gone as f64 > held as f64 * MOST_GONE)
     }
-}
-
-/// A mirrored file that is growing, to undo a write that was interrupted.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Growth {
-    path: PathBuf,
-    bytes: u64,
 }
 
 impl Mirror {
@@ -87,90 +77,93 @@ impl Mirror {
         listing::below(&self.dir, path)
     }
 
-    /// Returns the directory for files of another program, which are then passed to [`take`](Self::take).
+    /// Returns the directory for files that are being received.
     pub(super) fn staging(&self) -> PathBuf {
         self.incoming.join("staging")
     }
 
-    /// Returns the content of a mirrored file of some length, if the file there may start with it.
-    pub(super) fn known(&self, file: &RemoteFile, bytes: u64) -> ContentHash {
-        if bytes == 0 || bytes > file.bytes {
-            return ContentHash::default();
-        }
-        // A file that cannot be read is fetched again.
-        File::open(self.path(&file.path)).and_then(whole).unwrap_or_default()
-    }
-
-    /// Takes the content of a file from an offset, which is 0 or the length of the mirrored file. Only complete lines
-    /// are kept. Another file at its place first goes to the trash by `remove`. Returns the path if the file changed.
+    /// Empties the staging directory, and links the mirrored versions of files into it.
     ///
     /// # Errors
-    /// The content cannot be read or written; the mirrored file is unchanged or complete.
+    /// The directory cannot be written.
+    pub(super) fn stage(&self, files: &[RemoteFile]) -> io::Result<()> {
+        let staging = self.staging();
+        match fs::remove_dir_all(&staging) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => create::private_folder(&staging)?,
+        }
+        for file in files {
+            let (mirrored, staged) = (self.path(&file.path), listing::below(&staging, &file.path));
+            if mirrored.is_file() {
+                create::folders(staged.parent().unwrap_or(&staging))?;
+                // Without a link, the whole file is sent.
+                let _ = fs::hard_link(mirrored, staged);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the staging directory.
+    pub(super) fn clear(&self) {
+        let _ = fs::remove_dir_all(self.staging()); // the next run empties it
+    }
+
+    /// Returns the path of a file in the staging directory; `None` if it was not received.
+    pub(super) fn staged(&self, file: &RemoteFile) -> Option<PathBuf> {
+        let staged = listing::below(&self.staging(), &file.path);
+        let metadata = fs::symlink_metadata(&staged).ok().filter(fs::Metadata::is_file)?;
+        let mirrored = fs::symlink_metadata(self.path(&file.path)).ok();
+        let version = |metadata: &fs::Metadata| FileVersion::new(metadata, &staged);
+        let is_link = mirrored.is_some_and(|mirrored| version(&mirrored) == version(&metadata));
+        (!is_link).then_some(staged)
+    }
+
+    /// Takes a file from the staging directory. Only complete lines are kept. Another file at its place first goes to the
+    /// trash by `remove`. Returns the path if the file changed.
+    ///
+    /// # Errors
+    /// A file cannot be read or written; the mirrored file is unchanged, or complete, or in the trash.
     pub(super) fn take(
         &self,
-        file: &RemoteFile,
-        (from, content): (u64, &mut dyn Read),
+        (file, staged): (&RemoteFile, &Path),
         remove: &mut dyn FnMut(&Path) -> io::Result<()>,
     ) -> io::Result<Option<PathBuf>> {
         let target = self.path(&file.path);
-        let mut draft = Draft::of(&self.incoming.join("file"))?;
-        io::copy(content, &mut draft)?;
-        let kept = complete(&mut draft.file)?;
-        if kept == 0 {
-            if from > 0 {
-                set_time(&File::open(&target)?, file.mtime)?;
-            }
-            return Ok(None);
+        let mut content = files::open_regular(staged, File::options().read(true))?;
+        let (bytes, kept) = (content.metadata()?.len(), complete(&mut content)?);
+        if kept < bytes {
+            // rsync keeps the mode of the mirrored file.
+            system::files::set_permissions(&content, WRITABLE)?;
+            files::open_regular(staged, File::options().write(true))?.set_len(kept)?;
         }
-        draft.file.set_len(kept)?;
-        if from > 0 {
-            self.grow(&target, file, (from, &mut draft.file))?;
-            return Ok(Some(target));
-        }
-        let has_grown = match fs::symlink_metadata(&target) {
+        let mirrored = match fs::symlink_metadata(&target) {
+            Ok(metadata) => Some(metadata.len()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             // A file that cannot be compared may only look replaced.
-            Ok(_) => whole(File::open(&target)?)?.starts(draft.path())?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(error),
         };
+        if kept == 0 {
+            return Ok(None);
+        }
+        let has_grown = mirrored.is_some() && create::starts_with(staged, &target)?;
+        if has_grown && mirrored == Some(kept) {
+            self.set_time(file)?;
+            return Ok(None);
+        }
         if let Some(folder) = target.parent() {
             create::folders(folder)?;
         }
-        set_time(&draft.file, file.mtime)?;
-        system::files::set_permissions(&draft.file, MODE)?;
+        set_time(&content, file.mtime)?;
+        system::files::set_permissions(&content, MODE)?;
         if has_grown {
-            draft.replace(&target)?;
+            fs::rename(staged, &target)?;
         } else {
-            if fs::symlink_metadata(&target).is_ok() {
+            if mirrored.is_some() {
                 remove(&target)?;
             }
-            draft.place(&target)?;
+            create::rename(staged, &target)?;
         }
         Ok(Some(target))
-    }
-
-    /// Appends complete lines to a file.
-    fn grow(&self, target: &Path, file: &RemoteFile, (from, lines): (u64, &mut File)) -> io::Result<()> {
-        let growth = Growth { path: target.to_path_buf(), bytes: from };
-        let known = File::open(target)?;
-        if known.metadata()?.len() != from {
-            return Err(io::Error::other("the mirror was changed by another program"));
-        }
-        new_file::replace(&growth_file(&self.incoming), &state::bytes(&growth)?)?;
-        system::files::set_permissions(&known, WRITABLE)?;
-        let written = (|| {
-            let mut to = files::open_regular(target, File::options().append(true))?;
-            lines.seek(SeekFrom::Start(0))?;
-            io::copy(lines, &mut to)?;
-            set_time(&to, file.mtime)?;
-            system::files::set_permissions(&to, MODE)
-        })();
-        if written.is_err() {
-            // The disk can be full.
-            growth.undo()?;
-        }
-        fs::remove_file(growth_file(&self.incoming))?;
-        written
     }
 
     /// Sets the time of a file that is the same there.
@@ -180,33 +173,6 @@ impl Mirror {
     pub(super) fn set_time(&self, file: &RemoteFile) -> io::Result<()> {
         set_time(&File::open(self.path(&file.path))?, file.mtime)
     }
-}
-
-impl Growth {
-    /// Removes what was written.
-    fn undo(&self) -> io::Result<()> {
-        let Ok(known) = File::open(&self.path) else { return Ok(()) };
-        system::files::set_permissions(&known, WRITABLE)?;
-        let to = files::open_regular(&self.path, File::options().write(true))?;
-        if to.metadata()?.len() > self.bytes {
-            to.set_len(self.bytes)?;
-        }
-        system::files::set_permissions(&to, MODE)
-    }
-}
-
-/// Removes incomplete lines of a growth that was interrupted.
-///
-/// # Errors
-/// The file cannot be written.
-pub(super) fn repair(data: &Path, machine: &str) -> io::Result<()> {
-    let path = growth_file(&incoming(data, machine));
-    match state::read::<Growth>(&path) {
-        Ok(growth) if machine_paths::machine(&growth.path) == Some(machine) => growth.undo()?,
-        Ok(growth) if growth.path.as_os_str().is_empty() => return Ok(()),
-        _ => {} // written before the file grew
-    }
-    fs::remove_file(path)
 }
 
 /// Moves the mirror of a session directory that has another path now, unless that has a mirror.
@@ -220,11 +186,6 @@ pub(super) fn relocate(data: &Path, machine: &str, [before, now]: [&str; 2]) -> 
         (Some(before), Some(now)) if before.is_dir() && !now.exists() => fs::rename(before, now),
         _ => Ok(()),
     }
-}
-
-/// Returns the path of the file that describes a growth.
-fn growth_file(incoming: &Path) -> PathBuf {
-    incoming.join("growing.json")
 }
 
 /// Returns the directory for incomplete files of a machine.
@@ -263,6 +224,7 @@ pub(super) fn plan(
             total = total.saturating_add(if fits { more } else { 0 });
             fits
         })
+        .map(|(file, _)| file)
         .collect();
     let left = count - fetched.len();
     let gone = held.iter().filter(|file| !there.contains(&*file.path) && !is_kept(&file.path));
@@ -301,13 +263,6 @@ fn complete(file: &mut File) -> io::Result<u64> {
     Ok(if is_whole { len } else { end })
 }
 
-/// Returns the whole content of a file.
-fn whole(file: File) -> io::Result<ContentHash> {
-    let mut hashed = HashingReader::new(file, true);
-    hashed.read_to(u64::MAX)?;
-    Ok(hashed.content())
-}
-
 fn set_time(file: &File, mtime: i64) -> io::Result<()> {
     let since = Duration::from_millis(mtime.unsigned_abs());
     let time =
@@ -324,7 +279,7 @@ mod tests {
     }
 
     struct World {
-        dir: tempfile::TempDir,
+        _dir: tempfile::TempDir,
         mirror: Mirror,
         removed: Vec<PathBuf>,
     }
@@ -333,17 +288,25 @@ mod tests {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
             let mirror = Mirror::open(dir.path(), "box", "/s").unwrap().unwrap();
-            Self { dir, mirror, removed: Vec::new() }
+            Self { _dir: dir, mirror, removed: Vec::new() }
         }
 
-        fn take(&mut self, from: u64, content: &str, mtime: i64) -> io::Result<Option<PathBuf>> {
+        fn take(&mut self, content: &str, mtime: i64) -> io::Result<Option<PathBuf>> {
             let removed = &mut self.removed;
             let mut remove = |path: &Path| {
                 removed.push(path.into());
                 fs::remove_file(path)
             };
-            let all = file("--a--/x.jsonl", from + content.len() as u64, mtime);
-            self.mirror.take(&all, (from, &mut content.as_bytes()), &mut remove)
+            let all = file("--a--/x.jsonl", content.len() as u64, mtime);
+            self.mirror.stage(std::slice::from_ref(&all)).unwrap();
+            // As rsync does.
+            let staged = self.mirror.staging().join(&all.path);
+            assert_eq!(self.mirror.staged(&all), None, "it is only a link to the mirrored file");
+            fs::create_dir_all(staged.parent().unwrap()).unwrap();
+            fs::write(self.mirror.staging().join("new"), content).unwrap();
+            fs::rename(self.mirror.staging().join("new"), &staged).unwrap();
+            let staged = self.mirror.staged(&all).unwrap();
+            self.mirror.take((&all, &staged), &mut remove)
         }
 
         fn text(&self) -> String {
@@ -354,43 +317,32 @@ mod tests {
     #[test]
     fn files_appear_whole_and_grow_by_lines() {
         let mut world = World::new();
-        world.take(0, "{\"a\":1}\n{\"b\"", 1_500).unwrap();
+        world.take("{\"a\":1}\n{\"b\"", 1_500).unwrap();
         assert_eq!(world.text(), "{\"a\":1}\n");
-        world.take(8, "{\"b\":2}\n{\"c\":3}", 2_500).unwrap();
+        let changed = world.take("{\"a\":1}\n{\"b\":2", 2_000).unwrap();
+        assert_eq!((changed, world.mirror.files()), (None, vec![file("--a--/x.jsonl", 8, 2_000)]));
+        world.take("{\"a\":1}\n{\"b\":2}\n{\"c\":3}", 2_500).unwrap();
         assert_eq!(world.text(), "{\"a\":1}\n{\"b\":2}\n{\"c\":3}");
         let held = world.mirror.files();
         assert_eq!(held, [file("--a--/x.jsonl", 23, 2_500)]);
         assert!(fs::metadata(world.mirror.path("--a--/x.jsonl")).unwrap().permissions().readonly());
-        assert!(world.take(0, "{\"half", 3_000).unwrap().is_none());
+        assert!(world.take("{\"half", 3_000).unwrap().is_none());
         assert_eq!(world.text().len(), 23);
-        assert!(world.take(4, "{}\n", 3_000).is_err(), "the mirror has another length");
         assert!(world.removed.is_empty());
     }
 
     #[test]
     fn a_replaced_file_is_removed_first() {
         let mut world = World::new();
-        world.take(0, "{\"a\":1}\n", 1_000).unwrap();
-        world.take(0, "{\"a\":1}\n{\"b\":2}\n", 2_000).unwrap();
+        world.take("{\"a\":1}\n", 1_000).unwrap();
+        world.take("{\"a\":1}\n{\"b\":2}\n", 2_000).unwrap();
         assert!(world.removed.is_empty(), "it has grown");
-        world.take(0, "{\"other\":1}\n", 3_000).unwrap();
+        world.take("{\"other\":1}\n", 3_000).unwrap();
         assert_eq!((world.removed.len(), world.text().as_str()), (1, "{\"other\":1}\n"));
-    }
-
-    #[test]
-    fn an_interrupted_growth_is_undone() {
-        let mut world = World::new();
-        world.take(0, "{\"a\":1}\n", 1_000).unwrap();
-        let path = world.mirror.path("--a--/x.jsonl");
-        let growth = Growth { path: path.clone(), bytes: 8 };
-        let noted = growth_file(&world.mirror.incoming);
-        fs::write(&noted, state::bytes(&growth).unwrap()).unwrap();
-        system::files::set_permissions(&File::open(&path).unwrap(), WRITABLE).unwrap();
-        fs::write(&path, "{\"a\":1}\n{\"b").unwrap();
-        repair(world.dir.path(), "box").unwrap();
-        assert_eq!(world.text(), "{\"a\":1}\n");
-        assert!(!noted.exists());
-        repair(world.dir.path(), "box").unwrap();
+        // A truncated file is another version, too.
+        world.take("{\"other\":1}\n{\"more\":1}\n", 4_000).unwrap();
+        world.take("{\"other\":1}\n", 5_000).unwrap();
+        assert_eq!((world.removed.len(), world.text().as_str()), (2, "{\"other\":1}\n"));
     }
 
     #[test]
@@ -402,10 +354,10 @@ mod tests {
         let mut listed = held.clone();
         listed[3].bytes = 20;
         listed.push(file("new.jsonl", 5, 99_000));
-        let fetched: Vec<_> = of(&listed).fetched.into_iter().map(|(file, known)| (file.path, known)).collect();
-        assert_eq!(fetched, [("new.jsonl".into(), 0), ("3.jsonl".into(), 10)]);
+        let fetched: Vec<_> = of(&listed).fetched.into_iter().map(|file| file.path).collect();
+        assert_eq!(fetched, ["new.jsonl", "3.jsonl"]);
         let (limited, left) = plan(&held, &listed, |_| false, 107);
-        assert_eq!((limited.fetched.len(), limited.fetched[0].0.path.as_str(), left), (1, "new.jsonl", 1));
+        assert_eq!((limited.fetched.len(), limited.fetched[0].path.as_str(), left), (1, "new.jsonl", 1));
         let doubts = |listed: &[RemoteFile], expected: &str| of(listed).is_doubtful(|path| path == expected);
         assert_eq!((of(&held[..8]).gone.len(), doubts(&held[..8], "")), (2, false));
         assert!(doubts(&held[..7], "") && !doubts(&held[..7], "9.jsonl") && doubts(&[], "9.jsonl"));

@@ -7,25 +7,26 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::base::machine_paths;
-use crate::base::named::named;
+use crate::base::text::clean;
+use crate::base::time;
 use crate::disk::state as state_file;
-use crate::machines::wire::RemotePi;
-use crate::pi::status::PiStatus;
+use crate::pi::status::{PiState, PiStatus};
 
-named! {
-    /// The way in which files of a machine are read.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    pub enum Method {
-        /// A pitree on the machine.
-        Pitree = "pitree",
-        /// `rsync`.
-        Rsync = "rsync",
-        /// `tar`, and `tail` for additions.
-        Tar = "tar",
-        /// Files of a directory.
-        Files = "files",
-    }
+/// A running pi of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RemotePi {
+    /// The path of the session there.
+    pub session: String,
+    /// The state.
+    pub state: PiState,
+    /// The start of the state in milliseconds since 1970.
+    pub since: i64,
+    /// The process ID there.
+    pub pid: u32,
+    /// The ID of the model.
+    pub model: Option<String>,
+    /// The cost in dollars.
+    pub cost: f64,
 }
 
 /// The state of a machine.
@@ -42,14 +43,16 @@ pub struct MachineState {
     pub is_offline: bool,
     /// The number of failed attempts since the last success.
     pub failures: u32,
-    /// The way in which files are read.
-    pub method: Option<Method>,
+    /// The last messages of the programs of the last attempt, if it failed.
+    pub messages: Vec<String>,
+    /// The first line of `rsync --version` there.
+    pub rsync: Option<String>,
     /// The version of pitree there.
     pub pitree: Option<String>,
     /// The path of pitree there.
     pub program: Option<String>,
-    /// The time when no pitree was found there, in milliseconds since 1970.
-    pub without_pitree: Option<i64>,
+    /// The names of other programs there: `pi`, and those that install pitree.
+    pub programs: Vec<String>,
     /// The session directory there.
     pub dir: Option<String>,
     /// The number of mirrored files.
@@ -75,6 +78,38 @@ impl MachineState {
     /// Returns `true` if files are gone there, and the user has to decide whether to remove them here.
     pub fn is_stale(&self) -> bool {
         self.gone > 0
+    }
+
+    /// Describes the last synchronization.
+    pub(crate) fn in_words(&self, now: i64) -> String {
+        let synced = self.synced.map_or("never synced".into(), |then| format!("synced {}", time::ago(now, then)));
+        let problem = match &self.error {
+            Some(error) if self.is_offline => format!("; offline: {error}"),
+            Some(error) => format!("; {error}"),
+            None => self.warnings.first().map_or(String::new(), |warning| format!("; {warning}")),
+        };
+        let gone = if self.is_stale() { format!("; {} gone there are kept", self.gone) } else { String::new() };
+        format!("{synced}{gone}{problem}")
+    }
+
+    /// Describes what works on the machine, and what is missing; empty for a directory.
+    pub(crate) fn abilities(&self) -> Vec<String> {
+        let Some(rsync) = &self.rsync else { return Vec::new() };
+        let has = |name: &str| self.programs.iter().any(|program| program == name);
+        let pitree = match (&self.pitree, &self.program) {
+            (Some(version), Some(program)) => format!("pitree {version} ({program}) changes sessions"),
+            _ => {
+                let install = match () {
+                    () if has("npm") => "npm install -g pitree",
+                    () if has("cargo") => "cargo install pitree",
+                    () => "copy the program to ~/.local/bin",
+                };
+                format!("no pitree, so that sessions cannot be changed from here; to install it there: {install}")
+            }
+        };
+        let mut abilities = vec![format!("read by {}", rsync.split_whitespace().collect::<Vec<_>>().join(" ")), pitree];
+        abilities.extend((!has("pi")).then(|| "pi is not on the PATH of its shell; resuming there may fail".into()));
+        abilities.iter().map(|text| clean(text).into_owned()).collect()
     }
 
     /// Returns the time of the next attempt: after the interval, or later after failures. It is due if the clock was set

@@ -2,7 +2,7 @@
 //! script is quoted, and a name is never an option.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -34,11 +34,31 @@ impl Transport<'_> {
     ///
     /// # Errors
     /// The program is missing, or the address is a directory of this machine.
-    pub(crate) fn script(&self, script: &str) -> Result<Command> {
+    pub(super) fn script(&self, script: &str) -> Result<Command> {
         let words = self.words(script)?;
         let mut command = self.program(&words)?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(&words[1..]);
         Ok(command)
+    }
+
+    /// Returns a script of this machine for the option `-e` of `rsync`. It ignores the host, and runs the command of the
+    /// other arguments in a directory on the machine.
+    ///
+    /// # Errors
+    /// Those of [`script`](Self::script).
+    pub(super) fn remote_shell(&self, dir: &str) -> Result<String> {
+        let mut words = self.words(&format!("cd {} && exec \"$@\"", quote(dir)))?;
+        // It runs in another directory.
+        words[0] = self.program(&words)?.get_program().to_string_lossy().into_owned();
+        // ssh joins its arguments. Those of rsync are plain words.
+        let words: Vec<String> = words.iter().map(quote).collect();
+        Ok(format!("shift\nexec {} sh \"$@\"\n", words.join(" ")))
+    }
+
+    /// Returns the command that reaches the machine, without a script.
+    pub(super) fn shown(&self) -> Option<String> {
+        let words = self.words("").ok()?;
+        Some(words[..words.len() - 1].iter().map(quote).collect::<Vec<_>>().join(" "))
     }
 
     /// Returns the words of the command that runs a script in this terminal.
@@ -55,29 +75,6 @@ impl Transport<'_> {
             Address::Command(_) | Address::Dir(_) => words.extend(["sh", "-c", script].map(String::from)),
         }
         Ok(words)
-    }
-
-    /// Returns the command of `rsync` for its option `-e`, and the host before the path.
-    pub(super) fn rsh(&self) -> Option<(String, String)> {
-        let quoted = |words: Vec<String>| {
-            let quote = |word: String| match word.contains([' ', '"', '\'']) {
-                true => format!("\"{}\"", word.replace('"', "\"\"")),
-                false => word,
-            };
-            words.into_iter().map(quote).collect::<Vec<_>>().join(" ")
-        };
-        match self.address {
-            Address::Ssh(host, _) => {
-                let words = self.config.ssh.iter().cloned().chain(self.ssh_options(host));
-                let host = if host.contains(':') { bracketed(host) } else { host.clone() };
-                Some((quoted(words.collect()), host))
-            }
-            Address::Docker(container, _) => {
-                let words = self.config.docker.iter().cloned().chain(["exec".into(), "-i".into()]);
-                Some((quoted(words.collect()), container.clone()))
-            }
-            Address::Command(_) | Address::Dir(_) => None,
-        }
     }
 
     /// Returns the words of the program that reaches the machine.
@@ -108,14 +105,13 @@ impl Transport<'_> {
         Ok(words)
     }
 
+    /// Returns the command of a program, without arguments.
     fn program(&self, words: &[String]) -> Result<Command> {
-        let (name, arguments) = (words.first().map_or("", String::as_str), words.get(1..).unwrap_or_default());
+        let name = words.first().map_or("", String::as_str);
         let found = program::find(name).filter(|file| file.is_file());
-        let found =
-            found.with_context(|| format!("cannot find {name} on the PATH; install it, or correct the address"))?;
-        let mut command = Command::new(found);
-        command.args(arguments);
-        Ok(command)
+        found
+            .map(Command::new)
+            .with_context(|| format!("cannot find {name} on the PATH; install it, or correct the address"))
     }
 
     /// Returns options that limit the time, and that share a connection unless the user's configuration does.
@@ -135,20 +131,13 @@ impl Transport<'_> {
     fn control_socket(&self, host: &str) -> Option<PathBuf> {
         let dir = locate::runtime_dir()?;
         let mut command = self.program(&self.config.ssh).ok()?;
-        command.args(["-G", "--", host]);
+        command.args(&self.config.ssh[1..]).args(["-G", "--", host]);
         let (status, output) = program::read_to_end(command, CONFIG_LIMIT).ok()??;
         let has_own = output.lines().any(|line| line.starts_with("controlpath ") && line != "controlpath none");
         if !status.success() || has_own || create::private_folder(&dir).is_err() {
             return None;
         }
         Some(dir.join("%C"))
-    }
-}
-
-fn bracketed(host: &str) -> String {
-    match host.rsplit_once('@') {
-        Some((user, address)) => format!("{user}@[{address}]"),
-        None => format!("[{host}]"),
     }
 }
 

@@ -19,7 +19,6 @@ use crate::machines::changes;
 use crate::machines::registry::Machine;
 use crate::machines::state::{self, MachineState};
 use crate::machines::sync::{self, AT_ONCE, GoneFiles, SyncContext};
-use crate::machines::wire::RemoteChange;
 use crate::runtime::jobs::{JobContext, NO_JOURNAL, now};
 
 /// The intervals in milliseconds, for a few machines and for more.
@@ -35,7 +34,7 @@ const LOOK: Duration = Duration::from_secs(60);
 impl JobContext {
     /// Synchronizes all machines that are due, and then periodically. Reports their states.
     pub(super) fn follow_machines(&self, is_wanted: impl Fn() -> bool, reply: &mut dyn FnMut(Reply) -> bool) {
-        let Some(job) = self.sync_job(false) else { return };
+        let Some(job) = self.sync_job() else { return };
         let machines = &self.setting.machines;
         let default = if machines.len() > FEW { LONG_INTERVAL } else { INTERVAL };
         let seconds = self.setting.config.sync.seconds;
@@ -82,7 +81,7 @@ impl JobContext {
 
     /// Synchronizes all machines once, and reports their states.
     pub(super) fn sync_machines(&self, is_wanted: impl Fn() -> bool, reply: &mut dyn FnMut(Reply) -> bool) {
-        let Some(job) = self.sync_job(true) else { return };
+        let Some(job) = self.sync_job() else { return };
         let _stop = StopOnDrop(job.stop.clone());
         for machines in self.setting.machines.chunks(AT_ONCE) {
             let (sender, results) = mpsc::channel();
@@ -105,9 +104,8 @@ impl JobContext {
         }
     }
 
-    fn sync_job(&self, probes: bool) -> Option<SyncJob> {
+    fn sync_job(&self) -> Option<SyncJob> {
         Some(SyncJob {
-            probes,
             config: Arc::new(self.setting.config.clone()),
             changes: self.changes.clone()?,
             dirs: (locate::data_dir()?, self.state_dir.clone()?),
@@ -119,16 +117,21 @@ impl JobContext {
     /// Returns `None` for this machine.
     pub(super) fn change_elsewhere(&self, request: &Request) -> Option<Result<ChangeResult>> {
         let step = self.change_order.lock().unwrap_or_else(PoisonError::into_inner).step(request);
-        if let Some((machine, change)) = step {
-            return Some(self.change_on(&machine, &change));
+        if let Some((machine, commands)) = step {
+            return Some(self.on_machine(&machine, |machine, context| changes::make_step(machine, &commands, context)));
         }
         match changes::machine_of(request) {
             Err(error) => Some(Err(error)),
-            Ok(machine) => machine.map(|machine| self.change_on(&machine, &changes::remote(request)?)),
+            Ok(machine) => machine
+                .map(|machine| self.on_machine(&machine, |machine, context| changes::make(machine, request, context))),
         }
     }
 
-    fn change_on(&self, name: &str, change: &RemoteChange) -> Result<ChangeResult> {
+    fn on_machine(
+        &self,
+        name: &str,
+        make: impl FnOnce(&Machine, &SyncContext<'_>) -> Result<ChangeResult>,
+    ) -> Result<ChangeResult> {
         let none = || format!("the machine {name} is unknown; its mirror is kept");
         let machine = self.setting.machines.iter().find(|machine| machine.name == name).with_context(none)?;
         let changes = self.changes.as_ref().context(NO_JOURNAL)?;
@@ -139,11 +142,10 @@ impl JobContext {
             state,
             changes,
             can_ask: false,
-            probes: false,
             now,
             is_wanted: &|| true,
         };
-        changes::make(machine, change, &context)
+        make(machine, &context)
     }
 }
 
@@ -159,8 +161,6 @@ struct SyncJob {
     /// The data and state directories.
     dirs: (PathBuf, PathBuf),
     stop: Arc<AtomicBool>,
-    /// `true` to look for a pitree on each machine.
-    probes: bool,
 }
 
 impl SyncJob {
@@ -178,7 +178,6 @@ impl SyncJob {
             state,
             changes: &self.changes,
             can_ask: false,
-            probes: self.probes,
             now,
             is_wanted: &|| !self.stop.load(Ordering::Relaxed),
         };

@@ -1,10 +1,10 @@
-//! Changes of mirrored sessions are made on their machine, once.
+//! Changes of mirrored sessions are made on their machine.
 
 use std::fs;
 
-use crate::common::home::{json_lines, last_line};
+use crate::common::home::{Outcome, json_lines, last_line};
 use crate::common::session::Session;
-use crate::remote::{Remote, Way};
+use crate::remote::{Remote, Way, has_rsync};
 
 fn remote(way: Way) -> (Remote, std::path::PathBuf) {
     let remote = Remote::unknown();
@@ -16,6 +16,9 @@ fn remote(way: Way) -> (Remote, std::path::PathBuf) {
 
 #[test]
 fn names_labels_and_the_trash_are_changed_there() {
+    if !has_rsync() {
+        return;
+    }
     let (remote, path) = remote(Way::Pitree);
     let said = remote.ok(&["rename", "abcdef12", "From here"]);
     assert!(said.contains("box:/"), "{said}");
@@ -42,6 +45,9 @@ fn names_labels_and_the_trash_are_changed_there() {
 
 #[test]
 fn a_mirror_is_never_edited() {
+    if !has_rsync() {
+        return;
+    }
     let (remote, path) = remote(Way::Pitree);
     let before = remote.mirrored();
     let there = fs::read(&path).unwrap();
@@ -62,7 +68,10 @@ fn a_mirror_is_never_edited() {
 
 #[test]
 fn without_pitree_there_the_reason_is_named() {
-    let (remote, path) = remote(Way::Tar);
+    if !has_rsync() {
+        return;
+    }
+    let (remote, path) = remote(Way::Command);
     let there = fs::read(&path).unwrap();
     let failed = remote.run(&["rename", "abcdef12", "x"]);
     assert!(failed.code == 2 && failed.err.contains("need pitree there"), "{failed:?}");
@@ -72,29 +81,10 @@ fn without_pitree_there_the_reason_is_named() {
 }
 
 #[test]
-fn a_repeated_request_changes_nothing_twice() {
-    let (remote, path) = remote(Way::Pitree);
-    // The program loses the answer of the first change.
-    let home = remote.there.path().display();
-    let script = format!(
-        "run() {{ env -i PATH=/usr/bin:/bin HOME={home} \"$@\"; }}\n\
-         case $3 in *'serve --stdio'*) if [ ! -e {home}/lost ]; then touch {home}/lost; run \"$@\" | stdbuf -o0 head -c 300; exit 255; fi;; esac\n\
-         run \"$@\"\n"
-    );
-    let program = remote.here.script("loses", &script);
-    remote.ok(&["machine", "remove", "box"]);
-    remote.ok(&["machine", "add", "box", &format!("command:{}", program.display())]);
-    fs::remove_file(remote.there.path().join("lost")).unwrap_or_default();
-    remote.ok(&["rename", "abcdef12", "Once"]);
-    assert!(remote.there.path().join("lost").exists());
-    let names = fs::read_to_string(&path).unwrap().matches("Once").count();
-    assert_eq!(names, 1);
-    let journal = fs::read_to_string(remote.there.path().join(".local/state/pitree/journal.jsonl")).unwrap();
-    assert_eq!(journal.matches("\"begun\"").count(), 1, "{journal}");
-}
-
-#[test]
 fn sessions_are_resumed_and_pulled() {
+    if !has_rsync() {
+        return;
+    }
     let (remote, path) = remote(Way::Pitree);
     let line = remote.ok(&["resume", "--print", "abcdef12"]);
     let expected = format!("sh -c 'cd /nowhere && pi --session {}'\n", path.display());
@@ -109,6 +99,9 @@ fn sessions_are_resumed_and_pulled() {
 
 #[test]
 fn undo_applies_to_the_last_change_of_the_user() {
+    if !has_rsync() {
+        return;
+    }
     let (remote, path) = remote(Way::Pitree);
     let local = remote.here.session(&Session::new("local123").asked("Here", &["Hi"]));
     remote.ok(&["rename", "abcdef12", "There"]);
@@ -132,24 +125,56 @@ fn undo_applies_to_the_last_change_of_the_user() {
 }
 
 #[test]
-fn a_repeated_command_after_a_lost_answer_changes_nothing_twice() {
+fn many_sessions_are_changed_and_undone_at_once() {
+    if !has_rsync() {
+        return;
+    }
     let (remote, path) = remote(Way::Pitree);
-    let home = remote.there.path().display();
-    // All answers of changes are lost until the file is gone.
-    let script = format!(
-        "run() {{ env -i PATH=/usr/bin:/bin HOME={home} \"$@\"; }}\n\
-         case $3 in *'serve --stdio'*) if [ -e {home}/lost ]; then run \"$@\" | stdbuf -o0 head -c \"$(run \"$@\" </dev/null | wc -c)\"; exit 255; fi;; esac\n\
-         run \"$@\"\n"
-    );
-    let program = remote.here.script("loses", &script);
-    remote.ok(&["machine", "remove", "box"]);
-    remote.ok(&["machine", "add", "box", &format!("command:{}", program.display())]);
-    remote.ok(&["rename", "abcdef12", "One"]);
-    remote.ok(&["rename", "abcdef12", "Two"]);
-    fs::write(remote.there.path().join("lost"), "").unwrap();
-    let lost = remote.run(&["undo", "--on", "box"]);
-    assert!(lost.code == 2 && lost.err.contains("repeat the command"), "{lost:?}");
-    fs::remove_file(remote.there.path().join("lost")).unwrap();
-    remote.ok(&["undo", "--on", "box"]);
-    assert_eq!(last_line(&path)["name"], "One");
+    let other = remote.there.session(&Session::new("other123").asked("Other", &["Hi"]));
+    let third = remote.there.session(&Session::new("third123").asked("Third", &["Hi"]));
+    remote.sync(&[]);
+    remote.ok(&["rename", "abcdef12", "other123", "Both"]);
+    assert_eq!([&path, &other].map(|path| last_line(path)["name"] == "Both"), [true; 2]);
+    // The numbers of the changes are those of the journal there: another change meanwhile is not undone.
+    let line = last_line(&remote.there.path().join(".local/state/pitree/journal.jsonl"));
+    assert_eq!(line["number"], 2, "{line}");
+    let there = ["rename", "--json", "third123", "Meanwhile"];
+    assert_eq!(Outcome::of(&mut remote.there.command(&there)).code, 0);
+    remote.ok(&["undo"]);
+    assert_eq!(last_line(&third)["name"], "Meanwhile");
+    assert_eq!([&path, &other].map(|path| last_line(path)["name"] == "Both"), [false; 2]);
+    remote.ok(&["redo"]);
+    assert_eq!([&path, &other].map(|path| last_line(path)["name"] == "Both"), [true; 2]);
+    remote.check();
+}
+
+#[test]
+fn sessions_in_a_directory_are_changed_by_this_pitree() {
+    let (remote, path) = remote(Way::Dir);
+    remote.ok(&["rename", "abcdef12", "It's renamed"]);
+    assert_eq!(last_line(&path)["name"], "It's renamed");
+    remote.check();
+    remote.ok(&["label", "abcdef12", "a2", "good"]);
+    assert_eq!(last_line(&path)["label"], "good");
+    remote.ok(&["undo"]);
+    assert!(last_line(&path).get("label").is_none());
+    remote.sync(&[]);
+    remote.check();
+    remote.ok(&["rm", "--yes", "abcdef12"]);
+    assert!(!path.exists() && remote.mirrored().is_empty());
+    let failed = remote.run(&["undo", "--on", "box"]);
+    assert!(failed.code == 2 && failed.err.contains("omit --on"), "{failed:?}");
+    let number = remote.run(&["undo", "--list"]).out;
+    assert!(number.contains("trash"), "{number}");
+}
+
+#[test]
+fn a_failure_there_is_named() {
+    if !has_rsync() {
+        return;
+    }
+    let (remote, path) = remote(Way::Pitree);
+    fs::remove_file(&path).unwrap();
+    let failed = remote.run(&["rename", "abcdef12", "x"]);
+    assert!(failed.code == 2 && failed.err.contains("box: ") && !failed.err.contains("need pitree"), "{failed:?}");
 }

@@ -8,20 +8,34 @@ use serde_json::Value;
 
 use crate::common::home::{Home, Outcome, files_below, json_lines, repository};
 
-/// The way in which a machine is reached and read.
+/// The way in which a machine is reached. All but [`Dir`](Self::Dir) are read by rsync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// A program that runs a shell there, and pitree.
     Pitree,
     /// The same without pitree.
-    Tar,
-    /// A stand-in for docker, and rsync.
-    Rsync,
+    Command,
+    /// A stand-in for docker.
+    Docker,
     /// A directory.
     Dir,
 }
 
-pub(crate) const WAYS: [Way; 4] = [Way::Pitree, Way::Tar, Way::Rsync, Way::Dir];
+const WAYS: [Way; 4] = [Way::Pitree, Way::Command, Way::Docker, Way::Dir];
+
+/// Returns `true` with rsync, without which only directories can be read.
+pub(crate) fn has_rsync() -> bool {
+    let is_found = Path::new("/usr/bin/rsync").exists();
+    if !is_found {
+        crate::common::effort::skipped("no rsync");
+    }
+    is_found
+}
+
+/// Returns all ways that are possible here.
+pub(crate) fn ways() -> impl Iterator<Item = Way> {
+    WAYS.into_iter().filter(|way| *way == Way::Dir || has_rsync())
+}
 
 /// A machine named `box`.
 pub(crate) struct Remote {
@@ -58,11 +72,11 @@ impl Remote {
     pub(crate) fn add(&self, way: Way) {
         let address = match way {
             Way::Dir => vec![format!("dir:{}", self.there.sessions().display())],
-            Way::Rsync => {
+            Way::Docker => {
                 self.docker();
                 vec!["docker:box".into()]
             }
-            Way::Pitree | Way::Tar => self.program(),
+            Way::Pitree | Way::Command => self.program(),
         };
         if way == Way::Pitree {
             self.install();
@@ -83,7 +97,7 @@ impl Remote {
     fn docker(&self) {
         let home = self.there.path().display();
         let script = format!(
-            "case $1 in ps) echo box; exit;; esac\nshift\nwhile case $1 in -*) true;; *) false;; esac; do shift; done\n\
+            "shift\nwhile case $1 in -*) true;; *) false;; esac; do shift; done\n\
              [ \"$1\" = box ] || {{ echo \"Error: No such container: $1\" >&2; exit 1; }}\nshift\n\
              cd / && exec env -i PATH=/usr/bin:/bin HOME={home} \"$@\"\n"
         );

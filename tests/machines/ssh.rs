@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::effort::skipped;
 use crate::common::session::Session;
-use crate::remote::{Remote, Way};
+use crate::remote::{Remote, Way, has_rsync};
 
 /// A server that ends with the test.
 struct Sshd {
@@ -86,14 +86,16 @@ fn sessions_are_mirrored_over_ssh() {
         skipped("no sshd");
         return;
     };
-    for (way, path) in [(Way::Pitree, "/usr/bin:/bin"), (Way::Rsync, "/usr/bin:/bin"), (Way::Tar, "only")] {
+    if !has_rsync() {
+        return;
+    }
+    for way in [Way::Pitree, Way::Command] {
         let remote = Remote::unknown();
         let session = remote.there.session(&Session::new("abcdef12").asked("It's here", &["Hi"]));
         for number in 0..20 {
             remote.there.session(&Session::new(&format!("s{number}")).asked("Hello", &["Hi"]));
         }
-        let tools = without_rsync(&remote);
-        let Some(server) = start(&remote, &program, if path == "only" { tools.to_str().unwrap() } else { path }) else {
+        let Some(server) = start(&remote, &program, "/usr/bin:/bin") else {
             skipped("sshd does not start");
             return;
         };
@@ -104,13 +106,10 @@ fn sessions_are_mirrored_over_ssh() {
         fs::set_permissions(&runtime, fs::Permissions::from_mode(0o700)).unwrap();
         remote.ok(&["machine", "add", "box", "ssh:box"]);
         let state = remote.sync(&[]);
-        let method = match way {
-            Way::Pitree => "pitree",
-            Way::Rsync if Path::new("/usr/bin/rsync").exists() => "rsync",
-            _ => "tar",
-        };
-        assert_eq!((state["method"].as_str(), state["sessions"].as_u64()), (Some(method), Some(21)), "{state}");
+        assert_eq!((state["pitree"].is_null(), state["sessions"].as_u64()), (way == Way::Command, Some(21)), "{state}");
         remote.check();
+        let shown = remote.run(&["machine", "sync", "-v"]).err;
+        assert!(shown.contains("-o 'ConnectTimeout=8'") && shown.contains(" -T -- box"), "{shown}");
         let line = remote.ok(&["resume", "--print", "abcdef12"]);
         assert!(line.contains(" -t box 'cd /nowhere && pi --session "), "{line}");
         if way == Way::Pitree {
@@ -129,14 +128,23 @@ fn sessions_are_mirrored_over_ssh() {
     }
 }
 
-/// Creates a directory with all programs that a script needs, without `rsync`.
-fn without_rsync(remote: &Remote) -> PathBuf {
-    let dir = remote.there.dir("tools");
-    for name in ["sh", "find", "stat", "date", "tar", "tail", "head", "cksum", "cat", "wc", "env"] {
+#[test]
+fn without_rsync_there_the_reason_is_named() {
+    let Some(program) = sshd().filter(|_| has_rsync()) else {
+        skipped("no sshd");
+        return;
+    };
+    let remote = Remote::unknown();
+    remote.there.session(&Session::new("s1").asked("Hello", &["Hi"]));
+    let tools = remote.there.dir("tools");
+    for name in ["sh", "find", "stat", "date", "head"] {
         let from = ["/usr/bin", "/bin"].map(|dir| Path::new(dir).join(name));
-        if let Some(from) = from.iter().find(|path| path.exists()) {
-            std::os::unix::fs::symlink(from, dir.join(name)).unwrap();
-        }
+        std::os::unix::fs::symlink(from.iter().find(|path| path.exists()).unwrap(), tools.join(name)).unwrap();
     }
-    dir
+    let Some(_server) = start(&remote, &program, tools.to_str().unwrap()) else {
+        skipped("sshd does not start");
+        return;
+    };
+    let added = remote.run(&["machine", "add", "box", "ssh:box"]);
+    assert!(added.code == 2 && added.err.contains("rsync is missing there; install it: apt"), "{added:?}");
 }

@@ -5,20 +5,12 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
-use crate::common::home::{json_lines, set_modified};
+use crate::common::home::{Outcome, json_lines, set_modified};
 use crate::common::session::Session;
-use crate::remote::{Remote, WAYS, Way};
+use crate::remote::{Remote, Way, has_rsync, ways};
 
 fn append(path: &std::path::Path, text: &str) {
     fs::OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
-}
-
-fn has_rsync() -> bool {
-    std::path::Path::new("/usr/bin/rsync").exists()
-}
-
-fn ways() -> impl Iterator<Item = Way> {
-    WAYS.into_iter().filter(|way| *way != Way::Rsync || has_rsync())
 }
 
 #[test]
@@ -26,13 +18,7 @@ fn mirrors_follow_their_machines() {
     for way in ways() {
         let remote = Remote::new(way);
         let state = remote.sync(&[]);
-        let method = match way {
-            Way::Pitree => "pitree",
-            Way::Tar => "tar",
-            Way::Rsync => "rsync",
-            Way::Dir => "files",
-        };
-        assert_eq!((state["method"].as_str(), state["error"].is_null()), (Some(method), true), "{way:?}: {state}");
+        assert_eq!((state["rsync"].is_null(), state["error"].is_null()), (way == Way::Dir, true), "{way:?}: {state}");
         remote.check();
         let project = remote.there.sessions().join("--home-dev-app--");
         let file = project.join("deep-chain.jsonl");
@@ -105,34 +91,28 @@ fn many_missing_sessions_are_kept_until_the_user_decides() {
 }
 
 #[test]
-fn unchanged_sessions_cost_little() {
-    let remote = Remote::unknown();
-    let text = Session::new("x").asked("Hello", &["Hi"]).text();
-    for number in 0..10_000 {
-        let id = format!("2026-01-05T09-00-00-000Z_0199f2c1-aaaa-bbbb-cccc-{number:012}");
-        remote.there.write(format!(".pi/agent/sessions/--project-{}--/{id}.jsonl", number % 37), &text);
+fn only_what_changed_is_sent() {
+    if !has_rsync() {
+        return;
     }
-    remote.add(Way::Tar);
-    let all = remote.sync(&[]);
-    assert_eq!(all["sessions"].as_u64(), Some(10_000));
-    let by_tar = remote.sync(&[])["transferred"].as_u64().unwrap();
-    assert!(by_tar < 2_000_000, "{by_tar}");
-    remote.ok(&["machine", "remove", "box"]);
-    remote.add(Way::Pitree);
-    // The first one completes the times, which tar has only in seconds.
-    remote.sync(&[]);
-    let by_pitree = remote.sync(&[])["transferred"].as_u64().unwrap();
-    assert!(by_pitree < 20_000, "{by_pitree}");
-    append(
-        &remote
-            .there
-            .sessions()
-            .join(format!("--project-0--/2026-01-05T09-00-00-000Z_0199f2c1-aaaa-bbbb-cccc-{:012}.jsonl", 0)),
-        "{}\n",
-    );
+    let remote = Remote::unknown();
+    for number in 0..3000 {
+        remote.there.session(&Session::new(&format!("s{number}")).asked("Hello", &["Hi"]));
+    }
+    let mut long = Session::new("long").asked("Hello", &["Hi"]).text();
+    let mut seed = 1u64;
+    for number in 0..20_000 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        long += &format!("{{\"type\":\"custom\",\"id\":\"{number}\",\"data\":\"{seed:x}\"}}\n");
+    }
+    let path = remote.there.write(".pi/agent/sessions/--project--/long.jsonl", &long);
+    remote.add(Way::Command);
+    assert!(remote.sync(&[])["transferred"].as_u64().unwrap() > 300_000);
+    assert_eq!(remote.sync(&[])["transferred"].as_u64(), Some(0));
+    append(&path, "{}\n");
     let appended = remote.sync(&[])["transferred"].as_u64().unwrap();
-    // The list of the changed directory, and the line.
-    assert!(appended < by_pitree + 20_000, "{appended}");
+    assert!((1..30_000).contains(&appended), "{appended}");
+    remote.check();
 }
 
 #[test]
@@ -142,7 +122,7 @@ fn a_limit_leaves_out_the_oldest_sessions() {
         let path = remote.there.session(&Session::new(&format!("s{number}")).asked("Hello", &["Hi"]));
         set_modified(&path, SystemTime::now() - Duration::from_secs(age));
     }
-    remote.add(Way::Pitree);
+    remote.add(Way::Dir);
     remote.here.write(".config/pitree/config.toml", "[sync]\ngigabytes = 0\n");
     let state = remote.sync(&[]);
     assert_eq!(remote.mirrored().len(), 0);
@@ -160,41 +140,137 @@ fn machines_that_fail_are_explained() {
         ("echo '@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @' >&2; exit 255", "the host key has changed"),
         ("echo 'x: Permission denied (publickey).' >&2; exit 255", "ssh cannot log in"),
         ("echo 'write: Disk quota exceeded' >&2; exit 1", "the disk quota on the machine is used up"),
-        ("exit 0", "the connection was lost"),
+        ("exit 0", "the shell there printed something else"),
+        ("echo pitree-list; exit 0", "the connection was lost"),
         ("echo welcome; exit 3", "exit code 3"),
-        ("yes hello", "no answer of pitree"),
+        ("echo pitree-list; echo pitree-end", "rsync is missing there; install it: apt install rsync"),
     ] {
         let program = remote.here.script("fails", script);
         let mut words = vec!["machine", "add", "--", "y"];
         let address = format!("command:{}", program.display());
         words.push(&address);
         let failed = remote.run(&words);
-        assert!(failed.err.contains(part) || part == "no answer of pitree", "{script}: {failed:?}");
+        assert!(failed.err.contains(part) && failed.err.contains("not added"), "{script}: {failed:?}");
     }
     assert_eq!(remote.run(&["machine", "sync", "nobody"]).code, 2);
     assert_eq!(remote.run(&["machine", "list"]).code, 1);
 }
 
 #[test]
-fn machines_are_found() {
+fn without_rsync_the_reason_is_named() {
     let remote = Remote::unknown();
     remote.there.session(&Session::new("s1").asked("Hello", &["Hi"]));
-    remote.add(Way::Rsync);
-    remote.here.write(".ssh/config", "Host *\n  User x\n");
-    let found = json_lines(&remote.ok(&["machine", "discover", "--json"]));
-    assert_eq!(found.len(), 1);
-    assert_eq!(
-        (found[0]["address"].as_str(), found[0]["sessions"].as_u64(), found[0]["isKnown"].as_bool()),
-        (Some("docker:box"), Some(1), Some(true))
+    // Only the shell and this program are on the PATH.
+    let bin = remote.here.dir("bin");
+    std::os::unix::fs::symlink("/usr/bin/env", bin.join("env")).unwrap();
+    let address = remote.program().join(" ");
+    let added = Outcome::of(remote.here.command(&["machine", "add", "box", &address]).env("PATH", &bin));
+    assert!(added.code == 2 && added.err.contains("rsync is missing on this machine; install it: apt"), "{added:?}");
+}
+
+#[test]
+fn a_shell_that_prints_something_is_named() {
+    if !has_rsync() {
+        return;
+    }
+    let remote = Remote::unknown();
+    let home = remote.there.path().display();
+    let script = format!("echo 'Last login: today'; env -i PATH=/usr/bin:/bin HOME={home} \"$@\"\n");
+    let program = remote.here.script("noisy", &script);
+    let added = remote.run(&["machine", "add", "box", &format!("command:{}", program.display())]);
+    assert!(added.code == 2 && added.err.contains("its shell prints \"Last login: today\" before"), "{added:?}");
+}
+
+#[test]
+fn abilities_are_shown() {
+    if !has_rsync() {
+        return;
+    }
+    let remote = Remote::unknown();
+    remote.there.session(&Session::new("s1").asked("Hello", &["Hi"]));
+    remote.add(Way::Command);
+    let shown = remote.run(&["machine", "sync", "-v"]).err;
+    for part in
+        ["reached by: env -i", "session directory: /", "read by rsync", "no pitree, so that", "pi is not on the PATH"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    remote.install();
+    remote.sync(&[]);
+    let setup = remote.ok(&["setup"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        setup.contains("machine box: synced just now; read by rsync") && setup.contains("changes sessions"),
+        "{setup}"
     );
-    let checked = json_lines(&remote.ok(&["machine", "check", "--json"]));
-    assert_eq!((checked[0]["isReachable"].as_bool(), checked[0]["pitree"].is_null()), (Some(true), true));
+    // All messages of a failure are shown, not only the last one.
+    let program = remote.here.script("fails", "echo one >&2; echo two >&2; exit 1");
+    remote.ok(&["machine", "remove", "box"]);
+    let machines = format!("[machines]\nbox = [\"command:{}\"]\n", program.display());
+    remote.here.write(".config/pitree/config.toml", machines);
+    let failed = remote.run(&["machine", "sync", "-v"]);
+    assert!(
+        failed.code == 2 && failed.err.contains("  one\n") && failed.err.contains("two (exit code 1)"),
+        "{failed:?}"
+    );
+}
+
+#[test]
+fn odd_names_are_mirrored_or_refused() {
+    for way in ways() {
+        let remote = Remote::unknown();
+        let text = Session::new("s").asked("Hello", &["Hi"]).text();
+        let dir = "-x $(touch y) 'q' \"d\" #h";
+        for name in ["it's a `name` $HOME.jsonl", "#x.jsonl", "-rf.jsonl", "é *?[a].jsonl", ";.jsonl"] {
+            remote.there.write(format!(".pi/agent/sessions/{dir}/{name}"), &text);
+        }
+        remote.add(way);
+        let state = remote.sync(&[]);
+        assert_eq!(
+            (state["error"].is_null(), state["warnings"].as_array().unwrap().len()),
+            (true, 0),
+            "{way:?} {state}"
+        );
+        remote.check();
+        // A line break in a name, and links, inside and outside of the session directory.
+        remote.there.write(".pi/agent/sessions/a/b\nc.jsonl", &text);
+        let outside = remote.there.write("outside.jsonl", &text);
+        let sessions = remote.there.sessions();
+        std::os::unix::fs::symlink(&outside, sessions.join("a/link.jsonl")).unwrap();
+        std::os::unix::fs::symlink(remote.there.path(), sessions.join("a/dir")).unwrap();
+        let state = remote.sync(&[]);
+        assert!(state["warnings"][0].as_str().unwrap().contains("left out because of their name"), "{way:?} {state}");
+        assert_eq!((remote.mirrored().len(), state["gone"].as_u64()), (5, Some(0)), "{way:?}");
+    }
+}
+
+#[test]
+fn a_session_that_cannot_be_read_is_kept() {
+    for way in ways() {
+        let remote = Remote::unknown();
+        let path = remote.there.session(&Session::new("s1").asked("Hello", &["Hi"]));
+        remote.there.session(&Session::new("s2").asked("Hello", &["Hi"]));
+        remote.add(way);
+        remote.sync(&[]);
+        append(&path, "{}\n");
+        remote.there.session(&Session::new("s3").asked("Hello", &["Hi"]));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+        let is_readable = fs::read(&path).is_ok(); // by root
+        let state = remote.sync(&[]);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!((remote.mirrored().len(), state["error"].is_null()), (3, true), "{way:?} {state}");
+        assert_eq!(state["warnings"].as_array().unwrap().len(), usize::from(!is_readable), "{way:?} {state}");
+        remote.sync(&[]);
+        remote.check();
+    }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn states_of_running_pis_come_with_the_synchronization() {
     let remote = Remote::unknown();
+    if !has_rsync() {
+        return;
+    }
     let path = remote.there.session(&Session::new("abcdef12").asked("Hello", &["Hi"]));
     remote.add(Way::Pitree);
     let mut pi = std::process::Command::new("sleep").arg("600").spawn().unwrap();

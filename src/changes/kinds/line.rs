@@ -59,9 +59,7 @@ pub(crate) fn label_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], lab
         if version < 3.0 {
             return Err(Refusal::Old { path: path.into(), version: version as u32 }.into());
         }
-        let is_visible = |at: &Index| !tree.nodes[*at as usize].kind.is_invisible_to_the_model();
-        let last = std::iter::successors(tree.leaf, |&at| tree.parent(at)).find(is_visible);
-        let last = last.with_context(|| format!("{} has no messages", path.display()))?;
+        let last = tree.last_visible().with_context(|| format!("{} has no messages", path.display()))?;
         labeled((path, tree, id), last, &after)
     })
 }

@@ -293,6 +293,12 @@ impl Tree {
         self.parent_links.parents[at as usize]
     }
 
+    /// Returns the last entry on the active path that the model sees.
+    pub(crate) fn last_visible(&self) -> Option<Index> {
+        let is_visible = |at: &Index| !self.nodes[*at as usize].kind.is_invisible_to_the_model();
+        std::iter::successors(self.leaf, |&at| self.parent(at)).find(is_visible)
+    }
+
     /// Returns `true` if the entry is on the active path.
     pub fn is_active(&self, at: Index) -> bool {
         self.active.has(at)
