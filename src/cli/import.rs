@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::ValueHint;
 
+use crate::base::machine_paths;
 use crate::base::numbers::{count, thousands};
 use crate::changes::{ImportRequest, Request};
 use crate::cli::change::{ChangeArgs, Changer};
@@ -19,14 +20,14 @@ use crate::session::write::import::{self, ImportedHeader};
 /// The maximum number of listed line numbers.
 const LISTED: usize = 10;
 
-/// Import a session from a file and print the new path
+/// Import a session from a file or another machine and print the new path
 ///
-/// Adds a session file, such as one written by `pitree export --format jsonl`, to the sessions of a project. Nothing in
-/// it is executed, and its link to a parent session is removed. Invalid lines are omitted. The session keeps its id
-/// unless another session has it. `pitree undo` moves it to the trash.
+/// Adds a session file, such as one written by `pitree export --format jsonl`, or a copy of a session of another machine,
+/// to the sessions of a project. Nothing in it is executed, and its link to a parent session is removed. Invalid lines are omitted. The session keeps its id
+/// unless another session of this machine has it. `pitree undo` moves it to the trash.
 #[derive(Debug, clap::Args)]
 pub(super) struct ImportCommand {
-    /// The session file; `-` reads standard input
+    /// The session file, or the id, unique id prefix or name of a session of another machine; `-` reads standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
     /// Working directory of the imported session; defaults to the current directory
@@ -40,12 +41,13 @@ impl ImportCommand {
     pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let cwd = self.cwd()?;
-        let bytes = self.bytes()?;
+        let sessions = SessionResolver::new(chosen);
+        let bytes = self.bytes(&sessions)?;
         // The same checks as when it is written, for the id and the omitted lines.
         let header = ImportedHeader { new_id: "", replace_id: false, cwd: &cwd, time_ms: 0 };
         let checked = import::import(&bytes, &header, &mut || 0);
         let checked = checked.with_context(|| format!("cannot import {}", self.name()))?;
-        let new_id = SessionResolver::new(chosen).has_id(&checked.id);
+        let new_id = sessions.is_here(&checked.id);
         let into = chosen.located.project_dir(&cwd).context("there is no session directory; name one with --dir")?;
         let done = changer.make(&Request::Import(ImportRequest { bytes, into, cwd, new_id }))?;
         if !checked.omitted.is_empty() {
@@ -68,9 +70,12 @@ impl ImportCommand {
         if self.is_stdin() { "standard input".into() } else { self.file.display().to_string() }
     }
 
-    fn bytes(&self) -> Result<Vec<u8>> {
+    fn bytes(&self, sessions: &SessionResolver<'_>) -> Result<Vec<u8>> {
         if !self.is_stdin() {
-            return Bodies::open(&self.file)?.whole();
+            // Sessions of this machine are forked, not imported.
+            let there = || sessions.file(self.file.as_os_str()).ok().filter(|path| machine_paths::is_mirrored(path));
+            let there = if self.file.exists() { None } else { there() };
+            return Bodies::open(there.as_ref().unwrap_or(&self.file))?.whole();
         }
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;

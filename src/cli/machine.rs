@@ -1,27 +1,24 @@
 //! `pitree machine`: other machines and their mirrored sessions.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Subcommand, ValueHint};
+use clap::Subcommand;
 use clap_complete::ArgValueCompleter;
 
 use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count};
 use crate::base::time;
-use crate::changes::{FileSnapshot, ImportRequest, Request};
+use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{self, ChangeArgs, Changer};
 use crate::cli::exit::Exit;
 use crate::cli::machine_context::{dirs, machines, named, with_context};
 use crate::cli::output::{Output, object};
-use crate::cli::resolve::SessionResolver;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, completions, now, output, resolve};
 use crate::config::Address;
-use crate::disk::load::Bodies;
-use crate::disk::{locate, relocations, scan};
+use crate::disk::{locate, scan};
 use crate::machines::registry::{self, Machine};
 use crate::machines::state::{self, MachineState};
 use crate::machines::sync::{self, GoneFiles, SyncContext};
@@ -80,17 +77,6 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// Copy a session of a machine to this one, and print the new path
-    Pull {
-        /// Session path, id, unique id prefix, or name
-        #[arg(add = ArgValueCompleter::new(completions::sessions))]
-        session: OsString,
-        /// Working directory of the copy; defaults to the current directory
-        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-        cwd: Option<PathBuf>,
-        #[command(flatten)]
-        switches: ChangeArgs,
-    },
 }
 
 impl MachineCommand {
@@ -108,7 +94,6 @@ impl MachineCommand {
                 };
                 sync(chosen, names, SyncOutput { gone, verbose: *verbose, json: *json }, out)
             }
-            What::Pull { session, cwd, switches } => pull(chosen, session, cwd.as_deref(), switches),
         }
     }
 }
@@ -284,26 +269,4 @@ fn sync(
         }
     }
     Ok(exit.into())
-}
-
-fn pull(
-    chosen: &CommandContext,
-    session: &std::ffi::OsStr,
-    cwd: Option<&Path>,
-    switches: &ChangeArgs,
-) -> Result<ExitCode> {
-    let changer = Changer::new(chosen, switches)?;
-    let path = SessionResolver::new(chosen).file(session)?;
-    ensure!(machine_paths::is_mirrored(&path), "{} is a session of this machine", path.display());
-    let dir = resolve::absolute(cwd.unwrap_or(Path::new(".")))?;
-    let cwd = relocations::directory(&dir).context("--cwd names the project of the copy")?;
-    let into = chosen.located.project_dir(&cwd).context("there is no session directory")?;
-    let id = resolve::digest(&path)?.header.id;
-    let mut new_id = false;
-    let scan = chosen.sources().scan();
-    scan.headers(|file, of, _| new_id |= of == id && !machine_paths::is_mirrored(&file.path));
-    chosen.keep(scan);
-    let bytes = Bodies::open(&path)?.whole()?;
-    let done = changer.make(&Request::Import(ImportRequest { bytes, into, cwd, new_id }))?;
-    changer.say_made(&done)
 }

@@ -68,9 +68,9 @@ impl<'a> SessionResolver<'a> {
         &from[..from.partition_point(|(id, _)| id.starts_with(start))]
     }
 
-    /// Returns `true` if a session has this id.
-    pub(super) fn has_id(&self, id: &str) -> bool {
-        self.starting(id).first().is_some_and(|(found, _)| found == id)
+    /// Returns `true` if a session of this machine has this id.
+    pub(super) fn is_here(&self, id: &str) -> bool {
+        self.starting(id).iter().any(|(found, path)| found == id && machine_paths::machine(path).is_none())
     }
 
     /// Returns the file that an ID means if files on several machines have it: that of this machine, or else the listed

@@ -186,7 +186,7 @@ fn in_dir(request: &Request) -> Result<Request> {
 /// The error for a request that cannot be made for sessions of other machines.
 fn not_from_here() -> anyhow::Error {
     anyhow!(
-        "only names, labels and the trash of sessions on other machines can be changed from here; to work with a copy, run `pitree machine pull`"
+        "only names, labels and the trash of sessions on other machines can be changed from here; to work with a copy, run `pitree import`"
     )
 }
 

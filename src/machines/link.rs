@@ -23,8 +23,10 @@ const ASKING: Duration = Duration::from_secs(180);
 /// The time limit to list files or to make a change.
 const WHOLE: Duration = Duration::from_secs(300);
 
-/// The maximum wait for the last output of a program that ended. A connection that ssh shares keeps its pipe open.
-const LAST_OUTPUT: Duration = Duration::from_millis(250);
+/// The maximum wait for the last output of a program that ended, and for its last error messages. A connection that ssh
+/// shares keeps the pipe of the messages open.
+const LAST_OUTPUT: Duration = Duration::from_secs(10);
+const LAST_ERRORS: Duration = Duration::from_millis(250);
 
 /// The maximum number of kept bytes of output and of error messages.
 const MOST_OUTPUT: usize = 400_000_000;
@@ -123,11 +125,11 @@ pub(super) fn run_with(
     });
     match status.map_err(failed)? {
         Some(status) => {
-            let (output, errors) = (output.text(), errors.text());
+            let (output, errors) = (output.text(LAST_OUTPUT), errors.text(LAST_ERRORS));
             Ok(LinkOutput { text: output, errors, code: status.code() })
         }
         None => {
-            let messages = lines(&errors.text());
+            let messages = lines(&errors.text(LAST_ERRORS));
             let reason = reason.unwrap_or_else(|| LinkError::new("the program was ended"));
             Err(LinkError { messages, ..reason })
         }
@@ -162,8 +164,8 @@ impl Kept {
         kept
     }
 
-    fn text(&self) -> String {
-        let _: Result<(), RecvTimeoutError> = self.end.recv_timeout(LAST_OUTPUT); // what was received is used
+    fn text(&self, limit: Duration) -> String {
+        let _: Result<(), RecvTimeoutError> = self.end.recv_timeout(limit); // what was received is used
         String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 }

@@ -37,8 +37,6 @@ pub(super) struct Mirror {
 pub(super) struct SyncPlan {
     /// The files to fetch, newest first.
     pub(super) fetched: Vec<RemoteFile>,
-    /// The files whose time differs only because it was known in seconds.
-    pub(super) retimed: Vec<RemoteFile>,
     /// The mirrored files that are gone on the machine.
     pub(super) gone: Vec<String>,
     /// The numbers of mirrored files, and of files on the machine.
@@ -119,7 +117,7 @@ impl Mirror {
     }
 
     /// Takes a file from the staging directory. Only complete lines are kept. Another file at its place first goes to the
-    /// trash by `remove`. Returns the path if the file changed.
+    /// trash by `remove`.
     ///
     /// # Errors
     /// A file cannot be read or written; the mirrored file is unchanged, or complete, or in the trash.
@@ -127,7 +125,7 @@ impl Mirror {
         &self,
         (file, staged): (&RemoteFile, &Path),
         remove: &mut dyn FnMut(&Path) -> io::Result<()>,
-    ) -> io::Result<Option<PathBuf>> {
+    ) -> io::Result<()> {
         let target = self.path(&file.path);
         let mut content = files::open_regular(staged, File::options().read(true))?;
         let (bytes, kept) = (content.metadata()?.len(), complete(&mut content)?);
@@ -143,12 +141,11 @@ impl Mirror {
             Err(error) => return Err(error),
         };
         if kept == 0 {
-            return Ok(None);
+            return Ok(());
         }
         let has_grown = mirrored.is_some() && create::starts_with(staged, &target)?;
         if has_grown && mirrored == Some(kept) {
-            self.set_time(file)?;
-            return Ok(None);
+            return set_time(&File::open(&target)?, file.mtime);
         }
         if let Some(folder) = target.parent() {
             create::folders(folder)?;
@@ -163,15 +160,7 @@ impl Mirror {
             }
             create::rename(staged, &target)?;
         }
-        Ok(Some(target))
-    }
-
-    /// Sets the time of a file that is the same there.
-    ///
-    /// # Errors
-    /// It cannot be set.
-    pub(super) fn set_time(&self, file: &RemoteFile) -> io::Result<()> {
-        set_time(&File::open(self.path(&file.path))?, file.mtime)
+        Ok(())
     }
 }
 
@@ -229,12 +218,7 @@ pub(super) fn plan(
     let left = count - fetched.len();
     let gone = held.iter().filter(|file| !there.contains(&*file.path) && !is_kept(&file.path));
     let gone: Vec<String> = gone.map(|file| file.path.clone()).collect();
-    let is_exact = |file: &&RemoteFile| known.get(&*file.path).is_some_and(|known| known.mtime == file.mtime);
-    let is_retimed = |file: &&RemoteFile| {
-        file.mtime % 1000 != 0 && known.get(&*file.path).is_some_and(|known| known.is_like(file)) && !is_exact(file)
-    };
-    let retimed = listed.iter().filter(is_retimed).cloned().collect();
-    (SyncPlan { fetched, retimed, gone, counts: [held.len(), listed.len()] }, left)
+    (SyncPlan { fetched, gone, counts: [held.len(), listed.len()] }, left)
 }
 
 /// Returns the length of the complete lines of a file. The last line may lack its line break if it is a whole entry.
@@ -291,7 +275,7 @@ mod tests {
             Self { _dir: dir, mirror, removed: Vec::new() }
         }
 
-        fn take(&mut self, content: &str, mtime: i64) -> io::Result<Option<PathBuf>> {
+        fn take(&mut self, content: &str, mtime: i64) -> io::Result<()> {
             let removed = &mut self.removed;
             let mut remove = |path: &Path| {
                 removed.push(path.into());
@@ -319,14 +303,14 @@ mod tests {
         let mut world = World::new();
         world.take("{\"a\":1}\n{\"b\"", 1_500).unwrap();
         assert_eq!(world.text(), "{\"a\":1}\n");
-        let changed = world.take("{\"a\":1}\n{\"b\":2", 2_000).unwrap();
-        assert_eq!((changed, world.mirror.files()), (None, vec![file("--a--/x.jsonl", 8, 2_000)]));
+        world.take("{\"a\":1}\n{\"b\":2", 2_000).unwrap();
+        assert_eq!(world.mirror.files(), [file("--a--/x.jsonl", 8, 2_000)]);
         world.take("{\"a\":1}\n{\"b\":2}\n{\"c\":3}", 2_500).unwrap();
         assert_eq!(world.text(), "{\"a\":1}\n{\"b\":2}\n{\"c\":3}");
         let held = world.mirror.files();
         assert_eq!(held, [file("--a--/x.jsonl", 23, 2_500)]);
         assert!(fs::metadata(world.mirror.path("--a--/x.jsonl")).unwrap().permissions().readonly());
-        assert!(world.take("{\"half", 3_000).unwrap().is_none());
+        world.take("{\"half", 3_000).unwrap();
         assert_eq!(world.text().len(), 23);
         assert!(world.removed.is_empty());
     }
@@ -361,9 +345,6 @@ mod tests {
         let doubts = |listed: &[RemoteFile], expected: &str| of(listed).is_doubtful(|path| path == expected);
         assert_eq!((of(&held[..8]).gone.len(), doubts(&held[..8], "")), (2, false));
         assert!(doubts(&held[..7], "") && !doubts(&held[..7], "9.jsonl") && doubts(&[], "9.jsonl"));
-        let mut exact = held.clone();
-        exact[2].mtime += 7;
-        assert_eq!((of(&exact).retimed, of(&exact).fetched.len()), (vec![exact[2].clone()], 0));
         assert_eq!(plan(&held, &held[..8], |path| path == "9.jsonl", u64::MAX).0.gone, ["8.jsonl"]);
     }
 }

@@ -260,7 +260,6 @@ impl MachineSync<'_> {
             self.count(mirror);
             return Err(error);
         }
-        plan.retimed.iter().try_for_each(|file| mirror.set_time(file)).map_err(|error| local(&error))?;
         if listing.is_complete {
             self.remove(mirror, &plan, (gone, &listing.dir))?;
         }
@@ -291,7 +290,7 @@ impl MachineSync<'_> {
         for (file, staged) in &staged {
             let mut remove = |path: &Path| self.trash(&[path.to_path_buf()]);
             match mirror.take((file, staged), &mut remove) {
-                Ok(_) => {}
+                Ok(()) => {}
                 // Another file has the name in the directory of the mirror, such as a directory.
                 Err(error) if is_name_conflict(&error) => *refused += 1,
                 Err(error) => return Err(local(&error)),

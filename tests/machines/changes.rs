@@ -81,7 +81,7 @@ fn without_pitree_there_the_reason_is_named() {
 }
 
 #[test]
-fn sessions_are_resumed_and_pulled() {
+fn sessions_are_resumed_and_imported() {
     if !has_rsync() {
         return;
     }
@@ -92,7 +92,7 @@ fn sessions_are_resumed_and_pulled() {
     let line = remote.ok(&["resume", "--print", "abcdef12", "u1"]);
     assert!(line.trim_end().ends_with(&format!(" resume -- {} u1'", path.display())), "{line}");
     let dir = remote.here.dir("work");
-    let pulled = remote.ok(&["machine", "pull", "abcdef12", "--cwd", dir.to_str().unwrap()]);
+    let pulled = remote.ok(&["import", "abcdef12", "--cwd", dir.to_str().unwrap()]);
     let copy = fs::read_to_string(pulled.trim()).unwrap();
     assert!(copy.contains("\"imported\"") && copy.contains("Hello"), "{copy}");
 }
