@@ -136,7 +136,7 @@ fn changes_are_printed_as_json() {
         objects,
         [json!({
             "step": "make", "kind": "label", "path": path, "entry": entry, "target": "a2",
-            "before": "jwt-works", "after": "[31m", "done": true,
+            "before": "jwt-works", "after": "[31m", "done": true, "group": 1,
         })]
     );
     assert_eq!(pitree.objects(&["label", "branches", "a2", "[31m", "--json"]), [] as [Value; 0]);
