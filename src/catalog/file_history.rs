@@ -1,7 +1,6 @@
 //! The states of files in sessions: at an entry, and over all entries of a session.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::iter::successors;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,7 +60,7 @@ pub(crate) fn files_at_ends(
         ensure!((control.is_wanted)(), "canceled");
         bodies.known(node)
     });
-    let above = |end: Index| successors(Some(end), |&at| tree.parent(at));
+    let above = |end: Index| tree.to_root(end);
     let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
     for &end in ends {
         shared.extend(above(end).find(|&at| !seen.insert(at)));
@@ -125,7 +124,7 @@ pub(crate) fn commits_of_states<'c>(
 ) -> HashMap<Index, &'c DigestCommit> {
     let mut found = HashMap::new();
     for commit in commits {
-        let above = successors(Some(commit.at), |&at| tree.parent(at));
+        let above = tree.to_root(commit.at);
         let state = above.take_while(|&at| (at as usize) < tree.nodes.len()).find(|at| states.contains(at));
         state.map(|state| found.entry(state).or_insert(commit));
     }
@@ -134,7 +133,7 @@ pub(crate) fn commits_of_states<'c>(
 
 /// Returns the prompt above an entry.
 pub(crate) fn prompt(tree: &Tree, at: Index) -> Option<Index> {
-    successors(Some(at), |&at| tree.parent(at)).find(|&at| tree.nodes[at as usize].kind == EntryKind::User)
+    tree.to_root(at).find(|&at| tree.nodes[at as usize].kind == EntryKind::User)
 }
 
 impl FileVersion {

@@ -1,12 +1,12 @@
 //! The states of one file in sessions for the browser: rows of its states, and its content at an entry. The last replays
 //! are cached, so that neighboring states appear at once.
 
+use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::iter::successors;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use anyhow::{Result, bail, ensure};
 
@@ -174,7 +174,7 @@ impl StatesCache {
         let wanted = [file.to_owned()].into();
         let replayed =
             each_version((session, tree), &wanted, control, &mut effects, &mut |_, version| touches.push(version));
-        *self.effects.lock().unwrap_or_else(PoisonError::into_inner) = (Arc::downgrade(tree), effects);
+        *self.effects.lock() = (Arc::downgrade(tree), effects);
         replayed?;
         sort::by_key(&mut touches, |version| version.entry);
         let states = Arc::new(FileStates { session: session.into(), tree: tree.clone(), file: file.into(), touches });
@@ -184,13 +184,13 @@ impl StatesCache {
 
     /// Returns the known effects of commands in a tree.
     fn take_effects(&self, tree: &Arc<Tree>) -> CommandEffects {
-        let mut effects = self.effects.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut effects = self.effects.lock();
         let (of, known) = std::mem::take(&mut *effects);
         if std::ptr::eq(of.as_ptr(), Arc::as_ptr(tree)) { known } else { CommandEffects::new() }
     }
 
     fn find(&self, tree: &Arc<Tree>, file: &str) -> Option<Arc<FileStates>> {
-        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut replays = self.replays.lock();
         let at = replays.iter().position(|kept| Arc::ptr_eq(&kept.tree, tree) && kept.file == file)?;
         let found = replays.remove(at);
         replays.push(found.clone());
@@ -203,7 +203,7 @@ impl StatesCache {
         if states.bytes() > bytes {
             return;
         }
-        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut replays = self.replays.lock();
         replays.retain(|kept| kept.session != states.session || Arc::ptr_eq(&kept.tree, &states.tree));
         replays.push(states.clone());
         let mut left = bytes;
@@ -252,7 +252,8 @@ impl FileStates {
     }
 
     fn touch_at(&self, entry: Index) -> Option<&FileVersion> {
-        successors(Some(entry), |&at| self.tree.parent(at))
+        self.tree
+            .to_root(entry)
             .find_map(|at| self.touches.binary_search_by_key(&at, |version| version.entry).ok())
             .map(|found| &self.touches[found])
     }

@@ -1,11 +1,12 @@
 //! Finds the lost work of a session: lines that it brought to a file, and that are in the exact state of the file at the end
 //! of a branch. They are lost if the file has them neither in the working tree nor at the tip of a git ref.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Result, ensure};
 
@@ -64,7 +65,7 @@ pub(super) struct LossControl<'a> {
 impl KnownTips {
     fn of(&self, root: &Path) -> Tips {
         // Other repositories are not blocked while git runs.
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(root.into()).or_default().clone();
+        let known = self.0.lock().entry(root.into()).or_default().clone();
         known.get_or_init(|| git::tips(root).map(Arc::new)).clone()
     }
 

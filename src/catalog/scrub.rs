@@ -1,9 +1,9 @@
 //! Removal of secrets from session files: the values in some files, and new versions of files without them.
 
+use parking_lot::Mutex;
 use std::io::{self, BufRead, BufReader, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 
@@ -133,7 +133,7 @@ impl<'r> ScrubValues<'r> {
 impl Rewriter for Mutex<ScrubValues<'static>> {
     fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten> {
         out.needs(files::len(path)?)?;
-        let values = self.lock().unwrap_or_else(PoisonError::into_inner);
+        let values = self.lock();
         let counts = values.scrub(path, out)?;
         Ok(Rewritten { is_changed: counts.lines > 0, ..Rewritten::default() })
     }

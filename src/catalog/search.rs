@@ -1,9 +1,10 @@
 //! Runs queries over sessions in parallel, and caches the loaded data for the next query.
 
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 
 use crate::base::sort;
@@ -133,15 +134,15 @@ impl Searcher {
     // The cache is consistent even after a panic, because each update is a single step.
 
     fn cache(&self) -> RwLockReadGuard<'_, SearchCache> {
-        self.cache.read().unwrap_or_else(PoisonError::into_inner)
+        self.cache.read()
     }
 
     fn cache_mut(&self) -> RwLockWriteGuard<'_, SearchCache> {
-        self.cache.write().unwrap_or_else(PoisonError::into_inner)
+        self.cache.write()
     }
 
     fn previous(&self) -> MutexGuard<'_, Option<PreviousSearch>> {
-        self.previous.lock().unwrap_or_else(PoisonError::into_inner)
+        self.previous.lock()
     }
 
     /// Releases all cached data.

@@ -21,9 +21,10 @@ mod target;
 mod trashed_files;
 mod undo;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Result;
 
@@ -197,7 +198,7 @@ impl Changes {
 
     fn own(&self) -> MutexGuard<'_, HashSet<u64>> {
         // The set only grows, so it is valid even after a panic.
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.lock()
     }
 
     fn carry_out(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {

@@ -1,10 +1,11 @@
 //! `pitree secrets scrub`: removes likely secrets from session files.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap_complete::ArgValueCompleter;
@@ -120,7 +121,7 @@ impl ScrubCommand {
         let by = SharedRewriter(values.clone());
         let made = changer.make(&Request::Rewrite { purpose: RewritePurpose::Scrub, sessions, by });
         if !self.switches.dry_run {
-            let values = values.lock().unwrap_or_else(PoisonError::into_inner);
+            let values = values.lock();
             kept.iter().filter(|_| made.is_ok()).try_for_each(|file| values.replace_in(file))?;
             // The index forgets the values.
             drop(chosen.catalog());

@@ -157,7 +157,7 @@ impl ShowCommand {
 /// Returns the last message or summary before the leaf, or else the leaf.
 fn last(tree: &Tree) -> Option<Index> {
     let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
-    successors(tree.leaf, |&at| tree.parent(at)).find(says).or(tree.leaf)
+    tree.to_root(tree.leaf).find(says).or(tree.leaf)
 }
 
 /// Returns the path to an entry, and its continuation: the branch that leads to the leaf, or else the newest branch.

@@ -1,12 +1,12 @@
 //! Incremental updates: detects changed session files and reads their digests. Of a file that grew, only the new bytes
 //! are read. An incomplete last line is given time to be completed.
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use crate::base::sort;
@@ -68,12 +68,12 @@ impl OwnChanges {
     /// Records files that were just read or removed.
     pub fn note(&self, read: &[Digest], gone: &[PathBuf]) {
         let read = read.iter().map(|digest| (digest.path.clone(), Some((digest.bytes, digest.mtime))));
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = self.0.lock();
         noted.extend(read.chain(gone.iter().map(|path| (path.clone(), None))));
     }
 
     fn take(&self) -> Vec<(PathBuf, Option<KnownVersion>)> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.0.lock())
     }
 }
 

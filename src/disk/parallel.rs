@@ -1,7 +1,8 @@
 //! Parallel processing of many items, with results in batches or in order.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{LazyLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -115,7 +116,7 @@ pub(crate) fn in_order<T: Sync, B: Default, R: Send>(
                 let mut own = B::default();
                 // The lock keeps the order of the items in the queue.
                 let begin = || {
-                    let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut next = next.lock();
                     let item = items.get(*next)?;
                     *next += 1;
                     let (results, received) = mpsc::sync_channel(WAITING_RESULTS);
@@ -153,7 +154,7 @@ where
         let (mut done, mut some): (Vec<(usize, Vec<R>)>, _) = (Vec::new(), Vec::with_capacity(at_once));
         loop {
             let at = {
-                let mut items = next.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut items = next.lock();
                 let at = len - items.len();
                 some.extend(items.by_ref().take(at_once));
                 at
@@ -163,10 +164,10 @@ where
             }
             done.push((at, some.drain(..).map(&work).collect()));
         }
-        parts.lock().unwrap_or_else(PoisonError::into_inner).append(&mut done);
+        parts.lock().append(&mut done);
     };
     with_threads(threads() - 1, &take, &mut || take());
-    let mut parts = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut parts = parts.into_inner();
     sort::by_key(&mut parts, |(at, _)| *at);
     parts.into_iter().flat_map(|(_, part)| part).collect()
 }
@@ -204,7 +205,7 @@ struct TableState<R> {
 
 impl<R> ResultTable<R> {
     fn lock(&self) -> MutexGuard<'_, TableState<R>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn put(&self, result: Option<R>) {
@@ -220,9 +221,8 @@ impl<R> ResultTable<R> {
     /// the results, the number of processed items, and `true` if that is all.
     fn take(&self, due: Instant, at_once: bool) -> (Vec<R>, usize, bool) {
         let is_early = |state: &mut TableState<R>| state.working > 0 && (!at_once || state.results.is_empty());
-        let wait = due.saturating_duration_since(Instant::now());
-        let (mut state, _) =
-            self.wanted.wait_timeout_while(self.lock(), wait, is_early).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        self.wanted.wait_while_until(&mut state, is_early, due);
         (std::mem::take(&mut state.results), state.done, state.working == 0)
     }
 }

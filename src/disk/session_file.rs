@@ -1,10 +1,10 @@
 //! Files that may be sessions: their metadata, and its addition to digests.
 
+use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
 use std::time::SystemTime;
 
 use crate::base::text::without_os_error_codes;
@@ -154,11 +154,10 @@ impl RealPaths {
         let is_link = fs::symlink_metadata(path).ok()?.is_symlink();
         let dir = path.parent().filter(|dir| !is_link && !dir.as_os_str().is_empty());
         let (Some(dir), Some(name)) = (dir, path.file_name()) else { return dunce::canonicalize(path).ok() };
-        let known =
-            self.0.read().unwrap_or_else(PoisonError::into_inner).get(dir).map(|real| Some(real.as_ref()?.join(name)));
+        let known = self.0.read().get(dir).map(|real| Some(real.as_ref()?.join(name)));
         known.unwrap_or_else(|| {
             let real = dunce::canonicalize(dir).ok();
-            self.0.write().unwrap_or_else(PoisonError::into_inner).insert(dir.into(), real.clone());
+            self.0.write().insert(dir.into(), real.clone());
             Some(real?.join(name))
         })
     }

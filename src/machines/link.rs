@@ -1,10 +1,11 @@
 //! Programs that talk to a machine: one that hangs is ended, and its error messages explain a failure.
 
+use parking_lot::Mutex;
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -154,7 +155,7 @@ impl Kept {
             if let Some(mut from) = from {
                 while let Ok(count @ 1..) = from.read(&mut chunk) {
                     received.fetch_add(count, Ordering::Relaxed);
-                    let mut bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut bytes = bytes.lock();
                     let room = most.saturating_sub(bytes.len());
                     bytes.extend_from_slice(&chunk[..count.min(room)]);
                 }
@@ -166,7 +167,7 @@ impl Kept {
 
     fn text(&self, limit: Duration) -> String {
         let _: Result<(), RecvTimeoutError> = self.end.recv_timeout(limit); // what was received is used
-        String::from_utf8_lossy(&self.bytes.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&self.bytes.lock()).into_owned()
     }
 }
 

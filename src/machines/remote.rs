@@ -93,7 +93,7 @@ impl<'a> Source<'a> {
     pub(super) fn list(&self) -> Result<Listing, LinkError> {
         if let Address::Dir(dir) = self.address {
             // A directory that is named by a symbolic link has one mirror.
-            let dir = dunce::canonicalize(dir).unwrap_or_else(|_| dir.clone());
+            let dir = files::resolved(dir);
             let ListedFiles { files, refused, is_complete } = listing::list(&dir);
             let (has_dir, dir) = (dir.is_dir(), dir.to_string_lossy().into_owned());
             return Ok(Listing { dir, has_dir, files, refused, is_complete, ..Listing::default() });

@@ -1,6 +1,7 @@
 //! Syntax highlighting: detects the language and tags each piece of code with a [`Tone`].
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use syntect::dumps;
@@ -108,7 +109,7 @@ fn embedded_syntaxes() -> SyntaxSet {
 
 /// Returns the syntaxes, and registers the use of the one with the given name.
 fn syntaxes(name: Option<&str>) -> Arc<SyntaxSet> {
-    let mut loaded = SYNTAXES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut loaded = SYNTAXES.lock();
     let is_new = |used: &[String]| name.is_some_and(|name| !used.iter().any(|used| used == name));
     if loaded.as_ref().is_some_and(|loaded| loaded.used.len() >= MAX_CACHED_LANGUAGES && is_new(&loaded.used)) {
         *loaded = None;
@@ -298,7 +299,7 @@ mod tests {
             let known = languages.iter().filter(|language| budget.highlighter(language).is_some()).count();
             assert_eq!(known, MAX_LANGUAGES);
             assert!(budget.highlighter(languages[0]).is_some(), "one that is there already");
-            let used = SYNTAXES.lock().unwrap().as_ref().map_or(0, |loaded| loaded.used.len());
+            let used = SYNTAXES.lock().as_ref().map_or(0, |loaded| loaded.used.len());
             assert!((1..=MAX_CACHED_LANGUAGES).contains(&used), "{used}");
         }
         assert_eq!(highlighted(&highlight("rs", "fn a() {}")), 1);

@@ -22,7 +22,8 @@ const CONTEXT: usize = 3;
 pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
     let kind = |at: Index| tree.nodes[at as usize].kind;
     match kind(at) {
-        EntryKind::ToolResult => std::iter::successors(tree.parent(at), |&at| tree.parent(at))
+        EntryKind::ToolResult => tree
+            .to_root(tree.parent(at))
             .take(NEARBY)
             .find(|&at| kind(at) == EntryKind::Assistant)
             .into_iter()

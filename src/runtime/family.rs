@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 
@@ -102,7 +102,7 @@ impl JobContext {
 
     /// Drops the cached member trees unless the file at a path is one of them.
     pub(super) fn forget_members(&self, path: &Path) {
-        let mut known = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.members.lock();
         if !known.iter().any(|member| member.path == path) {
             *known = Vec::new();
         }
@@ -110,7 +110,7 @@ impl JobContext {
 
     /// Reads the trees of files with hashes of their entries; uses cached trees.
     fn read_all(&self, paths: &[(&Path, (u64, i64))], is_wanted: &(dyn Fn() -> bool + Sync)) -> Vec<Result<Arc<Tree>>> {
-        let mut known = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.members.lock();
         let by_path: HashMap<&Path, &MemberFile> = known.iter().map(|member| (&*member.path, member)).collect();
         let read = parallel::map(paths, |(path, stamp)| {
             if let Some(member) = by_path.get(path).filter(|member| member.stamp == *stamp) {

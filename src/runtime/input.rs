@@ -1,8 +1,9 @@
 //! The thread that reads terminal input, and the gate that pauses it while another program uses the terminal.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -49,7 +50,7 @@ enum GateState {
 impl InputGate {
     fn lock(&self) -> MutexGuard<'_, GateState> {
         // The state is consistent after a panic, because each change is a single step.
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     /// The state is final after the thread has ended.
@@ -67,7 +68,7 @@ impl InputGate {
         while matches!(*state, GateState::Closing | GateState::Closed) {
             *state = GateState::Closed;
             self.0.changed.notify_all();
-            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.0.changed.wait(&mut state);
         }
     }
 
@@ -76,7 +77,7 @@ impl InputGate {
         self.set(GateState::Closing);
         if self.0.waker.wake() {
             let is_coming = |state: &mut GateState| *state == GateState::Closing;
-            drop(self.0.changed.wait_timeout_while(self.lock(), PATIENCE, is_coming));
+            self.0.changed.wait_while_for(&mut self.lock(), is_coming, PATIENCE);
         }
         let result = work();
         self.set(GateState::Open);

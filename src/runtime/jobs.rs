@@ -1,9 +1,10 @@
 //! Jobs that read or change files, run by the workers of the browser or directly by tests.
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Error, Result, bail};
@@ -130,7 +131,7 @@ impl JobContext {
                 return Ok(None);
             }
             Work::Open(path) => {
-                let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut opened = self.opened.lock();
                 let end = if opened.is(&path) { None } else { load::end(&path, &self.setting.home) };
                 if end.is_some_and(|end| !reply(Reply::Opened(Arc::new(end)))) || !is_wanted() {
                     return Ok(None);
@@ -255,13 +256,13 @@ impl JobContext {
                 return Ok(suggested.map(|(suggestions, _)| Reply::Suggested(suggestions)));
             }
             Work::CheckSession(session, path) => {
-                let mut finder = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut finder = self.secrets.lock();
                 let config = &self.setting.config.redact;
                 let count = finder.count(path, (config, self.cache.as_deref()), is_wanted)?;
                 return Ok(count.map(|count| Reply::SecretsCounted(session, count)));
             }
             Work::FindLostWork(session) => {
-                let mut losses = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut losses = self.lost.lock();
                 let place = (&*self.setting.home, self.cache.as_deref());
                 let work = losses.find_in(&session, place, &is_wanted);
                 return Ok(is_wanted().then_some(Reply::LostWorkFound(work)));
@@ -337,7 +338,7 @@ impl JobContext {
         };
         let here = || self.changes.as_ref().context(NO_JOURNAL)?.make(&request, now, &mut watch);
         let result = self.change_elsewhere(&request).unwrap_or_else(here);
-        self.change_order.lock().unwrap_or_else(PoisonError::into_inner).note(&request, &result);
+        self.change_order.lock().note(&request, &result);
         if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
             reply(Reply::Changing(total, total));
         }

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ impl JobContext {
     /// Makes a change on another machine, if the request is for its sessions. Undo and redo apply to the last change.
     /// Returns `None` for this machine.
     pub(super) fn change_elsewhere(&self, request: &Request) -> Option<Result<ChangeResult>> {
-        let step = self.change_order.lock().unwrap_or_else(PoisonError::into_inner).step(request);
+        let step = self.change_order.lock().step(request);
         if let Some((machine, commands)) = step {
             return Some(self.on_machine(&machine, |machine, context| changes::make_step(machine, &commands, context)));
         }

@@ -1,7 +1,7 @@
 //! Jobs that search sessions and the open tree.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -85,7 +85,7 @@ impl JobContext {
         };
         // A query that does not need them does not wait for another search.
         if query.needs_secrets() {
-            let mut finder = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut finder = self.secrets.lock();
             let place = (&self.setting.config.redact, self.cache.as_deref());
             scope.secrets = finder.find(sessions, place, &mut told)?.map(Arc::new);
             if scope.secrets.is_none() {
@@ -93,7 +93,7 @@ impl JobContext {
             }
         }
         if query.needs_lost_work() {
-            let mut cache = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut cache = self.lost.lock();
             let place = (&*self.setting.home, self.cache.as_deref());
             let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
             scope.lost = cache.find(&compared, place, told).map(Arc::new);

@@ -1,6 +1,7 @@
 //! Finds the git worktrees of working directories while sessions are scanned and watched.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
 
 use crate::app::message::Reply;
 use crate::disk::worktrees::WorktreeFinder;
@@ -10,7 +11,7 @@ use crate::session::digest::listed::SharedSession;
 
 impl JobContext {
     fn worktrees(&self) -> MutexGuard<'_, WorktreeFinder> {
-        self.worktrees.lock().unwrap_or_else(PoisonError::into_inner)
+        self.worktrees.lock()
     }
 
     /// Looks at all directories again from now on.

@@ -73,7 +73,7 @@ impl ContextHasher {
         let (mut path, mut bytes) = (Vec::new(), Vec::new());
         let hash = |end: Index| {
             path.clear();
-            path.extend(std::iter::successors(Some(end), |&at| links.parents[at as usize]));
+            path.extend(links.to_root(end));
             path.reverse();
             let id = |at: Index| self.lines.ids[at as usize].id.map_or(at.into(), IdHash::value);
             let ContextEntries { compaction, entries, edits } = context_entries(&source, &path);

@@ -152,7 +152,7 @@ impl MergedFamily {
     /// entry.
     pub fn split(&self, file: usize) -> Option<Index> {
         let FamilyFile { tree, places } = self.files.get(file)?;
-        let path = std::iter::successors(tree.leaf, |&at| tree.parent(at)).map(|at| places[at as usize]);
+        let path = tree.to_root(tree.leaf).map(|at| places[at as usize]);
         let mut shared = path.filter(|&at| self.first(at) < file);
         shared.next()
     }

@@ -112,6 +112,11 @@ pub struct ParentLinks {
 }
 
 impl ParentLinks {
+    /// Iterates over the entries from one to its root, both included.
+    pub(crate) fn to_root(&self, from: impl Into<Option<Index>>) -> impl Iterator<Item = Index> {
+        std::iter::successors(from.into(), |&at| self.parents[at as usize])
+    }
+
     /// Resolves the parents. In files without IDs (`version` below 2), the parent of each entry is the one before it.
     pub fn new(ids: &[EntryIds], version: f64) -> Self {
         let leaf = (ids.len() as Index).checked_sub(1);

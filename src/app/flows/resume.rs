@@ -232,9 +232,8 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: &Result<(), Strin
 
 /// Returns the last entry with text on the current branch, and the number of entries only on that branch.
 fn left(tree: &Tree, at: Option<Index>) -> Option<(Index, usize)> {
-    let common =
-        at.and_then(|at| std::iter::successors(Some(at), |&at| tree.parent(at)).find(|&at| tree.is_active(at)));
-    let branch = || std::iter::successors(tree.leaf, |&at| tree.parent(at)).take_while(move |&at| Some(at) != common);
+    let common = at.and_then(|at| tree.to_root(at).find(|&at| tree.is_active(at)));
+    let branch = || tree.to_root(tree.leaf).take_while(move |&at| Some(at) != common);
     let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
     Some((branch().find(says)?, branch().count()))
 }

@@ -1,8 +1,9 @@
 //! Additions to the index: new records are written to a draft, which becomes a segment at the end.
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -77,7 +78,7 @@ impl Additions {
 
     /// Writes the pieces of a file. If it can be written, the details are then loaded from there.
     pub(super) fn put(&self, addition: &Addition<'_>, home: &Arc<str>) -> Option<LazyDetails> {
-        let lock = || self.new.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.new.lock();
         let add = || -> io::Result<Option<(LazyDetails, Option<FilterDraft>)>> {
             let mtime = addition.stamp.mtime();
             if mtime < self.oldest {
@@ -124,7 +125,7 @@ impl Additions {
     /// is the list of segments as it was when `volumes` were opened. Returns `true` if anything was to be done.
     pub(super) fn finish(self, opened: &SegmentList, volumes: &[Segment], replaces: bool) -> io::Result<bool> {
         let Self { files, limit, new, .. } = self;
-        let new = new.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let new = new.into_inner();
         let is_stale = !volumes.iter().all(Segment::is_clean);
         let is_usable = if replaces { files.existing().is_empty() } else { volumes.len() == opened.segments.len() };
         if matches!(new, NewRecord::Nothing) && !is_stale && is_usable {

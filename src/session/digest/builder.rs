@@ -387,14 +387,14 @@ mod tests {
                 let node = &tree.nodes[*at as usize];
                 node.kind == EntryKind::User || (node.kind == EntryKind::Assistant && !node.silent)
             };
-            let mut above = std::iter::successors(Some(touched.entry), |&at| tree.parent(at));
+            let mut above = tree.to_root(touched.entry);
             let said = above.find(says).map_or("", |at| tree.nodes[at as usize].words());
             assert_eq!(digest.details().touches.messages.get(touched.message), js_trim(utf16_prefix(said, 100)));
         }
         let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
         let is = |kind: EntryKind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
         assert_eq!(digest.details().newer_message, tree.newer_message);
-        let to_root = || std::iter::successors(tree.leaf, |&at| tree.parent(at));
+        let to_root = || tree.to_root(tree.leaf);
         let prompt = to_root().find(is(EntryKind::User));
         let since = to_root().take_while(|&at| Some(at) != prompt);
         let answer = since.filter(is(EntryKind::Assistant)).find(|&at| !tree.nodes[at as usize].silent);

@@ -126,7 +126,7 @@ impl MessageTexts {
     /// Returns the last prompt on the active path and the last answer after it.
     pub(super) fn last(&self, parent_links: &ParentLinks) -> (Option<LastMessage>, Option<LastMessage>) {
         let mut answer = None;
-        for entry in std::iter::successors(parent_links.leaf, |&at| parent_links.parents[at as usize]) {
+        for entry in parent_links.to_root(parent_links.leaf) {
             let Some(row) = self.row(entry).filter(|&row| !self.text(row).is_empty()) else { continue };
             let is_user = self.starts[row].is_user;
             let long = &self.long[usize::from(is_user)];

@@ -186,7 +186,7 @@ struct NearestMessages<'a> {
 impl NearestMessages<'_> {
     fn number(&mut self, of: Index) -> u32 {
         let Self { parent_links, messages, known } = self;
-        let path = || std::iter::successors(Some(of), |&at| parent_links.parents[at as usize]);
+        let path = || parent_links.to_root(of);
         let number = |at: Index| match known[at as usize] {
             UNKNOWN => messages.row(at).map(|row| row as u32 + FIRST),
             known => Some(known),

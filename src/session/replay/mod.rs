@@ -227,7 +227,7 @@ impl<'t, E> Replay<'t, E> {
     /// Marks the files of calls that have no result on the path from an entry up: pi was stopped while they ran.
     fn unanswered(&mut self, files: &mut Rc<Files>, at: Index, from: Option<Index>) -> Result<(), E> {
         let mut answered = Vec::new();
-        let above = std::iter::successors(from, |&at| self.tree.parent(at)).take(NEARBY);
+        let above = self.tree.to_root(from).take(NEARBY);
         let mut calling = None;
         for before in above {
             match self.tree.nodes[before as usize].kind {
@@ -400,7 +400,7 @@ impl<'t, E> Replay<'t, E> {
         take: impl FnOnce(&ToolCall<'_>, &str, &str) -> T,
     ) -> Result<Option<T>, E> {
         let Some(&id) = self.tree.answers.get(&result) else { return Ok(None) };
-        let above = std::iter::successors(self.tree.parent(result), |&at| self.tree.parent(at)).take(NEARBY);
+        let above = self.tree.to_root(self.tree.parent(result)).take(NEARBY);
         let has_call = |at: &Index| self.tree.calls.get(at).is_some_and(|calls| calls.contains(&id));
         let Some(at) = above.into_iter().find(has_call) else { return Ok(None) };
         if self.calls.as_ref().is_none_or(|(known, _)| *known != at) {

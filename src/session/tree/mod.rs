@@ -296,7 +296,12 @@ impl Tree {
     /// Returns the last entry on the active path that the model sees.
     pub(crate) fn last_visible(&self) -> Option<Index> {
         let is_visible = |at: &Index| !self.nodes[*at as usize].kind.is_invisible_to_the_model();
-        std::iter::successors(self.leaf, |&at| self.parent(at)).find(is_visible)
+        self.to_root(self.leaf).find(is_visible)
+    }
+
+    /// Iterates over the entries from one to its root. See [`ParentLinks::to_root`].
+    pub fn to_root(&self, from: impl Into<Option<Index>>) -> impl Iterator<Item = Index> {
+        self.parent_links.to_root(from)
     }
 
     /// Returns `true` if the entry is on the active path.
@@ -334,7 +339,7 @@ impl Tree {
 
     /// Returns the entries from the root to `at`.
     pub fn path(&self, at: Index) -> Vec<Index> {
-        let mut path: Vec<Index> = std::iter::successors(Some(at), |&at| self.parent(at)).collect();
+        let mut path: Vec<Index> = self.to_root(at).collect();
         path.reverse();
         path
     }
@@ -399,7 +404,7 @@ impl Tree {
         let latest = self.nodes[end as usize].time;
         let mut branch = AbandonedBranch { end, last: end, entries: 0, cost: 0.0, latest };
         let mut last = None;
-        let up = std::iter::successors(Some(end), |&at| self.parent(at));
+        let up = self.to_root(end);
         for at in up.take_while(|&at| !self.is_active(at) && taken.insert(at)) {
             let node = &self.nodes[at as usize];
             let is_message = matches!(node.kind, EntryKind::User | EntryKind::Assistant) && !node.silent;

@@ -614,7 +614,7 @@ mod tests {
                     let last = |text: &str, tree: &Tree, end: Index| {
                         let wanted = format!("\"customType\":\"{name}\"");
                         let is_it = |at: &Index| String::from_utf8(line(text, tree, *at)).unwrap().contains(&wanted);
-                        std::iter::successors(Some(end), |&at| tree.parent(at)).find(is_it).map(|at| id(tree, at))
+                        tree.to_root(end).find(is_it).map(|at| id(tree, at))
                     };
                     prop_assert_eq!(last(&text, &before, end), last(&new, &after, same));
                 }

@@ -1,11 +1,11 @@
 //! Programs in the background, which end with this process: in the directory of a session, even git can wait forever.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 fn running() -> MutexGuard<'static, BTreeSet<u32>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+    RUNNING.lock()
 }
 
 /// Starts a program in a process group of its own.

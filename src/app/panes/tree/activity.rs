@@ -73,9 +73,8 @@ impl ToolRun {
     pub(super) fn new(tree: &Tree, entries: Vec<Index>, above: Option<Index>, is_open: bool) -> Self {
         let last = entries.last().copied();
         let is_inherited = last.is_some_and(|last| tree.is_inherited(last));
-        let all: Vec<Index> = std::iter::successors(last, |&at| tree.parent(at))
-            .take_while(|&at| Some(at) != above && tree.is_inherited(at) == is_inherited)
-            .collect();
+        let all: Vec<Index> =
+            tree.to_root(last).take_while(|&at| Some(at) != above && tree.is_inherited(at) == is_inherited).collect();
         Self { entries, is_open, activity: Activity::of(tree, all.into_iter().rev()) }
     }
 

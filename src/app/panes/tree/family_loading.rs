@@ -150,7 +150,7 @@ impl TreePane {
     fn nearest_own(&self, at: Index) -> Option<Index> {
         let (family, tree) = (self.family.as_ref()?, self.tree.as_ref()?);
         let own = |at: Index| family.entry(at).filter(|entry| Some(entry.session) == self.session);
-        std::iter::successors(Some(at), |&at| tree.parent(at)).find_map(own).map(|entry| entry.at)
+        tree.to_root(at).find_map(own).map(|entry| entry.at)
     }
 
     /// Stores the forks of the session and the other sessions that contain its entries.

@@ -340,7 +340,7 @@ impl TreePane {
             rows.tell_start();
         }
         let seen = rows.leaf.and_then(|row| rows.last_of(row));
-        let steps = |leaf| std::iter::successors(Some(leaf), |&at| tree.parent(at)).take_while(|at| Some(*at) != seen);
+        let steps = |leaf| tree.to_root(leaf).take_while(|at| Some(*at) != seen);
         rows.leaf_below = tree.leaf.map_or(0, |leaf| steps(leaf).count());
         self.rows = rows.place();
         self.cursor.follow(self.row_of_selected());

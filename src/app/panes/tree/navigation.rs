@@ -61,7 +61,7 @@ impl TreePane {
         let before = self.place.folds.len();
         if before > 0 {
             let mut is_above = vec![false; tree.nodes.len()];
-            std::iter::successors(tree.parent(at), |&at| tree.parent(at)).for_each(|at| is_above[at as usize] = true);
+            tree.to_root(tree.parent(at)).for_each(|at| is_above[at as usize] = true);
             let folds = std::mem::take(&mut self.place.folds).into_iter();
             let hides = |fold: &EntryRef| self.shown(*fold).is_some_and(|at| is_above[at as usize]);
             self.place.folds = folds.filter(|fold| !hides(fold)).collect();

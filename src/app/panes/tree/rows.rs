@@ -246,9 +246,7 @@ impl TreeRows {
 
     /// Returns the row of an entry or of its nearest visible ancestor, else the last row; pi selects the same.
     pub fn nearest(&self, tree: &Tree, at: Index) -> RowIndex {
-        std::iter::successors(Some(at), |&at| tree.parent(at))
-            .find_map(|at| self.row_of(at))
-            .unwrap_or(self.list.len().saturating_sub(1))
+        tree.to_root(at).find_map(|at| self.row_of(at)).unwrap_or(self.list.len().saturating_sub(1))
     }
 
     /// Returns `true` if a row can be folded: it has children, and is a root or the start of a branch.
