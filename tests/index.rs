@@ -1,15 +1,5 @@
 //! The index on disk: whatever happens to it or to the sessions, the list is the same as without an index.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may fail anywhere, not only in a function marked #[test]"
-)]
-#![cfg(unix)]
-
-#[path = "common/mod.rs"]
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -31,8 +21,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use common::effort;
-use common::session::Session;
+use crate::common::effort;
+use crate::common::session::Session;
 
 /// A directory of sessions and one for the index.
 struct World {

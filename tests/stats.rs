@@ -1,10 +1,5 @@
 //! Statistics: the rows of every grouping add up to the totals of the sessions, whatever the files contain.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail anywhere, not only in a function marked #[test]")]
-
-#[path = "common/mod.rs"]
-mod common;
-
 use std::fs;
 use std::path::Path;
 
@@ -23,8 +18,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use common::effort;
-use common::session::Session;
+use crate::common::effort;
+use crate::common::session::Session;
 
 fn rules() -> StatsRules {
     let calendar = Calendar { zone: TimeZone::UTC, week_start: Weekday::Monday };

@@ -19,10 +19,10 @@ use pitree::session::write::repair::{KnownHeader, repair};
 use pitree::session::write::slim::{SlimPlanner, SlimRules, SlimWriter};
 use serde_json::{Value, json};
 
+use crate::agreement::world::{golden, short};
 use crate::common::broken;
 use crate::common::home::{files_below, repository};
 use crate::common::session::Session;
-use crate::world::{golden, short};
 
 /// Returns a smaller version of a file, or `None` if it is damaged or nothing can be removed.
 fn slimmed(bytes: &[u8]) -> Option<Vec<u8>> {

@@ -15,8 +15,8 @@ use pitree::session::links::Index;
 use pitree::session::tree::Tree;
 use serde_json::Value;
 
+use crate::agreement::world::{golden, short};
 use crate::common::home::{files_below, repository};
-use crate::world::{golden, short};
 
 /// pi's path to the end of each branch of each file.
 type Paths = BTreeMap<String, BTreeMap<String, Vec<String>>>;

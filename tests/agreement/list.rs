@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::world::{World, assert_same, golden};
+use crate::agreement::world::{World, assert_same, golden};
 
 const MEANT: &[&str] = &[
     // pi's list omits a session with one such message: it reads a property of null or of a missing message.

@@ -1,7 +1,7 @@
 //! Files that pi cannot show are shown completely.
 
-use crate::slow::{self, Reading};
-use crate::world::World;
+use crate::agreement::slow::{self, Reading};
+use crate::agreement::world::World;
 
 /// Files for which pi hangs, throws, or loses entries, with a word of the problem in `ls`.
 const TROUBLE: [(&str, &str); 6] = [

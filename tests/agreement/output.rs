@@ -2,7 +2,7 @@
 
 use pitree::base::text::is_unsafe;
 
-use crate::world::{Outcome, World};
+use crate::agreement::world::{Outcome, World};
 
 fn assert_safe(run: &Outcome, what: &str) {
     for (stream, text) in [("stdout", &run.out), ("stderr", &run.err)] {

@@ -7,8 +7,8 @@ use pitree::session::prompt::plan::{EntryOutcome, OmissionReason, Plan, PlannedP
 use pitree::session::tree::Index;
 use serde_json::{Value, json};
 
+use crate::agreement::world::{World, assert_same, golden};
 use crate::common::home::{json_lines, repository};
-use crate::world::{World, assert_same, golden};
 
 const MEANT: &[&str] = &[
     // Values in place of texts: pi passes them on.

@@ -2,8 +2,8 @@
 
 use pitree::base::text::clean;
 
+use crate::agreement::world::{World, assert_same, golden};
 use crate::common::home::{files_below, repository};
-use crate::world::{World, assert_same, golden};
 
 const MODES: [&str; 5] = ["default", "no-tools", "user-only", "labeled-only", "all"];
 

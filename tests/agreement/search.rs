@@ -15,7 +15,7 @@ use pitree::session::search_text::{PassagesBuf, SearchTextsBuf};
 use pitree::session::search_titles::TitlesBuf;
 use serde_json::Value;
 
-use crate::world::{DIRS, World, assert_same, golden, short};
+use crate::agreement::world::{DIRS, World, assert_same, golden, short};
 
 /// The sessions of the fixtures with their texts.
 struct Sessions(BTreeMap<String, (Digest, SearchTextsBuf)>);

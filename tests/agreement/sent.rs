@@ -14,8 +14,8 @@ use pitree::session::tree::context::context;
 use pitree::session::tree::{Tree, resume};
 use serde_json::{Value, json};
 
+use crate::agreement::world::golden;
 use crate::common::home::repository;
-use crate::world::golden;
 
 /// A session.
 struct Talk {

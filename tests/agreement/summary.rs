@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::agreement::slow::{self, Reading, Session};
+use crate::agreement::world::{World, assert_same};
 use crate::common::home::{files_below, json_lines, repository};
-use crate::slow::{self, Reading, Session};
-use crate::world::{World, assert_same};
 
 /// Files with lines that serde_json cannot read.
 const UNREADABLE: &[&str] = &[

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::world::{World, assert_same, golden};
+use crate::agreement::world::{World, assert_same, golden};
 
 const MEANT: &[&str] = &[
     // IDs are always strings in pitree's JSON.

@@ -8,8 +8,8 @@ use pitree::disk::scan;
 use pitree::session::entry::EntryId;
 use serde::Deserialize;
 
+use crate::agreement::world::golden;
 use crate::common::home::{Home, copy, json_lines, repository};
-use crate::world::golden;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

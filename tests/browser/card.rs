@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::common::session::Session;
 use super::harness::Browser;
+use crate::common::session::Session;
 
 /// Returns the lines of the preview.
 pub(crate) fn card(browser: &Browser) -> Vec<String> {
@@ -46,8 +46,8 @@ fn a_card_counts_likely_secrets() {
     }
     let of = |title: &str| seen.iter().find(|(name, _)| name.starts_with(title)).map(|(_, found)| found.as_deref());
     assert_eq!((of("the key is"), of("no key")), (Some(Some("secrets     2 likely secrets")), Some(None)), "{seen:?}");
-    crate::search::search(&mut browser, "secret:github");
-    assert_eq!(crate::search::hits(&browser), 1);
+    crate::browser::search::search(&mut browser, "secret:github");
+    assert_eq!(crate::browser::search::hits(&browser), 1);
 }
 
 /// Sessions outside of git are compared with the working tree only.
@@ -63,16 +63,16 @@ fn lost_work_is_found_at_the_end_of_its_branch() {
     let lost = |browser: &Browser| card(browser).into_iter().find(|line| line.starts_with("lost work"));
     let known = Some("lost work   4 lines in a.rs".to_string());
     assert_eq!(lost(&browser), known, "without a query");
-    crate::search::search(&mut browser, "is:lost");
-    assert_eq!(crate::search::hits(&browser), 1);
+    crate::browser::search::search(&mut browser, "is:lost");
+    assert_eq!(crate::browser::search::hits(&browser), 1);
     browser.press("enter");
     assert_eq!(browser.model.tree.find.as_ref().unwrap().hits.len(), 1);
     assert!(card(&browser).contains(&"Written".to_string()), "{}", browser.screen());
     browser.press("esc esc esc");
     assert_eq!(lost(&browser), known, "{}", browser.screen());
     fs::write(work.path().join("a.rs"), text).unwrap();
-    crate::search::search(&mut browser, "is:lost");
-    assert_eq!(crate::search::hits(&browser), 0);
+    crate::browser::search::search(&mut browser, "is:lost");
+    assert_eq!(crate::browser::search::hits(&browser), 0);
 }
 
 #[test]

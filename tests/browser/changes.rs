@@ -10,8 +10,8 @@ use pitree::disk::locate::Located;
 use pitree::keymap::Place;
 use tempfile::TempDir;
 
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 /// Sessions of one project: `main` has two branches and two forks, one of which has a fork; `other` is unrelated.
 pub(crate) struct World {

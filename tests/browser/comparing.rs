@@ -14,8 +14,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::changes::{World, shows_not, to_entry};
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 /// A session and a fork that diverged from it.
 struct Family {

@@ -9,9 +9,9 @@ use pitree::app::message::Msg;
 use pitree::keymap::Place;
 
 use super::changes::{World, to_entry};
-use super::common::session::Session;
 use super::harness::{Browser, shows};
 use crate::common::home::repository;
+use crate::common::session::Session;
 
 snapshot!(context, (80, 24), "l c");
 snapshot!(context_wide, (160, 30), "j l c");

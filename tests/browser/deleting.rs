@@ -7,8 +7,8 @@ use pitree::app::message::{Effect, Msg, Work};
 use pitree::changes::{FileSnapshot, Refusal, Request};
 
 use super::changes::{World, shows_not};
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 #[test]
 fn deleting_a_session_selects_the_next_row() {
@@ -94,7 +94,7 @@ fn deleting_beside_a_possibly_running_pi_asks_twice() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let pis = |browser: &mut Browser, count: usize| {
-        browser.model.catalog.set_pis(crate::harness::pis("/nowhere", count), crate::harness::NOW);
+        browser.model.catalog.set_pis(crate::browser::harness::pis("/nowhere", count), crate::browser::harness::NOW);
     };
     pis(&mut browser, 1);
     // Includes unmarked sessions of the directory.
@@ -155,7 +155,7 @@ fn deleting_a_recently_written_session_asks_twice() {
     let (before, behind) = more.split_once("\"timestamp\":\"").unwrap();
     let more = format!("{before}\"timestamp\":\"{time}{}", &behind[time.len()..]);
     fs::write(&path, format!("{}{more}\n", world.text("other"))).unwrap();
-    super::common::home::set_modified(&path, now - Duration::from_secs(40));
+    crate::common::home::set_modified(&path, now - Duration::from_secs(40));
     browser.press("f5");
     shows(&browser, "1 live");
     world.select(&mut browser, "other");

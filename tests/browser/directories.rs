@@ -6,8 +6,8 @@ use pitree::app::startup::Startup;
 use pitree::config::Config;
 use pitree::disk::locate::Located;
 
+use crate::browser::harness::{Browser, shows};
 use crate::common::session::Session;
-use crate::harness::{Browser, shows};
 
 #[test]
 fn files_directly_in_the_default_directory_have_their_own_group() {

@@ -4,8 +4,8 @@ use pitree::config::Config;
 use pitree::disk::locate::Located;
 use pitree::keymap::Place;
 
-use crate::changes::World;
-use crate::harness::{Browser, shows};
+use crate::browser::changes::World;
+use crate::browser::harness::{Browser, shows};
 
 /// Searches for a query; the input line stays open.
 fn search(browser: &mut Browser, query: &str) {

@@ -4,8 +4,8 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 /// A made-up token, written so that it is not one in this file.
 fn token(seed: char) -> String {

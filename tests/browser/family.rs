@@ -6,9 +6,9 @@ use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::tree::rows::RowItem;
 use pitree::pi::launch::Start;
 
+use crate::browser::harness::Browser;
+use crate::browser::harness::shows;
 use crate::common::session::Session;
-use crate::harness::Browser;
-use crate::harness::shows;
 
 snapshot!(fork_in_place, (110, 34), "j j l G l");
 snapshot!(whole, (110, 44), "j j l m");

@@ -11,8 +11,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::changes::to_entry;
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 snapshot!(files_wide, (160, 48), "j F enter");
 snapshot!(files_80, (80, 24), "j F enter");

@@ -8,8 +8,8 @@ use ratatui::style::Modifier;
 use serde_json::json;
 
 use super::changes::{World, to_entry};
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 snapshot!(typing, (120, 30), "j l / j w t");
 snapshot!(only_hits, (120, 30), "j l / j w t tab");

@@ -5,7 +5,7 @@ use pitree::app::message::Msg;
 use pitree::config::Config;
 use pitree::keymap::Place;
 
-use crate::harness::{Browser, shows};
+use crate::browser::harness::{Browser, shows};
 
 fn note(browser: &mut Browser) {
     browser.send(Msg::NotResumed("a line\n".repeat(80)));

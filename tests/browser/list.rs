@@ -2,8 +2,8 @@
 
 use pitree::base::text::width;
 
+use crate::browser::harness::{Browser, shows};
 use crate::common::session::Session;
-use crate::harness::{Browser, shows};
 
 /// Creates a parent with a name, labels and costs, and forks that inherit the name.
 fn family(name: &str) -> tempfile::TempDir {

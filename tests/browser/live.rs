@@ -10,9 +10,9 @@ use pitree::disk::incremental::{FileChanges, IncrementalReader, OwnChanges};
 use pitree::disk::watch::WatchEvents;
 
 use super::changes::{World, shows_not, to_entry};
-use super::common::session::Session;
 use super::harness::{Browser, NOW, pis, shows};
 use super::search::{hits, search};
+use crate::common::session::Session;
 
 /// Sessions, a browser on them, and a watcher that reports changes.
 struct Live {

@@ -11,9 +11,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::card::card;
-use super::common::by_hand;
-use super::common::session::Session;
 use super::harness::Browser;
+use crate::common::by_hand;
+use crate::common::session::Session;
 
 /// Two sessions in a directory that exists; `lost` has lost work on its abandoned branch.
 struct World {

@@ -8,9 +8,9 @@ use pitree::disk::locate::Located;
 use pitree::session::stats::grouping::Grouping;
 use tempfile::TempDir;
 
-use super::common::home::write;
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::home::write;
+use crate::common::session::Session;
 
 /// Returns the path of a session in the mirror of a machine.
 fn mirrored(dir: &Path, machine: &str, id: &str) -> std::path::PathBuf {
@@ -94,14 +94,14 @@ fn the_qualifier_narrows_the_list() {
     browser.press("/").type_text("on:");
     shows(&browser, "gpu");
     browser.type_text("gpu");
-    assert_eq!(crate::search::hits(&browser), 1);
+    assert_eq!(crate::browser::search::hits(&browser), 1);
     browser.press("enter");
     browser.press("esc esc esc");
-    crate::search::search(&mut browser, "on:here");
-    assert_eq!(crate::search::hits(&browser), 3);
+    crate::browser::search::search(&mut browser, "on:here");
+    assert_eq!(crate::browser::search::hits(&browser), 3);
     browser.press("esc esc esc");
-    crate::search::search(&mut browser, "on:box");
-    assert_eq!(crate::search::hits(&browser), 3);
+    crate::browser::search::search(&mut browser, "on:box");
+    assert_eq!(crate::browser::search::hits(&browser), 3);
 }
 
 #[test]

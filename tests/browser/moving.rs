@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use pitree::app::message::{Effect, Msg};
 use pitree::pi::launch::Start;
 
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 /// A session directory with pi's folders: a family in a missing directory, a fork in another one, and a new directory.
 struct World {

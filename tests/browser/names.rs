@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use super::common::home::{long_ago, set_modified};
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::home::{long_ago, set_modified};
+use crate::common::session::Session;
 
 #[test]
 fn names_that_are_not_utf8_work_like_others() {

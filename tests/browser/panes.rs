@@ -5,8 +5,8 @@ use pitree::app::panes::layout::Layout;
 use pitree::app::panes::preview::PreviewSubject;
 use pitree::keymap::Place;
 
-use crate::harness::{Browser, shows};
-use crate::search::search;
+use crate::browser::harness::{Browser, shows};
+use crate::browser::search::search;
 
 snapshot!(tree_and_preview_at_80, (80, 24), "j l p g");
 snapshot!(search_and_preview_at_80, (80, 24), "/ r e d i s");

@@ -7,8 +7,8 @@ use pitree::app::opener::Opener;
 use pitree::keymap::Place;
 use serde_json::json;
 
-use super::common::session::Session;
 use super::harness::{Browser, NOW, shows};
+use crate::common::session::Session;
 
 /// Opens a session with prose and a long line of output that ends with a known word.
 fn open(columns: u16, rows: u16) -> (tempfile::TempDir, Browser) {

@@ -12,8 +12,8 @@ use pitree::disk::scan::again;
 use pitree::keymap::Place;
 use tempfile::TempDir;
 
+use crate::browser::harness::{Browser, shows};
 use crate::common::session::Session;
-use crate::harness::{Browser, shows};
 
 /// Returns the directory of a project. Some names are long, and some occur twice.
 fn cwd(project: usize) -> String {

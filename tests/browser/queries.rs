@@ -3,8 +3,8 @@
 use pitree::app::message::Msg;
 use pitree::keymap::Place;
 
-use crate::harness::Browser;
-use crate::search::{hits, line, search, titles};
+use crate::browser::harness::Browser;
+use crate::browser::search::{hits, line, search, titles};
 
 #[test]
 fn jump_history_goes_back_and_forward() {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::common::home::write;
-use super::common::session::{START, Session};
 use super::harness::{Browser, NOW};
+use crate::common::home::write;
+use crate::common::session::{START, Session};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;

@@ -4,8 +4,8 @@ use pitree::app::message::{Effect, Msg};
 use pitree::pi::launch::Start;
 
 use super::changes::{World, to_entry};
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 fn resumed(browser: &Browser) -> Vec<String> {
     let path = |effect: &Effect| match effect {

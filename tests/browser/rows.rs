@@ -7,8 +7,8 @@ use pitree::app::panes::tree::rows::RowItem;
 use pitree::config::Filter;
 use pitree::keymap::Place;
 
+use crate::browser::harness::{Browser, shows};
 use crate::common::session::Session;
-use crate::harness::{Browser, shows};
 
 snapshot!(runs_at_80, (80, 24), "l g");
 snapshot!(turns, (120, 30), "l 7 g");

@@ -8,9 +8,9 @@ use pitree::app::panes::tree::TreePane;
 use pitree::disk::load;
 use tempfile::TempDir;
 
-use super::common::effort::rounds;
-use super::common::session::Session;
 use super::harness::Browser;
+use crate::common::effort::rounds;
+use crate::common::session::Session;
 
 fn entry(session: Session, id: usize) -> Session {
     let role = if id.is_multiple_of(2) { "user" } else { "assistant" };

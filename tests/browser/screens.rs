@@ -2,8 +2,8 @@
 
 use pitree::config::Config;
 
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 snapshot!(wide, (200, 60), "j l");
 snapshot!(medium, (120, 30), "");

@@ -17,10 +17,10 @@ use pitree::runtime::jobs::JobContext;
 
 use serde_json::json;
 
+use crate::browser::finding::marked;
+use crate::browser::harness::{Browser, NOW, demo_setting};
 use crate::common::by_hand;
 use crate::common::session::Session;
-use crate::finding::marked;
-use crate::harness::{Browser, NOW, demo_setting};
 
 /// Replaces the query by typing another one.
 pub(crate) fn search(browser: &mut Browser, text: &str) {

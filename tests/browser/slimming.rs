@@ -5,8 +5,8 @@ use std::fs;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 fn world() -> TempDir {
     let dir = tempfile::tempdir().unwrap();

@@ -8,8 +8,8 @@ use pitree::app::message::{Effect, Msg, Work};
 use pitree::catalog::space::SpaceGrouping;
 use pitree::keymap::Place;
 
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 snapshot!(space_wide, (160, 48), "I");
 snapshot!(space_80, (80, 24), "I");

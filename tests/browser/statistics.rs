@@ -12,8 +12,8 @@ use pitree::session::stats::columns::StatsColumn;
 use pitree::session::stats::grouping::Grouping;
 use pitree::session::stats::period::PeriodLength;
 
-use super::common::session::Session;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 snapshot!(statistics_wide, (160, 48), "$");
 snapshot!(statistics_80, (80, 24), "$");
@@ -195,7 +195,7 @@ fn new_entries_are_counted_and_a_budget_is_compared() {
 
 /// Returns the seconds since the first entries of sessions until the time of the browser.
 fn browser_now() -> i64 {
-    super::harness::NOW / 1000 - super::common::session::START - 60
+    super::harness::NOW / 1000 - crate::common::session::START - 60
 }
 
 #[test]

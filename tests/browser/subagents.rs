@@ -4,8 +4,8 @@ use std::fs;
 
 use pitree::pi::running::RunningPis;
 
+use crate::browser::harness::{Browser, NOW, shows};
 use crate::common::session::Session;
-use crate::harness::{Browser, NOW, shows};
 
 #[test]
 fn hidden_subagents_are_counted_and_shown_ones_are_nested() {

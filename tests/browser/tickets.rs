@@ -5,8 +5,8 @@ use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::ticket::Ticket;
 use pitree::changes::ChangeResult;
 
-use crate::changes::{World, to_entry};
-use crate::harness::{Browser, shows};
+use crate::browser::changes::{World, to_entry};
+use crate::browser::harness::{Browser, shows};
 
 /// Presses a key and returns the tickets of the requested work without running it.
 fn asked(browser: &mut Browser, key: &str) -> Vec<(Ticket, Work)> {

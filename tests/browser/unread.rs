@@ -5,8 +5,8 @@ use std::fs;
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use tempfile::TempDir;
 
+use crate::browser::harness::{Browser, NOW, shows};
 use crate::common::session::{START, Session};
-use crate::harness::{Browser, NOW, shows};
 
 /// Seconds from the time of test sessions until the first start.
 const FIRST: i64 = NOW / 1000 - START;

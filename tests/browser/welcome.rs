@@ -5,8 +5,8 @@ use pitree::app::startup::Startup;
 use pitree::config::Config;
 use pitree::disk::locate::Located;
 
-use crate::changes::{World, shows_not};
-use crate::harness::{Browser, shows};
+use crate::browser::changes::{World, shows_not};
+use crate::browser::harness::{Browser, shows};
 
 fn first_start(world: &World, config: &str, set: impl FnOnce(&mut Startup)) -> Browser {
     let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into(), ..Default::default() };

@@ -8,9 +8,9 @@ use pitree::config::Config;
 use pitree::disk::locate::Located;
 use tempfile::TempDir;
 
+use crate::browser::harness::{Browser, shows};
 use crate::common::repository::Repository;
 use crate::common::session::Session;
-use crate::harness::{Browser, shows};
 
 /// Writes sessions in both worktrees and in another project.
 fn sample() -> (TempDir, Repository) {

@@ -13,8 +13,8 @@ use pitree::changes::{
 };
 use pitree::disk::trash::Trash;
 
+use crate::changes::world::{NOW, View, World, around, in_own_home, rename, seen, session, theirs, tree};
 use crate::common::effort::skipped;
-use crate::world::{NOW, View, World, around, in_own_home, rename, seen, session, theirs, tree};
 
 /// Creates sessions. Half of them are in folders of their own and share one file name.
 fn sessions(world: &World, count: usize) -> Vec<PathBuf> {
@@ -76,7 +76,7 @@ fn many() {
     timed(&Request::Redo);
     timed(&Request::Undo { number: None });
     assert!(paths.iter().zip(before).all(|(path, before)| fs::read(path).unwrap() == before));
-    let trash = crate::world::home().join("data/Trash");
+    let trash = crate::changes::world::home().join("data/Trash");
     for folder in ["files", "info"] {
         assert_eq!(fs::read_dir(trash.join(folder)).unwrap().count(), 0, "{folder}");
     }
@@ -130,7 +130,8 @@ fn moves_to_the_archive_stop_between_two_sessions() {
     assert_eq!(make(&Request::Undo { number: None }, 300).changes.len(), 130);
     make(&Request::Archive { files }, 300);
     assert_eq!(there(&paths), 0);
-    let archived: Vec<PathBuf> = paths.iter().map(|path| crate::world::archived_in(&world.dir, path)).collect();
+    let archived: Vec<PathBuf> =
+        paths.iter().map(|path| crate::changes::world::archived_in(&world.dir, path)).collect();
     assert!(pitree::disk::load::writable(&archived[0]).is_err(), "no line is appended to an archived session");
     assert_eq!(make(&Request::Unarchive { files: archived }, 299).left, 1);
     assert_eq!(world.undo().unwrap().changes.len(), 299);
@@ -147,7 +148,7 @@ fn odd_names() {
     let paths = ["a b%20=c.jsonl", "é\u{1f333}.jsonl", "line\nbreak.jsonl"].map(|name| world.dir.join(name));
     paths.iter().for_each(|path| fs::write(path, format!("{path:?}")).unwrap());
     // The names in the trash are taken, one of them by a file without a trash note.
-    let trash = crate::world::home().join("data/Trash/files");
+    let trash = crate::changes::world::home().join("data/Trash/files");
     fs::create_dir_all(&trash).unwrap();
     fs::write(trash.join("a b%20=c.jsonl"), "somebody else's").unwrap();
     for round in 0..3 {

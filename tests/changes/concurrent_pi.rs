@@ -11,8 +11,8 @@ use pitree::changes::journal::ChangeState;
 use pitree::changes::{Refusal, Request};
 use pitree::session::entry::EntryId;
 
+use crate::changes::world::{NOW, World, home, in_own_home, rename, session, theirs, tree};
 use crate::common::effort::rounds;
-use crate::world::{NOW, World, home, in_own_home, rename, session, theirs, tree};
 
 /// Appends as pi does.
 fn append(path: &Path, text: &str) {

@@ -16,13 +16,13 @@ use pitree::disk::append::PendingLine;
 use pitree::session::entry::EntryId;
 use pitree::session::marks::Mark;
 
-use crate::common::effort::{kills, rounds};
-use crate::common::session::Session;
-use crate::rewriting::{self, OtherDir};
-use crate::world::{
+use crate::changes::rewriting::{self, OtherDir};
+use crate::changes::world::{
     View, World, archived, around, content, home, id, in_own_home, myself, on_a_small_disk, rename, seen, session,
     theirs, tree,
 };
+use crate::common::effort::{kills, rounds};
+use crate::common::session::Session;
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4), (0, 3), (2, 4), (0, 3)];
 

@@ -11,8 +11,8 @@ use pitree::disk::trash::Trash;
 use pitree::session::entry::EntryId;
 use pitree::session::write::migrate::migrate;
 
+use crate::changes::world::{NOW, View, World, in_own_home, rename, seen, session, theirs, tree};
 use crate::common::session::Session;
-use crate::world::{NOW, View, World, in_own_home, rename, seen, session, theirs, tree};
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4), (1, 3)];
 

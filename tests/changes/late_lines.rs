@@ -13,9 +13,9 @@ use pitree::changes::journal::{ChangeState, JournalRecord};
 use pitree::changes::{Change, Request};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::changes::syscalls::{Case, each_case, on_one_and_two_file_systems, project_folders};
+use crate::changes::world::{World, archived, home, in_own_home, on_a_small_disk, rename, seen, session, theirs};
 use crate::common::effort::rounds;
-use crate::syscalls::{Case, each_case, on_one_and_two_file_systems, project_folders};
-use crate::world::{World, archived, home, in_own_home, on_a_small_disk, rename, seen, session, theirs};
 
 /// The ID of the line.
 const LATE: &str = "late-line";

@@ -10,8 +10,8 @@ use pitree::session::entry::EntryId;
 use pitree::session::marks::Mark;
 use proptest::prelude::*;
 
+use crate::changes::world::{NOW, World, in_own_home, session, tree};
 use crate::common::effort::rounds;
-use crate::world::{NOW, World, in_own_home, session, tree};
 
 #[derive(Clone, Debug)]
 enum Step {

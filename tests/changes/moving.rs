@@ -10,9 +10,9 @@ use std::time::{Duration, SystemTime};
 use pitree::changes::{Change, ExpectedSession, MoveRequest, Request, SessionMove};
 use pitree::disk::locate::Located;
 
+use crate::changes::world::{World, home, in_own_home, myself, rename, session, theirs};
 use crate::common::effort::kills;
 use crate::common::session::Session;
-use crate::world::{World, home, in_own_home, myself, rename, session, theirs};
 
 /// The new working directory, and the name of pi's folder for it.
 const NEW: (&str, &str) = ("/new/app", "--new-app--");

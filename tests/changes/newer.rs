@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pitree::changes::journal::JournalRecord;
 use pitree::changes::{Request, to_the_end};
 
-use crate::world::{View, World, rename, session};
+use crate::changes::world::{View, World, rename, session};
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4)];
 

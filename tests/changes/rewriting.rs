@@ -13,7 +13,7 @@ use pitree::changes::change::RewritePurpose;
 use pitree::changes::{ExpectedSession, Refusal, Request, SharedRewriter};
 use pitree::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 
-use crate::world::{World, in_own_home, session, theirs};
+use crate::changes::world::{World, in_own_home, session, theirs};
 
 /// Replaces the start of the working directory.
 pub(crate) struct OtherDir;

@@ -9,9 +9,9 @@ use pitree::changes::{Change, Refusal, Request};
 use pitree::session::entry::EntryId;
 use proptest::prelude::*;
 
+use crate::changes::world::{View, World, id, in_own_home, rename, session, tree};
 use crate::common::effort::rounds;
 use crate::common::session::Session;
-use crate::world::{View, World, id, in_own_home, rename, session, tree};
 
 #[derive(Clone, Debug)]
 enum Step {

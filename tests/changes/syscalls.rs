@@ -16,9 +16,9 @@ use pitree::changes::journal::{ChangeState, JournalRecord};
 use pitree::disk::load;
 use pitree::disk::trash::Trash;
 
+use crate::changes::world::{around, content, home, in_own_home, myself, session, theirs};
 use crate::common::effort::{rounds, skipped};
 use crate::common::session::Session;
-use crate::world::{around, content, home, in_own_home, myself, session, theirs};
 
 /// The words of a command.
 type Words = &'static [&'static str];

@@ -13,8 +13,8 @@ use pitree::changes::{Changes, Refusal, Request, to_the_end};
 use pitree::disk::trash::Trash;
 use serde_json::{Value, json};
 
+use crate::changes::world::{NOW, World, home, in_own_home, on_a_small_disk, rename, seen};
 use crate::common::effort::skipped;
-use crate::world::{NOW, World, home, in_own_home, on_a_small_disk, rename, seen};
 
 const OLD: Duration = Duration::from_secs(1_700_000_000);
 
@@ -466,7 +466,8 @@ fn only_files_that_pitree_moved_are_deleted_permanently() {
 #[ignore = "run by only_files_that_pitree_moved_are_deleted_permanently, in a home of its own"]
 fn emptied() {
     let world = World::at_home();
-    let paths = ["a.jsonl", "b.jsonl", "c.jsonl"].map(|name| world.write(name, crate::world::session(&[(0, 1)])));
+    let paths =
+        ["a.jsonl", "b.jsonl", "c.jsonl"].map(|name| world.write(name, crate::changes::world::session(&[(0, 1)])));
     for path in &paths {
         world.trash(path).unwrap();
     }

@@ -22,10 +22,10 @@ const HOME: &str = "PITREE_TEST_HOME";
 /// 2026-11-21T08:00:00Z.
 pub(crate) const NOW: i64 = 1_795_248_000_000;
 
-/// Returns the command that runs one ignored test of this program in a home of its own.
+/// Returns the command that runs one ignored test of this suite in a home of its own.
 pub(crate) fn myself(test: &str, home: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([test, "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null());
+    command.args([&format!("changes::{test}"), "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null());
     command.env(HOME, home).env("HOME", home).env("XDG_DATA_HOME", home.join("data"));
     command
 }

@@ -10,9 +10,9 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::Pitree;
 use crate::common::home::{files_below, set_modified};
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// Returns the place of a session in the archive.
 fn archived(pitree: &Pitree, path: &Path) -> PathBuf {

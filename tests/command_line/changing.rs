@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::{Pitree, long_ago};
 use crate::common::session::Session;
-use crate::pitree::{Pitree, long_ago};
 
 /// Returns the lines appended to a file. Checks that the earlier content and the file time are unchanged.
 fn appended(path: &Path, before: &[u8]) -> Vec<Value> {
@@ -252,7 +252,7 @@ fn undo_and_redo_go_back_and_forth() {
 #[test]
 fn undo_takes_the_numbers_that_the_list_prints() {
     let pitree = Pitree::new();
-    let paths = ["one", "two", "three"].map(|id| pitree.session(crate::pitree::SESSIONS, id));
+    let paths = ["one", "two", "three"].map(|id| pitree.session(crate::command_line::pitree::SESSIONS, id));
     pitree.print(&["rename", "one", "First"]);
     pitree.print(&["rm", "--yes", "two", "three"]);
     pitree.print(&["rename", "one", "Last"]);

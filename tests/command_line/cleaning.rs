@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::command_line::pitree::Pitree;
 use crate::common::home::{long_ago, set_modified};
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// Returns the IDs or file names that each rule suggests.
 fn suggested(pitree: &Pitree, args: &[&str]) -> BTreeMap<String, Vec<String>> {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::command_line::json::check_unversioned;
+use crate::command_line::pitree::{FIXTURES, Pitree};
 use crate::common::session::Session;
-use crate::json::check_unversioned;
-use crate::pitree::{FIXTURES, Pitree};
 
 /// Creates a session with two branches and a fork of it, as pi writes them: the fork has copies of the labels.
 fn family() -> Pitree {
@@ -149,7 +149,8 @@ fn incomparable_arguments_are_refused() {
 #[test]
 fn a_path_may_contain_the_entry_separator() {
     let pitree = family();
-    let text = std::fs::read_to_string(pitree.home().join(crate::pitree::SESSIONS).join("main.jsonl")).unwrap();
+    let text =
+        std::fs::read_to_string(pitree.home().join(crate::command_line::pitree::SESSIONS).join("main.jsonl")).unwrap();
     let path = pitree.write("me@home.jsonl", &text);
     let both = compared(&pitree, path.to_str().unwrap(), &format!("{}@left", path.display()));
     assert_eq!((&both["a"]["entryId"], &both["b"]["entryId"]), (&json!("cccc2"), &json!("bbbb8")));

@@ -1,7 +1,7 @@
 //! Tab completion.
 
+use crate::command_line::pitree::Pitree;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// Returns the completions that a shell offers at the end of a line.
 fn offered(pitree: &Pitree, line: &[&str]) -> Vec<String> {

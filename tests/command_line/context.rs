@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::Pitree;
 use crate::common::home::repository;
-use crate::pitree::Pitree;
 
 fn fixture(path: &str) -> String {
     repository("fixtures/sessions").join(path).to_str().unwrap().into()

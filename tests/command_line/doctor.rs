@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use pitree::session::health::code::Code;
 use serde_json::Value;
 
+use crate::command_line::pitree::Pitree;
 use crate::common::broken;
 use crate::common::home::{json_lines, long_ago, repository, set_modified};
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// Writes a broken file as a session of a project, long ago.
 fn write(pitree: &Pitree, bytes: &[u8]) -> PathBuf {

@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
+use crate::command_line::json;
+use crate::command_line::pitree::{FIXTURES, Pitree, samples};
 use crate::common::home::{json_lines, long_ago, set_modified};
 use crate::common::session::Session;
-use crate::json;
-use crate::pitree::{FIXTURES, Pitree, samples};
 
 /// Returns the lines of an entry of a session, as pi appends them.
 fn line(id: &str, parent: &str, text: &str) -> String {

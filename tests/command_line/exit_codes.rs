@@ -1,6 +1,6 @@
 //! The exit codes that all commands share: 0 done or found, 1 nothing found or declined, 2 error or wrong usage.
 
-use crate::pitree::Pitree;
+use crate::command_line::pitree::Pitree;
 
 #[test]
 fn each_outcome_has_its_exit_code() {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use pulldown_cmark::{Event, Parser};
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::Pitree;
 use crate::common::home::repository;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// A token in the format of GitHub, made up.
 fn token() -> String {
@@ -153,7 +153,7 @@ fn files_are_private_and_never_replaced_by_accident() {
     let made = Made::new();
     let run = |args: &[&str]| {
         let mut command = made.pitree.command(&[&["export", &made.path], args].concat());
-        crate::pitree::Outcome::of(command.current_dir(made.pitree.home()))
+        crate::command_line::pitree::Outcome::of(command.current_dir(made.pitree.home()))
     };
     let first = run(&[]);
     assert_eq!(first.out.trim(), "pitree-sample-s.md", "{}", first.err);
@@ -381,7 +381,7 @@ fn the_new_file_can_be_opened() {
     let pitree = pitree.variable("PATH", &format!("{bin}:/usr/bin:/bin"));
     let path = pitree.write_session(&Session::new("opened").user("u1", "Hello"));
     let mut command = pitree.command(&["export", path.to_str().unwrap(), "--open"]);
-    let run = crate::pitree::Outcome::of(command.current_dir(pitree.home()));
+    let run = crate::command_line::pitree::Outcome::of(command.current_dir(pitree.home()));
     assert_eq!(run.code, 0, "{}", run.err);
     let opened = pitree.home().join("opened");
     for _ in 0..200 {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::Pitree;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 fn write(path: &str, content: &str) -> Value {
     json!({"path": path, "content": content})
@@ -212,7 +212,7 @@ fn lines_have_their_prompts() {
     session(&pitree);
     fs::write(pitree.home().join("a.txt"), "1\ntwo\nmine\n").unwrap();
     let lines = pitree.objects(&["blame", "a.txt", "--json"]);
-    crate::json::check_unversioned("blame", &lines);
+    crate::command_line::json::check_unversioned("blame", &lines);
     let prompts: Vec<&Value> = lines.iter().map(|line| &line["prompt"]).collect();
     assert_eq!(prompts, [&json!("Second try"), &json!("Write a"), &Value::Null]);
     let one = pitree.print(&["blame", "a.txt:2"]);
@@ -253,7 +253,7 @@ fn a_commit_leads_to_its_session_and_prompt() {
     let fork = std::fs::read_to_string(&path).unwrap().replace("s-one", "s-three");
     pitree.write(".pi/agent/sessions/--p--/fork.jsonl", &fork);
     let found = pitree.objects(&["log", "--commit", "1A2B3C4D5E", "--json"]);
-    crate::json::check_unversioned("log --commit", &found);
+    crate::command_line::json::check_unversioned("log --commit", &found);
     let [one] = &found[..] else { panic!("listed once: {found:?}") };
     let field = |name: &str| one[name].clone();
     assert_eq!([field("entry"), field("prompt"), field("sha")], ["c1r", "First try", "1a2b3c4"]);

@@ -9,10 +9,10 @@ use pulldown_cmark::{Event, Options, Parser};
 use regex::Regex;
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::{Pitree, samples};
 use crate::common::effort;
 use crate::common::home::repository;
 use crate::common::session::Session;
-use crate::pitree::{Pitree, samples};
 
 /// A text that a page shows twice per branch.
 const MARK: &str = "findable";

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::command_line::pitree::Pitree;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 const THEIRS: &str = "019a0000-0000-7000-8000-000000000001";
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::pitree::Pitree;
+use crate::command_line::pitree::Pitree;
 
 /// Returns the files that `install` writes.
 fn files(pitree: &Pitree) -> [PathBuf; 3] {

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
+use crate::command_line::pitree::{Outcome, Pitree};
 use crate::common::effort;
 use crate::common::home::{files_below, set_modified};
 use crate::common::session::Session;
-use crate::pitree::{Outcome, Pitree};
 
 fn world() -> Pitree {
     let pitree = Pitree::new();

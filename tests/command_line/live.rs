@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 
 use serde_json::json;
 
-use crate::pitree::Pitree;
+use crate::command_line::pitree::Pitree;
 
 /// A process that stands in for a pi; killed on drop.
 struct Pi(Child);

@@ -4,10 +4,10 @@ use std::fs;
 
 use serde_json::json;
 
+use crate::command_line::pitree::Pitree;
 use crate::common::home::json_lines;
 use crate::common::repository::with_real_git;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// Returns a text of different lines.
 fn text(name: &str, lines: usize) -> String {

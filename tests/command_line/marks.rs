@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::json;
 
+use crate::command_line::pitree::Pitree;
 use crate::common::home::json_lines;
 use crate::common::session::{START, Session};
-use crate::pitree::Pitree;
 
 fn pitree() -> Pitree {
     let pitree = Pitree::new();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::{Outcome, Pitree};
 use crate::common::session::Session;
-use crate::pitree::{Outcome, Pitree};
 
 /// Returns the path of a session in pi's folder of a working directory.
 fn place(pitree: &Pitree, dir: &Path, name: &str) -> PathBuf {

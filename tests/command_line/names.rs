@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::command_line::pitree::{Pitree, SESSIONS};
 use crate::common::session::Session;
-use crate::pitree::{Pitree, SESSIONS};
 
 /// Creates a session with a label and a touched file; the names of its folder and file are not UTF-8.
 fn odd(pitree: &Pitree) -> PathBuf {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::Pitree;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// Version 4 in the format of pi's core (0.87.1): related entries share one line; names, labels and leaves are values.
 const FOURTH: &str = r#"{"v":4,"kind":"header","id":"fourth","storageVersion":1,"createdAt":1767603600000,"cwd":"/home/dev/app","parentSessionId":"third"}

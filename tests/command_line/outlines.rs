@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::{Outcome, Pitree};
 use crate::common::session::Session;
-use crate::pitree::{Outcome, Pitree};
 
 /// Creates two sessions of one project and one of another.
 fn touched() -> Pitree {
@@ -71,7 +71,7 @@ fn files_of_a_project_or_a_session() {
     let Outcome { code, err, .. } = pitree.run(&["files", "app", "--project", "/w/app"]);
     assert!(code == 2 && err.contains("--project"), "{err}");
     pitree.write("no.jsonl", "{}\n");
-    let path = pitree.home().join(crate::pitree::SESSIONS).join("no.jsonl");
+    let path = pitree.home().join(crate::command_line::pitree::SESSIONS).join("no.jsonl");
     assert!(pitree.refuse(&["files", path.to_str().unwrap()]).contains("not a pi session"));
 }
 

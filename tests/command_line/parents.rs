@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
+use crate::command_line::pitree::Pitree;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 #[test]
 fn the_parent_of_a_fork_is_present_moved_or_missing() {

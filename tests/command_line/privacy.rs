@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::command_line::pitree::{Outcome, Pitree, SESSIONS};
 use crate::common::effort::skipped;
-use crate::pitree::{Outcome, Pitree, SESSIONS};
 
 fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777

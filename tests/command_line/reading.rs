@@ -7,7 +7,7 @@ use std::process::Stdio;
 use pitree::config::Config;
 use serde_json::Value;
 
-use crate::pitree::{FIXTURES, Pitree};
+use crate::command_line::pitree::{FIXTURES, Pitree};
 
 #[test]
 fn version_and_help() {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::pitree::{Outcome, Pitree};
+use crate::command_line::pitree::{Outcome, Pitree};
 
 /// Records pi's working directory, its arguments and the content of the session at the start.
 const PI: &str = r#"case "$*" in *--version) exit 1;; esac

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::command_line::pitree::Pitree;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// A made-up token, written so that it is not one in this file.
 fn token() -> String {

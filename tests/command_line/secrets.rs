@@ -5,9 +5,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::{Outcome, Pitree};
 use crate::common::home::json_lines;
 use crate::common::session::Session;
-use crate::pitree::{Outcome, Pitree};
 
 /// Returns a made-up token. It is not written as a whole, so that this file contains none.
 fn token(last: char) -> String {

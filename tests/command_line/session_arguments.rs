@@ -1,8 +1,8 @@
 //! Session arguments: which session a word selects.
 
+use crate::command_line::pitree::Pitree;
 use crate::common::home::Outcome;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 #[test]
 fn names_and_the_current_directory_select_a_session() {

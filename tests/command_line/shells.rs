@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 
 use pitree::base::text;
 
+use crate::command_line::pitree::{Pitree, SESSIONS};
 use crate::common::effort::skipped;
 use crate::common::session::Session;
-use crate::pitree::{Pitree, SESSIONS};
 
 /// Shells with options that skip the user's startup files.
 const SHELLS: &[(&str, &[&str])] =

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::json;
 
+use crate::command_line::pitree::Pitree;
 use crate::common::home::json_lines;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// Returns a session with 25 snapshots, and a long result before a compaction.
 fn session(id: &str) -> Session {

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::command_line::pitree::{Pitree, samples};
 use crate::common::session::Session;
-use crate::pitree::{Pitree, samples};
 
 fn number(object: &Value, field: &str) -> u64 {
     object[field].as_u64().unwrap_or_else(|| panic!("{field} of {object}"))

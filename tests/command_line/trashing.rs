@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 
 use jiff::Timestamp;
 
+use crate::command_line::pitree::{Pitree, SESSIONS, long_ago};
 use crate::common::session::Session;
 use crate::common::signals;
-use crate::pitree::{Pitree, SESSIONS, long_ago};
 
 #[test]
 fn removed_sessions_are_restored_unchanged() {

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::command_line::pitree::{Outcome, Pitree, SESSIONS};
 use crate::common::signals;
-use crate::pitree::{Outcome, Pitree, SESSIONS};
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"one\",\"cwd\":\"/\"}\n";
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::command_line::pitree::Pitree;
 use crate::common::repository::Repository;
 use crate::common::session::Session;
-use crate::pitree::Pitree;
 
 /// Writes a session in the main working tree and two in the linked worktree, each of which reads a file.
 fn sample() -> (Pitree, Repository) {

@@ -1,7 +1,7 @@
-//! Shared code of the test programs: session files, temporary home directories, and the extent of tests. A program
-//! includes it with `#[path = "../common/mod.rs"] mod common;`.
+//! Shared code of the tests: session files, temporary home directories, and the extent of tests. The binary `costs`
+//! includes it, too.
 
-#![allow(dead_code, reason = "no program uses all of it")]
+#![allow(dead_code, reason = "`costs` does not use all of it")]
 
 pub(crate) mod broken;
 pub(crate) mod by_hand;

@@ -11,7 +11,7 @@ const DATE_BEFORE_RELEASES: &str = "2026-11-28";
 
 /// Returns the date of the newest release in the changelog, whose headings are `## [VERSION] - DATE`.
 fn date() -> String {
-    let changelog = crate::read(&crate::root().join("CHANGELOG.md"));
+    let changelog = crate::docs::read(&crate::docs::root().join("CHANGELOG.md"));
     let release = changelog.lines().find_map(|line| line.strip_prefix("## [")?.split_once("] - "));
     release.map_or(DATE_BEFORE_RELEASES, |(_, date)| date.trim()).into()
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::root;
+use crate::docs::root;
 
 /// The compression level: the best one, because the file is rarely made.
 const LEVEL: i32 = 19;
@@ -25,5 +25,5 @@ fn the_demo_sessions_are_current() {
     let packed = zstd::encode_all(&*wanted, LEVEL).unwrap();
     // Versions of the library may compress differently.
     let is_same = |path: &Path| zstd::decode_all(&*fs::read(path).unwrap()).is_ok_and(|samples| samples == wanted);
-    crate::is_current_file("assets/demo.bin", &packed, is_same);
+    crate::docs::is_current_file("assets/demo.bin", &packed, is_same);
 }

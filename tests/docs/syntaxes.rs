@@ -152,7 +152,7 @@ fn the_syntaxes_are_current() {
     let packed = zstd::encode_all(&*wanted, LEVEL).unwrap();
     // Versions of the library may compress differently.
     let is_same = |path: &Path| zstd::decode_all(&*fs::read(path).unwrap()).is_ok_and(|set| set == wanted);
-    crate::is_current_file("assets/syntaxes.bin", &packed, is_same);
+    crate::docs::is_current_file("assets/syntaxes.bin", &packed, is_same);
 }
 
 /// Returns the uncompressed dump of a value.
@@ -186,7 +186,7 @@ fn the_licenses_of_the_syntaxes_are_current() {
     let mut licenses = "# Licenses of the syntaxes in syntaxes.bin\n\n".to_string();
     let listing = two_face::acknowledgement::listing();
     listing.for_syntaxes().iter().for_each(|license| license.write_md(&mut licenses));
-    crate::is_current("assets/syntaxes-licenses.md", &licenses.replace("\r\n", "\n"));
+    crate::docs::is_current("assets/syntaxes-licenses.md", &licenses.replace("\r\n", "\n"));
 }
 
 /// Collects the indexes of the syntaxes that contexts refer to.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::{read, root};
+use crate::docs::{read, root};
 
 /// Phrases that no text uses, as regular expressions, and what to write instead.
 const BANNED: &[(&str, &str)] = &[

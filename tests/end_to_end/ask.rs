@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::home::{Home, Session, session};
-use crate::terminal::Terminal;
+use crate::end_to_end::home::{Home, Session, session};
+use crate::end_to_end::terminal::Terminal;
 
 /// Creates a home with a session and a fork of it.
 fn forked() -> (Home, [std::path::PathBuf; 2]) {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::home::{Home, session};
-use crate::terminal::{ENTER, ESC, HOME, RIGHT, TAB, Terminal, ctrl, is_taken, row, selected};
+use crate::end_to_end::home::{Home, session};
+use crate::end_to_end::terminal::{ENTER, ESC, HOME, RIGHT, TAB, Terminal, ctrl, is_taken, row, selected};
 
 /// The names of the projects of the samples.
 const PROJECTS: [&str; 4] = ["webshop", "infra", "docs", "logq"];

@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::common::home::json_lines;
-use crate::home::Home;
-use crate::terminal::ENTER;
+use crate::end_to_end::home::Home;
+use crate::end_to_end::terminal::ENTER;
 
 #[test]
 fn the_log_contains_no_text_of_a_session() {

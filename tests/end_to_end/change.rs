@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::common::home::last_line;
-use crate::home::{Home, Session, session};
-use crate::terminal::{ENTER, Launch, Terminal, ctrl, row};
+use crate::end_to_end::home::{Home, Session, session};
+use crate::end_to_end::terminal::{ENTER, Launch, Terminal, ctrl, row};
 
 /// A home with two sessions of one project.
 struct World {
@@ -139,7 +139,7 @@ fn a_locked_journal_does_not_block_the_browser() {
     pitree.wait_selected("good bye");
     pitree.send("k");
     pitree.wait_selected("hello");
-    pitree.send(crate::terminal::ESC);
+    pitree.send(crate::end_to_end::terminal::ESC);
     pitree.wait_for("Change failed");
     pitree.send(ENTER);
     pitree.wait_without("Change failed");

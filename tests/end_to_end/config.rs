@@ -1,7 +1,7 @@
 //! `config.toml`.
 
-use crate::home::Home;
-use crate::terminal::{row, selected};
+use crate::end_to_end::home::Home;
+use crate::end_to_end::terminal::{row, selected};
 
 #[test]
 fn an_invalid_configuration_fails_before_drawing() {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use crate::common::home::files_below;
-use crate::home::Home;
-use crate::terminal::{ENTER, ESC, TAB, Terminal, ctrl, row};
+use crate::end_to_end::home::Home;
+use crate::end_to_end::terminal::{ENTER, ESC, TAB, Terminal, ctrl, row};
 
 /// The number of demo sessions of subagents, which the list omits.
 const SUBAGENTS: usize = 3;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::signals;
-use crate::home::{Home, Session};
-use crate::terminal::{ENTER, Terminal, ctrl, is_taken};
+use crate::end_to_end::home::{Home, Session};
+use crate::end_to_end::terminal::{ENTER, Terminal, ctrl, is_taken};
 
 /// Shows a file, records its name, and reads a line with the terminal's line editing.
 const PAGER: &str = r#"echo "$1" > "$HOME/shown"
@@ -44,7 +44,7 @@ fn a_pager_shows_an_entry_and_the_terminal_is_restored() {
     let shown = read(&home, "shown");
     assert!(shown.ends_with("/entry.txt\n") && !Path::new(shown.trim()).parent().unwrap().exists(), "{shown}");
     pitree.send("k");
-    pitree.wait_until("the keyboard back", |screen| !crate::terminal::selected(screen).contains("done"));
+    pitree.wait_until("the keyboard back", |screen| !crate::end_to_end::terminal::selected(screen).contains("done"));
     pitree.quit();
 }
 
@@ -150,7 +150,7 @@ fn pitree_suspends_and_continues_with_pi() {
     pitree.wait_for("pi is here");
     let pi = read(&home, "pid");
     signals::send(pi.trim().parse().unwrap(), "STOP");
-    crate::leave::wait_stopped(&pitree);
+    crate::end_to_end::leave::wait_stopped(&pitree);
     pitree.signal("CONT");
     pitree.send("0\r");
     pitree.wait_for("pi exited");

@@ -1,6 +1,6 @@
 //! Find in the tree and in the labels of all sessions.
 
-use crate::home::Home;
+use crate::end_to_end::home::Home;
 
 #[test]
 fn a_label_is_selected_and_find_works_from_there() {

@@ -1,7 +1,7 @@
 //! Changes of an earlier run: undo names them before it reverts them, and the trash and the history restore them.
 
-use crate::home::{Home, Session};
-use crate::terminal::{ENTER, ctrl};
+use crate::end_to_end::home::{Home, Session};
+use crate::end_to_end::terminal::{ENTER, ctrl};
 
 #[test]
 fn another_run_names_the_change_that_it_undoes() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 pub(crate) use crate::common::home::Home;
 pub(crate) use crate::common::session::Session;
-use crate::terminal::{Launch, Terminal};
+use crate::end_to_end::terminal::{Launch, Terminal};
 
 impl Home {
     /// Prepares to run pitree in this home, in which it has welcomed the user before.

@@ -5,8 +5,8 @@ use std::process::Command;
 use std::{fs, io};
 
 use crate::common::effort::skipped;
-use crate::home::{Home, Session, session};
-use crate::terminal::{ESC, TAB, selected};
+use crate::end_to_end::home::{Home, Session, session};
+use crate::end_to_end::terminal::{ESC, TAB, selected};
 
 #[test]
 fn invalid_files_are_harmless() {

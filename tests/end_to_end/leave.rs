@@ -8,8 +8,8 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::common::signals;
-use crate::home::{Home, Session};
-use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl, is_taken};
+use crate::end_to_end::home::{Home, Session};
+use crate::end_to_end::terminal::{ENTER, ESC, Launch, Terminal, ctrl, is_taken};
 
 fn demo() -> (Home, Terminal) {
     let home = Home::new();

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::common::effort::skipped;
-use crate::home::{Home, session};
-use crate::terminal::{Launch, Terminal, row};
+use crate::end_to_end::home::{Home, session};
+use crate::end_to_end::terminal::{Launch, Terminal, row};
 
 fn append(path: &Path, text: &str) {
     fs::File::options().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();

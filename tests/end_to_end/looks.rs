@@ -2,8 +2,8 @@
 
 use vt100::Color;
 
-use crate::home::{Home, Session};
-use crate::terminal::{TAB, Terminal, is_taken, row, selected, selected_where};
+use crate::end_to_end::home::{Home, Session};
+use crate::end_to_end::terminal::{TAB, Terminal, is_taken, row, selected, selected_where};
 
 /// Returns the parameters of every escape sequence that sets text attributes.
 fn looks(raw: &[u8]) -> Vec<Vec<u32>> {

@@ -1,7 +1,7 @@
 //! Clicks and the wheel.
 
-use crate::home::Home;
-use crate::terminal::{is_taken, row, selected};
+use crate::end_to_end::home::Home;
+use crate::end_to_end::terminal::{is_taken, row, selected};
 
 #[test]
 fn a_click_selects_and_a_double_click_folds() {

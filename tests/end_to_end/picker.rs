@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::home::{Home, Session};
-use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl, is_taken};
+use crate::end_to_end::home::{Home, Session};
+use crate::end_to_end::terminal::{ENTER, ESC, Launch, Terminal, ctrl, is_taken};
 
 struct World {
     home: Home,

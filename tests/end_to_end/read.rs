@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::home::{Home, Session};
-use crate::terminal::{F5, Screen, row};
+use crate::end_to_end::home::{Home, Session};
+use crate::end_to_end::terminal::{F5, Screen, row};
 
 /// Returns the title of the tree: the first word after the divider between the panes.
 fn title(screen: &Screen) -> String {

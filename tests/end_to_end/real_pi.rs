@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::common::signals;
-use crate::home::Home;
-use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl};
+use crate::end_to_end::home::Home;
+use crate::end_to_end::terminal::{ENTER, ESC, Launch, Terminal, ctrl};
 
 /// The timeout for any action of pi.
 const PATIENCE: Duration = Duration::from_secs(60);

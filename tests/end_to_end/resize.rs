@@ -1,8 +1,8 @@
 //! Terminals of every size, and changes of it.
 
-use crate::home::Home;
-use crate::sizes::{MB, peak};
-use crate::terminal::{ESC, is_taken, row, selected};
+use crate::end_to_end::home::Home;
+use crate::end_to_end::sizes::{MB, peak};
+use crate::end_to_end::terminal::{ESC, is_taken, row, selected};
 
 #[test]
 fn every_size_works_and_too_small_says_so() {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::home::{Home, Session};
-use crate::terminal::{ENTER, Terminal, is_taken};
+use crate::end_to_end::home::{Home, Session};
+use crate::end_to_end::terminal::{ENTER, Terminal, is_taken};
 
 /// Does not report a version; records its arguments, then reads a line with the terminal's line editing.
 const PI: &str = r#"case "$*" in *--version) exit 1;; esac

@@ -1,7 +1,7 @@
 //! Saved UI state: a new browser restores the state of the previous one.
 
-use crate::home::{Home, session};
-use crate::terminal::{ENTER, ctrl};
+use crate::end_to_end::home::{Home, session};
+use crate::end_to_end::terminal::{ENTER, ctrl};
 
 #[test]
 fn folds_sort_order_and_sizes_are_saved() {

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::home::{Home, session};
-use crate::terminal::ENTER;
+use crate::end_to_end::home::{Home, session};
+use crate::end_to_end::terminal::ENTER;
 
 #[test]
 fn a_search_opens_an_abandoned_branch_and_resumes_there() {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::common::effort::skipped;
-use crate::home::{Home, Session};
-use crate::terminal::{ENTER, Launch, TAB, Terminal, is_taken};
+use crate::end_to_end::home::{Home, Session};
+use crate::end_to_end::terminal::{ENTER, Launch, TAB, Terminal, is_taken};
 
 /// Shells with options that skip the user's startup files, and lines that set up pitree.
 const SHELLS: &[(&str, &[&str], &str)] = &[

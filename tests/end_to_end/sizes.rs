@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::common::effort::{rounds, skipped};
-use crate::home::{Home, Session, session};
+use crate::end_to_end::home::{Home, Session, session};
 
 pub(crate) const MB: u64 = 1024 * 1024;
 

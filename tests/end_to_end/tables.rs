@@ -2,7 +2,7 @@
 
 use pitree::base::text::width;
 
-use crate::home::{Home, Session};
+use crate::end_to_end::home::{Home, Session};
 
 #[test]
 fn lines_fit_the_terminal() {

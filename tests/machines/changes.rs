@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::home::{Outcome, json_lines, last_line};
 use crate::common::session::Session;
-use crate::remote::{Remote, Way, has_rsync};
+use crate::machines::remote::{Remote, Way, has_rsync};
 
 fn remote(way: Way) -> (Remote, std::path::PathBuf) {
     let remote = Remote::unknown();

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::effort::cuts;
 use crate::common::home::{copy, repository};
-use crate::remote::{Remote, Way, has_rsync};
+use crate::machines::remote::{Remote, Way, has_rsync};
 
 /// Returns numbers that are spread over a range.
 fn spread(count: usize, most: u64) -> impl Iterator<Item = u64> {

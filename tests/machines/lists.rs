@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::common::home::{long_ago, set_modified};
 use crate::common::session::Session;
-use crate::world::World;
+use crate::machines::world::World;
 
 /// Creates a session with two turns.
 fn talk(id: &str, cwd: &str) -> Session {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::effort::skipped;
 use crate::common::session::Session;
-use crate::remote::{Remote, Way, has_rsync};
+use crate::machines::remote::{Remote, Way, has_rsync};
 
 /// A server that ends with the test.
 struct Sshd {

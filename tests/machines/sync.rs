@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::common::home::{Outcome, json_lines, set_modified};
 use crate::common::session::Session;
-use crate::remote::{Remote, Way, has_rsync, ways};
+use crate::machines::remote::{Remote, Way, has_rsync, ways};
 
 fn append(path: &std::path::Path, text: &str) {
     fs::OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();

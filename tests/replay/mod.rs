@@ -1,7 +1,5 @@
 //! Compares replayed files with later reads, in the demo sessions and the fixtures, and found commits with git.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 #[cfg(unix)]
 mod commits;
 mod oracle;

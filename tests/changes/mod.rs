@@ -2,18 +2,13 @@
 //! disks or concurrent writers.
 
 #![allow(
-    clippy::unwrap_used,
     clippy::expect_used,
-    clippy::panic,
     clippy::print_stderr,
     clippy::print_stdout,
     reason = "a test may fail anywhere, not only in a function marked #[test], and speaks with the copies of itself"
 )]
-#![cfg(unix)]
 
 mod bulk;
-#[path = "../common/mod.rs"]
-mod common;
 #[cfg(target_os = "linux")]
 mod concurrent_pi;
 mod faults;

@@ -1,11 +1,5 @@
 //! The browser as a state machine: runs scripts of keys and checks the screen.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may fail anywhere, not only in a function marked #[test]"
-)]
-
 #[macro_use]
 mod harness;
 
@@ -13,8 +7,6 @@ mod archiving;
 mod card;
 mod changes;
 mod cleaning;
-#[path = "../common/mod.rs"]
-mod common;
 mod comparing;
 mod context;
 mod conversations;
@@ -56,7 +48,7 @@ mod unread;
 mod welcome;
 mod worktrees;
 
-use common::session::Session;
+use crate::common::session::Session;
 use harness::{Browser, shows};
 use pitree::app::message::{Effect, Msg, Reply};
 use pitree::app::panes::preview::PreviewSubject;
@@ -478,7 +470,7 @@ fn a_small_terminal_scrolls_the_help_and_a_message() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(common::effort::rounds(8, 24)))]
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(crate::common::effort::rounds(8, 24)))]
 
     /// For any keys and any terminal size: no panic, and the selected row is visible.
     #[test]
@@ -493,7 +485,7 @@ proptest::proptest! {
         ];
         // Works on copies, because the keys may change the sessions.
         let copies = tempfile::tempdir().unwrap();
-        common::home::copy(&common::home::repository("fixtures/sessions"), copies.path());
+        crate::common::home::copy(&crate::common::home::repository("fixtures/sessions"), copies.path());
         let mut browser = Browser::on(&[copies.path()], 100, 30);
         for (what, column, row) in steps {
             match what {

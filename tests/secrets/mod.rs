@@ -3,8 +3,6 @@
 //! `texts.txt` contains the texts. The rules were not adjusted to every third one of the first part, and to no text of the
 //! last part.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail anywhere, not only in a function marked #[test]")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;

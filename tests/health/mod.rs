@@ -1,13 +1,6 @@
 //! Findings in broken files, and their repair.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may fail anywhere, not only in a function marked #[test]"
-)]
-
-#[path = "../common/broken.rs"]
-mod broken;
+use crate::common::broken;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,11 +1,5 @@
 //! The documentation: generated pages are current, links resolve, and the README names the first commands to try.
-//! `PITREE_WRITE_DOCS=1 cargo test --test docs` writes the generated pages.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may fail anywhere, not only in a function marked #[test]"
-)]
+//! `PITREE_WRITE_DOCS=1 cargo test --test all docs::` writes the generated pages.
 
 mod errors;
 #[cfg(unix)]
@@ -44,7 +38,7 @@ fn is_current_file(page: &str, wanted: &[u8], is_wanted: impl Fn(&Path) -> bool)
     if writes && !(path.exists() && is_wanted(&path)) {
         fs::write(&path, wanted).unwrap();
     }
-    assert!(is_wanted(&path), "{page} is out of date: run PITREE_WRITE_DOCS=1 cargo test --test docs");
+    assert!(is_wanted(&path), "{page} is out of date: run PITREE_WRITE_DOCS=1 cargo test --test all docs::");
 }
 
 #[test]

@@ -1,11 +1,7 @@
 //! The command line: output, changes, directories searched, and exit codes.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
-
 mod archiving;
 mod changing;
 mod cleaning;
-#[path = "../common/mod.rs"]
-mod common;
 mod comparing;
 mod completing;
 mod context;

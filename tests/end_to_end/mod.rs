@@ -1,13 +1,8 @@
 //! The real program in a pseudo-terminal, used as a person would use it.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
-
 mod ask;
 mod browse;
 mod bug_log;
 mod change;
-#[path = "../common/mod.rs"]
-mod common;
 mod config;
 mod demo;
 mod external_programs;

@@ -1,0 +1,28 @@
+//! All tests of the program and of its parts, in one binary, because linking takes longer than most tests. `cargo test
+//! --test all browser::` runs the suite `browser`. Only `costs` is a binary of its own: it counts the allocations of its
+//! process.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may fail anywhere, not only in a function marked #[test]"
+)]
+
+mod agreement;
+mod architecture;
+mod browser;
+#[cfg(unix)]
+mod changes;
+mod command_line;
+mod common;
+mod docs;
+#[cfg(unix)]
+mod end_to_end;
+mod health;
+#[cfg(unix)]
+mod index;
+#[cfg(unix)]
+mod machines;
+mod replay;
+mod secrets;
+mod stats;
