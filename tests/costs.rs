@@ -4,11 +4,6 @@
 //! Constant costs must stay constant. Costs that grow have a limit per session or entry, about 1.5 times the cost when
 //! the test was written.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail anywhere, not only in a function marked #[test]")]
-
-#[path = "common/mod.rs"]
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,8 +32,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tempfile::TempDir;
 
-use common::by_hand;
-use common::session::Session;
+use crate::common::by_hand;
+use crate::common::session::Session;
 
 /// The browser on a directory of sessions, and the buffer that it draws to.
 struct Browser {
@@ -82,7 +77,7 @@ impl Browser {
         let located = Located { dirs: vec![dir.path().into()], origin: "--dir".into(), ..Default::default() };
         let config = Config::default();
         let setting = Arc::new(Startup::new(&config, located, "/home/me".into(), false));
-        let model = Model::new(setting.clone(), (160, 48), common::session::START * 1000);
+        let model = Model::new(setting.clone(), (160, 48), crate::common::session::START * 1000);
         let desk = JobContext::new(setting);
         let terminal = Terminal::new(TestBackend::new(160, 48)).unwrap();
         let mut browser = Self { model, desk, terminal, _dir: dir };

@@ -1,6 +1,5 @@
 //! All tests of the program and of its parts, in one binary, because linking takes longer than most tests. `cargo test
-//! --test all browser::` runs the suite `browser`. Only `costs` is a binary of its own: it counts the allocations of its
-//! process.
+//! --test all browser::` runs the suite `browser`. Those that count allocations are in the binary `counted`.
 
 #![allow(
     clippy::unwrap_used,

@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-#[path = "../common/reference/mod.rs"]
-mod reference;
-
-use reference::agree;
+use crate::common::reference::agree;
 
 /// The lines of all fixtures and samples.
 fn lines() -> Vec<Vec<u8>> {

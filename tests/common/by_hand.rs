@@ -1,5 +1,4 @@
-//! A synchronous replacement for the event loop of the browser: jobs run immediately and reply at once. Also used by
-//! the key scripts in `fuzz/`.
+//! A synchronous replacement for the event loop of the browser: jobs run immediately and reply at once.
 
 use std::fs;
 use std::path::Path;

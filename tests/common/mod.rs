@@ -1,12 +1,12 @@
-//! Shared code of the tests: session files, temporary home directories, and the extent of tests. The binary `costs`
-//! includes it, too.
+//! Shared code of both test binaries: session files, temporary home directories, and the extent of tests.
 
-#![allow(dead_code, reason = "`costs` does not use all of it")]
+#![allow(dead_code, reason = "no binary uses all of it")]
 
 pub(crate) mod broken;
 pub(crate) mod by_hand;
 pub(crate) mod effort;
 pub(crate) mod home;
+pub(crate) mod reference;
 pub(crate) mod repository;
 pub(crate) mod session;
 #[cfg(unix)]

@@ -46,7 +46,7 @@ struct Text {
 }
 
 /// Folders with texts written by hand, besides the pages in the top folder.
-const FOLDERS: &[&str] = &["src", "tests", "benches", "examples", "fuzz", "docs", "scripts", "npm", "skills"];
+const FOLDERS: &[&str] = &["src", "tests", "benches", "examples", "docs", "scripts", "npm", "skills"];
 
 /// Returns the Rust files and pages that are written by hand.
 pub(crate) fn files() -> Vec<PathBuf> {

@@ -1,4 +1,4 @@
-//! A slow reference reader of lines: it checks every byte of every string. Also used in `fuzz/`.
+//! A slow reference reader of lines: it checks every byte of every string.
 
 mod entry;
 mod json;

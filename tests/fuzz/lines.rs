@@ -16,7 +16,7 @@ const TAKEN: &[&str] = &[
 ];
 
 /// Reads each line.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     data.split(|&byte| byte == b'\n').for_each(line);
 }
 

@@ -10,14 +10,14 @@ use pitree::session::tree::{Index, Tree};
 use serde_json::{Value, json};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::sessions;
+use crate::fuzz::sessions;
 
 /// Maximum number of entries shown per file.
 const SHOWN: usize = 30;
 
 /// Shows entries. The first byte selects the type of the rest: a session, or text that becomes a message. The second
 /// byte sets the width.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let [kind, columns, rest @ ..] = data else { return };
     let made;
     let file = if kind % 2 == 0 {

@@ -11,7 +11,7 @@ use pitree::session::digest::Digest;
 use pitree::session::search_text;
 use pitree::session::search_titles::TitlesBuf;
 
-use crate::{seeds, sessions};
+use crate::fuzz::{seeds, sessions};
 
 /// Maximum size of a query in bytes; people type less.
 const LONGEST: usize = 2000;
@@ -38,7 +38,7 @@ fn known() -> &'static [Known] {
 }
 
 /// Parses a query, completes it and runs it.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(&data[..data.len().min(LONGEST)]);
     let here = QueryScope { now_ms: 1_795_248_000_000, home: "/home/demo".into(), ..QueryScope::default() };
     match Query::parse(&text) {

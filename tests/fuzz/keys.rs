@@ -16,8 +16,7 @@ use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-#[path = "../../tests/common/by_hand.rs"]
-mod by_hand;
+use crate::common::by_hand;
 
 /// Keys to press: bound keys, and letters for typing.
 const KEYS: &[&str] = &[
@@ -123,7 +122,7 @@ struct Browser {
 
 /// Runs a script. The first byte is the length of the script that follows, with three bytes for each step; the rest is
 /// the session.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let [count, rest @ ..] = data else { return };
     let (script, session) = rest.split_at(rest.len().min(usize::from(*count)));
     let dir = tempfile::tempdir().expect("a folder for temporary files");

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::mutate;
+use crate::fuzz::words;
 
 /// Returns the files below a folder of the repository with one of some extensions, sorted.
 fn files(folder: &str, endings: &[&str]) -> Vec<Vec<u8>> {
-    let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
+    let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let (mut folders, mut paths) = (vec![root], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())).flatten() {
@@ -24,28 +24,28 @@ fn files(folder: &str, endings: &[&str]) -> Vec<Vec<u8>> {
 }
 
 /// Session files.
-pub fn sessions() -> Vec<Vec<u8>> {
+pub(crate) fn sessions() -> Vec<Vec<u8>> {
     [files("fixtures", &[".jsonl"]), files("assets/demo", &[".jsonl"])].concat()
 }
 
 /// Session files, and text, code and diffs that become messages. The first byte selects the type.
-pub fn documents() -> Vec<Vec<u8>> {
+pub(crate) fn documents() -> Vec<Vec<u8>> {
     let texts = [files("docs", &[".md"]), files("src/render", &[".rs"]), files("assets", &[".toml"])].concat();
     let texts = texts.into_iter().enumerate().map(|(at, text)| [vec![2 * at as u8 + 1, at as u8], text].concat());
     texts.chain(sessions().into_iter().map(|text| [vec![0, 60], text].concat())).collect()
 }
 
 /// Queries.
-pub fn queries() -> Vec<Vec<u8>> {
+pub(crate) fn queries() -> Vec<Vec<u8>> {
     let written =
         ["jwt file:auth.rs", "\"sliding expiry\" -redis is:named", "re:/a(b|c)+d/ after:2026-01-01 before:3d"];
     let more =
         ["in:~/app label:works all: cost:>1", "tool:bash model:gpt* size:>1mb entries:<10", "-label:x -is:fork 漢"];
-    written.iter().chain(&more).chain(mutate::QUERY).map(|query| query.as_bytes().to_vec()).collect()
+    written.iter().chain(&more).chain(words::QUERY).map(|query| query.as_bytes().to_vec()).collect()
 }
 
 /// The default configuration, and its lines with the comment marks removed.
-pub fn config() -> Vec<Vec<u8>> {
+pub(crate) fn config() -> Vec<Vec<u8>> {
     let all = files("assets", &["config.toml"]).concat();
     let text = String::from_utf8_lossy(&all).into_owned();
     let lines = text.lines().map(|line| line.trim_start_matches("# ").as_bytes().to_vec());
@@ -54,11 +54,10 @@ pub fn config() -> Vec<Vec<u8>> {
 }
 
 /// Scripts of keys, each followed by its session.
-pub fn keys() -> Vec<Vec<u8>> {
+pub(crate) fn keys() -> Vec<Vec<u8>> {
     let script = |at: usize, session: Vec<u8>| {
-        let mut random = mutate::Random(at as u64);
-        let keys: Vec<u8> = (0..120).map(|_| random.any() as u8).collect();
-        [vec![keys.len() as u8], keys, session].concat()
+        let steps = (0..120_usize).map(|step| (at * 89 + step * step * 31 + step * 7) as u8);
+        [vec![120], steps.collect(), session].concat()
     };
     sessions().into_iter().enumerate().map(|(at, session)| script(at, session)).collect()
 }

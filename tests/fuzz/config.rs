@@ -6,7 +6,7 @@ use pitree::config::Config;
 const LONGEST: usize = 32 * 1024;
 
 /// Reads the configuration.
-pub fn run(data: &[u8]) {
+pub(crate) fn run(data: &[u8]) {
     let data = &data[..data.len().min(LONGEST)];
     match Config::parse(&String::from_utf8_lossy(data), "config.toml") {
         Ok(config) => assert!(!config.keymap.reference().is_empty()),

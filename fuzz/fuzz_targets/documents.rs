@@ -1,4 +1,0 @@
-//! For cargo-fuzz: see the catalog.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| pitree_fuzz::documents::run(data));
