@@ -274,7 +274,7 @@ fn cycles_are_detected() {
         map.entry(from.into()).or_default().insert(to.into());
     }
     assert_eq!(circles(&map), [["b".to_string(), "c".to_string()]]);
-    let code = "use crate::architecture::a::{B, c::D};\nuse super::e;\nuse f::G;\nlet x = super::super::h::i(y);";
+    let code = "use crate::a::{B, c::D};\nuse super::e;\nuse f::G;\nlet x = super::super::h::i(y);";
     let paths = used(code, &["m".into(), "n".into()]);
     let paths: Vec<String> = paths.iter().map(|path| path.join("::")).collect();
     for path in ["a::B", "a::c::D", "m::e", "m::n::f::G", "h::i"] {

@@ -9,16 +9,12 @@ use crate::end_to_end::terminal::{Launch, Terminal};
 impl Home {
     /// Prepares to run pitree in this home, in which it has welcomed the user before.
     pub(crate) fn launch(&self, args: &[&str]) -> Launch {
-        let state = self.path().join(".local/state/pitree/remembered.json");
-        if !state.exists() {
-            self.write(state, r#"{"version":1,"welcomed":true}"#);
-        }
-        self.launch_first(args)
+        Launch::new(env!("CARGO_BIN_EXE_pitree"), self).args(args.iter().copied())
     }
 
     /// Prepares the first run of pitree in this home.
     pub(crate) fn launch_first(&self, args: &[&str]) -> Launch {
-        Launch::new(env!("CARGO_BIN_EXE_pitree"), self).args(args.iter().copied())
+        Launch::first(env!("CARGO_BIN_EXE_pitree"), self).args(args.iter().copied())
     }
 
     /// Starts pitree in a terminal of 100 columns and 30 rows.

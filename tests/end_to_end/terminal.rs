@@ -35,8 +35,18 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// Prepares a program, isolated from the environment of the user who runs the tests.
+    /// Prepares a program, isolated from the environment of the user who runs the tests. If it runs pitree, it has welcomed
+    /// the user before.
     pub(crate) fn new(program: &str, home: &Home) -> Self {
+        let state = home.path().join(".local/state/pitree/remembered.json");
+        if !state.exists() {
+            home.write(state, r#"{"version":1,"welcomed":true}"#);
+        }
+        Self::first(program, home)
+    }
+
+    /// Prepares a program in a home without any state of pitree.
+    pub(crate) fn first(program: &str, home: &Home) -> Self {
         let mut command = CommandBuilder::new(program);
         command.env_clear();
         command.cwd(home.path());

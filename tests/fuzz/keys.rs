@@ -173,6 +173,10 @@ impl Browser {
                 self.send(Msg::Reply(ticket, Reply::Copied(text, is_there)));
                 continue;
             }
+            if let Work::Export(_) = work {
+                self.send(Msg::Reply(ticket, Reply::Exported(Err("typed names of files are anywhere".into()))));
+                continue;
+            }
             for reply in by_hand::replies(&self.desk, &ticket, work) {
                 self.send(reply);
             }

@@ -8,6 +8,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use oracle::Counts;
+use serde_json::json;
+
+use crate::common::session::Session;
 
 /// Returns the session files below a directory of the repository.
 fn sessions(dir: &str) -> Vec<PathBuf> {
@@ -32,6 +35,13 @@ fn exact_states_equal_later_reads() {
     for path in ["assets/demo", "fixtures"].into_iter().flat_map(sessions) {
         counts.add(&path, &mut |error| wrong.push(error));
     }
+    let written = Session::new("s")
+        .tool("1", "write", &json!({"path": "/a", "content": "one\n"}), "done")
+        .tool("2", "edit", &json!({"path": "/a", "edits": [{"oldText": "one", "newText": "two"}]}), "done")
+        .tool("3", "read", &json!({"path": "/a"}), "two\n");
+    let path = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&path, written.text()).unwrap();
+    counts.add(path.path(), &mut |error| wrong.push(error));
     assert_eq!(wrong, Vec::<String>::new());
     assert!(counts.right > 0 && counts.whole_files * 2 > counts.files, "{counts:?}");
 }
