@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::disk::index::list::{IndexFiles, LIST, LOCK, MERGE_LOCK, SEGMENT, SegmentList, files, remove};
+use crate::disk::index::list::{IndexFiles, LIST, LOCK, SEGMENT, SegmentList, extension, files, remove};
 use crate::disk::new_file::{self, DRAFT};
 
 /// The age at which an unused index is removed.
@@ -38,7 +38,7 @@ fn remove_outdated(cache: &Path) {
     for path in files(cache) {
         match extension(&path) {
             draft if DRAFT.strip_prefix('.') == Some(draft) => new_file::remove_abandoned(&path),
-            LIST if is_unused(&path) || SegmentList::read(&path).is_none_or(|list| is_gone(&list.dir)) => {
+            LIST if is_unused(&path) || SegmentList::read(&path).is_none_or(|list| is_gone(&list.dir())) => {
                 let _ = IndexFiles { list: path }.remove(); // the next start tries again
             }
             SEGMENT => {
@@ -52,7 +52,7 @@ fn remove_outdated(cache: &Path) {
                 }
             }
             // Of an earlier format.
-            "all" | "added" => drop(fs::remove_file(path)),
+            "all" | "added" | "merge" => drop(fs::remove_file(path)),
             _ => {}
         }
     }
@@ -63,7 +63,7 @@ fn remove_outdated(cache: &Path) {
 pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
     let lists = files(cache).into_iter().filter(|path| extension(path) == LIST);
     let is_related = |dir: &PathBuf| real.iter().any(|one| one.starts_with(dir) || dir.starts_with(one));
-    let dirs = lists.filter_map(|path| Some(SegmentList::read(&path)?.dir));
+    let dirs = lists.filter_map(|path| Some(SegmentList::read(&path)?.dir()));
     dirs.filter(|dir| !real.contains(dir) && is_related(dir)).collect()
 }
 
@@ -73,11 +73,7 @@ pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
 /// A file cannot be removed.
 pub(crate) fn clear(cache: &Path) -> io::Result<(usize, u64)> {
     let all = files(cache);
-    remove(all.iter().filter(|path| [LIST, SEGMENT, LOCK, MERGE_LOCK, SECRETS, LOST].contains(&extension(path))))
-}
-
-fn extension(path: &Path) -> &str {
-    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+    remove(all.iter().filter(|path| [LIST, SEGMENT, LOCK, SECRETS, LOST].contains(&extension(path))))
 }
 
 fn is_unused(path: &Path) -> bool {

@@ -1,25 +1,21 @@
 //! The files of an index: a list of segments, the segments, and locks. The list is replaced at once, so that all
 //! processes see the same segments. A process that changes the list or the segments holds a lock meanwhile.
 
-use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 use crate::disk::create;
 use crate::disk::fingerprint::hash;
-use crate::disk::index::segment::open_own;
+use crate::disk::index::segment_draft::SegmentDraft;
+use crate::disk::index::segment_file::{self, open_own, push_piece, verified};
 use crate::disk::lock;
 use crate::disk::new_file::{self, Draft};
 use crate::system;
-
-/// The magic bytes at the start of a list.
-const MAGIC: [u8; 8] = *b"pitree-l";
-
-/// The maximum size of a list in bytes.
-const MOST_LIST: u64 = 1 << 20;
 
 /// The maximum wait for a lock. Each is held for a short time.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,11 +26,10 @@ const TRIES: usize = 5;
 /// The interval after which the time of last use is updated. It is the modification time of the list.
 const USED: Duration = Duration::from_secs(24 * 3600);
 
-/// The extensions of the files: lists, segments, and the locks for changing and for merging segments.
+/// The extensions of the files.
 pub(super) const LIST: &str = "index";
 pub(super) const SEGMENT: &str = "segment";
 pub(super) const LOCK: &str = "lock";
-pub(super) const MERGE_LOCK: &str = "merge";
 
 /// The directory and the size limit of indexes.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +48,7 @@ impl<'a> From<&'a Path> for IndexPlace<'a> {
 }
 
 /// The files of the index of a session directory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IndexFiles {
     /// The path of the list.
     pub(super) list: PathBuf,
@@ -84,23 +79,14 @@ impl IndexFiles {
         self.list.with_file_name(format!("{name}-{number:016x}.{SEGMENT}"))
     }
 
-    /// Returns the existing files: the list first, then the segments, listed or not, then the locks.
+    /// Returns the existing files: the list first, then the segments, listed or not, then the lock.
     pub(super) fn existing(&self) -> Vec<PathBuf> {
-        let locks = [LOCK, MERGE_LOCK].map(|lock| self.list.with_extension(lock));
-        let mut all = vec![self.list.clone()];
-        all.extend(self.segments());
-        all.extend(locks);
-        all.retain(|path| path.symlink_metadata().is_ok());
-        all
+        [LIST, SEGMENT, LOCK].iter().flat_map(|kind| self.existing_of(kind)).collect()
     }
 
-    fn segments(&self) -> impl Iterator<Item = PathBuf> {
-        let name = self.list.file_stem().unwrap_or_default().to_os_string();
-        files(self.list.parent().unwrap_or(Path::new(""))).into_iter().filter(move |path| {
-            let file = path.file_stem().unwrap_or_default().as_encoded_bytes();
-            let rest = file.strip_prefix(name.as_encoded_bytes());
-            rest.is_some_and(|rest| rest.starts_with(b"-")) && path.extension() == Some(OsStr::new(SEGMENT))
-        })
+    fn existing_of(&self, kind: &str) -> impl Iterator<Item = PathBuf> {
+        let all = files(self.list.parent().unwrap_or(Path::new(""))).into_iter();
+        all.filter(move |path| extension(path) == kind && Self::of(path).as_ref() == Some(self))
     }
 
     /// Locks the list and the segments against other writers. Returns `None` on a file system without locks. Does not
@@ -112,7 +98,8 @@ impl IndexFiles {
         let begun = Instant::now();
         let mut wait =
             |_: &str| if begun.elapsed() < PATIENCE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-        let (options, path) = (lock_options(), self.list.with_extension(LOCK));
+        let (mut options, path) = (create::private(), self.list.with_extension(LOCK));
+        options.read(true).write(true).create(true).truncate(false);
         for _ in 0..TRIES {
             match lock::open(&options, &path, &mut wait) {
                 Ok(file) => return Ok(Some(file)),
@@ -125,18 +112,40 @@ impl IndexFiles {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    /// Takes the lock for merging segments. Returns `None` if another process merges them, or without locks.
-    pub(super) fn lock_merging(&self) -> Option<File> {
-        let file = lock_options().open(self.list.with_extension(MERGE_LOCK)).ok()?;
-        file.try_lock().is_ok().then_some(file)
-    }
-
     /// Removes all files. Returns their number and their total size in bytes.
     ///
     /// # Errors
     /// A file cannot be removed.
     pub(super) fn remove(&self) -> io::Result<(usize, u64)> {
         remove(&self.existing())
+    }
+
+    /// Writes a draft as a segment with a new number, and returns the number. The caller holds the lock.
+    ///
+    /// # Errors
+    /// The segment cannot be written.
+    pub(super) fn add(&self, draft: SegmentDraft) -> io::Result<u64> {
+        let number = getrandom::u64().map_err(io::Error::other)?;
+        draft.finish(&self.segment(number))?;
+        Ok(number)
+    }
+
+    /// Replaces the list, and keeps the time of last use. That of a new list is long ago, until the scan that created it
+    /// ends: see [`IndexFiles::note_use`]. Then removes unlisted segments. The caller holds the lock.
+    ///
+    /// # Errors
+    /// The list cannot be written, or a segment cannot be removed.
+    pub(super) fn replace_list(&self, list: &SegmentList) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        push_piece(&mut bytes, &segment_file::bytes(list));
+        new_file::remove_drafts(&self.list);
+        let mut draft = Draft::of(&self.list)?;
+        let used = self.used().or_else(|_| io::Result::Ok(draft.file.metadata()?.modified()? - USED))?;
+        io::Write::write_all(&mut draft, &bytes)?;
+        draft.file.set_modified(used)?;
+        // Until it has its name, the lock protects it from cleanups.
+        draft.replace(&self.list)?;
+        self.remove_unlisted(list)
     }
 
     /// Removes segments that are not in the list: those of interrupted processes, and replaced ones. The caller holds
@@ -146,40 +155,36 @@ impl IndexFiles {
     /// A file cannot be removed.
     pub(super) fn remove_unlisted(&self, list: &SegmentList) -> io::Result<()> {
         let listed: Vec<PathBuf> = list.segments.iter().map(|&number| self.segment(number)).collect();
-        let unlisted: Vec<PathBuf> = self.segments().filter(|path| !listed.contains(path)).collect();
-        remove(unlisted.iter()).map(drop)
+        let unlisted: Vec<PathBuf> = self.existing_of(SEGMENT).filter(|path| !listed.contains(path)).collect();
+        remove(&unlisted).map(drop)
     }
 
     /// Returns the time at which the scan began that last used the index: see [`IndexFiles::note_use`].
-    pub(super) fn used(&self) -> Option<SystemTime> {
-        self.list.symlink_metadata().and_then(|found| found.modified()).ok()
+    ///
+    /// # Errors
+    /// There is no list.
+    pub(super) fn used(&self) -> io::Result<SystemTime> {
+        self.list.symlink_metadata()?.modified()
     }
 
     /// Records the time at which a scan of all files began: always after it has changed the index, else at most once a
     /// day.
     pub(super) fn note_use(&self, begun: SystemTime, is_changed: bool) {
         let is_old = |used: SystemTime| begun.duration_since(used).is_ok_and(|age| is_changed || age > USED);
-        if self.used().is_some_and(is_old) {
+        if self.used().is_ok_and(is_old) {
             let _ = File::options().write(true).open(&self.list).and_then(|file| file.set_modified(begun));
         }
     }
 }
 
-/// Returns the options to open a lock file or create it.
-fn lock_options() -> OpenOptions {
-    let mut options = create::private();
-    options.read(true).write(true).create(true).truncate(false);
-    options
-}
-
 /// The list of the segments of an index.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SegmentList {
     /// The hash of what the index is for: see [`super::Index`].
     pub(super) of: u64,
-    /// The session directory with symbolic links resolved.
-    pub(super) dir: PathBuf,
-    /// The numbers of the segments. The records of later segments replace those of earlier ones.
+    /// The bytes of the session directory with symbolic links resolved.
+    pub(super) dir: Vec<u8>,
+    /// The numbers of the segments. The rows of later segments replace those of earlier ones.
     pub(super) segments: Vec<u64>,
     /// The size limit in bytes that was last exceeded.
     pub(super) limit: u64,
@@ -191,40 +196,13 @@ impl SegmentList {
     /// Reads a list. Returns `None` if it is missing, damaged, or not trustworthy.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut io::Read::take(open_own(path)?, MOST_LIST), &mut bytes).ok()?;
-        let (rest, written) = bytes.split_last_chunk()?;
-        if hash(rest) != u64::from_le_bytes(*written) {
-            return None;
-        }
-        let (words, _) = rest.strip_prefix(&MAGIC)?.as_chunks();
-        let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
-        let [of, limit, oldest, count] = std::array::from_fn(|_| words.next().unwrap_or_default());
-        let segments: Vec<u64> = words.take(usize::try_from(count).ok()?).collect();
-        let dir = rest.get(MAGIC.len() + 8 * (4 + segments.len())..)?.to_vec();
-        Some(Self { of, dir: system::files::path_of(dir)?, segments, limit, oldest: oldest.cast_signed() })
+        open_own(path)?.read_to_end(&mut bytes).ok()?;
+        postcard::from_bytes(verified(&bytes)?).ok()
     }
 
-    /// Replaces the list at a path, and keeps the time of last use. That of a new list is long ago, until the scan that
-    /// created it ends: see [`IndexFiles::note_use`].
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
-        let Self { of, dir, segments, limit, oldest } = self;
-        let words = [*of, *limit, oldest.cast_unsigned(), segments.len() as u64];
-        let mut bytes = MAGIC.to_vec();
-        words.iter().chain(segments).for_each(|word| bytes.extend(word.to_le_bytes()));
-        bytes.extend(dir.as_os_str().as_encoded_bytes());
-        bytes.extend(hash(&bytes).to_le_bytes());
-        new_file::remove_drafts(path);
-        let mut draft = Draft::of(path)?;
-        let modified = |found: fs::Metadata| found.modified();
-        let used = path.symlink_metadata().and_then(modified);
-        let used = used.or_else(|_| Ok::<_, io::Error>(modified(draft.file.metadata()?)? - USED))?;
-        io::Write::write_all(&mut draft, &bytes)?;
-        draft.file.set_modified(used)?;
-        // Until it has its name, the lock protects it from cleanups.
-        draft.replace(path)
+    /// Returns the session directory with symbolic links resolved.
+    pub(super) fn dir(&self) -> PathBuf {
+        system::files::path_of(self.dir.clone()).unwrap_or_default()
     }
 }
 
@@ -248,4 +226,8 @@ pub(super) fn remove<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> io::Re
 /// Returns the paths of the files in a directory.
 pub(super) fn files(cache: &Path) -> Vec<PathBuf> {
     fs::read_dir(cache).into_iter().flatten().flatten().map(|file| file.path()).collect()
+}
+
+pub(super) fn extension(path: &Path) -> &str {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
 }

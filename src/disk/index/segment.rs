@@ -1,4 +1,4 @@
-//! An open segment of the index, and its sessions. A segment is written once as a draft; later, records are only removed
+//! An open segment of the index, and its sessions. A segment is written once as a draft; later, rows are only removed
 //! from it. Processes that have it open can read on after other segments replaced it.
 
 use std::collections::HashSet;
@@ -9,52 +9,42 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-
 use crate::base::archive_paths;
-use crate::disk::create;
-use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::open_regular;
-use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::filter;
-use crate::disk::index::pieces::{HEAD, KINDS, PieceKind, RecordPieces, SegmentHeader, SegmentPieces};
-use crate::disk::index::record::SegmentRecord;
+use crate::disk::index::segment_draft::Addition;
+use crate::disk::index::segment_file::{KINDS, Piece, PieceKind, SegmentFile, open_own};
 use crate::disk::index::table::{FolderPaths, SegmentTable};
 use crate::disk::session_file::{self, RealPaths, SessionFile};
 use crate::session::digest::Digest;
-use crate::session::digest::details::{Details, DetailsSource, LazyDetails};
+use crate::session::digest::details::{DetailsSource, LazyDetails};
 use crate::session::digest::facts::SessionFacts;
 use crate::session::digest::joined_path::JoinedPath;
 use crate::session::digest::listed::{SessionFilter, SessionSource};
-use crate::session::lines::Header;
-use crate::session::search_text::{SearchTexts, TextBuffers};
-use crate::session::stats::entry_stats::SessionStats;
-use crate::session::stats::intervals::SessionSums;
-use crate::system;
+use crate::session::search_text::SearchTexts;
+use crate::session::search_titles::{SearchTitles, TitlesBuf};
+use crate::session::trigrams;
 
 /// An open segment.
 #[derive(Debug)]
 pub(super) struct Segment {
+    pub(super) number: u64,
     pub(super) stored: Arc<StoredSessions>,
-    /// The same sessions as a source for lists.
-    pub(super) source: Arc<SharedSource>,
-    pub(super) header: SegmentHeader,
-    /// The length of the file in bytes.
-    pub(super) bytes: u64,
-    /// The use of each record.
-    pub(super) uses: Vec<RecordUse>,
+    /// The use of each row.
+    pub(super) uses: Vec<RowUse>,
     /// `true` for each session that was shown before its file was checked.
     pub(super) shown: Vec<bool>,
 }
 
-/// The use of a record.
+/// The use of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RecordUse {
+pub(super) enum RowUse {
     /// Its file is unchanged.
     Current,
     /// Its file has changed but still starts with the recorded content.
     Held,
-    /// A later record of the same file, current or held, replaces it.
+    /// A later row of the same file, current or held, replaces it.
     Past,
     /// Its file is missing or has other content: its text must be removed from the index.
     Stale,
@@ -62,115 +52,105 @@ pub(super) enum RecordUse {
 
 impl Segment {
     /// Opens a segment of an index. Returns `None` if there is no trustworthy one.
-    pub(super) fn open(path: &Path, of: u64, dirs: &Arc<SessionDirs>) -> Option<Self> {
-        let pieces = SegmentPieces(open_own(path)?);
-        let header = SegmentHeader::read(&pieces).filter(|header| header.of == of)?;
-        let bytes = pieces.0.metadata().ok()?.len();
-        header.table.checked_add(header.table_len).filter(|end| *end <= bytes)?;
-        let mut table = SegmentTable::read(&pieces, &header)?;
-        table.set_paths(table.folders().map(|folder| dirs.folder(folder)).collect());
-        let (uses, shown) = (vec![RecordUse::Past; table.len], vec![false; table.len]);
-        let stored = Arc::new(StoredSessions { pieces: Arc::new(pieces), table, dirs: dirs.clone() });
-        let source = Arc::new(SharedSource(stored.clone()));
-        Some(Self { stored, source, header, bytes, uses, shown })
-    }
-
-    /// Returns `true` if the segment holds no text that is not in a session file.
-    pub(super) fn is_clean(&self) -> bool {
-        self.header.is_removing == 0 && !self.uses.contains(&RecordUse::Stale)
-    }
-
-    /// Returns the versions of the files of the stale records.
-    pub(super) fn stale(&self) -> impl Iterator<Item = FileVersion> {
-        let stale = self.uses.iter().enumerate().filter(|(_, is)| **is == RecordUse::Stale);
-        stale.map(|(at, _)| self.table().record(at).stamp)
+    pub(super) fn open(path: &Path, number: u64, dirs: &Arc<SessionDirs>) -> Option<Self> {
+        let file = Arc::new(SegmentFile::new(open_own(path)?, &dirs.home));
+        let mut table = SegmentTable::read(&file)?;
+        table.set_paths(|folder| dirs.folder(folder));
+        let (uses, shown) = (vec![RowUse::Past; table.len()], vec![false; table.len()]);
+        Some(Self { number, stored: Arc::new(StoredSessions { file, table, dirs: dirs.clone() }), uses, shown })
     }
 
     pub(super) fn table(&self) -> &SegmentTable {
         &self.stored.table
     }
 
-    /// Returns the header of the pieces of a record, or `None` if it is damaged.
-    pub(super) fn pieces(&self, record: &SegmentRecord) -> Option<RecordPieces> {
-        self.stored.pieces.header(record.pieces)
+    /// Returns the rows with one of some uses.
+    pub(super) fn used(&self, uses: &[RowUse]) -> impl Iterator<Item = usize> {
+        (0..self.uses.len()).filter(|&at| uses.contains(&self.uses[at]))
     }
 
-    /// Returns the content that was read and the serialized pieces of a session, or `None` if they are damaged.
-    pub(super) fn read<'a>(
-        &'a self,
-        record: &SegmentRecord,
-        rooms: &'a mut [Vec<u8>; KINDS],
-    ) -> Option<(ContentHash, [&'a [u8]; KINDS])> {
-        use PieceKind::{Details, Digest, State, Stats, Sums, Texts};
-        let pieces = self.pieces(record)?;
-        let mut read = [&[][..]; KINDS];
-        for ((read, kind), room) in read.iter_mut().zip([Digest, Details, Texts, State, Stats, Sums]).zip(rooms) {
-            *read = self.stored.pieces.read(pieces.piece(kind), room)?;
+    /// Compares a row with the file at a path with this version.
+    pub(super) fn compare(&self, at: usize, stamp: &FileVersion, path: &Path) -> RowUse {
+        let (StoredSessions { file, table, .. }, row) = (&*self.stored, self.table().row(at));
+        match () {
+            () if row.is_settled() && table.stamp(at) == *stamp => RowUse::Current,
+            () if file.session(row.pieces).is_some_and(|pieces| pieces.content.is_in(path)) => RowUse::Held,
+            () => RowUse::Stale,
         }
-        Some((pieces.content, read))
+    }
+
+    /// Calls a function with the data of a row. Returns `None` if it is damaged.
+    pub(super) fn copy<T>(&self, at: usize, put: impl FnOnce(&Addition<'_>) -> T) -> Option<T> {
+        let (StoredSessions { file, table, .. }, row) = (&*self.stored, self.table().row(at));
+        let pieces = file.session(row.pieces)?;
+        let digest = file.read_vec(row.digest())?;
+        let mut read = [const { Vec::new() }; KINDS];
+        for (read, piece) in read.iter_mut().zip(pieces.pieces) {
+            *read = file.read_vec(piece)?;
+        }
+        let mut starts = Default::default();
+        let texts = SearchTexts::from_bytes(&read[PieceKind::Texts as usize], &mut starts).unwrap_or_default();
+        Some(put(&Addition {
+            stamp: table.stamp(at),
+            is_settled: Some(row.is_settled()),
+            place: table.place(at),
+            content: pieces.content,
+            facts: row.is_session().then(|| table.facts(at)),
+            keys: &keys(&postcard::from_bytes(&digest).unwrap_or_default(), texts),
+            digest: &digest,
+            pieces: read.each_ref().map(Vec::as_slice),
+        }))
     }
 }
 
-/// The records of the files in a directory.
+/// Returns the keys of the texts and titles of a session, by which words are found.
+pub(super) fn keys(digest: &Digest, texts: SearchTexts<'_>) -> Vec<u16> {
+    let titles = TitlesBuf::new(digest);
+    let SearchTitles { name, id, cwd, first_message, labels } = titles.as_titles();
+    trigrams::keys([name, id, cwd, first_message, labels.folded, texts.conversation.folded, texts.summaries.folded])
+}
+
+/// The rows of the files in a directory.
 pub(in crate::disk) struct DirRecords<'a> {
     pub(super) segments: &'a [Segment],
-    /// The records in each segment.
+    /// The rows in each segment.
     pub(super) ranges: Vec<Range<usize>>,
 }
 
 impl DirRecords<'_> {
-    /// Returns the record of a file that has not changed since it was added.
+    /// Returns the place of a file that has not changed since it was added.
     pub(in crate::disk) fn unchanged(&self, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)> {
         let segments = self.segments.iter().zip(&self.ranges).enumerate().rev();
-        let found = |(number, (kept, range)): (usize, (&Segment, &Range<usize>))| {
-            let at = kept.table().find(range, name.as_encoded_bytes())?;
-            let record = kept.table().record(at);
-            (record.is_settled && record.stamp == *stamp).then_some((number as u32, at as u32))
+        let found = |(number, (segment, range)): (usize, (&Segment, &Range<usize>))| {
+            let table = segment.table();
+            let at = table.find(range, name.as_encoded_bytes())?;
+            (table.row(at).is_settled() && table.stamp(at) == *stamp).then_some((number as u32, at as u32))
         };
         segments.filter_map(found).next()
     }
 }
 
-/// Overwrites the pieces of the records of some file versions, and removes these records from the table. The segment
-/// stays readable at any time: see [`SegmentHeader`]. The caller holds the lock. Returns the number of records left.
+/// Erases the pieces of some file versions, and removes their rows from the table, which is overwritten. If this is
+/// interrupted, the segment is damaged, and its sessions are read again. The caller holds the lock. Returns the number of
+/// rows left.
 ///
 /// # Errors
 /// The segment is damaged or cannot be written.
 pub(super) fn remove(path: &Path, stale: &HashSet<FileVersion>) -> io::Result<usize> {
     let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-    let pieces = SegmentPieces(open_regular(path, File::options().read(true).write(true))?);
-    let mut header = SegmentHeader::read(&pieces).ok_or_else(damaged)?;
-    let table = SegmentTable::read(&pieces, &header).ok_or_else(damaged)?;
-    let mut removed = vec![false; table.len];
-    for (record, is_removed) in table.records().zip(&mut removed).filter(|(record, _)| stale.contains(&record.stamp)) {
-        *is_removed = true;
-        // Their header holds no text. It stays, so that this can be repeated until the record is removed.
-        let places = pieces.header(record.pieces).ok_or_else(damaged)?;
-        for range in places.ranges() {
-            pieces.overwrite(range.start.max(HEAD as u64), range.end.min(header.pieces_end))?;
-        }
+    let file = SegmentFile::new(open_regular(path, File::options().read(true).write(true))?, &"".into());
+    let (header, table) = file.numbers(0).zip(SegmentTable::read(&file)).ok_or_else(damaged)?;
+    for at in (0..table.len()).filter(|&at| stale.contains(&table.stamp(at))) {
+        let row = table.row(at);
+        file.erase(row.digest().at..row.digest().end())?;
+        // The header of the pieces holds no text. It stays, so that this can be repeated until the row is removed.
+        file.erase(file.session(row.pieces).ok_or_else(damaged)?.range())?;
     }
-    let count = removed.iter().filter(|is_removed| **is_removed).count();
-    if count > 0 {
-        let bytes = table.without(|at| removed[at])?;
-        header = header.with_table(&bytes);
-        pieces.write_at(header.table, &bytes)?;
-        pieces.write_at(0, &header.to_bytes())?;
+    let rest = table.with_rows(|at| !stale.contains(&table.stamp(at)));
+    if rest.len() < table.len() {
+        rest.write(&file, header[0], Some(header))?;
     }
-    if header.is_removing != 0 {
-        let other = header.other_place();
-        pieces.overwrite(other, other.saturating_add(header.longest_table))?;
-        pieces.write_at(0, &SegmentHeader { is_removing: 0, ..header }.to_bytes())?;
-    }
-    Ok(table.len - count)
-}
-
-/// Opens a file of the index, if it belongs to the user and only they can write to it. Removes read permission for
-/// others.
-pub(super) fn open_own(path: &Path) -> Option<File> {
-    let file = open_regular(path, File::options().read(true)).ok()?;
-    let is_own = file.metadata().is_ok_and(|metadata| system::files::is_own(&metadata));
-    (is_own && create::make_private(&file).is_ok()).then_some(file)
+    Ok(rest.len())
 }
 
 /// The session directory of an index.
@@ -202,201 +182,61 @@ impl SessionDirs {
 /// The sessions of an open segment.
 #[derive(Debug)]
 pub(super) struct StoredSessions {
-    pub(super) pieces: Arc<SegmentPieces>,
+    pub(super) file: Arc<SegmentFile>,
     pub(super) table: SegmentTable,
-    pub(super) dirs: Arc<SessionDirs>,
+    dirs: Arc<SessionDirs>,
 }
 
 impl StoredSessions {
     /// Calls a function with the digests of some sessions, in their order, without file system metadata; `None` for
-    /// those that are missing or damaged. `room` is a reusable buffer.
-    pub(super) fn digests_of(
-        self: &Arc<Self>,
+    /// those that are damaged. `room` is a reusable buffer.
+    pub(super) fn read_digests(
+        &self,
         numbers: &[u32],
         room: &mut Vec<u8>,
         mut each: impl FnMut(u32, Option<Digest>),
     ) {
-        let offset = |&number: &u32| self.table.record(number as usize).pieces;
-        let offsets: Vec<u64> = numbers.iter().map(offset).collect();
+        let digest = |&number: &u32| self.table.row(number as usize).digest();
+        let pieces: Vec<Piece> = numbers.iter().map(digest).collect();
         // Cloning an `Arc` that all threads share is slow, because they change the same counter. So each call has its own.
-        let source = Arc::new(self.clone());
-        self.pieces.digests(&offsets, room, |at, digest: Option<Digest>| {
-            let details = || LazyDetails::stored(source.clone(), numbers[at]);
+        let source = Arc::new(self.file.clone());
+        self.file.get_all(&pieces, room, |at, digest: Option<Digest>| {
+            let details = || LazyDetails::stored(source.clone(), self.table.row(numbers[at] as usize).pieces);
             each(numbers[at], digest.map(|digest| Digest { details: details(), ..digest }));
         });
     }
 
-    fn pieces_of(&self, number: u32) -> SessionPieces<'_> {
-        let places = self.pieces.header(self.table.record(number as usize).pieces);
-        SessionPieces { pieces: &self.pieces, places, home: &self.dirs.home }
-    }
-
-    /// Returns the file of a record, if the record determines its path.
-    pub(super) fn file(&self, number: usize) -> Option<SessionFile> {
-        let stamp = self.table.has_place(number).then(|| self.table.record(number).stamp)?;
-        let facts = self.table.facts(number);
+    /// Returns the file of a row, if the row determines its path.
+    pub(super) fn session_file(&self, at: usize) -> Option<SessionFile> {
+        let stamp = self.table.row(at).has_place().then(|| self.table.stamp(at))?;
+        let facts = self.table.facts(at);
         let (path, real_path) = (facts.path().join(), facts.real_path().map(JoinedPath::join));
         Some(SessionFile { path, real_path, stamp, ..SessionFile::default() })
     }
+
+    /// Completes the digest of a session. If it is damaged, reads the session.
+    fn complete(&self, number: u32, digest: Option<Digest>) -> Digest {
+        let Some(file) = self.session_file(number as usize) else { return Digest::default() };
+        let digest = digest.or_else(|| self.file.read_session(&file.path, file.version().1)).unwrap_or_default();
+        session_file::complete(file, digest, &self.dirs.real_paths)
+    }
 }
 
-/// A source that can be shared by its sessions.
-#[derive(Debug)]
-pub(super) struct SharedSource(pub(super) Arc<StoredSessions>);
-
-impl SessionSource for SharedSource {
+impl SessionSource for StoredSessions {
     fn facts(&self, number: u32) -> SessionFacts<'_> {
-        self.0.table.facts(number as usize)
+        self.table.facts(number as usize)
     }
 
-    fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        DetailsSource::texts(&*self.0, number, buffers)
+    fn details(&self, number: u32) -> (&dyn DetailsSource, u64) {
+        (&*self.file, self.table.row(number as usize).pieces)
     }
 
     fn with_keys(&self, keys: &[u16]) -> SessionFilter<'_> {
-        let Some(blocks) = &self.0.table.blocks else { return Box::new(|_| true) };
-        let passed = filter::pass(&self.0.pieces, blocks, keys);
-        Box::new(move |number| passed.has(self.0.table.number(number as usize)))
+        let passed = filter::sessions_with(&self.file, self.table.blocks(), keys);
+        Box::new(move |number| passed.get(self.table.row(number as usize).number as usize) == Some(&true))
     }
 
     fn digests(&self, numbers: &[u32], room: &mut Vec<u8>, each: &mut dyn FnMut(Digest)) {
-        self.0.digests_of(numbers, room, |number, digest| each(self.complete(digest, number)));
+        self.read_digests(numbers, room, |number, digest| each(self.complete(number, digest)));
     }
-
-    fn stats(&self, number: u32) -> SessionStats {
-        let path = self.0.file(number as usize).map(|file| file.path).unwrap_or_default();
-        DetailsSource::stats(&*self.0, number, &path)
-    }
-
-    fn sums(&self, number: u32) -> SessionSums {
-        self.0
-            .pieces_of(number)
-            .get(PieceKind::Sums)
-            .unwrap_or_else(|| SessionSums::new(&SessionSource::stats(self, number)))
-    }
-}
-
-impl SharedSource {
-    /// Completes the digest of a session. If it is damaged, reads the session.
-    fn complete(&self, digest: Option<Digest>, number: u32) -> Digest {
-        let Some(file) = self.0.file(number as usize) else { return Digest::default() };
-        let read = || {
-            let options = ScanOptions::default();
-            let read =
-                digest::read(&self.0.dirs.home, (&file.path, file.version().1), options, &mut Vec::new(), &|| false);
-            read.ok().flatten().map(|session| session.digest)
-        };
-        let facts = || Digest { header: self.header(number), ..Digest::default() };
-        let digest = digest.or_else(read).unwrap_or_else(facts);
-        session_file::complete(file, digest, &self.0.dirs.real_paths)
-    }
-
-    /// Returns what is known of the header of a session whose digest is damaged and whose file is unreadable.
-    fn header(&self, number: u32) -> Header {
-        let facts = self.0.table.facts(number as usize);
-        Header {
-            id: facts.id().into(),
-            cwd: facts.cwd().into(),
-            created: facts.created(),
-            parent_session: facts.parent_session().map(Into::into),
-            parent_id: facts.parent_id().map(Into::into),
-            ..Header::default()
-        }
-    }
-}
-
-impl DetailsSource for StoredSessions {
-    fn details(&self, number: u32, path: &Path) -> Details {
-        self.pieces_of(number).details(path)
-    }
-
-    fn stats(&self, number: u32, path: &Path) -> SessionStats {
-        self.pieces_of(number).stats(path)
-    }
-
-    fn sums(&self, number: u32, path: &Path) -> SessionSums {
-        self.pieces_of(number).sums(path)
-    }
-
-    fn texts<'a>(&self, number: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        self.pieces_of(number).texts(room)
-    }
-}
-
-/// The pieces of a session that was just written.
-#[derive(Debug)]
-pub(super) struct WrittenSession {
-    pub(super) pieces: Arc<SegmentPieces>,
-    pub(super) places: RecordPieces,
-    pub(super) home: Arc<str>,
-}
-
-impl DetailsSource for WrittenSession {
-    fn details(&self, _: u32, path: &Path) -> Details {
-        self.pieces().details(path)
-    }
-
-    fn stats(&self, _: u32, path: &Path) -> SessionStats {
-        self.pieces().stats(path)
-    }
-
-    fn sums(&self, _: u32, path: &Path) -> SessionSums {
-        self.pieces().sums(path)
-    }
-
-    fn texts<'a>(&self, _: u32, room: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        self.pieces().texts(room)
-    }
-}
-
-impl WrittenSession {
-    fn pieces(&self) -> SessionPieces<'_> {
-        SessionPieces { pieces: &self.pieces, places: Some(self.places), home: &self.home }
-    }
-}
-
-/// The pieces of a session in a segment.
-struct SessionPieces<'a> {
-    pieces: &'a SegmentPieces,
-    /// `None` if they are damaged.
-    places: Option<RecordPieces>,
-    home: &'a str,
-}
-
-impl SessionPieces<'_> {
-    fn get<T: DeserializeOwned>(&self, kind: PieceKind) -> Option<T> {
-        self.pieces.get(self.places?.piece(kind))
-    }
-
-    /// Returns the details. Damaged ones are read from the session file.
-    fn details(&self, path: &Path) -> Details {
-        let kept = self.get(PieceKind::Details);
-        kept.unwrap_or_else(|| {
-            digest_of(self.home, path).map(|digest| (**digest.details()).clone()).unwrap_or_default()
-        })
-    }
-
-    /// Returns the statistics. Damaged ones are read from the session file.
-    fn stats(&self, path: &Path) -> SessionStats {
-        let kept = self.get(PieceKind::Stats);
-        kept.unwrap_or_else(|| digest_of(self.home, path).map(|digest| (*digest.stats()).clone()).unwrap_or_default())
-    }
-
-    /// Returns the sums of the entries. Damaged ones are computed again.
-    fn sums(&self, path: &Path) -> SessionSums {
-        let kept = self.get(PieceKind::Sums);
-        kept.unwrap_or_else(|| SessionSums::new(&self.stats(path)))
-    }
-
-    /// Reads the texts into reusable buffers.
-    fn texts<'a>(&self, TextBuffers { bytes, starts }: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        let piece = self.places?.piece(PieceKind::Texts);
-        SearchTexts::from_bytes(self.pieces.read(piece, bytes)?, starts)
-    }
-}
-
-/// Reads a session from its file. A session that cannot be read counts as missing.
-fn digest_of(home: &str, path: &Path) -> Option<Digest> {
-    let read = digest::read(home, (path, 0), ScanOptions::default(), &mut Vec::new(), &|| false);
-    Some(read.ok()??.digest)
 }

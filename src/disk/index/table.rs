@@ -1,30 +1,173 @@
-//! The table of a segment. Its columns hold a record of fixed size for each file, in order of directory and name, and the
-//! strings of all records. The columns stay in memory as they are in the file, so opening an index takes no time per
-//! session.
+//! The table of a segment: a row of fixed size for each file, in order of directory and name, and the strings of all
+//! rows. Rows and strings stay in memory as they are in the file, so opening an index takes no time per session.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::hash::Hasher;
 use std::io;
 use std::ops::Range;
 
-use twox_hash::XxHash3_64;
+use serde::{Deserialize, Serialize};
 
 use crate::base::{archive_paths, machine_paths};
 use crate::disk::fingerprint::FileVersion;
-use crate::disk::index::columns::{
-    COLUMN, CWD, CWDS, DEVICES, FILTER, FOLDER, FOLDERS, FORK, FORKS, MOST_COLUMNS, OTHER_ID, OTHER_IDS, RECORDS,
-    ROOTS, STRINGS,
-};
 use crate::disk::index::filter::FilterBlock;
-use crate::disk::index::pieces::{SegmentHeader, SegmentPieces};
-use crate::disk::index::record::{
-    self, FilePlace, RECORD, RecordRow, SegmentRecord, TextPlace, half, place, row, text_at,
-};
-use crate::disk::index::table_draft::TableDraft;
+use crate::disk::index::segment_file::{Piece, SegmentFile, bytes};
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::facts::{FactFlags, RootKeys, SessionFacts, StoredFacts};
 use crate::session::digest::joined_path::JoinedPath;
 use crate::session::links::IdHash;
+
+/// Defines a row of fixed size with little-endian numbers.
+macro_rules! row {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $kind:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default)]
+        pub(super) struct $name { $($(#[$field_doc])* pub(super) $field: $kind,)* }
+
+        impl $name {
+            const BYTES: usize = 0 $(+ size_of::<$kind>())*;
+
+            #[inline]
+            fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+                let mut rest = bytes.as_slice();
+                Self { $($field: <$kind>::from_le_bytes(next(&mut rest)),)* }
+            }
+
+            fn to_bytes(self) -> Vec<u8> {
+                [$(&self.$field.to_le_bytes()[..],)*].concat()
+            }
+        }
+    };
+}
+
+/// Takes the bytes of the next number of a row.
+#[inline]
+fn next<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+    let Some((number, more)) = rest.split_first_chunk() else { return [0; N] };
+    *rest = more;
+    *number
+}
+
+row! {
+    /// The row of a file. Its texts are one after another: the name, the ID if it is not in the name, the parent
+    /// session, and the ID of that.
+    Row {
+        inode: u64,
+        bytes: u64,
+        written: i64,
+        changed: i64,
+        /// The offset of the pieces.
+        pieces: u64,
+        /// The place of the digest.
+        digest: u64,
+        created: i64,
+        modified: i64,
+        cost: f64,
+        tokens: f64,
+        digest_len: u32,
+        entries: u32,
+        /// The number of the session in the filter.
+        number: u32,
+        /// The first key of a root entry. The keys end at the first one of the next row.
+        roots: u32,
+        /// The offset of the texts.
+        text: u32,
+        /// The number of the working directory.
+        cwd: u32,
+        /// The number of the directory of the file, or [`NO_FOLDER`].
+        folder: u32,
+        flags: u16,
+        /// The number of the device.
+        device: u16,
+        name_len: u16,
+        /// The start of the ID after the offset of the texts.
+        id_start: u16,
+        id_len: u16,
+        parent_len: u16,
+        parent_id_len: u16,
+    }
+}
+
+/// The number of a directory in a row whose path is unknown.
+const NO_FOLDER: u32 = u32::MAX;
+
+/// Bits of the flags. Files that are not sessions have no digest. A file is settled if every later change would change
+/// its version.
+const SETTLED: u16 = 1;
+const SESSION: u16 = 1 << 1;
+const NAMED: u16 = 1 << 2;
+const LABELED: u16 = 1 << 3;
+const CUT_OFF: u16 = 1 << 4;
+const CREATED: u16 = 1 << 5;
+const MODIFIED: u16 = 1 << 6;
+const PARENT: u16 = 1 << 7;
+const PARENT_ID: u16 = 1 << 8;
+const COMMITTED: u16 = 1 << 9;
+
+impl Row {
+    /// Returns the row of a file with the numbers of its session, without texts. `None` is a file that is not a session.
+    pub(super) fn new(stamp: &FileVersion, is_settled: bool, facts: Option<&SessionFacts<'_>>) -> Self {
+        let FileVersion { file, bytes, written, changed } = *stamp;
+        let settled = if is_settled { SETTLED } else { 0 };
+        let row = Self { inode: file.1, bytes, written, changed, flags: settled, ..Self::default() };
+        let Some(facts) = facts else { return row };
+        let flags = [
+            (true, SESSION),
+            (facts.is_named(), NAMED),
+            (facts.is_labeled(), LABELED),
+            (facts.is_committed(), COMMITTED),
+            (facts.is_cut_off(), CUT_OFF),
+            (facts.created().is_some(), CREATED),
+            (facts.modified().is_some(), MODIFIED),
+            (facts.parent_session().is_some(), PARENT),
+            (facts.parent_id().is_some(), PARENT_ID),
+        ];
+        let all = facts.all();
+        Self {
+            flags: flags.iter().filter(|(is_set, _)| *is_set).fold(settled, |flags, (_, flag)| flags | flag),
+            created: facts.created().unwrap_or_default(),
+            modified: facts.modified().unwrap_or_default(),
+            cost: all.cost,
+            tokens: all.tokens,
+            entries: u32::try_from(all.entries).unwrap_or(u32::MAX),
+            ..row
+        }
+    }
+
+    fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.has(SETTLED)
+    }
+
+    pub(super) fn is_session(&self) -> bool {
+        self.has(SESSION)
+    }
+
+    pub(super) fn has_place(&self) -> bool {
+        self.folder != NO_FOLDER
+    }
+
+    /// Returns the piece of the digest.
+    pub(super) fn digest(&self) -> Piece {
+        Piece { at: self.digest, len: self.digest_len.into() }
+    }
+
+    /// Returns the offset after the name and the ID.
+    fn parent(&self) -> usize {
+        self.text as usize + usize::from(self.name_len).max(usize::from(self.id_start) + usize::from(self.id_len))
+    }
+}
+
+/// The path of a file below the session directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct FilePlace<'a> {
+    /// The directory with a trailing separator, or an empty string.
+    pub(super) folder: &'a str,
+    pub(super) name: &'a str,
+}
 
 /// The paths of a directory with session files, with a trailing separator.
 #[derive(Debug)]
@@ -43,151 +186,230 @@ impl FolderPaths {
     }
 }
 
-/// The table of an open segment.
+/// Texts that many rows have, by their numbers.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct SharedTexts {
+    texts: Vec<String>,
+    /// The numbers of the texts, while the table is built.
+    #[serde(skip)]
+    numbers: HashMap<String, u32>,
+}
+
+impl SharedTexts {
+    fn get(&self, number: u32) -> &str {
+        self.texts.get(number as usize).map_or("", String::as_str)
+    }
+
+    /// Returns the number of a text.
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        let number = self.texts.len() as u32;
+        self.texts.push(text.into());
+        self.numbers.insert(text.into(), number);
+        number
+    }
+}
+
+/// The part of a table that rows share.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct SharedData {
+    devices: Vec<u64>,
+    /// The directories of the files.
+    folders: SharedTexts,
+    cwds: SharedTexts,
+    blocks: Vec<FilterBlock>,
+}
+
+/// The offset of a table, and the lengths of its parts: rows, strings, root keys, and shared data.
+pub(super) type TableHeader = [u64; 5];
+
+/// Returns the parts of a table.
+fn parts([start, lens @ ..]: TableHeader) -> [Piece; 4] {
+    Piece::sequence(start, lens)
+}
+
+/// The table of an open segment, or of one being written. In the latter, rows are in the order in which they were added.
 #[derive(Debug, Default)]
 pub(super) struct SegmentTable {
-    records: Vec<u8>,
+    rows: Vec<u8>,
     strings: String,
     roots: Vec<u8>,
-    devices: Vec<u8>,
-    folders: Vec<u8>,
-    cwds: Vec<u8>,
-    forks: Vec<u8>,
-    other_ids: Vec<u8>,
+    shared: SharedData,
     /// The paths of the directories, unless only the table is read.
     paths: Vec<FolderPaths>,
-    /// The blocks of the filter, unless it is missing.
-    pub(super) blocks: Option<Vec<FilterBlock>>,
-    /// The number of records.
-    pub(super) len: usize,
 }
 
 impl SegmentTable {
-    /// Reads the table of a segment. Returns `None` if it cannot be read, has another hash, or is no table.
-    pub(super) fn read(pieces: &SegmentPieces, header: &SegmentHeader) -> Option<Self> {
-        let mut hasher = XxHash3_64::new();
-        let (mut from, end) = (header.table, header.table.checked_add(header.table_len)?);
-        let mut part = |len: u64| {
-            let next = from.checked_add(len).filter(|next| *next <= end)?;
-            let mut bytes = vec![0; usize::try_from(len).ok()?];
-            pieces.read_at(from, &mut bytes).ok()?;
-            from = next;
-            hasher.write(&bytes);
-            Some(bytes)
-        };
-        let count = record::word(&part(8)?, 0);
-        let columns = part(count.min(MOST_COLUMNS) * COLUMN as u64)?;
-        let mut table = Self::default();
-        for column in columns.as_chunks::<COLUMN>().0 {
-            // Each column is read into its own memory, because copies of a large table would take long.
-            let data = part(record::word(column, 1))?;
-            match (half(column, 0), half(column, 1)) {
-                RECORDS => table.records = data,
-                STRINGS => table.strings = String::from_utf8(data).ok()?,
-                ROOTS => table.roots = data,
-                FILTER => table.blocks = Some(data.as_chunks().0.iter().map(FilterBlock::from_bytes).collect()),
-                DEVICES => table.devices = data,
-                FOLDERS => table.folders = data,
-                CWDS => table.cwds = data,
-                FORKS => table.forks = data,
-                OTHER_IDS => table.other_ids = data,
-                _ => {}
-            }
-        }
-        table.len = table.records.len() / RECORD;
-        (hasher.finish() == header.table_hash).then_some(table)
+    /// Reads the table of a segment. Returns `None` if it cannot be read or is damaged.
+    pub(super) fn read(file: &SegmentFile) -> Option<Self> {
+        let [rows, strings, roots, shared] = parts(file.numbers(0)?);
+        Some(Self {
+            rows: file.read_vec(rows)?,
+            strings: String::from_utf8(file.read_vec(strings)?).ok()?,
+            roots: file.read_vec(roots)?,
+            shared: file.get(shared)?,
+            paths: Vec::new(),
+        })
     }
 
-    /// Serializes the table without some records, and without their strings.
+    /// Writes the table at an offset, and then the header of the file. If the table replaces a longer one, the rest of that
+    /// is erased.
     ///
     /// # Errors
-    /// See [`TableDraft::add`].
-    pub(super) fn without(&self, is_removed: impl Fn(usize) -> bool) -> io::Result<Vec<u8>> {
-        let mut draft = TableDraft::default();
-        for at in (0..self.len).filter(|&at| !is_removed(at)) {
-            draft.add(self.record(at), self.number(at), self.place(at), &self.facts(at))?;
+    /// The file cannot be written.
+    pub(super) fn write(&self, file: &SegmentFile, start: u64, replaced: Option<TableHeader>) -> io::Result<()> {
+        let shared = bytes(&self.shared);
+        let data = [&self.rows, self.strings.as_bytes(), &self.roots, &shared];
+        let mut end = start;
+        for data in data {
+            end = file.write(end, data)?;
         }
-        draft.to_bytes(self.blocks.as_deref())
+        if let Some(header) = replaced {
+            file.erase(end..parts(header)[3].end().max(end))?;
+        }
+        let header = [start].into_iter().chain(data.map(|data| data.len() as u64));
+        file.write(0, &header.flat_map(u64::to_le_bytes).collect::<Vec<_>>()).map(drop)
     }
 
-    /// Returns the number of records when the segment was written, or `None` if a column is missing.
-    pub(super) fn written(&self) -> Option<usize> {
-        self.blocks.as_ref().map(|blocks| blocks.iter().map(|block| block.count as usize).sum())
+    /// Returns the table with only some rows and their texts, in order.
+    pub(super) fn with_rows(&self, is_wanted: impl Fn(usize) -> bool) -> Self {
+        let mut order: Vec<usize> = (0..self.len()).filter(|&at| is_wanted(at)).collect();
+        // Rows without a directory come last.
+        order.sort_by_cached_key(|&at| self.place(at).map_or((true, "", ""), |place| (false, place.folder, place.name)));
+        let mut table = Self::default();
+        table.shared.blocks.clone_from(&self.shared.blocks);
+        for at in order {
+            table.push(self.row(at), self.stamp(at).file.0, self.place(at), &self.facts(at));
+        }
+        table
     }
 
+    /// Adds the row of a file on a device, with its path if that is the only one. Returns `false` if a text is too long.
+    pub(super) fn push(
+        &mut self,
+        row: Row,
+        device: u64,
+        place: Option<FilePlace<'_>>,
+        facts: &SessionFacts<'_>,
+    ) -> bool {
+        let FilePlace { folder, name } = place.unwrap_or_default();
+        let id = facts.id();
+        let parents = [facts.parent_session(), facts.parent_id()].map(Option::unwrap_or_default);
+        // pi names a file after the ID of its session.
+        let id_in_name = name.rfind(id);
+        let lens = [name.len(), id_in_name.unwrap_or(name.len()), id.len(), parents[0].len(), parents[1].len()];
+        let text = u32::try_from(self.strings.len());
+        if text.is_err() || lens.iter().any(|len| *len > usize::from(u16::MAX)) {
+            return false;
+        }
+        let [name_len, id_start, id_len, parent_len, parent_id_len] = lens.map(|len| len as u16);
+        let devices = &mut self.shared.devices;
+        let device = devices.iter().position(|known| *known == device).unwrap_or_else(|| {
+            devices.push(device);
+            devices.len() - 1
+        });
+        let row = Row {
+            roots: (self.roots.len() / 8) as u32,
+            text: text.unwrap_or_default(),
+            cwd: self.shared.cwds.number(facts.cwd()),
+            folder: if place.is_some() { self.shared.folders.number(folder) } else { NO_FOLDER },
+            device: device as u16,
+            name_len,
+            id_start,
+            id_len,
+            parent_len,
+            parent_id_len,
+            ..row
+        };
+        let id = if id_in_name.is_some() { "" } else { id };
+        self.strings.extend([name, id, parents[0], parents[1]]);
+        self.roots.extend(facts.roots().iter().flat_map(|key| key.value().to_le_bytes()));
+        self.rows.extend(row.to_bytes());
+        true
+    }
+
+    /// Adds an offset to the places of the digests of the last rows.
+    pub(super) fn move_digests(&mut self, first: usize, by: u64) {
+        for bytes in self.rows.as_chunks_mut::<{ Row::BYTES }>().0.iter_mut().skip(first) {
+            let row = Row::from_bytes(bytes);
+            bytes.copy_from_slice(&Row { digest: row.digest + by, ..row }.to_bytes());
+        }
+    }
+
+    /// Adds a block of the filter.
+    pub(super) fn push_block(&mut self, block: FilterBlock) {
+        self.shared.blocks.push(block);
+    }
+
+    /// Returns the blocks of the filter.
+    pub(super) fn blocks(&self) -> &[FilterBlock] {
+        &self.shared.blocks
+    }
+
+    /// Returns the number of rows when the segment was written.
+    pub(super) fn written(&self) -> usize {
+        self.shared.blocks.iter().map(|block| block.sessions as usize).sum()
+    }
+
+    /// Returns the number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len() / Row::BYTES
+    }
+
+    /// Returns a row; empty if there is none.
     #[inline]
-    fn row(&self, at: usize) -> RecordRow {
-        RecordRow::from_bytes(row(&self.records, at))
+    pub(super) fn row(&self, at: usize) -> Row {
+        Row::from_bytes(self.rows.as_chunks().0.get(at).unwrap_or(&[0; Row::BYTES]))
     }
 
-    /// Returns the number of a session in the filter.
-    pub(super) fn number(&self, at: usize) -> u32 {
-        self.row(at).number
+    /// Returns the version of the file of a row.
+    pub(super) fn stamp(&self, at: usize) -> FileVersion {
+        let Row { inode, bytes, written, changed, device, .. } = self.row(at);
+        let device = self.shared.devices.get(usize::from(device)).copied().unwrap_or_default();
+        FileVersion { file: (device, inode), bytes, written, changed }
     }
 
-    /// Returns a record; empty if there is none.
-    pub(super) fn record(&self, at: usize) -> SegmentRecord {
-        let RecordRow { record, device, .. } = self.row(at);
-        let device = record::word(&self.devices, device as usize);
-        SegmentRecord { stamp: FileVersion { file: (device, record.stamp.file.1), ..record.stamp }, ..record }
+    /// Iterates over the versions of the files.
+    pub(super) fn stamps(&self) -> impl Iterator<Item = FileVersion> {
+        (0..self.len()).map(|at| self.stamp(at))
     }
 
-    /// Iterates over the records.
-    pub(super) fn records(&self) -> impl Iterator<Item = SegmentRecord> {
-        (0..self.len).map(|at| self.record(at))
+    /// Returns a text; empty if there is none.
+    fn text(&self, start: usize, len: u16) -> &str {
+        self.strings.get(start..start + usize::from(len)).unwrap_or_default()
     }
 
-    fn string(&self, place: TextPlace) -> &str {
-        text_at(&self.strings, place)
-    }
-
-    /// Returns `true` if the path of a record is known.
-    pub(super) fn has_place(&self, at: usize) -> bool {
-        self.row(at).folder != record::NO_FOLDER
+    fn name(&self, row: &Row) -> &str {
+        self.text(row.text as usize, row.name_len)
     }
 
     /// Returns the path below the session directory, or `None` if it is not the only path of the file.
     pub(super) fn place(&self, at: usize) -> Option<FilePlace<'_>> {
         let row = self.row(at);
-        let place = || FilePlace { folder: self.folder(row.folder as usize), name: self.string(row.name()) };
-        (row.folder != record::NO_FOLDER).then(place)
+        row.has_place().then(|| FilePlace { folder: self.shared.folders.get(row.folder), name: self.name(&row) })
     }
 
-    /// Iterates over the directories of the files, by their numbers.
-    pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
-        (0..self.folders.len() / FOLDER).map(|at| self.folder(at))
+    /// Returns the rows of the files in a directory, given its path below the session directory.
+    pub(super) fn rows_in(&self, folder: &str) -> Range<usize> {
+        let folders = &self.shared.folders.texts;
+        let Ok(number) = folders.binary_search_by(|known| known.as_str().cmp(folder)) else { return 0..0 };
+        let rows = self.rows.as_chunks().0;
+        let start = |number| rows.partition_point(|row| (Row::from_bytes(row).folder as usize) < number);
+        start(number)..start(number + 1)
     }
 
-    fn folder(&self, at: usize) -> &str {
-        self.string(place(row::<FOLDER>(&self.folders, at), 0))
+    /// Finds the row of a file among those in its directory.
+    pub(super) fn find(&self, rows: &Range<usize>, name: &[u8]) -> Option<usize> {
+        let name_of = |row| self.name(&Row::from_bytes(row)).as_bytes();
+        let found = self.rows.as_chunks().0.get(rows.clone())?.binary_search_by(|row| name_of(row).cmp(name));
+        Some(rows.start + found.ok()?)
     }
 
-    /// Returns the records of the files in a directory, given its path below the session directory.
-    pub(super) fn records_in(&self, folder: &str) -> Range<usize> {
-        let rows = self.folders.as_chunks::<FOLDER>().0;
-        let at = rows.partition_point(|row| self.string(place(row, 0)) < folder);
-        let found = rows.get(at).filter(|row| self.string(place(*row, 0)) == folder);
-        found.map_or(0..0, |row| half(row, 2) as usize..(half(row, 3) as usize).min(self.len))
-    }
-
-    /// Finds the record of a file among those in its directory.
-    pub(super) fn find(&self, records: &Range<usize>, name: &[u8]) -> Option<usize> {
-        let name_of = |at: usize| self.string(self.row(at).name()).as_bytes();
-        let (mut low, mut high) = (records.start, records.end);
-        while low < high {
-            let middle = low.midpoint(high);
-            if name_of(middle) < name {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        (low < records.end && name_of(low) == name).then_some(low)
-    }
-
-    /// Sets the paths of the directories, in the order of [`SegmentTable::folders`].
-    pub(super) fn set_paths(&mut self, paths: Vec<FolderPaths>) {
-        self.paths = paths;
+    /// Sets the paths of the directories.
+    pub(super) fn set_paths(&mut self, paths: impl Fn(&str) -> FolderPaths) {
+        self.paths = self.shared.folders.texts.iter().map(|folder| paths(folder)).collect();
     }
 
     /// Returns the facts about a session. Without [`SegmentTable::set_paths`], its path lacks the directory.
@@ -195,19 +417,13 @@ impl SegmentTable {
         SessionFacts::Stored(self, at as u32)
     }
 
-    fn paths_of(&self, row: &RecordRow) -> Option<&FolderPaths> {
+    fn paths_of(&self, row: &Row) -> Option<&FolderPaths> {
         self.paths.get(row.folder as usize)
-    }
-
-    /// Returns a text of a fork: the one whose place begins at an index of its row.
-    fn of_fork(&self, number: u32, flag: u16, at: usize) -> Option<&str> {
-        let row = || found::<FORK>(&self.forks, number as usize).unwrap_or(&[0; FORK]);
-        (self.row(number as usize).flags & flag != 0).then(|| self.string(place(row(), at)))
     }
 
     /// Iterates over the keys of the files: see [`FileVersion::key`].
     pub(super) fn keys(&self) -> impl Iterator<Item = IdHash> {
-        self.records().map(|record| record.stamp.key())
+        self.stamps().map(|stamp| stamp.key())
     }
 }
 
@@ -215,13 +431,13 @@ impl StoredFacts for SegmentTable {
     fn path(&self, number: u32) -> JoinedPath<'_> {
         let row = self.row(number as usize);
         let dir = self.paths_of(&row).map_or(OsStr::new(""), |paths| &paths.named);
-        JoinedPath { dir, rest: self.string(row.name()).as_ref() }
+        JoinedPath { dir, rest: self.name(&row).as_ref() }
     }
 
     fn real_path(&self, number: u32) -> Option<JoinedPath<'_>> {
         let row = self.row(number as usize);
         let dir = self.paths_of(&row)?.real.as_deref()?;
-        Some(JoinedPath { dir, rest: archive_paths::unpacked(self.string(row.name())).as_ref() })
+        Some(JoinedPath { dir, rest: archive_paths::unpacked(self.name(&row)).as_ref() })
     }
 
     fn machine(&self, number: u32) -> Option<&str> {
@@ -230,66 +446,62 @@ impl StoredFacts for SegmentTable {
     }
 
     fn id(&self, number: u32) -> &str {
-        let other = || found::<OTHER_ID>(&self.other_ids, number as usize).map(|row| place(row, 1));
-        self.string(self.row(number as usize).id().or_else(other).unwrap_or_default())
+        let row = self.row(number as usize);
+        self.text(row.text as usize + usize::from(row.id_start), row.id_len)
     }
 
     fn cwd(&self, number: u32) -> &str {
-        self.string(place(row::<CWD>(&self.cwds, self.row(number as usize).cwd as usize), 0))
+        self.shared.cwds.get(self.row(number as usize).cwd)
     }
 
     fn parent_session(&self, number: u32) -> Option<&str> {
-        self.of_fork(number, record::PARENT, 1)
+        let row = self.row(number as usize);
+        row.has(PARENT).then(|| self.text(row.parent(), row.parent_len))
     }
 
     fn parent_id(&self, number: u32) -> Option<&str> {
-        self.of_fork(number, record::PARENT_ID, 3)
+        let row = self.row(number as usize);
+        row.has(PARENT_ID).then(|| self.text(row.parent() + usize::from(row.parent_len), row.parent_id_len))
     }
 
     fn flags(&self, number: u32) -> FactFlags {
-        let flags = self.row(number as usize).flags;
-        let has = |flag: u16| flags & flag != 0;
+        let row = self.row(number as usize);
         FactFlags {
-            is_fork: has(record::PARENT | record::PARENT_ID),
-            is_named: has(record::NAMED),
-            is_labeled: has(record::LABELED),
-            is_committed: has(record::COMMITTED),
-            is_cut_off: has(record::CUT_OFF),
+            is_fork: row.has(PARENT | PARENT_ID),
+            is_named: row.has(NAMED),
+            is_labeled: row.has(LABELED),
+            is_committed: row.has(COMMITTED),
+            is_cut_off: row.has(CUT_OFF),
         }
     }
 
     fn created(&self, number: u32) -> Option<i64> {
         let row = self.row(number as usize);
-        (row.flags & record::CREATED != 0).then_some(row.created)
+        row.has(CREATED).then_some(row.created)
     }
 
     fn modified(&self, number: u32) -> Option<i64> {
         let row = self.row(number as usize);
-        (row.flags & record::MODIFIED != 0).then_some(row.modified)
+        row.has(MODIFIED).then_some(row.modified)
     }
 
     fn bytes(&self, number: u32) -> u64 {
-        self.row(number as usize).record.stamp.bytes
+        self.row(number as usize).bytes
     }
 
     fn mtime(&self, number: u32) -> i64 {
-        self.row(number as usize).record.stamp.mtime()
+        FileVersion { written: self.row(number as usize).written, ..FileVersion::default() }.mtime()
     }
 
     fn all(&self, number: u32) -> EntryTotals {
-        self.row(number as usize).all
+        let Row { cost, tokens, entries, .. } = self.row(number as usize);
+        EntryTotals { cost, tokens, entries: entries as usize }
     }
 
     fn roots(&self, number: u32) -> RootKeys<'_> {
         let at = number as usize;
         let start = |at| self.row(at).roots as usize * 8;
-        let end = if at + 1 < self.len { start(at + 1) } else { self.roots.len() };
+        let end = if at + 1 < self.len() { start(at + 1) } else { self.roots.len() };
         RootKeys::Bytes(self.roots.get(start(at)..end).unwrap_or_default())
     }
-}
-
-/// Finds the row of a record in a column whose rows start with their records, in order.
-fn found<const N: usize>(column: &[u8], record: usize) -> Option<&[u8; N]> {
-    let rows = column.as_chunks::<N>().0;
-    rows.get(rows.binary_search_by_key(&record, |row| half(row, 0) as usize).ok()?)
 }
