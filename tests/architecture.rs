@@ -75,7 +75,6 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "disk/git.rs",
             "disk/program.rs",
             "disk/create.rs",
-            "disk/index/segment.rs",
             "system",
         ],
     ),

@@ -95,3 +95,49 @@ impl FilterBlock {
         file.get(Piece { len: lists.checked_add(end(items[at]))?.checked_sub(empty.end())?, ..empty })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn key() -> impl Strategy<Value = u16> {
+        prop_oneof![Just(0), Just(u16::MAX), 60..70_u16, any::<u16>()]
+    }
+
+    proptest! {
+        #[test]
+        fn sessions_with_all_keys_pass(
+            sessions in proptest::collection::vec(proptest::collection::btree_set(key(), 0..6), 1..150),
+            keys in proptest::collection::btree_set(key(), 1..3),
+            block in 1..200_usize,
+            damaged in any::<prop::sample::Index>(),
+        ) {
+            let file = SegmentFile { file: tempfile::tempfile().unwrap(), home: "".into() };
+            let (mut blocks, mut end) = (Vec::new(), 0);
+            for sessions in sessions.chunks(block) {
+                let mut draft = FilterDraft::default();
+                for of in sessions {
+                    draft.push(&of.iter().copied().collect::<Vec<_>>());
+                }
+                let (directory, lists) = draft.build();
+                let directory_piece = Piece { at: end, len: directory.len() as u64 };
+                let lists_at = file.write(end, &directory).unwrap();
+                file.write_at(lists_at, &lists).unwrap();
+                end = lists_at + lists.len() as u64;
+                blocks.push(FilterBlock { sessions: sessions.len() as u32, directory: directory_piece });
+            }
+            let keys: Vec<u16> = keys.into_iter().collect();
+            let has = |of: &std::collections::BTreeSet<u16>| keys.iter().all(|key| of.contains(key));
+            let wanted: Vec<bool> = sessions.iter().map(has).collect();
+            prop_assert_eq!(&sessions_with(&file, &blocks, &keys), &wanted);
+            // Damage does not hide a session.
+            let at = damaged.index(end as usize) as u64;
+            let mut byte = [0];
+            file.read_at(at, &mut byte).unwrap();
+            file.write_at(at, &[!byte[0]]).unwrap();
+            let passed = sessions_with(&file, &blocks, &keys);
+            prop_assert!(passed.len() == wanted.len() && passed.iter().zip(&wanted).all(|(passed, wanted)| passed >= wanted));
+        }
+    }
+}

@@ -3,35 +3,33 @@
 //!
 //! A filter of each segment narrows the sessions in which a search must look: see [`filter`].
 //!
-//! An index is a list of segments: see [`list`]. Additions are written to a new segment, and [`merging`] combines
-//! segments, so that small changes need small writes. Data is only used if it is verifiably correct: the session file
-//! has the recorded version, each piece has the recorded hash, and the index file has the right owner and format.
+//! An index is a table with facts about each session (see [`table`]), and segments with the rest of their data. Additions are
+//! written to a new segment and a new table, so that small changes need small writes: see [`changes`]. Data is only used
+//! if it is verifiably correct: the session file has the recorded version, each piece has the recorded hash, and the files
+//! have the right owner and format.
 //!
 //! The index must not contain text that its session files no longer contain: such text is overwritten at once. See
-//! [`segment::RowUse::Stale`].
+//! [`open_index::RowUse::Stale`].
 
-mod cleanup;
+mod additions;
+mod changes;
+mod files;
 mod filter;
-mod list;
-mod merging;
 mod open_index;
-mod segment;
-mod segment_draft;
 mod segment_file;
+mod stored;
 mod table;
-mod writing;
 
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(super) use cleanup::related;
-pub(crate) use cleanup::{clean_up, clear};
-pub use list::IndexPlace;
-pub(super) use merging::MergeScope;
+pub(super) use changes::MergeScope;
+pub use files::IndexPlace;
+pub(super) use files::related;
+pub(crate) use files::{clean_up, clear};
 pub(super) use open_index::{Index, real};
-pub(super) use segment::DirRecords;
+pub(super) use stored::DirRecords;
 
 /// The minimum size in bytes of a file for which reading continues at the previous end.
 pub(super) const WORTH_GOING_ON: u64 = 1 << 20;
@@ -55,15 +53,16 @@ impl IndexFacts {
     /// # Errors
     /// A file cannot be removed.
     pub(crate) fn remove(&self) -> io::Result<(usize, u64)> {
-        list::remove(&self.paths)
+        files::remove(&self.paths)
     }
 
     /// Returns the state of the index of a directory for a home directory.
     pub(crate) fn new(cache: &Path, dir: &Path, home: &str) -> Self {
-        let Index { files, segments, .. } = Index::open(IndexPlace::from(cache), dir, home);
-        let stamps = segments.iter().flat_map(|segment| segment.table().stamps());
-        let sessions: HashSet<(u64, u64)> = stamps.map(|stamp| stamp.file).collect();
-        let bytes = segments.iter().filter_map(|segment| Some(fs::metadata(files.segment(segment.number)).ok()?.len()));
+        let Index { files, stored, .. } = Index::open(IndexPlace::from(cache), dir, home);
+        let sessions: HashSet<(u64, u64)> = stored.table.files().collect();
+        let table = files.table.metadata().ok().filter(|_| !stored.files.is_empty());
+        let segments = stored.files.iter().filter_map(|file| file.file.metadata().ok());
+        let bytes = segments.chain(table).map(|found| found.len());
         Self { dir: real(dir), paths: files.existing(), bytes: bytes.sum(), sessions: sessions.len() }
     }
 }

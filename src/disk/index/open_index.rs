@@ -1,7 +1,7 @@
 //! An open index: the sessions in it, and their comparison with the files found.
 
 use parking_lot::Mutex;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
@@ -10,17 +10,15 @@ use std::time::{Duration, SystemTime};
 use crate::base::archive_paths;
 use crate::disk::digest::ResumeState;
 use crate::disk::fingerprint::hash;
-use crate::disk::index::list::{IndexFiles, IndexPlace, SegmentList};
-use crate::disk::index::segment::{DirRecords, RowUse, Segment, SessionDirs};
-use crate::disk::index::segment_draft::SegmentDraft;
+use crate::disk::index::additions::SegmentDraft;
+use crate::disk::index::files::{IndexFiles, IndexPlace};
 use crate::disk::index::segment_file::PieceKind;
-use crate::disk::index::table::{FilePlace, SegmentTable};
+use crate::disk::index::stored::{DirRecords, SessionDirs, StoredSessions};
+use crate::disk::index::table::{FilePlace, SessionTable, SharedData};
 use crate::disk::parallel;
-use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile};
-use crate::session::digest::Digest;
+use crate::disk::session_file::{FoundFiles, IndexedFile, RealPaths, SessionFile, complete};
 use crate::session::digest::facts::SessionFacts;
 use crate::session::digest::listed::{ListedSession, SharedSession};
-use crate::session::links::ById;
 use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
@@ -29,18 +27,25 @@ pub(super) const FORM: u32 = 23;
 /// The precision of times of directories on all file systems.
 const PRECISION: Duration = Duration::from_secs(2);
 
+/// The maximum number of attempts to open the segments of an index that other processes change.
+const TRIES: usize = 5;
+
 /// The index of a session directory.
 #[derive(Debug)]
 pub(in crate::disk) struct Index {
     pub(super) files: IndexFiles,
     /// The maximum size in bytes.
     pub(super) limit: u64,
-    /// The list of segments when it was opened; of a new index, an empty list.
-    pub(super) list: SegmentList,
+    /// The hash of what the index is for: version, home directory, session directory and format.
+    pub(super) of: u64,
     /// The directory with symbolic links resolved.
-    real: PathBuf,
+    pub(super) real: PathBuf,
     pub(super) dirs: Arc<SessionDirs>,
-    pub(super) segments: Vec<Segment>,
+    pub(super) stored: Arc<StoredSessions>,
+    /// The use of each row.
+    pub(super) uses: Vec<RowUse>,
+    /// `true` if the sessions were shown before their files were checked.
+    is_shown: bool,
     /// The time at which it was opened, before the files were listed.
     pub(super) opened: SystemTime,
     /// `true` if it replaces existing files that are unusable or were not opened.
@@ -49,21 +54,27 @@ pub(in crate::disk) struct Index {
     pub(super) draft: Mutex<Option<io::Result<SegmentDraft>>>,
 }
 
-/// The place of a row: the index of its segment, and the index in the segment.
-pub(super) type RowPlace = (usize, usize);
+/// The use of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowUse {
+    /// Its file is unchanged.
+    Current,
+    /// Its file has changed but still starts with the recorded content.
+    Held,
+    /// Its file is missing or has other content: its text must be removed from the index.
+    Stale,
+}
 
 impl Index {
     /// Opens the index of a directory; empty if there is no usable one.
     pub(in crate::disk) fn open(place: IndexPlace<'_>, dir: &Path, home: &str) -> Self {
         let mut index = Self::empty(place, dir, home);
-        for is_locked in [false, true] {
-            // If a segment is damaged or missing, another process may be changing it.
-            let _lock = if is_locked { index.files.lock().ok() } else { None };
-            let Some(list) = index.files.read(index.list.of) else { break };
-            let segment = |&number: &u64| Segment::open(&index.files.segment(number), number, &index.dirs);
-            index.segments = list.segments.iter().filter_map(segment).collect();
-            (index.replaces, index.list) = (false, list);
-            if index.segments.len() == index.list.segments.len() {
+        for _ in 0..TRIES {
+            let Some(table) = index.read_table() else { break };
+            // If segments are missing, another process may have replaced them meanwhile.
+            if let Some(stored) = StoredSessions::open(table, &index.dirs, &index.files) {
+                index.uses = vec![RowUse::Current; stored.table.len()];
+                (index.stored, index.replaces) = (Arc::new(stored), false);
                 break;
             }
         }
@@ -73,48 +84,75 @@ impl Index {
     /// Creates an index that replaces the existing one.
     pub(in crate::disk) fn empty(place: IndexPlace<'_>, dir: &Path, home: &str) -> Self {
         let real = real(dir);
-        let path = real.as_os_str().as_encoded_bytes();
         let about = [env!("CARGO_PKG_VERSION"), "\0", home, "\0"].concat().into_bytes();
-        let of = hash(&[&about, path, &FORM.to_le_bytes()].concat());
+        let of = hash(&[&about, real.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
+        let dirs = Arc::new(SessionDirs::new(dir, &real, home));
+        let table = SessionTable::default();
         Self {
             files: IndexFiles::new(place.dir, &real),
             limit: place.limit,
-            list: SegmentList { of, dir: path.into(), oldest: i64::MIN, ..SegmentList::default() },
-            dirs: Arc::new(SessionDirs::new(dir, &real, home)),
+            of,
             real,
-            segments: Vec::new(),
+            stored: Arc::new(StoredSessions { files: Vec::new(), table, dirs: dirs.clone() }),
+            dirs,
+            uses: Vec::new(),
+            is_shown: false,
             opened: SystemTime::UNIX_EPOCH + SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
             replaces: true,
             draft: Mutex::default(),
         }
     }
 
+    /// Reads the table of the index.
+    pub(super) fn read_table(&self) -> Option<SessionTable> {
+        SessionTable::read(&self.files.table).filter(|table| table.shared.of == self.of)
+    }
+
+    /// Returns the rows with one of some uses.
+    pub(super) fn rows_with(&self, uses: &[RowUse]) -> impl Iterator<Item = usize> {
+        (0..self.uses.len()).filter(|&at| uses.contains(&self.uses[at]))
+    }
+
     /// Returns the modification time before which files are omitted because of the size limit, in milliseconds since 1970.
     pub(super) fn oldest(&self) -> i64 {
-        if self.list.limit == self.limit { self.list.oldest } else { i64::MIN }
+        let SharedData { limit, oldest, .. } = self.stored.table.shared;
+        if limit == self.limit { oldest } else { i64::MIN }
     }
 
     /// Returns the path of a file below the directory, if it determines the file.
     pub(super) fn place<'a>(&self, file: &'a SessionFile) -> Option<FilePlace<'a>> {
-        let named = self.dirs.named.as_os_str().as_encoded_bytes();
-        let below = std::str::from_utf8(file.path.as_os_str().as_encoded_bytes().strip_prefix(named)?).ok()?;
-        let is_real = match (&file.real_path, &self.dirs.real) {
-            (None, None) => true,
-            (Some(path), Some(real)) => {
-                let [path, real] = [path, real].map(|path| path.as_os_str().as_encoded_bytes());
-                path.strip_prefix(real) == Some(archive_paths::unpacked(below).as_bytes())
-            }
-            _ => false,
-        };
+        let below = self.below(&file.path, file.real_path.as_ref().unwrap_or(&file.path))?;
         let (folder, name) = below.split_at(below.rfind(MAIN_SEPARATOR).map_or(0, |at| at + 1));
-        (!file.is_link && file.owner.is_none() && is_real).then_some(FilePlace { folder, name })
+        (!file.is_link && file.owner.is_none()).then_some(FilePlace { folder, name })
+    }
+
+    /// Returns the part of a path below the directory, if the resolved path is at the same place below the resolved one.
+    fn below<'a>(&self, path: &'a Path, real: &Path) -> Option<&'a str> {
+        fn rest<'a>(path: &'a Path, dir: &Path) -> Option<&'a str> {
+            let rest = path.as_os_str().as_encoded_bytes().strip_prefix(dir.as_os_str().as_encoded_bytes());
+            std::str::from_utf8(rest?).ok()
+        }
+        let SessionDirs { named, real: real_dir, .. } = &*self.dirs;
+        let below = rest(path, named)?;
+        (rest(real, real_dir.as_ref().unwrap_or(named))? == archive_paths::unpacked(below)).then_some(below)
     }
 
     /// Returns the sessions as last read; some may have changed or be missing.
     pub(in crate::disk) fn show(&mut self) -> Vec<SharedSession> {
-        let places = self.latest(|table, at| table.row(at).has_place());
-        places.iter().for_each(|&(segment, at)| self.segments[segment].shown[at] = true);
-        places.into_iter().map(|place| self.listed(place)).collect()
+        self.is_shown = true;
+        (0..self.uses.len()).filter(|&at| self.is_shown(at)).map(|at| self.listed(at)).collect()
+    }
+
+    /// Returns `true` if a session was shown.
+    pub(in crate::disk) fn is_shown(&self, at: usize) -> bool {
+        let row = self.stored.table.row(at);
+        self.is_shown && row.is_session() && row.has_place()
+    }
+
+    /// Iterates over the files of the shown sessions that have changed or are missing.
+    pub(in crate::disk) fn outdated(&self) -> impl Iterator<Item = PathBuf> {
+        let changed = self.rows_with(&[RowUse::Held, RowUse::Stale]).filter(|&at| self.is_shown(at));
+        changed.filter_map(|at| Some(self.stored.session_file(at)?.path))
     }
 
     /// Returns the sessions as last read whose facts fulfill a condition. Returns `None` if such a file is not found under
@@ -123,32 +161,16 @@ impl Index {
         &self,
         is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
     ) -> Option<Vec<SharedSession>> {
-        let places = self.latest(|table, at| is_wanted(&table.facts(at)));
-        let is_known = |&(segment, at): &RowPlace| self.segments[segment].table().row(at).has_place();
-        let is_whole = self.oldest() == i64::MIN && places.iter().all(is_known);
-        is_whole.then(|| places.into_iter().map(|place| self.listed(place)).collect())
-    }
-
-    /// Returns the rows of the sessions that fulfill a condition, of each file the last one.
-    fn latest(&self, is_wanted: impl Fn(&SegmentTable, usize) -> bool) -> Vec<RowPlace> {
-        let (mut places, mut later) = (Vec::new(), HashSet::<(u64, u64)>::new());
-        for (number, segment) in self.segments.iter().enumerate().rev() {
-            let table = segment.table();
-            for (at, stamp) in table.stamps().enumerate() {
-                let is_last = later.is_empty() || !later.contains(&stamp.file);
-                if is_last && table.row(at).is_session() && is_wanted(table, at) {
-                    places.push((number, at));
-                }
-            }
-            if number > 0 {
-                later.extend(table.stamps().map(|stamp| stamp.file));
-            }
+        let table = &self.stored.table;
+        let wanted = (0..table.len()).filter(|&at| table.row(at).is_session() && is_wanted(&table.facts(at)));
+        if self.oldest() > i64::MIN {
+            return None;
         }
-        places
+        wanted.map(|at| table.row(at).has_place().then(|| self.listed(at))).collect()
     }
 
-    fn listed(&self, (segment, at): RowPlace) -> SharedSession {
-        Arc::new(ListedSession::stored(self.segments[segment].stored.clone(), at as u32))
+    fn listed(&self, at: usize) -> SharedSession {
+        Arc::new(ListedSession::stored(self.stored.clone(), at as u32))
     }
 
     /// Returns `true` if some directories, given with symbolic links resolved too, have all files as in the index.
@@ -156,156 +178,164 @@ impl Index {
     pub(in crate::disk) fn has_all<'a>(
         &self,
         mut dirs: impl Iterator<Item = (&'a Path, &'a Path)>,
-        unchanged: impl Iterator<Item = RowPlace>,
+        unchanged: impl Iterator<Item = usize>,
     ) -> bool {
-        let place = |(segment, at): RowPlace| self.segments[segment].table().place(at);
-        let unchanged: HashSet<FilePlace<'_>> = unchanged.filter_map(place).collect();
+        let unchanged: HashSet<usize> = unchanged.collect();
         dirs.all(|(dir, real)| {
-            let Some(DirRecords { ranges, .. }) = self.records_in(dir, real) else { return false };
-            let mut places =
-                ranges.into_iter().enumerate().flat_map(|(number, range)| range.map(move |at| (number, at)));
-            places.all(|at| place(at).is_some_and(|place| unchanged.contains(&place)))
+            self.records_in(dir, real).is_some_and(|mut records| records.rows.all(|at| unchanged.contains(&at)))
         })
     }
 
     /// Returns the time until which the list of files in each directory is known; `None` without an index.
     pub(in crate::disk) fn known_until(&self) -> Option<SystemTime> {
-        self.files.used().ok().filter(|_| !self.segments.is_empty()).and_then(|used| used.checked_sub(PRECISION))
-    }
-
-    /// Returns `true` if a session was shown and is unchanged.
-    pub(in crate::disk) fn is_shown(&self, (segment, at): RowPlace) -> bool {
-        self.segments[segment].shown[at]
-    }
-
-    /// Iterates over the files of the shown sessions that have changed or are missing.
-    pub(in crate::disk) fn outdated(&self) -> impl Iterator<Item = PathBuf> {
-        self.segments.iter().flat_map(|segment| {
-            let outdated = segment.used(&[RowUse::Held, RowUse::Past, RowUse::Stale]).filter(|&at| segment.shown[at]);
-            outdated.filter_map(|at| Some(segment.stored.session_file(at)?.path))
-        })
+        self.files.used().ok().filter(|_| !self.uses.is_empty()).and_then(|used| used.checked_sub(PRECISION))
     }
 
     /// Returns the rows of the files in a directory, if its rows have paths.
     pub(in crate::disk) fn records_in(&self, dir: &Path, real: &Path) -> Option<DirRecords<'_>> {
-        let mut prefix = dir.join("").into_os_string().into_string().ok()?;
-        let named = self.dirs.named.to_str()?;
-        let is_real = match &self.dirs.real {
-            None => dir == real,
-            Some(root) => {
-                let real = real.join("").into_os_string().into_string().ok()?;
-                real.strip_prefix(root.to_str()?) == prefix.strip_prefix(named)
-            }
-        };
-        prefix = prefix.strip_prefix(named).filter(|_| is_real)?.to_string();
-        let ranges = self.segments.iter().map(|segment| segment.table().rows_in(&prefix)).collect();
-        Some(DirRecords { segments: &self.segments, ranges })
+        let (dir, real) = (dir.join(""), real.join(""));
+        let table = &self.stored.table;
+        Some(DirRecords { table, rows: table.rows_in(self.below(&dir, &real)?) })
     }
 
     /// Compares the rows with all files found in these directories (`real`, symbolic links resolved). Sets the state of
     /// the files of this directory, if it has an index among them.
     pub(in crate::disk) fn look(&mut self, dir: Option<usize>, real: &[PathBuf], found: &mut FoundFiles) {
-        let uses = |segment: &Segment| self.uses_without_files(segment.table(), real);
-        let uses: Vec<Vec<RowUse>> = self.segments.iter().map(uses).collect();
-        self.segments.iter_mut().zip(uses).for_each(|(segment, uses)| segment.uses = uses);
-        // Only these rows can belong to one of the other files, or to a file with two rows.
-        let later = self.segments.iter().skip(1).flat_map(|segment| segment.table().keys());
-        let files = found.files.iter().map(|file| file.stamp.key());
-        let wanted: ById<()> = later.chain(files).map(|key| (key, ())).collect();
-        let (mut by_file, mut past): (ById<RowPlace>, Vec<_>) = (ById::default(), Vec::new());
-        for (number, segment) in self.segments.iter().enumerate().filter(|_| !wanted.is_empty()) {
-            for (at, key) in segment.table().keys().enumerate().filter(|(_, key)| wanted.contains_key(key)) {
-                past.extend(by_file.insert(key, (number, at)).map(|place| (place, key)));
-            }
-        }
+        let table = &self.stored.table;
+        self.uses = self.uses_without_files(real);
+        let wanted: HashSet<(u64, u64)> = found.files.iter().map(|file| file.stamp.file).collect();
+        let rows = if wanted.is_empty() { 0..0 } else { 0..table.len() };
+        let by_file: HashMap<(u64, u64), usize> =
+            rows.map(|at| (table.stamp(at).file, at)).filter(|(file, _)| wanted.contains(file)).collect();
         let known = parallel::map(found.files.iter_mut(), |file| {
-            let &place = by_file.get(&file.stamp.key())?;
-            let (segment, at) = (&self.segments[place.0], place.1);
-            let stamp = Some(segment.table().stamp(at)).filter(|stamp| stamp.file == file.stamp.file)?;
-            let (known, is) = match segment.compare(at, &file.stamp, &file.path) {
-                RowUse::Current if segment.table().place(at) == self.place(file) => {
-                    (IndexedFile::Same(place), RowUse::Current)
-                }
-                RowUse::Current => (IndexedFile::Moved(place), RowUse::Held),
-                RowUse::Held if file.stamp.has_grown_from(&stamp) => (IndexedFile::Before(place), RowUse::Held),
+            let &at = by_file.get(&file.stamp.file)?;
+            let (known, is) = match self.compare(at, file) {
+                RowUse::Current if table.place(at) == self.place(file) => (IndexedFile::Same(at), RowUse::Current),
+                RowUse::Current => (IndexedFile::Moved(at), RowUse::Held),
+                RowUse::Held if file.stamp.has_grown_from(&table.stamp(at)) => (IndexedFile::Before(at), RowUse::Held),
                 is => (IndexedFile::Nothing, is),
             };
             if dir == Some(file.dir) {
                 file.known = known;
             }
-            Some((place, is))
+            Some((at, is))
         });
         // A file can have several paths; the row is current if it is at that of the row.
         let unchanged = found.unchanged.iter().map(|file| file.record()).filter(|(of, _)| dir == Some(*of));
-        let unchanged = unchanged.map(|(_, place)| (place, RowUse::Current));
+        let unchanged = unchanged.map(|(_, at)| (at, RowUse::Current));
         let (current, others): (Vec<_>, Vec<_>) =
             known.into_iter().flatten().partition(|(_, is)| *is == RowUse::Current);
-        for ((segment, at), is) in others.into_iter().chain(current).chain(unchanged) {
-            self.segments[segment].uses[at] = is;
+        for (at, is) in others.into_iter().chain(current).chain(unchanged) {
+            self.uses[at] = is;
         }
-        // A later row was written while the file still had the content of the earlier one.
-        for ((segment, at), key) in past {
-            let is_stale =
-                by_file.get(&key).is_none_or(|&(later, at)| self.segments[later].uses[at] == RowUse::Stale);
-            self.segments[segment].uses[at] = if is_stale { RowUse::Stale } else { RowUse::Past };
+    }
+
+    /// Compares a row with a file.
+    fn compare(&self, at: usize, file: &SessionFile) -> RowUse {
+        let (stored, row) = (&self.stored, self.stored.table.row(at));
+        match () {
+            () if row.is_settled() && stored.table.stamp(at) == file.stamp => RowUse::Current,
+            () if stored.segment(at).session(row.pieces).is_some_and(|it| it.content.is_in(&file.path)) => RowUse::Held,
+            () => RowUse::Stale,
         }
     }
 
     /// Returns the uses of rows whose files were not found in these directories.
-    fn uses_without_files(&self, table: &SegmentTable, real: &[PathBuf]) -> Vec<RowUse> {
+    fn uses_without_files(&self, real: &[PathBuf]) -> Vec<RowUse> {
         let covers = |path: &Path| real.iter().any(|dir| path.starts_with(dir));
         let is_covered = covers(&self.real);
         let is_below = |FilePlace { folder, name }| covers(&self.real.join(folder).join(name));
-        let one = |at| match is_covered || table.place(at).is_some_and(is_below) {
+        let one = |at| match is_covered || self.stored.table.place(at).is_some_and(is_below) {
             true => RowUse::Stale,
             false => RowUse::Current,
         };
-        (0..table.len()).map(one).collect()
+        (0..self.uses.len()).map(one).collect()
     }
 
-    /// Returns an unchanged session that is loaded on demand. Returns `Some(None)` if the file is not a session, and
-    /// `None` if the session must be loaded now.
+    /// Returns the session of an unchanged file, or of one that was moved. Returns `Some(None)` if the file is not a
+    /// session, and `None` if it is damaged here.
     #[allow(clippy::option_option, reason = "files that are not sessions are recorded too")]
-    pub(in crate::disk) fn session(&self, place: RowPlace) -> Option<Option<SharedSession>> {
-        let row = self.segments[place.0].table().row(place.1);
-        (!row.is_session() || row.has_place()).then(|| row.is_session().then(|| self.listed(place)))
-    }
-
-    /// Returns the digest of an unchanged file. `None` if it is damaged, `Some(None)` if the file is not a session.
-    #[allow(clippy::option_option, reason = "files that are not sessions are recorded too")]
-    pub(in crate::disk) fn digest(&self, (segment, at): RowPlace) -> Option<Option<Digest>> {
-        let stored = &self.segments[segment].stored;
-        if !stored.table.row(at).is_session() {
+    pub(in crate::disk) fn session(
+        &self,
+        at: usize,
+        file: &SessionFile,
+        real: &RealPaths,
+    ) -> Option<Option<SharedSession>> {
+        let row = self.stored.table.row(at);
+        if !row.is_session() {
             return Some(None);
         }
-        let mut read = None;
-        stored.read_digests(&[at as u32], &mut Vec::new(), |_, digest| read = digest);
-        read.map(Some)
+        if row.has_place() && self.stored.table.place(at) == self.place(file) {
+            return Some(Some(self.listed(at)));
+        }
+        let mut digest = None;
+        self.stored.read_digests(&[at as u32], &mut Vec::new(), |_, read| digest = read);
+        Some(Some(complete(file.clone(), digest?, real).into()))
+    }
+
+    /// Returns the session of a file that is unchanged at the path of its row, if it is a session and was not shown.
+    pub(in crate::disk) fn unshown(&self, at: usize) -> Option<SharedSession> {
+        (self.stored.table.row(at).is_session() && !self.is_shown(at)).then(|| self.listed(at))
     }
 
     /// Returns the file of a row, if the row determines its path.
-    pub(in crate::disk) fn file(&self, (segment, at): RowPlace) -> Option<SessionFile> {
-        self.segments[segment].stored.session_file(at)
+    pub(in crate::disk) fn file(&self, at: usize) -> Option<SessionFile> {
+        self.stored.session_file(at)
     }
 
     /// Returns the facts about an unchanged file; `None` if it is not a session.
-    pub(in crate::disk) fn facts(&self, (segment, at): RowPlace) -> Option<SessionFacts<'_>> {
-        let table = self.segments[segment].table();
+    pub(in crate::disk) fn facts(&self, at: usize) -> Option<SessionFacts<'_>> {
+        let table = &self.stored.table;
         table.row(at).is_session().then(|| table.facts(at))
     }
 
     /// Returns the state for continuing to read a file that has grown, and its texts so far.
-    pub(in crate::disk) fn before(&self, (segment, at): RowPlace) -> Option<(ResumeState, SearchTextsBuf)> {
-        let stored = &self.segments[segment].stored;
-        let pieces = stored.file.session(stored.table.row(at).pieces)?.pieces;
+    pub(in crate::disk) fn before(&self, at: usize) -> Option<(ResumeState, SearchTextsBuf)> {
+        let file = self.stored.segment(at);
+        let pieces = file.session(self.stored.table.row(at).pieces)?.pieces;
         let TextBuffers { mut bytes, mut starts } = TextBuffers::default();
-        let texts = stored.file.read(pieces[PieceKind::Texts as usize], &mut bytes)?;
-        let texts = SearchTexts::from_bytes(texts, &mut starts)?;
-        Some((stored.file.get(pieces[PieceKind::State as usize])?, texts.into()))
+        let texts = SearchTexts::from_bytes(file.read(pieces[PieceKind::Texts as usize], &mut bytes)?, &mut starts)?;
+        Some((file.get(pieces[PieceKind::State as usize])?, texts.into()))
     }
 }
 
 /// Returns the absolute path of a directory, with symbolic links resolved if it exists.
 pub(in crate::disk) fn real(dir: &Path) -> PathBuf {
     dunce::canonicalize(dir).or_else(|_| std::path::absolute(dir)).unwrap_or_else(|_| dir.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::demo;
+    use crate::disk::index::segment_file::bytes;
+    use crate::disk::scan::{self, ScanSources};
+    use crate::session::stats::intervals::SessionSums;
+
+    #[test]
+    fn the_form_has_a_number_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        demo::write(dir.path(), std::path::Path::new(demo::ROOT), None).unwrap();
+        let dirs = [dir.path().to_path_buf()];
+        let sources = ScanSources { dirs: &dirs, home: demo::HOME, cache: None };
+        let mut written: Vec<Vec<u8>> = Vec::new();
+        sources.scan().read(|scan::ScanBatch { sessions, .. }| {
+            let one = |session: &SharedSession| {
+                let stats = session.stats();
+                let sums = bytes(&SessionSums::new(&stats));
+                [bytes(&***session), bytes(&**session.details()), bytes(&*stats), sums].concat()
+            };
+            written.extend(sessions.iter().map(one));
+            true
+        });
+        written.sort();
+        let mut texts = SearchTextsBuf::default();
+        texts.conversation.push(3, "As it was Said");
+        written.push(texts.into_bytes());
+        assert_eq!(
+            (FORM, hash(&written.concat())),
+            (23, 6_626_508_306_013_040_093),
+            "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
+        );
+    }
 }

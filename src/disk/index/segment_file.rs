@@ -1,16 +1,14 @@
-//! The file of a segment. It consists of pieces of bytes, each followed by its hash: a header, the data of the sessions,
-//! and the parts of the table at the end.
+//! The files of an index. They consist of pieces of bytes, each followed by its hash. Those of segments are pieces of
+//! sessions, digests, and parts of filters.
 
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::base::sort;
 use crate::disk::create;
 use crate::disk::digest::{self, ScanOptions};
 use crate::disk::files::open_regular;
@@ -24,9 +22,6 @@ use crate::system;
 
 /// The size of a hash in bytes.
 const HASH: usize = size_of::<u64>();
-
-/// The maximum distance in bytes of pieces that are read together.
-const MAX_GAP: u64 = 4096;
 
 /// The place of a piece in a file. A hash follows its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,30 +93,37 @@ impl SessionPieces {
         let lens = pieces.map(|piece| piece.len() as u64);
         [read, hash_of].into_iter().chain(lens).flat_map(u64::to_le_bytes).collect()
     }
-
-    /// Returns the range of the pieces in the file.
-    pub(super) fn range(&self) -> Range<u64> {
-        self.pieces[0].at..self.pieces[KINDS - 1].end()
-    }
 }
 
-/// An open segment file, or the draft of one.
+/// An open file of an index, or the draft of one.
 #[derive(Debug)]
 pub(super) struct SegmentFile {
-    file: File,
+    pub(super) file: File,
     /// The home directory for reading sessions whose pieces are damaged.
-    home: Arc<str>,
+    pub(super) home: Arc<str>,
 }
 
 impl SegmentFile {
-    pub(super) fn new(file: File, home: &Arc<str>) -> Self {
-        Self { file, home: home.clone() }
+    /// Opens a file of the index, if it belongs to the user and only they can write to it. Removes read permission for
+    /// others.
+    pub(super) fn open(path: &Path, home: &Arc<str>) -> Option<Self> {
+        let file = open_regular(path, File::options().read(true)).ok()?;
+        let is_own = file.metadata().is_ok_and(|metadata| system::files::is_own(&metadata));
+        (is_own && create::make_private(&file).is_ok()).then(|| Self { file, home: home.clone() })
+    }
+
+    /// Reads bytes at an offset.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(super) fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<()> {
+        system::files::read_exact_at(&self.file, to, at)
     }
 
     /// Reads a piece into a buffer. Returns its bytes unless they cannot be read or are damaged.
     pub(super) fn read<'a>(&self, piece: Piece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         let bytes = buffer(room, usize::try_from(piece.len).ok()?.checked_add(HASH)?);
-        system::files::read_exact_at(&self.file, bytes, piece.at).ok()?;
+        self.read_at(piece.at, bytes).ok()?;
         verified(bytes)
     }
 
@@ -143,32 +145,6 @@ impl SegmentFile {
     /// Deserializes a piece.
     pub(super) fn get<T: DeserializeOwned>(&self, piece: Piece) -> Option<T> {
         postcard::from_bytes(&self.read_vec(piece)?).ok()
-    }
-
-    /// Deserializes some pieces, and calls a function with each, in their order; `None` for damaged ones. Pieces near
-    /// each other are read with one system call into `room`, a reusable buffer.
-    pub(super) fn get_all<T: DeserializeOwned>(
-        &self,
-        pieces: &[Piece],
-        room: &mut Vec<u8>,
-        mut each: impl FnMut(usize, Option<T>),
-    ) {
-        let mut order: Vec<usize> = (0..pieces.len()).collect();
-        sort::by_key(&mut order, |&at| pieces[at].at);
-        let (mut ranges, mut end) = (vec![0..0; pieces.len()], 0);
-        for near in order.chunk_by(|&a, &b| pieces[b].at - pieces[a].at <= MAX_GAP) {
-            let (first, last) = (pieces[near[0]].at, pieces[near[near.len() - 1]].end());
-            let start = end;
-            let bytes = &mut buffer(room, start + (last - first) as usize)[start..];
-            if system::files::read_exact_at(&self.file, bytes, first).is_ok() {
-                end += bytes.len();
-                let place = |at: u64| start + (at - first) as usize;
-                near.iter().for_each(|&at| ranges[at] = place(pieces[at].at)..place(pieces[at].end()));
-            }
-        }
-        for (at, range) in ranges.into_iter().enumerate() {
-            each(at, room.get(range).and_then(verified).and_then(|bytes| postcard::from_bytes(bytes).ok()));
-        }
     }
 
     /// Returns the pieces of a session, given their offset. Returns `None` if the header is damaged.
@@ -197,15 +173,19 @@ impl SegmentFile {
         Ok(at + (bytes.len() + HASH) as u64)
     }
 
-    /// Overwrites bytes with zeros.
+    /// Overwrites the digest and the pieces of a session with zeros. The header of the pieces holds no text. It stays, so that
+    /// this can be repeated.
     ///
     /// # Errors
-    /// They cannot be written.
-    pub(super) fn erase(&self, range: Range<u64>) -> io::Result<()> {
+    /// The header is damaged, or the file cannot be written.
+    pub(super) fn erase(&self, digest: Piece, pieces: u64) -> io::Result<()> {
+        let pieces = self.session(pieces).ok_or(io::ErrorKind::InvalidData)?.pieces;
         let zeros = [0; 1 << 12];
-        for at in range.clone().step_by(zeros.len()) {
-            let len = (range.end - at).min(zeros.len() as u64);
-            self.write_at(at, &zeros[..len as usize])?;
+        for range in [digest.at..digest.end(), pieces[0].at..pieces[KINDS - 1].end()] {
+            for at in range.clone().step_by(zeros.len()) {
+                let len = (range.end - at).min(zeros.len() as u64);
+                self.write_at(at, &zeros[..len as usize])?;
+            }
         }
         Ok(())
     }
@@ -242,16 +222,8 @@ impl DetailsSource for SegmentFile {
     }
 }
 
-/// Opens a file of the index, if it belongs to the user and only they can write to it. Removes read permission for
-/// others.
-pub(super) fn open_own(path: &Path) -> Option<File> {
-    let file = open_regular(path, File::options().read(true)).ok()?;
-    let is_own = file.metadata().is_ok_and(|metadata| system::files::is_own(&metadata));
-    (is_own && create::make_private(&file).is_ok()).then_some(file)
-}
-
 /// Returns a buffer of a length in reusable memory, which is not shortened, because growing again would clear bytes.
-fn buffer(room: &mut Vec<u8>, len: usize) -> &mut [u8] {
+pub(super) fn buffer(room: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if room.len() < len {
         room.resize(len, 0);
     }

@@ -1,10 +1,11 @@
-//! The table of a segment: a row of fixed size for each file, in order of directory and name, and the strings of all
-//! rows. Rows and strings stay in memory as they are in the file, so opening an index takes no time per session.
+//! The table of an index: a row of fixed size for each file, in order of directory and name, and the strings of all rows.
+//! Rows and strings stay in memory as they are in the file, so opening an index takes no time per session.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +14,9 @@ use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::filter::FilterBlock;
 use crate::disk::index::segment_file::{Piece, SegmentFile, bytes};
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::facts::{FactFlags, RootKeys, SessionFacts, StoredFacts};
+use crate::session::digest::facts::{FactNumbers, HeaderTexts, RootKeys, SessionFacts, StoredFacts};
 use crate::session::digest::joined_path::JoinedPath;
-use crate::session::links::IdHash;
+use crate::system;
 
 /// Defines a row of fixed size with little-endian numbers.
 macro_rules! row {
@@ -66,7 +67,7 @@ row! {
         tokens: f64,
         digest_len: u32,
         entries: u32,
-        /// The number of the session in the filter.
+        /// The number of the session in the filter of its segment.
         number: u32,
         /// The first key of a root entry. The keys end at the first one of the next row.
         roots: u32,
@@ -79,6 +80,8 @@ row! {
         flags: u16,
         /// The number of the device.
         device: u16,
+        /// The number of the segment with the pieces and the digest.
+        segment: u16,
         name_len: u16,
         /// The start of the ID after the offset of the texts.
         id_start: u16,
@@ -91,46 +94,37 @@ row! {
 /// The number of a directory in a row whose path is unknown.
 const NO_FOLDER: u32 = u32::MAX;
 
-/// Bits of the flags. Files that are not sessions have no digest. A file is settled if every later change would change
-/// its version.
-const SETTLED: u16 = 1;
-const SESSION: u16 = 1 << 1;
-const NAMED: u16 = 1 << 2;
-const LABELED: u16 = 1 << 3;
-const CUT_OFF: u16 = 1 << 4;
-const CREATED: u16 = 1 << 5;
-const MODIFIED: u16 = 1 << 6;
-const PARENT: u16 = 1 << 7;
-const PARENT_ID: u16 = 1 << 8;
-const COMMITTED: u16 = 1 << 9;
+/// A missing time in a row.
+const NO_TIME: i64 = i64::MIN;
+
+/// Bits of the flags besides those of [`FactNumbers`]. A file is settled if every later change would change its version.
+const SETTLED: u16 = 1 << 8;
+const SESSION: u16 = 1 << 9;
+const PARENT: u16 = 1 << 10;
+const PARENT_ID: u16 = 1 << 11;
+
+/// Returns a flag if a property is set.
+fn flag(is_set: bool, flag: u16) -> u16 {
+    if is_set { flag } else { 0 }
+}
 
 impl Row {
     /// Returns the row of a file with the numbers of its session, without texts. `None` is a file that is not a session.
     pub(super) fn new(stamp: &FileVersion, is_settled: bool, facts: Option<&SessionFacts<'_>>) -> Self {
-        let FileVersion { file, bytes, written, changed } = *stamp;
-        let settled = if is_settled { SETTLED } else { 0 };
-        let row = Self { inode: file.1, bytes, written, changed, flags: settled, ..Self::default() };
-        let Some(facts) = facts else { return row };
-        let flags = [
-            (true, SESSION),
-            (facts.is_named(), NAMED),
-            (facts.is_labeled(), LABELED),
-            (facts.is_committed(), COMMITTED),
-            (facts.is_cut_off(), CUT_OFF),
-            (facts.created().is_some(), CREATED),
-            (facts.modified().is_some(), MODIFIED),
-            (facts.parent_session().is_some(), PARENT),
-            (facts.parent_id().is_some(), PARENT_ID),
-        ];
-        let all = facts.all();
+        let FileVersion { file: (_, inode), bytes, written, changed } = *stamp;
+        let numbers = facts.map(SessionFacts::numbers).unwrap_or_default();
         Self {
-            flags: flags.iter().filter(|(is_set, _)| *is_set).fold(settled, |flags, (_, flag)| flags | flag),
-            created: facts.created().unwrap_or_default(),
-            modified: facts.modified().unwrap_or_default(),
-            cost: all.cost,
-            tokens: all.tokens,
-            entries: u32::try_from(all.entries).unwrap_or(u32::MAX),
-            ..row
+            inode,
+            bytes,
+            written,
+            changed,
+            flags: numbers.flags | flag(is_settled, SETTLED) | flag(facts.is_some(), SESSION),
+            created: numbers.created.unwrap_or(NO_TIME),
+            modified: numbers.modified.unwrap_or(NO_TIME),
+            cost: numbers.all.cost,
+            tokens: numbers.all.tokens,
+            entries: u32::try_from(numbers.all.entries).unwrap_or(u32::MAX),
+            ..Self::default()
         }
     }
 
@@ -154,15 +148,10 @@ impl Row {
     pub(super) fn digest(&self) -> Piece {
         Piece { at: self.digest, len: self.digest_len.into() }
     }
-
-    /// Returns the offset after the name and the ID.
-    fn parent(&self) -> usize {
-        self.text as usize + usize::from(self.name_len).max(usize::from(self.id_start) + usize::from(self.id_len))
-    }
 }
 
 /// The path of a file below the session directory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FilePlace<'a> {
     /// The directory with a trailing separator, or an empty string.
     pub(super) folder: &'a str,
@@ -172,18 +161,11 @@ pub(super) struct FilePlace<'a> {
 /// The paths of a directory with session files, with a trailing separator.
 #[derive(Debug)]
 pub(super) struct FolderPaths {
-    named: OsString,
-    /// The path in which other files refer to its sessions, if it differs: see [`super::segment::SessionDirs`].
-    real: Option<OsString>,
+    pub(super) named: OsString,
+    /// The path in which other files refer to its sessions, if it differs: see [`super::stored::SessionDirs`].
+    pub(super) real: Option<OsString>,
     /// `true` if it may be in the mirror of another machine.
-    may_be_mirrored: bool,
-}
-
-impl FolderPaths {
-    pub(super) fn new(named: OsString, real: Option<OsString>) -> Self {
-        let may_be_mirrored = machine_paths::may_be_mirrored(named.as_encoded_bytes());
-        Self { named, real, may_be_mirrored }
-    }
+    pub(super) may_be_mirrored: bool,
 }
 
 /// Texts that many rows have, by their numbers.
@@ -212,39 +194,72 @@ impl SharedTexts {
     }
 }
 
-/// The part of a table that rows share.
+/// A segment of an index.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Segment {
+    /// The number in the name of the file.
+    pub(super) number: u64,
+    /// The blocks of its filter.
+    pub(super) blocks: Vec<FilterBlock>,
+}
+
+/// The data of an index that rows share.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct SharedData {
+pub(super) struct SharedData {
+    /// The hash of what the index is for: see [`super::Index`].
+    pub(super) of: u64,
+    /// The bytes of the session directory with symbolic links resolved.
+    dir: Vec<u8>,
+    /// The size limit in bytes with which the table was written.
+    pub(super) limit: u64,
+    /// With this limit, files with earlier modification times (in milliseconds since 1970) are omitted.
+    pub(super) oldest: i64,
+    pub(super) segments: Vec<Segment>,
     devices: Vec<u64>,
     /// The directories of the files.
     folders: SharedTexts,
     cwds: SharedTexts,
-    blocks: Vec<FilterBlock>,
 }
 
-/// The offset of a table, and the lengths of its parts: rows, strings, root keys, and shared data.
-pub(super) type TableHeader = [u64; 5];
+impl SharedData {
+    /// Returns the data of a new index.
+    pub(super) fn new(of: u64, dir: &Path, (limit, oldest): (u64, i64)) -> Self {
+        Self { of, dir: dir.as_os_str().as_encoded_bytes().into(), limit, oldest, ..Self::default() }
+    }
 
-/// Returns the parts of a table.
-fn parts([start, lens @ ..]: TableHeader) -> [Piece; 4] {
-    Piece::sequence(start, lens)
+    /// Reads the data of an index. Returns `None` if it is missing, damaged, or not trustworthy.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let file = SegmentFile::open(path, &"".into())?;
+        file.get(parts(&file)?[3])
+    }
+
+    /// Returns the session directory with symbolic links resolved.
+    pub(super) fn dir(&self) -> PathBuf {
+        system::files::path_of(self.dir.clone()).unwrap_or_default()
+    }
 }
 
-/// The table of an open segment, or of one being written. In the latter, rows are in the order in which they were added.
+/// Returns the parts of a table: rows, strings, root keys, and shared data. Their lengths precede them.
+fn parts(file: &SegmentFile) -> Option<[Piece; 4]> {
+    Some(Piece::sequence(Piece { at: 0, len: 4 * 8 }.end(), file.numbers(0)?))
+}
+
+/// The table of an index, or of new rows, which are in the order in which they were added.
 #[derive(Debug, Default)]
-pub(super) struct SegmentTable {
+pub(super) struct SessionTable {
     rows: Vec<u8>,
     strings: String,
     roots: Vec<u8>,
-    shared: SharedData,
+    pub(super) shared: SharedData,
     /// The paths of the directories, unless only the table is read.
     paths: Vec<FolderPaths>,
 }
 
-impl SegmentTable {
-    /// Reads the table of a segment. Returns `None` if it cannot be read or is damaged.
-    pub(super) fn read(file: &SegmentFile) -> Option<Self> {
-        let [rows, strings, roots, shared] = parts(file.numbers(0)?);
+impl SessionTable {
+    /// Reads the table of an index. Returns `None` if it is missing, damaged, or not trustworthy.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let file = SegmentFile::open(path, &"".into())?;
+        let [rows, strings, roots, shared] = parts(&file)?;
         Some(Self {
             rows: file.read_vec(rows)?,
             strings: String::from_utf8(file.read_vec(strings)?).ok()?,
@@ -254,34 +269,36 @@ impl SegmentTable {
         })
     }
 
-    /// Writes the table at an offset, and then the header of the file. If the table replaces a longer one, the rest of that
-    /// is erased.
+    /// Writes the table to a file.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(super) fn write(&self, file: &SegmentFile, start: u64, replaced: Option<TableHeader>) -> io::Result<()> {
+    pub(super) fn write(&self, file: &SegmentFile) -> io::Result<()> {
         let shared = bytes(&self.shared);
-        let data = [&self.rows, self.strings.as_bytes(), &self.roots, &shared];
-        let mut end = start;
-        for data in data {
-            end = file.write(end, data)?;
+        let parts = [&self.rows, self.strings.as_bytes(), &self.roots, &shared];
+        let mut end = file.write(0, &parts.map(|part| part.len() as u64).map(u64::to_le_bytes).concat())?;
+        for part in parts {
+            end = file.write(end, part)?;
         }
-        if let Some(header) = replaced {
-            file.erase(end..parts(header)[3].end().max(end))?;
-        }
-        let header = [start].into_iter().chain(data.map(|data| data.len() as u64));
-        file.write(0, &header.flat_map(u64::to_le_bytes).collect::<Vec<_>>()).map(drop)
+        Ok(())
     }
 
-    /// Returns the table with only some rows and their texts, in order.
-    pub(super) fn with_rows(&self, is_wanted: impl Fn(usize) -> bool) -> Self {
-        let mut order: Vec<usize> = (0..self.len()).filter(|&at| is_wanted(at)).collect();
+    /// Returns the table of an index with rows of other tables.
+    pub(super) fn of_rows(shared: SharedData, mut rows: Vec<(&Self, usize)>) -> Self {
         // Rows without a directory come last.
-        order.sort_by_cached_key(|&at| self.place(at).map_or((true, "", ""), |place| (false, place.folder, place.name)));
-        let mut table = Self::default();
-        table.shared.blocks.clone_from(&self.shared.blocks);
-        for at in order {
-            table.push(self.row(at), self.stamp(at).file.0, self.place(at), &self.facts(at));
+        rows.sort_by_cached_key(|(table, at)| {
+            table.place(*at).map_or((true, "", ""), |place| (false, place.folder, place.name))
+        });
+        let mut table = Self { shared, ..Self::default() };
+        for (from, at) in rows {
+            let (row, segment) = (from.row(at), from.segment(at));
+            let known = table.shared.segments.iter().position(|known| known.number == segment.number);
+            let number = known.unwrap_or_else(|| {
+                table.shared.segments.push(segment.clone());
+                table.shared.segments.len() - 1
+            });
+            let row = Row { segment: number as u16, ..row };
+            table.push(row, from.stamp(at).file.0, from.place(at), &from.facts(at));
         }
         table
     }
@@ -295,11 +312,11 @@ impl SegmentTable {
         facts: &SessionFacts<'_>,
     ) -> bool {
         let FilePlace { folder, name } = place.unwrap_or_default();
-        let id = facts.id();
-        let parents = [facts.parent_session(), facts.parent_id()].map(Option::unwrap_or_default);
+        let HeaderTexts { id, cwd, parent_session, parent_id } = facts.header();
+        let [parent, parent_of] = [parent_session, parent_id].map(Option::unwrap_or_default);
         // pi names a file after the ID of its session.
         let id_in_name = name.rfind(id);
-        let lens = [name.len(), id_in_name.unwrap_or(name.len()), id.len(), parents[0].len(), parents[1].len()];
+        let lens = [name.len(), id_in_name.unwrap_or(name.len()), id.len(), parent.len(), parent_of.len()];
         let text = u32::try_from(self.strings.len());
         if text.is_err() || lens.iter().any(|len| *len > usize::from(u16::MAX)) {
             return false;
@@ -313,8 +330,9 @@ impl SegmentTable {
         let row = Row {
             roots: (self.roots.len() / 8) as u32,
             text: text.unwrap_or_default(),
-            cwd: self.shared.cwds.number(facts.cwd()),
+            cwd: self.shared.cwds.number(cwd),
             folder: if place.is_some() { self.shared.folders.number(folder) } else { NO_FOLDER },
+            flags: row.flags | flag(parent_session.is_some(), PARENT) | flag(parent_id.is_some(), PARENT_ID),
             device: device as u16,
             name_len,
             id_start,
@@ -323,8 +341,7 @@ impl SegmentTable {
             parent_id_len,
             ..row
         };
-        let id = if id_in_name.is_some() { "" } else { id };
-        self.strings.extend([name, id, parents[0], parents[1]]);
+        self.strings.extend([name, if id_in_name.is_some() { "" } else { id }, parent, parent_of]);
         self.roots.extend(facts.roots().iter().flat_map(|key| key.value().to_le_bytes()));
         self.rows.extend(row.to_bytes());
         true
@@ -338,19 +355,9 @@ impl SegmentTable {
         }
     }
 
-    /// Adds a block of the filter.
-    pub(super) fn push_block(&mut self, block: FilterBlock) {
-        self.shared.blocks.push(block);
-    }
-
-    /// Returns the blocks of the filter.
-    pub(super) fn blocks(&self) -> &[FilterBlock] {
-        &self.shared.blocks
-    }
-
-    /// Returns the number of rows when the segment was written.
-    pub(super) fn written(&self) -> usize {
-        self.shared.blocks.iter().map(|block| block.sessions as usize).sum()
+    /// Returns the segment of a row.
+    pub(super) fn segment(&self, at: usize) -> &Segment {
+        &self.shared.segments[usize::from(self.row(at).segment)]
     }
 
     /// Returns the number of rows.
@@ -371,9 +378,9 @@ impl SegmentTable {
         FileVersion { file: (device, inode), bytes, written, changed }
     }
 
-    /// Iterates over the versions of the files.
-    pub(super) fn stamps(&self) -> impl Iterator<Item = FileVersion> {
-        (0..self.len()).map(|at| self.stamp(at))
+    /// Iterates over the identities of the files.
+    pub(super) fn files(&self) -> impl Iterator<Item = (u64, u64)> {
+        (0..self.len()).map(|at| self.stamp(at).file)
     }
 
     /// Returns a text; empty if there is none.
@@ -412,7 +419,7 @@ impl SegmentTable {
         self.paths = self.shared.folders.texts.iter().map(|folder| paths(folder)).collect();
     }
 
-    /// Returns the facts about a session. Without [`SegmentTable::set_paths`], its path lacks the directory.
+    /// Returns the facts about a session. Without [`SessionTable::set_paths`], its path lacks the directory.
     pub(super) fn facts(&self, at: usize) -> SessionFacts<'_> {
         SessionFacts::Stored(self, at as u32)
     }
@@ -420,14 +427,9 @@ impl SegmentTable {
     fn paths_of(&self, row: &Row) -> Option<&FolderPaths> {
         self.paths.get(row.folder as usize)
     }
-
-    /// Iterates over the keys of the files: see [`FileVersion::key`].
-    pub(super) fn keys(&self) -> impl Iterator<Item = IdHash> {
-        self.stamps().map(|stamp| stamp.key())
-    }
 }
 
-impl StoredFacts for SegmentTable {
+impl StoredFacts for SessionTable {
     fn path(&self, number: u32) -> JoinedPath<'_> {
         let row = self.row(number as usize);
         let dir = self.paths_of(&row).map_or(OsStr::new(""), |paths| &paths.named);
@@ -445,57 +447,30 @@ impl StoredFacts for SegmentTable {
         if is_possible { machine_paths::machine_of_parts(self.path(number).bytes()) } else { None }
     }
 
-    fn id(&self, number: u32) -> &str {
+    fn header(&self, number: u32) -> HeaderTexts<'_> {
         let row = self.row(number as usize);
-        self.text(row.text as usize + usize::from(row.id_start), row.id_len)
-    }
-
-    fn cwd(&self, number: u32) -> &str {
-        self.shared.cwds.get(self.row(number as usize).cwd)
-    }
-
-    fn parent_session(&self, number: u32) -> Option<&str> {
-        let row = self.row(number as usize);
-        row.has(PARENT).then(|| self.text(row.parent(), row.parent_len))
-    }
-
-    fn parent_id(&self, number: u32) -> Option<&str> {
-        let row = self.row(number as usize);
-        row.has(PARENT_ID).then(|| self.text(row.parent() + usize::from(row.parent_len), row.parent_id_len))
-    }
-
-    fn flags(&self, number: u32) -> FactFlags {
-        let row = self.row(number as usize);
-        FactFlags {
-            is_fork: row.has(PARENT | PARENT_ID),
-            is_named: row.has(NAMED),
-            is_labeled: row.has(LABELED),
-            is_committed: row.has(COMMITTED),
-            is_cut_off: row.has(CUT_OFF),
+        let text = row.text as usize;
+        let [id, name_end] = [text + usize::from(row.id_start), text + usize::from(row.name_len)];
+        let parent = name_end.max(id + usize::from(row.id_len));
+        let parent_id = parent + usize::from(row.parent_len);
+        HeaderTexts {
+            id: self.text(id, row.id_len),
+            cwd: self.shared.cwds.get(row.cwd),
+            parent_session: row.has(PARENT).then(|| self.text(parent, row.parent_len)),
+            parent_id: row.has(PARENT_ID).then(|| self.text(parent_id, row.parent_id_len)),
         }
     }
 
-    fn created(&self, number: u32) -> Option<i64> {
-        let row = self.row(number as usize);
-        row.has(CREATED).then_some(row.created)
-    }
-
-    fn modified(&self, number: u32) -> Option<i64> {
-        let row = self.row(number as usize);
-        row.has(MODIFIED).then_some(row.modified)
-    }
-
-    fn bytes(&self, number: u32) -> u64 {
-        self.row(number as usize).bytes
-    }
-
-    fn mtime(&self, number: u32) -> i64 {
-        FileVersion { written: self.row(number as usize).written, ..FileVersion::default() }.mtime()
-    }
-
-    fn all(&self, number: u32) -> EntryTotals {
-        let Row { cost, tokens, entries, .. } = self.row(number as usize);
-        EntryTotals { cost, tokens, entries: entries as usize }
+    fn numbers(&self, number: u32) -> FactNumbers {
+        let Row { created, modified, bytes, written, cost, tokens, entries, flags, .. } = self.row(number as usize);
+        FactNumbers {
+            created: (created != NO_TIME).then_some(created),
+            modified: (modified != NO_TIME).then_some(modified),
+            bytes,
+            mtime: FileVersion { written, ..FileVersion::default() }.mtime(),
+            all: EntryTotals { cost, tokens, entries: entries as usize },
+            flags,
+        }
     }
 
     fn roots(&self, number: u32) -> RootKeys<'_> {
@@ -503,5 +478,118 @@ impl StoredFacts for SegmentTable {
         let start = |at| self.row(at).roots as usize * 8;
         let end = if at + 1 < self.len() { start(at + 1) } else { self.roots.len() };
         RootKeys::Bytes(self.roots.get(start(at)..end).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::digest::Digest;
+    use crate::session::lines::Header;
+    use crate::session::links::IdHash;
+    use proptest::prelude::*;
+
+    /// Returns a table as read after it was written.
+    fn written(table: &SessionTable) -> SessionTable {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("table");
+        let file = std::fs::File::create(&path).unwrap();
+        table.write(&SegmentFile { file, home: "".into() }).unwrap();
+        SessionTable::read(&path).unwrap()
+    }
+
+    /// A file: its directory and name, its ID, its parent session and the ID of that, and its roots.
+    type File = ((Option<usize>, String), String, (Option<String>, Option<String>), Vec<u64>);
+
+    fn files() -> impl Strategy<Value = Vec<File>> {
+        let place = (proptest::option::of(0..3_usize), "[a-c]{1,3}");
+        let id = prop_oneof![Just(String::new()), Just("a".repeat(300)), "[a-c]{1,2}"];
+        let parents = (proptest::option::of("[/x]{0,2}"), proptest::option::of("y?"));
+        let roots = proptest::collection::vec(1..4_u64, 0..4);
+        proptest::collection::btree_map(place, (id, parents, roots), 0..9).prop_map(|files| {
+            files.into_iter().map(|(place, (id, parents, roots))| (place, id, parents, roots)).collect()
+        })
+    }
+
+    fn digest(id: &str, cwd: &str, (parent_session, parent_id): (Option<&str>, Option<&str>)) -> Digest {
+        let [parent_session, parent_id] = [parent_session, parent_id].map(|text| text.map(Into::into));
+        let header = Header { id: id.into(), cwd: cwd.into(), parent_session, parent_id, ..Header::default() };
+        Digest { header, ..Digest::default() }
+    }
+
+    proptest! {
+        #[test]
+        fn tables_are_read_as_written(files in files().prop_shuffle(), removed in any::<u16>()) {
+            const FOLDERS: [&str; 3] = ["", "p/", "p/q/"];
+            let mut new = SessionTable::default();
+            new.shared.segments.push(Segment { number: 5, blocks: Vec::new() });
+            for (at, ((folder, name), id, (parent_session, parent_id), roots)) in (0..).zip(&files) {
+                let parents = (parent_session.as_deref(), parent_id.as_deref());
+                let roots = roots.iter().map(|&root| IdHash::number(root)).collect();
+                let digest = Digest { roots, ..digest(id, FOLDERS[at as usize % 3], parents) };
+                let stamp = FileVersion { file: (at % 2 + 7, at), bytes: at * 3, ..FileVersion::default() };
+                let facts = digest.facts();
+                let row = Row { pieces: at, ..Row::new(&stamp, at.is_multiple_of(2), Some(&facts)) };
+                let place = folder.map(|folder| FilePlace { folder: FOLDERS[folder], name });
+                prop_assert!(new.push(row, stamp.file.0, place, &facts));
+            }
+            let check = |table: &SessionTable, is_wanted: &dyn Fn(u64) -> bool| {
+                let mut seen: Vec<u64> = Vec::new();
+                for at in 0..table.len() {
+                    let (row, stamp) = (table.row(at), table.stamp(at));
+                    let from = row.pieces;
+                    let ((folder, name), id, parents, roots) = &files[from as usize];
+                    prop_assert_eq!((stamp.file, stamp.bytes), ((from % 2 + 7, from), from * 3));
+                    prop_assert_eq!((row.is_settled(), row.is_session()), (from.is_multiple_of(2), true));
+                    prop_assert_eq!(table.segment(at).number, 5);
+                    let place = folder.map(|folder| FilePlace { folder: FOLDERS[folder], name });
+                    prop_assert_eq!((table.place(at), row.has_place()), (place, place.is_some()));
+                    let facts = table.facts(at);
+                    prop_assert_eq!((facts.id(), facts.cwd()), (&**id, FOLDERS[from as usize % 3]));
+                    prop_assert_eq!((facts.parent_session(), facts.parent_id()), (parents.0.as_deref(), parents.1.as_deref()));
+                    prop_assert_eq!(facts.roots().iter().map(IdHash::value).collect::<Vec<_>>(), roots.clone());
+                    if let Some(place) = place {
+                        let rows = table.rows_in(place.folder);
+                        prop_assert_eq!(table.find(&rows, place.name.as_bytes()), Some(at));
+                        prop_assert_eq!(table.find(&rows, b"other"), None);
+                    }
+                    seen.push(from);
+                }
+                seen.sort_unstable();
+                prop_assert_eq!(seen, (0..files.len() as u64).filter(|&at| is_wanted(at)).collect::<Vec<_>>());
+                prop_assert_eq!(table.rows_in("r/"), 0..0);
+                Ok(())
+            };
+            let whole = SessionTable::of_rows(SharedData::default(), (0..new.len()).map(|at| (&new, at)).collect());
+            let whole = written(&whole);
+            check(&whole, &|_| true)?;
+            let is_removed = |at: u64| removed >> at & 1 == 1;
+            let rest = (0..whole.len()).filter(|&at| !is_removed(whole.row(at).pieces)).map(|at| (&whole, at));
+            check(&written(&SessionTable::of_rows(SharedData::default(), rest.collect())), &|at| !is_removed(at))?;
+        }
+    }
+
+    #[test]
+    fn removed_rows_leave_no_text() {
+        let mut whole = SessionTable::default();
+        whole.shared.segments.push(Segment::default());
+        for name in ["one", "swordfish"] {
+            let [id, cwd, parent] = ["id", "cwd", "parent"].map(|text| format!("{name}-{text}"));
+            let (digest, folder) = (digest(&id, &cwd, (Some(&parent), None)), format!("{name}/"));
+            whole.push(Row::default(), 0, Some(FilePlace { folder: &folder, name }), &digest.facts());
+        }
+        let rest = SessionTable::of_rows(SharedData::default(), vec![(&whole, 0)]);
+        let holds = |text: &str| rest.strings.contains(text) || format!("{:?}", rest.shared).contains(text);
+        assert!(holds("one-parent") && holds("one-cwd") && !holds("swordfish"));
+    }
+
+    #[test]
+    fn a_text_of_any_length_does_no_harm() {
+        let mut table = SessionTable::default();
+        let long = "long".repeat(20_000);
+        for (id, is_added) in [("a", true), (&*long, false), ("b", true)] {
+            assert_eq!(table.push(Row::default(), 0, None, &digest(id, "/", (None, None)).facts()), is_added);
+        }
+        assert_eq!([0, 1].map(|at| table.facts(at).id().to_string()), ["a", "b"]);
     }
 }

@@ -151,8 +151,7 @@ impl Digest {
     /// Returns the statistics of the entries, without caching them if they are read.
     pub fn stats(&self) -> Arc<SessionStats> {
         let LazyDetails { stats, stored, .. } = &self.details;
-        let read =
-            || stored.as_ref().map(|(source, at)| source.stats(*at, &self.path)).unwrap_or_default().into();
+        let read = || stored.as_ref().map(|(source, at)| source.stats(*at, &self.path)).unwrap_or_default().into();
         stats.clone().unwrap_or_else(read)
     }
 
@@ -167,12 +166,7 @@ impl Digest {
     }
 
     fn read_details(&self) -> Arc<Details> {
-        self.details
-            .stored
-            .as_ref()
-            .map(|(source, at)| source.details(*at, &self.path))
-            .unwrap_or_default()
-            .into()
+        self.details.stored.as_ref().map(|(source, at)| source.details(*at, &self.path)).unwrap_or_default().into()
     }
 
     /// Returns the details for modification.
