@@ -8,9 +8,9 @@ use crate::disk::create;
 use crate::disk::fingerprint::{ContentHash, FileVersion};
 use crate::disk::index::files::IndexFiles;
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
-use crate::disk::index::segment_file::{KINDS, Piece, PieceKind, SegmentFile, SessionPieces, push_piece};
+use crate::disk::index::segment_file::{KINDS, Piece, PieceKind, SegmentFile, push_piece, session_header};
 use crate::disk::index::stored::StoredSessions;
-use crate::disk::index::table::{FilePlace, Row, Segment, SessionTable};
+use crate::disk::index::table::{FilePlace, Row, SESSION, SETTLED, Segment, SessionTable};
 use crate::disk::new_file::Draft;
 use crate::session::digest::Digest;
 use crate::session::digest::details::LazyDetails;
@@ -102,7 +102,7 @@ impl SegmentDraft {
             return Ok(None);
         }
         let mut bytes = Vec::new();
-        push_piece(&mut bytes, &SessionPieces::header(content, pieces));
+        push_piece(&mut bytes, &session_header(content, pieces));
         for piece in pieces {
             if piece.len() > TOGETHER {
                 // It is not copied.
@@ -174,20 +174,20 @@ impl StoredSessions {
     /// Calls a function with the data of a row. Returns `None` if it is damaged.
     pub(super) fn copy<T>(&self, at: usize, put: impl FnOnce(&Addition<'_>) -> T) -> Option<T> {
         let (file, table, row) = (self.segment(at), &self.table, self.table.row(at));
-        let pieces = file.session(row.pieces)?;
+        let (content, pieces) = file.session(row.pieces)?;
         let digest = file.read_vec(row.digest())?;
         let mut read = [const { Vec::new() }; KINDS];
-        for (read, piece) in read.iter_mut().zip(pieces.pieces) {
+        for (read, piece) in read.iter_mut().zip(pieces) {
             *read = file.read_vec(piece)?;
         }
         let mut starts = Default::default();
         let texts = SearchTexts::from_bytes(&read[PieceKind::Texts as usize], &mut starts).unwrap_or_default();
         Some(put(&Addition {
             stamp: table.stamp(at),
-            is_settled: Some(row.is_settled()),
+            is_settled: Some(row.has(SETTLED)),
             place: table.place(at),
-            content: pieces.content,
-            facts: row.is_session().then(|| table.facts(at)),
+            content,
+            facts: row.has(SESSION).then(|| table.facts(at)),
             keys: &keys(&postcard::from_bytes(&digest).unwrap_or_default(), texts),
             digest: &digest,
             pieces: read.each_ref().map(Vec::as_slice),
@@ -267,7 +267,7 @@ mod tests {
                 let found = read(&[at as u32]);
                 prop_assert_eq!(found, [if at == removed { (at as u32, None) } else { expected(at as u32) }]);
                 let texts = stored.segment(at).session(stored.table.row(at).pieces).unwrap();
-                let texts = stored.segment(at).read_vec(texts.pieces[PieceKind::Texts as usize]);
+                let texts = stored.segment(at).read_vec(texts.1[PieceKind::Texts as usize]);
                 let file = stored.table.stamp(at).file.1 as usize;
                 prop_assert_eq!(texts, Some(vec![file as u8; lens[file].1]).filter(|_| at != removed));
             }

@@ -239,8 +239,6 @@ pub(crate) fn clear(cache: &Path) -> io::Result<(usize, u64)> {
 
 /// Returns `true` if a directory is missing, and `false` if it is inaccessible.
 fn is_gone(dir: &Path) -> bool {
-    match fs::metadata(dir) {
-        Ok(found) => !found.is_dir(),
-        Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
-    }
+    let is_missing = |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    fs::metadata(dir).map_or_else(is_missing, |found| !found.is_dir())
 }

@@ -14,7 +14,7 @@ use crate::disk::index::additions::SegmentDraft;
 use crate::disk::index::files::{IndexFiles, IndexPlace};
 use crate::disk::index::segment_file::PieceKind;
 use crate::disk::index::stored::{DirRecords, SessionDirs, StoredSessions};
-use crate::disk::index::table::{FilePlace, SessionTable, SharedData};
+use crate::disk::index::table::{FilePlace, SESSION, SETTLED, SessionTable, SharedData};
 use crate::disk::parallel;
 use crate::disk::session_file::{FoundFiles, IndexedFile, RealPaths, SessionFile, complete};
 use crate::session::digest::facts::SessionFacts;
@@ -146,7 +146,7 @@ impl Index {
     /// Returns `true` if a session was shown.
     pub(in crate::disk) fn is_shown(&self, at: usize) -> bool {
         let row = self.stored.table.row(at);
-        self.is_shown && row.is_session() && row.has_place()
+        self.is_shown && row.has(SESSION) && row.has_place()
     }
 
     /// Iterates over the files of the shown sessions that have changed or are missing.
@@ -162,7 +162,7 @@ impl Index {
         is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
     ) -> Option<Vec<SharedSession>> {
         let table = &self.stored.table;
-        let wanted = (0..table.len()).filter(|&at| table.row(at).is_session() && is_wanted(&table.facts(at)));
+        let wanted = (0..table.len()).filter(|&at| table.row(at).has(SESSION) && is_wanted(&table.facts(at)));
         if self.oldest() > i64::MIN {
             return None;
         }
@@ -234,8 +234,10 @@ impl Index {
     fn compare(&self, at: usize, file: &SessionFile) -> RowUse {
         let (stored, row) = (&self.stored, self.stored.table.row(at));
         match () {
-            () if row.is_settled() && stored.table.stamp(at) == file.stamp => RowUse::Current,
-            () if stored.segment(at).session(row.pieces).is_some_and(|it| it.content.is_in(&file.path)) => RowUse::Held,
+            () if row.has(SETTLED) && stored.table.stamp(at) == file.stamp => RowUse::Current,
+            () if stored.segment(at).session(row.pieces).is_some_and(|(content, _)| content.is_in(&file.path)) => {
+                RowUse::Held
+            }
             () => RowUse::Stale,
         }
     }
@@ -245,11 +247,8 @@ impl Index {
         let covers = |path: &Path| real.iter().any(|dir| path.starts_with(dir));
         let is_covered = covers(&self.real);
         let is_below = |FilePlace { folder, name }| covers(&self.real.join(folder).join(name));
-        let one = |at| match is_covered || self.stored.table.place(at).is_some_and(is_below) {
-            true => RowUse::Stale,
-            false => RowUse::Current,
-        };
-        (0..self.uses.len()).map(one).collect()
+        let is_stale = |at| is_covered || self.stored.table.place(at).is_some_and(is_below);
+        (0..self.uses.len()).map(|at| if is_stale(at) { RowUse::Stale } else { RowUse::Current }).collect()
     }
 
     /// Returns the session of an unchanged file, or of one that was moved. Returns `Some(None)` if the file is not a
@@ -262,7 +261,7 @@ impl Index {
         real: &RealPaths,
     ) -> Option<Option<SharedSession>> {
         let row = self.stored.table.row(at);
-        if !row.is_session() {
+        if !row.has(SESSION) {
             return Some(None);
         }
         if row.has_place() && self.stored.table.place(at) == self.place(file) {
@@ -275,7 +274,7 @@ impl Index {
 
     /// Returns the session of a file that is unchanged at the path of its row, if it is a session and was not shown.
     pub(in crate::disk) fn unshown(&self, at: usize) -> Option<SharedSession> {
-        (self.stored.table.row(at).is_session() && !self.is_shown(at)).then(|| self.listed(at))
+        (self.stored.table.row(at).has(SESSION) && !self.is_shown(at)).then(|| self.listed(at))
     }
 
     /// Returns the file of a row, if the row determines its path.
@@ -286,13 +285,13 @@ impl Index {
     /// Returns the facts about an unchanged file; `None` if it is not a session.
     pub(in crate::disk) fn facts(&self, at: usize) -> Option<SessionFacts<'_>> {
         let table = &self.stored.table;
-        table.row(at).is_session().then(|| table.facts(at))
+        table.row(at).has(SESSION).then(|| table.facts(at))
     }
 
     /// Returns the state for continuing to read a file that has grown, and its texts so far.
     pub(in crate::disk) fn before(&self, at: usize) -> Option<(ResumeState, SearchTextsBuf)> {
         let file = self.stored.segment(at);
-        let pieces = file.session(self.stored.table.row(at).pieces)?.pieces;
+        let (_, pieces) = file.session(self.stored.table.row(at).pieces)?;
         let TextBuffers { mut bytes, mut starts } = TextBuffers::default();
         let texts = SearchTexts::from_bytes(file.read(pieces[PieceKind::Texts as usize], &mut bytes)?, &mut starts)?;
         Some((file.get(pieces[PieceKind::State as usize])?, texts.into()))

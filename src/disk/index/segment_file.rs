@@ -77,22 +77,11 @@ pub(super) enum PieceKind {
 /// The number of kinds.
 pub(super) const KINDS: usize = 5;
 
-/// The pieces of a session besides its digest: a header, and one piece of each kind.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SessionPieces {
-    /// The bytes of the session file that were read.
-    pub(super) content: ContentHash,
-    /// The pieces: see [`PieceKind`].
-    pub(super) pieces: [Piece; KINDS],
-}
-
-impl SessionPieces {
-    /// Serializes the header: the content, and the lengths of the pieces.
-    pub(super) fn header(content: ContentHash, pieces: [&[u8]; KINDS]) -> Vec<u8> {
-        let (read, hash_of) = content.parts();
-        let lens = pieces.map(|piece| piece.len() as u64);
-        [read, hash_of].into_iter().chain(lens).flat_map(u64::to_le_bytes).collect()
-    }
+/// Serializes the header of the pieces of a session: the content that was read, and the lengths of the pieces.
+pub(super) fn session_header(content: ContentHash, pieces: [&[u8]; KINDS]) -> Vec<u8> {
+    let (read, hash_of) = content.parts();
+    let lens = pieces.map(|piece| piece.len() as u64);
+    [read, hash_of].into_iter().chain(lens).flat_map(u64::to_le_bytes).collect()
 }
 
 /// An open file of an index, or the draft of one.
@@ -147,12 +136,12 @@ impl SegmentFile {
         postcard::from_bytes(&self.read_vec(piece)?).ok()
     }
 
-    /// Returns the pieces of a session, given their offset. Returns `None` if the header is damaged.
-    pub(super) fn session(&self, at: u64) -> Option<SessionPieces> {
+    /// Returns the content that was read of a session, and its pieces besides the digest, given the offset of their header:
+    /// see [`PieceKind`]. Returns `None` if the header is damaged.
+    pub(super) fn session(&self, at: u64) -> Option<(ContentHash, [Piece; KINDS])> {
         let [read, hash_of, lens @ ..]: [u64; 2 + KINDS] = self.numbers(at)?;
         let header = Piece { at, len: 8 * (2 + KINDS) as u64 };
-        let pieces = Piece::sequence(header.end(), lens);
-        Some(SessionPieces { content: ContentHash::of_parts(read, hash_of), pieces })
+        Some((ContentHash::of_parts(read, hash_of), Piece::sequence(header.end(), lens)))
     }
 
     /// Writes bytes at an offset.
@@ -179,7 +168,7 @@ impl SegmentFile {
     /// # Errors
     /// The header is damaged, or the file cannot be written.
     pub(super) fn erase(&self, digest: Piece, pieces: u64) -> io::Result<()> {
-        let pieces = self.session(pieces).ok_or(io::ErrorKind::InvalidData)?.pieces;
+        let (_, pieces) = self.session(pieces).ok_or(io::ErrorKind::InvalidData)?;
         let zeros = [0; 1 << 12];
         for range in [digest.at..digest.end(), pieces[0].at..pieces[KINDS - 1].end()] {
             for at in range.clone().step_by(zeros.len()) {
@@ -191,7 +180,7 @@ impl SegmentFile {
     }
 
     fn get_of_session<T: DeserializeOwned>(&self, at: u64, kind: PieceKind) -> Option<T> {
-        self.get(self.session(at)?.pieces[kind as usize])
+        self.get(self.session(at)?.1[kind as usize])
     }
 
     /// Reads a session from its file, modified at `mtime`. A session that cannot be read counts as missing.
@@ -218,7 +207,7 @@ impl DetailsSource for SegmentFile {
     }
 
     fn texts<'a>(&self, at: u64, TextBuffers { bytes, starts }: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        SearchTexts::from_bytes(self.read(self.session(at)?.pieces[PieceKind::Texts as usize], bytes)?, starts)
+        SearchTexts::from_bytes(self.read(self.session(at)?.1[PieceKind::Texts as usize], bytes)?, starts)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::files::IndexFiles;
 use crate::disk::index::filter;
 use crate::disk::index::segment_file::{SegmentFile, buffer, verified};
-use crate::disk::index::table::{FolderPaths, Row, Segment, SessionTable};
+use crate::disk::index::table::{FolderPaths, Row, SETTLED, Segment, SessionTable};
 use crate::disk::session_file::{self, RealPaths, SessionFile};
 use crate::session::digest::Digest;
 use crate::session::digest::details::{DetailsSource, LazyDetails};
@@ -31,7 +31,7 @@ impl DirRecords<'_> {
     /// Returns the row of a file that has not changed since it was added.
     pub(in crate::disk) fn unchanged(&self, name: &OsStr, stamp: &FileVersion) -> Option<u32> {
         let at = self.table.find(&self.rows, name.as_encoded_bytes())?;
-        (self.table.row(at).is_settled() && self.table.stamp(at) == *stamp).then_some(at as u32)
+        (self.table.row(at).has(SETTLED) && self.table.stamp(at) == *stamp).then_some(at as u32)
     }
 }
 
@@ -120,15 +120,6 @@ impl StoredSessions {
         let (path, real_path) = (facts.path().join(), facts.real_path().map(JoinedPath::join));
         Some(SessionFile { path, real_path, stamp, ..SessionFile::default() })
     }
-
-    /// Completes the digest of a session. If it is damaged, reads the session.
-    fn complete(&self, number: u32, digest: Option<Digest>) -> Digest {
-        let at = number as usize;
-        let Some(file) = self.session_file(at) else { return Digest::default() };
-        let read = || self.segment(at).read_session(&file.path, file.version().1);
-        let digest = digest.or_else(read).unwrap_or_default();
-        session_file::complete(file, digest, &self.dirs.real_paths)
-    }
 }
 
 impl SessionSource for StoredSessions {
@@ -151,6 +142,12 @@ impl SessionSource for StoredSessions {
     }
 
     fn digests(&self, numbers: &[u32], room: &mut Vec<u8>, each: &mut dyn FnMut(Digest)) {
-        self.read_digests(numbers, room, |number, digest| each(self.complete(number, digest)));
+        self.read_digests(numbers, room, |number, digest| {
+            let Some(file) = self.session_file(number as usize) else { return each(Digest::default()) };
+            // Damaged ones are read from the session.
+            let read = || self.segment(number as usize).read_session(&file.path, file.version().1);
+            let digest = digest.or_else(read).unwrap_or_default();
+            each(session_file::complete(file, digest, &self.dirs.real_paths));
+        });
     }
 }

@@ -98,8 +98,8 @@ const NO_FOLDER: u32 = u32::MAX;
 const NO_TIME: i64 = i64::MIN;
 
 /// Bits of the flags besides those of [`FactNumbers`]. A file is settled if every later change would change its version.
-const SETTLED: u16 = 1 << 8;
-const SESSION: u16 = 1 << 9;
+pub(super) const SETTLED: u16 = 1 << 8;
+pub(super) const SESSION: u16 = 1 << 9;
 const PARENT: u16 = 1 << 10;
 const PARENT_ID: u16 = 1 << 11;
 
@@ -128,16 +128,8 @@ impl Row {
         }
     }
 
-    fn has(&self, flag: u16) -> bool {
+    pub(super) fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
-    }
-
-    pub(super) fn is_settled(&self) -> bool {
-        self.has(SETTLED)
-    }
-
-    pub(super) fn is_session(&self) -> bool {
-        self.has(SESSION)
     }
 
     pub(super) fn has_place(&self) -> bool {
@@ -540,7 +532,7 @@ mod tests {
                     let from = row.pieces;
                     let ((folder, name), id, parents, roots) = &files[from as usize];
                     prop_assert_eq!((stamp.file, stamp.bytes), ((from % 2 + 7, from), from * 3));
-                    prop_assert_eq!((row.is_settled(), row.is_session()), (from.is_multiple_of(2), true));
+                    prop_assert_eq!((row.has(SETTLED), row.has(SESSION)), (from.is_multiple_of(2), true));
                     prop_assert_eq!(table.segment(at).number, 5);
                     let place = folder.map(|folder| FilePlace { folder: FOLDERS[folder], name });
                     prop_assert_eq!((table.place(at), row.has_place()), (place, place.is_some()));
