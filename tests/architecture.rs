@@ -69,7 +69,6 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "disk/git.rs",
             "disk/program.rs",
             "disk/create.rs",
-            "disk/index/segment.rs",
             "system",
         ],
     ),

@@ -325,6 +325,52 @@ fn additions_rewrite_only_what_is_not_much_larger() {
 }
 
 #[test]
+fn an_open_index_stays_readable_after_changes() {
+    let world = World::new();
+    world.write("large.jsonl", &large("a"));
+    for name in ["grown", "deleted", "other"] {
+        world.write(&format!("{name}.jsonl"), &long(name, 4000));
+    }
+    world.list();
+    let [shown, ..] = world.show();
+    let opened = [0, 1].map(|_| world.show()[0].clone());
+    assert_eq!((shown.len(), opened[0].len()), (4, 4));
+    let before: BTreeMap<PathBuf, View> = shown.iter().map(|(path, session)| (path.clone(), view(session))).collect();
+    let same = |opened: &BTreeMap<PathBuf, SharedSession>| {
+        let paths = ["large", "other"].map(|name| world.path(&format!("{name}.jsonl")));
+        paths.iter().all(|path| view(&opened[path]) == before[path])
+    };
+    // Another process erases data, which is then read from the files.
+    let segments = world.segments();
+    world.add("grown.jsonl", Session::new("b").user("z", "More").text().split_once('\n').unwrap().1);
+    fs::remove_file(world.path("deleted.jsonl")).unwrap();
+    world.list();
+    assert!(world.segments().contains(&segments[0]) && same(&opened[0]));
+    let grown = &opened[0][&world.path("grown.jsonl")];
+    assert_eq!((grown.header.id.as_str(), grown.details().prompts.len()), ("grown", 2));
+    // Another process replaces all segments.
+    world.write("new.jsonl", &large("b"));
+    world.list();
+    assert!(!world.segments().contains(&segments[0]) && same(&opened[1]));
+}
+
+#[test]
+fn an_interrupted_removal_is_repeated() {
+    let world = World::new();
+    world.write("large.jsonl", &large("a"));
+    world.write("s.jsonl", &(Session::new("s").user("a", "swordfish").text() + &large("s")));
+    world.list();
+    let table = fs::read(&world.index()[0]).unwrap();
+    fs::remove_file(world.path("s.jsonl")).unwrap();
+    assert_eq!((world.list(), world.segments().len()), (0, 1));
+    // The process was interrupted before it replaced the table.
+    fs::write(&world.index()[0], table).unwrap();
+    assert_eq!((world.list(), world.holds("swordfish")), (0, false));
+    let [shown, ..] = world.show();
+    assert!(shown.keys().eq([&world.path("large.jsonl")]));
+}
+
+#[test]
 fn deleted_sessions_leave_no_data() {
     let world = World::new();
     world.write("secret.jsonl", &Session::new("s").user("a", "swordfish").text());

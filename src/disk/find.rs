@@ -73,7 +73,7 @@ pub(super) trait KnownDirs: Sync {
     fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<Self::Dir<'a>>;
 
     /// Returns the place of a file if its version is known.
-    fn unchanged(dir: &Self::Dir<'_>, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)>;
+    fn unchanged(dir: &Self::Dir<'_>, name: &OsStr, stamp: &FileVersion) -> Option<u32>;
 }
 
 impl KnownDirs for [Index] {
@@ -83,7 +83,7 @@ impl KnownDirs for [Index] {
         self.get(number)?.records_in(path, real)
     }
 
-    fn unchanged(dir: &DirRecords<'_>, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)> {
+    fn unchanged(dir: &DirRecords<'_>, name: &OsStr, stamp: &FileVersion) -> Option<u32> {
         dir.unchanged(name, stamp)
     }
 }

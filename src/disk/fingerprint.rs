@@ -11,7 +11,6 @@ use twox_hash::XxHash3_64;
 
 use crate::disk::files;
 use crate::disk::files::Readable;
-use crate::session::links::IdHash;
 use crate::system;
 pub(crate) use crate::system::FileVersion;
 
@@ -33,11 +32,6 @@ impl FileVersion {
     /// The file is inaccessible.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         Ok(Self::new(&fs::metadata(path)?, path))
-    }
-
-    /// Returns a hash for lookup; other files can have the same hash.
-    pub(crate) fn key(&self) -> IdHash {
-        IdHash::number(self.file.0).with(IdHash::number(self.file.1))
     }
 
     /// Returns the modification time in milliseconds since 1970.

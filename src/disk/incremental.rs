@@ -223,7 +223,7 @@ impl IncrementalReader {
         // Files in directories that cannot be listed now are not considered missing.
         let unread: Vec<&PathBuf> =
             found.unreadable.iter().filter(|one| !one.is_missing).map(|one| &one.path).collect();
-        let places = found.unchanged.iter().map(|file| file.place.1 as usize);
+        let places = found.unchanged.iter().map(|file| file.place as usize);
         let mut gone = self.known.others(places, |path| is_there.contains(path));
         gone.retain(|path| !unread.iter().any(|dir| path.starts_with(dir)));
         let is_other = |found: &SessionFile| {

@@ -179,11 +179,11 @@ impl KnownDirs for KnownFiles {
         Some(KnownDir { files: self, prefix, range })
     }
 
-    fn unchanged(dir: &KnownDir<'_>, name: &OsStr, stamp: &FileVersion) -> Option<(u32, u32)> {
+    fn unchanged(dir: &KnownDir<'_>, name: &OsStr, stamp: &FileVersion) -> Option<u32> {
         let at = dir.files.find(dir.range.clone(), JoinedPath { dir: &dir.prefix, rest: name })?;
         let session = &dir.files.sessions[at];
         let is_same = version(session) == Some((stamp.bytes, stamp.mtime())) && !session.facts().is_subagent();
-        (is_same && !dir.files.is_changed(session)).then_some((0, at as u32))
+        (is_same && !dir.files.is_changed(session)).then_some(at as u32)
     }
 }
 

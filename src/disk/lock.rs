@@ -39,8 +39,10 @@ pub(crate) fn open(options: &OpenOptions, path: &Path, wait: LockObserver<'_>) -
     for _ in 0..TRIES {
         let file = open_regular(path, options)?;
         take(&file, wait)?;
-        if is_at(&file, path)? {
-            return Ok(file);
+        match is_at(&file, path) {
+            Ok(true) => return Ok(file),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
     }
     Err(io::Error::other("another program keeps replacing it"))
@@ -104,6 +106,22 @@ mod tests {
             ControlFlow::Continue(())
         };
         open(&options(), &path, &mut { release }).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_removed_while_it_was_waited_for_is_created_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let mut options = options();
+        options.create(true);
+        let first = open(&options, &path, &mut |_| ControlFlow::Break(())).unwrap();
+        let mut remove = |_: &str| {
+            fs::remove_file(&path).unwrap();
+            first.unlock().unwrap();
+            ControlFlow::Continue(())
+        };
+        assert!(is_at(&open(&options, &path, &mut remove).unwrap(), &path).unwrap());
     }
 
     #[cfg(unix)]

@@ -203,28 +203,20 @@ impl Scan<'_> {
         let (index, sources, real, all) = (&self.index, &self.sources, &self.real, files.len() + unchanged.len());
         let unchanged = unchanged.into_iter().filter_map(|file| {
             let (dir, place) = file.record();
-            let index = index.get(dir).filter(|index| !index.is_shown(place))?;
-            index.session(place).flatten()
+            index.get(dir)?.unshown(place)
         });
         let mut sessions: Vec<SharedSession> = unchanged.collect();
         let known = parallel::map(files, |file| {
-            let Some(index) = index.get(file.dir) else { return Err(Box::new(file)) };
-            let place = match file.known {
-                IndexedFile::Same(place) if index.is_shown(place) => return Ok(None),
-                IndexedFile::Same(place) => match index.session(place) {
-                    Some(session) => return Ok(session),
-                    None => place,
-                },
-                IndexedFile::Moved(place) => {
+            let session = match (index.get(file.dir), file.known) {
+                (Some(index), IndexedFile::Same(place)) if index.is_shown(place) => Some(None),
+                (Some(index), IndexedFile::Same(place)) => index.session(place, &file, real),
+                (Some(index), IndexedFile::Moved(place)) => {
                     index.keep_moved(place, &file);
-                    place
+                    index.session(place, &file, real)
                 }
-                IndexedFile::Before(_) | IndexedFile::Nothing => return Err(Box::new(file)),
+                _ => None,
             };
-            match index.digest(place) {
-                Some(digest) => Ok(digest.map(|digest| complete(file, digest, real).into())),
-                None => Err(Box::new(file)),
-            }
+            session.ok_or_else(|| Box::new(file))
         });
         let mut rest = Vec::new();
         for known in known {

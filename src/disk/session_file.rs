@@ -33,15 +33,15 @@ pub struct SessionFile {
     pub(super) known: IndexedFile,
 }
 
-/// The state of a file in the index; values are a segment and a record.
+/// The state of a file in the index; values are rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum IndexedFile {
     /// The file is unchanged.
-    Same((usize, usize)),
+    Same(usize),
     /// The file is unchanged but was moved.
-    Moved((usize, usize)),
+    Moved(usize),
     /// The file may have grown.
-    Before((usize, usize)),
+    Before(usize),
     /// The file is not in the index.
     #[default]
     Nothing,
@@ -97,14 +97,13 @@ pub(super) struct UnchangedFile {
     /// The index of the session directory.
     pub(super) dir: u32,
     /// Its place among the known files.
-    pub(super) place: (u32, u32),
+    pub(super) place: u32,
 }
 
 impl UnchangedFile {
-    /// Returns the index of the session directory, and the record: a segment and an index in it.
-    pub(super) fn record(self) -> (usize, (usize, usize)) {
-        let (segment, at) = self.place;
-        (self.dir as usize, (segment as usize, at as usize))
+    /// Returns the index of the session directory, and the place.
+    pub(super) fn record(self) -> (usize, usize) {
+        (self.dir as usize, self.place as usize)
     }
 }
 

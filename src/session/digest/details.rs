@@ -61,34 +61,34 @@ impl Details {
 
 /// A source of stored details of sessions.
 pub trait DetailsSource: fmt::Debug + Send + Sync {
-    /// Returns the details of the session with the given number and file path.
-    fn details(&self, number: u32, path: &Path) -> Details;
+    /// Returns the details of the session at the given place, with its file path.
+    fn details(&self, at: u64, path: &Path) -> Details;
 
     /// Returns the statistics of its entries.
-    fn stats(&self, number: u32, path: &Path) -> SessionStats;
+    fn stats(&self, at: u64, path: &Path) -> SessionStats;
 
     /// Returns the sums of its entries.
-    fn sums(&self, number: u32, path: &Path) -> SessionSums;
+    fn sums(&self, at: u64, path: &Path) -> SessionSums;
 
     /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
-    fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
+    fn texts<'a>(&self, at: u64, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
 }
 
 impl<T: DetailsSource> DetailsSource for Arc<T> {
-    fn details(&self, number: u32, path: &Path) -> Details {
-        (**self).details(number, path)
+    fn details(&self, at: u64, path: &Path) -> Details {
+        (**self).details(at, path)
     }
 
-    fn stats(&self, number: u32, path: &Path) -> SessionStats {
-        (**self).stats(number, path)
+    fn stats(&self, at: u64, path: &Path) -> SessionStats {
+        (**self).stats(at, path)
     }
 
-    fn sums(&self, number: u32, path: &Path) -> SessionSums {
-        (**self).sums(number, path)
+    fn sums(&self, at: u64, path: &Path) -> SessionSums {
+        (**self).sums(at, path)
     }
 
-    fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        (**self).texts(number, buffers)
+    fn texts<'a>(&self, at: u64, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
+        (**self).texts(at, buffers)
     }
 }
 
@@ -97,7 +97,7 @@ impl<T: DetailsSource> DetailsSource for Arc<T> {
 pub struct LazyDetails {
     pub(super) here: OnceLock<Arc<Details>>,
     pub(super) stats: Option<Arc<SessionStats>>,
-    pub(super) stored: Option<(Arc<dyn DetailsSource>, u32)>,
+    pub(super) stored: Option<(Arc<dyn DetailsSource>, u64)>,
 }
 
 impl From<Details> for LazyDetails {
@@ -112,9 +112,9 @@ impl LazyDetails {
         Self { stats: Some(Arc::new(stats)), ..details.into() }
     }
 
-    /// Creates details that are read on demand, by their number in the source.
-    pub(crate) fn stored(source: Arc<dyn DetailsSource>, number: u32) -> Self {
-        Self { stored: Some((source, number)), ..Self::default() }
+    /// Creates details that are read on demand, by their place in the source.
+    pub(crate) fn stored(source: Arc<dyn DetailsSource>, at: u64) -> Self {
+        Self { stored: Some((source, at)), ..Self::default() }
     }
 }
 

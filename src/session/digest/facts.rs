@@ -33,53 +33,72 @@ pub trait StoredFacts: fmt::Debug + Send + Sync {
     /// See [`SessionFacts::machine`].
     fn machine(&self, number: u32) -> Option<&str>;
 
-    /// See [`SessionFacts::id`].
-    fn id(&self, number: u32) -> &str;
+    /// Returns the texts of the header.
+    fn header(&self, number: u32) -> HeaderTexts<'_>;
 
-    /// See [`SessionFacts::cwd`].
-    fn cwd(&self, number: u32) -> &str;
-
-    /// See [`SessionFacts::parent_session`].
-    fn parent_session(&self, number: u32) -> Option<&str>;
-
-    /// See [`SessionFacts::parent_id`].
-    fn parent_id(&self, number: u32) -> Option<&str>;
-
-    /// Returns the properties of a session. Links and subagent sessions are not stored.
-    fn flags(&self, number: u32) -> FactFlags;
-
-    /// See [`SessionFacts::created`].
-    fn created(&self, number: u32) -> Option<i64>;
-
-    /// See [`SessionFacts::modified`].
-    fn modified(&self, number: u32) -> Option<i64>;
-
-    /// See [`SessionFacts::bytes`].
-    fn bytes(&self, number: u32) -> u64;
-
-    /// See [`SessionFacts::mtime`].
-    fn mtime(&self, number: u32) -> i64;
-
-    /// See [`SessionFacts::all`].
-    fn all(&self, number: u32) -> EntryTotals;
+    /// Returns the numbers and properties. Links and subagent sessions are not stored.
+    fn numbers(&self, number: u32) -> FactNumbers;
 
     /// See [`SessionFacts::roots`].
     fn roots(&self, number: u32) -> RootKeys<'_>;
 }
 
-/// Properties of a stored session.
+/// Texts of the header of a session.
 #[derive(Clone, Copy, Debug)]
-pub struct FactFlags {
-    /// See [`SessionFacts::is_fork`].
-    pub is_fork: bool,
-    /// See [`SessionFacts::is_named`].
-    pub is_named: bool,
-    /// See [`SessionFacts::is_labeled`].
-    pub is_labeled: bool,
-    /// See [`SessionFacts::is_committed`].
-    pub is_committed: bool,
-    /// See [`SessionFacts::is_cut_off`].
-    pub is_cut_off: bool,
+pub struct HeaderTexts<'a> {
+    /// The ID.
+    pub id: &'a str,
+    /// The working directory.
+    pub cwd: &'a str,
+    /// The parent session.
+    pub parent_session: Option<&'a str>,
+    /// The ID of the parent session.
+    pub parent_id: Option<&'a str>,
+}
+
+/// Numbers and properties of a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FactNumbers {
+    /// See [`SessionFacts::created`].
+    pub created: Option<i64>,
+    /// See [`SessionFacts::modified`].
+    pub modified: Option<i64>,
+    /// See [`SessionFacts::bytes`].
+    pub bytes: u64,
+    /// See [`SessionFacts::mtime`].
+    pub mtime: i64,
+    /// See [`SessionFacts::all`].
+    pub all: EntryTotals,
+    /// The properties as bits, of which the upper half is 0.
+    pub flags: u16,
+}
+
+impl FactNumbers {
+    /// The bit of [`SessionFacts::is_named`].
+    pub const NAMED: u16 = 1;
+    /// The bit of [`SessionFacts::is_labeled`].
+    pub const LABELED: u16 = 1 << 1;
+    /// The bit of [`SessionFacts::is_committed`].
+    pub const COMMITTED: u16 = 1 << 2;
+    /// The bit of [`SessionFacts::is_cut_off`].
+    pub const CUT_OFF: u16 = 1 << 3;
+
+    fn new(digest: &Digest) -> Self {
+        let flags = [
+            (digest.name.is_some(), Self::NAMED),
+            (!digest.labels.is_empty(), Self::LABELED),
+            (!digest.commits.is_empty(), Self::COMMITTED),
+            (digest.problems.contains(&Problem::CutOff), Self::CUT_OFF),
+        ];
+        Self {
+            created: digest.header.created,
+            modified: digest.modified,
+            bytes: digest.bytes,
+            mtime: digest.mtime,
+            all: digest.all,
+            flags: flags.into_iter().map(|(is_set, flag)| if is_set { flag } else { 0 }).sum(),
+        }
+    }
 }
 
 impl<'a> SessionFacts<'a> {
@@ -99,44 +118,55 @@ impl<'a> SessionFacts<'a> {
         }
     }
 
+    /// Returns the texts of the header.
+    pub fn header(&self) -> HeaderTexts<'a> {
+        match *self {
+            Self::Digest(Digest { header, .. }) => HeaderTexts {
+                id: &header.id,
+                cwd: &header.cwd,
+                parent_session: header.parent_session.as_deref(),
+                parent_id: header.parent_id.as_deref(),
+            },
+            Self::Stored(stored, number) => stored.header(number),
+        }
+    }
+
+    /// Returns the numbers and properties.
+    pub fn numbers(&self) -> FactNumbers {
+        match *self {
+            Self::Digest(digest) => FactNumbers::new(digest),
+            Self::Stored(stored, number) => stored.numbers(number),
+        }
+    }
+
+    fn has(&self, flag: u16) -> bool {
+        self.numbers().flags & flag != 0
+    }
+
     /// Returns the ID in the header.
     pub fn id(&self) -> &'a str {
-        match *self {
-            Self::Digest(digest) => &digest.header.id,
-            Self::Stored(stored, number) => stored.id(number),
-        }
+        self.header().id
     }
 
     /// Returns the working directory.
     pub fn cwd(&self) -> &'a str {
-        match *self {
-            Self::Digest(digest) => &digest.header.cwd,
-            Self::Stored(stored, number) => stored.cwd(number),
-        }
+        self.header().cwd
     }
 
     /// Returns the parent session in the header.
     pub fn parent_session(&self) -> Option<&'a str> {
-        match *self {
-            Self::Digest(digest) => digest.header.parent_session.as_deref(),
-            Self::Stored(stored, number) => stored.parent_session(number),
-        }
+        self.header().parent_session
     }
 
     /// Returns the ID of the parent session in the header.
     pub fn parent_id(&self) -> Option<&'a str> {
-        match *self {
-            Self::Digest(digest) => digest.header.parent_id.as_deref(),
-            Self::Stored(stored, number) => stored.parent_id(number),
-        }
+        self.header().parent_id
     }
 
     /// Returns `true` if the session is a fork.
     pub fn is_fork(&self) -> bool {
-        match *self {
-            Self::Digest(digest) => digest.header.is_fork(),
-            Self::Stored(stored, number) => stored.flags(number).is_fork,
-        }
+        let HeaderTexts { parent_session, parent_id, .. } = self.header();
+        parent_session.is_some() || parent_id.is_some()
     }
 
     /// Returns `true` if the file itself is a symbolic link.
@@ -151,34 +181,22 @@ impl<'a> SessionFacts<'a> {
 
     /// Returns `true` if it has a name.
     pub fn is_named(&self) -> bool {
-        match *self {
-            Self::Digest(digest) => digest.name.is_some(),
-            Self::Stored(stored, number) => stored.flags(number).is_named,
-        }
+        self.has(FactNumbers::NAMED)
     }
 
     /// Returns `true` if it has labels.
     pub fn is_labeled(&self) -> bool {
-        match *self {
-            Self::Digest(digest) => !digest.labels.is_empty(),
-            Self::Stored(stored, number) => stored.flags(number).is_labeled,
-        }
+        self.has(FactNumbers::LABELED)
     }
 
     /// Returns `true` if its commands printed commits.
     pub fn is_committed(&self) -> bool {
-        match *self {
-            Self::Digest(digest) => !digest.commits.is_empty(),
-            Self::Stored(stored, number) => stored.flags(number).is_committed,
-        }
+        self.has(FactNumbers::COMMITTED)
     }
 
     /// Returns `true` if its last line may be incomplete.
     pub fn is_cut_off(&self) -> bool {
-        match *self {
-            Self::Digest(digest) => digest.problems.contains(&Problem::CutOff),
-            Self::Stored(stored, number) => stored.flags(number).is_cut_off,
-        }
+        self.has(FactNumbers::CUT_OFF)
     }
 
     /// Returns the key of the session for its marks: see [`session_key`].
@@ -188,42 +206,27 @@ impl<'a> SessionFacts<'a> {
 
     /// Returns the time in the header, in milliseconds since 1970.
     pub fn created(&self) -> Option<i64> {
-        match *self {
-            Self::Digest(digest) => digest.header.created,
-            Self::Stored(stored, number) => stored.created(number),
-        }
+        self.numbers().created
     }
 
     /// See [`Digest::modified`].
     pub fn modified(&self) -> Option<i64> {
-        match *self {
-            Self::Digest(digest) => digest.modified,
-            Self::Stored(stored, number) => stored.modified(number),
-        }
+        self.numbers().modified
     }
 
     /// Returns the length of the file in bytes.
     pub fn bytes(&self) -> u64 {
-        match *self {
-            Self::Digest(digest) => digest.bytes,
-            Self::Stored(stored, number) => stored.bytes(number),
-        }
+        self.numbers().bytes
     }
 
     /// Returns the modification time of the file, in milliseconds since 1970.
     pub fn mtime(&self) -> i64 {
-        match *self {
-            Self::Digest(digest) => digest.mtime,
-            Self::Stored(stored, number) => stored.mtime(number),
-        }
+        self.numbers().mtime
     }
 
     /// See [`Digest::all`].
     pub fn all(&self) -> EntryTotals {
-        match *self {
-            Self::Digest(digest) => digest.all,
-            Self::Stored(stored, number) => stored.all(number),
-        }
+        self.numbers().all
     }
 
     /// See [`Digest::roots`].

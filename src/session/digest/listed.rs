@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use crate::session::digest::Digest;
+use crate::session::digest::details::DetailsSource;
 use crate::session::digest::facts::SessionFacts;
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::session::stats::entry_stats::SessionStats;
@@ -39,18 +40,12 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
     /// `session::trigrams`.
     fn with_keys(&self, keys: &[u16]) -> SessionFilter<'_>;
 
-    /// Reads the search texts into reusable buffers. Returns `None` if they are not available.
-    fn texts<'a>(&self, number: u32, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>>;
+    /// Returns the source of the details of a session, and its place there.
+    fn details(&self, number: u32) -> (&dyn DetailsSource, u64);
 
     /// Calls a function with the digests of the sessions with the given numbers, in their order. `room` is a reusable
     /// buffer.
     fn digests(&self, numbers: &[u32], room: &mut Vec<u8>, each: &mut dyn FnMut(Digest));
-
-    /// Loads the statistics of its entries.
-    fn stats(&self, number: u32) -> SessionStats;
-
-    /// Loads the sums of its entries.
-    fn sums(&self, number: u32) -> SessionSums;
 }
 
 impl ListedSession {
@@ -80,7 +75,10 @@ impl ListedSession {
     /// Returns the search texts from the index in reusable buffers, or `None` if they are not available.
     pub fn stored_texts<'a>(&self, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
         match &self.stored {
-            Some((source, number)) => source.texts(*number, buffers),
+            Some((source, number)) => {
+                let (details, at) = source.details(*number);
+                details.texts(at, buffers)
+            }
             None => self.texts(buffers),
         }
     }
@@ -98,7 +96,10 @@ impl ListedSession {
     /// Returns the statistics of the entries, without loading the digest.
     pub fn stats(&self) -> Arc<SessionStats> {
         match (self.digest.get(), &self.stored) {
-            (None, Some((source, number))) => source.stats(*number).into(),
+            (None, Some((source, number))) => {
+                let (details, at) = source.details(*number);
+                details.stats(at, &self.file_path()).into()
+            }
             _ => self.deref().stats(),
         }
     }
@@ -106,7 +107,10 @@ impl ListedSession {
     /// Returns the sums of the entries, without loading the digest.
     pub fn sums(&self) -> SessionSums {
         match (self.digest.get(), &self.stored) {
-            (None, Some((source, number))) => source.sums(*number),
+            (None, Some((source, number))) => {
+                let (details, at) = source.details(*number);
+                details.sums(at, &self.file_path())
+            }
             _ => self.deref().sums(),
         }
     }

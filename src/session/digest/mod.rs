@@ -151,8 +151,7 @@ impl Digest {
     /// Returns the statistics of the entries, without caching them if they are read.
     pub fn stats(&self) -> Arc<SessionStats> {
         let LazyDetails { stats, stored, .. } = &self.details;
-        let read =
-            || stored.as_ref().map(|(source, number)| source.stats(*number, &self.path)).unwrap_or_default().into();
+        let read = || stored.as_ref().map(|(source, at)| source.stats(*at, &self.path)).unwrap_or_default().into();
         stats.clone().unwrap_or_else(read)
     }
 
@@ -161,18 +160,13 @@ impl Digest {
         let LazyDetails { stats, stored, .. } = &self.details;
         match (stats, stored) {
             (Some(stats), _) => SessionSums::new(stats),
-            (None, Some((source, number))) => source.sums(*number, &self.path),
+            (None, Some((source, at))) => source.sums(*at, &self.path),
             (None, None) => SessionSums::default(),
         }
     }
 
     fn read_details(&self) -> Arc<Details> {
-        self.details
-            .stored
-            .as_ref()
-            .map(|(source, number)| source.details(*number, &self.path))
-            .unwrap_or_default()
-            .into()
+        self.details.stored.as_ref().map(|(source, at)| source.details(*at, &self.path)).unwrap_or_default().into()
     }
 
     /// Returns the details for modification.
@@ -189,8 +183,8 @@ impl Digest {
 
     /// Returns the search texts from the index in reusable buffers, or `None` if they are not available.
     pub fn texts<'a>(&self, buffers: &'a mut TextBuffers) -> Option<SearchTexts<'a>> {
-        let (source, number) = self.details.stored.as_ref()?;
-        source.texts(*number, buffers)
+        let (source, at) = self.details.stored.as_ref()?;
+        source.texts(*at, buffers)
     }
 
     /// Returns the complete first user message with text.
