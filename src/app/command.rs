@@ -106,23 +106,23 @@ impl Command {
     }
 
     /// Returns the command that shows a layer.
-    pub fn show(layer: Layer<Self>) -> Self {
-        Self::Show(Box::new(layer))
+    pub fn show(layer: impl Into<Layer<Self>>) -> Self {
+        Self::Show(Box::new(layer.into()))
     }
 
     /// Returns the command that asks a question.
     pub(crate) fn ask(title: &'static str, lines: Vec<DocLine>, choices: Vec<QuestionChoice<Self>>) -> Self {
-        Self::show(Layer::Question(Question::new(title, lines, choices)))
+        Self::show(Question::new(title, lines, choices))
     }
 
     /// Returns the command that shows a text in a box.
     pub(crate) fn note(title: &str, text: impl Into<String>) -> Self {
-        Self::show(Layer::Note(Note::new(title, text)))
+        Self::show(Note::new(title, text))
     }
 
     /// Returns the command that asks for a line of text; `value` is its first content.
     pub(crate) fn prompt(purpose: PromptPurpose, question: impl Into<String>, value: &str) -> Self {
-        Self::show(Layer::Prompt(Prompt::new(purpose, question, value)))
+        Self::show(Prompt::new(purpose, question, value))
     }
 }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan, SlimRequest};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
-use crate::app::layers::Layers;
 use crate::app::layers::files::FilesView;
 use crate::app::layers::space::SpaceView;
 use crate::app::layers::stats::StatsView;
+use crate::app::layers::{LayerKind, Layers};
 use crate::app::lost_work::LostWorkState;
 use crate::app::machines::Machines;
 use crate::app::message::{Effect, EntryBody, Work};
@@ -125,8 +125,6 @@ pub struct ScanState {
 /// State of statistics.
 #[derive(Debug, Default)]
 pub struct StatsState {
-    /// Claim on the content of the screen.
-    pub counting: Option<Claim>,
     /// `true` once the screen was opened at the start, or if it is not to be.
     pub was_opened: bool,
     /// The screen that the user left for one of its rows.
@@ -137,19 +135,6 @@ pub struct StatsState {
     pub counting_month: Option<Claim>,
     /// The version of the catalog and the beginning of the month for which it was requested.
     pub month_as_of: Option<(u64, Option<i64>)>,
-}
-
-/// State of the files that sessions touched.
-#[derive(Debug, Default)]
-pub struct FilesState {
-    /// The screen that the user left for an entry.
-    pub left: Option<Box<FilesView>>,
-    /// Claim on the files.
-    pub filling: Option<Claim>,
-    /// Claims on the states of files, by path.
-    pub listing: Vec<(String, Claim)>,
-    /// Claim on the text of the shown file.
-    pub reading: Option<Claim>,
 }
 
 /// The likely secrets of the session in the preview.
@@ -189,8 +174,6 @@ impl UnreadState {
 /// State of the screen of the space that sessions take.
 #[derive(Debug, Default)]
 pub struct SpaceState {
-    /// Claim on the content of the screen.
-    pub measuring: Option<Claim>,
     /// The screen that the user left for one of its rows.
     pub left: Option<Box<SpaceView>>,
     /// The content that was measured last.
@@ -264,21 +247,17 @@ pub struct Model {
     /// The other machines.
     pub machines: Machines,
     /// `Ok` if pi can go to an entry by itself, else the reason; `None` until pi was asked.
-    pub pi_goes: Option<Result<(), String>>,
+    pub pi_can_navigate: Option<Result<(), String>>,
     /// Claim on that answer, and the command to run after it.
     pub asking_pi: Option<(Claim, Command)>,
     /// Claim on the list of running pi processes; see [`Command::ChangeFiles`].
-    pub looking: Option<Claim>,
+    pub listing_pis: Option<Claim>,
     /// Marked entries for a comparison, in the order in which they were marked.
     pub marks: Vec<EntryRef>,
-    /// Claim on a comparison.
-    pub comparing: Option<Claim>,
     /// Recent actions of the command palette, most recent first.
     pub recent: Vec<Action>,
     /// `true` if the last click was on a layer. A second click in its place does not apply to the pane below.
     pub clicked_layer: bool,
-    /// Claim on a model context.
-    pub seeing: Option<Claim>,
     /// The sessions that are measured for slimming.
     pub slimming: Option<PreparedSlimming>,
     /// The export that is prepared.
@@ -289,16 +268,16 @@ pub struct Model {
     pub stats: StatsState,
     /// State of the screen of the space that sessions take.
     pub space: SpaceState,
-    /// State of the files that sessions touched.
-    pub files: FilesState,
+    /// The list of files that the user left for one of its entries.
+    pub files_left: Option<Box<FilesView>>,
     /// The form of the preview of entries.
     pub entry_form: preview::EntryForm,
     /// State of unread sessions.
     pub unread: UnreadState,
     /// Claim on the change history.
-    pub looking_back: Option<Claim>,
+    pub reading_history: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.
-    pub giving_back: Option<Claim>,
+    pub freeing_cache: Option<Claim>,
     /// `true` if this or an earlier browser has welcomed the user.
     pub(crate) is_welcomed: bool,
     /// Effects of the current message.
@@ -397,6 +376,18 @@ impl Model {
         let (claim, ticket) = Ticket::new(self.tickets);
         self.effects.push(Effect::Ask(ticket, work));
         claim
+    }
+
+    /// Changes the topmost layer of a kind; the change can use the model, but not its layers. Returns `None` without such
+    /// a layer.
+    pub(crate) fn with_layer<T: LayerKind<Command>, R>(
+        &mut self,
+        change: impl FnOnce(&mut Self, &mut T) -> R,
+    ) -> Option<R> {
+        let mut layers = std::mem::take(&mut self.layers);
+        let result = layers.get_mut().map(|layer| change(self, layer));
+        self.layers = layers;
+        result
     }
 
     /// Returns `true` if all was read and no session was found.

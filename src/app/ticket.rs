@@ -15,7 +15,7 @@ pub struct Ticket {
 }
 
 /// The requester's part of a ticket; dropping it cancels the work.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Claim {
     /// The number of the ticket.
     pub number: u64,
@@ -52,6 +52,11 @@ impl Claim {
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
+}
+
+/// Drops a claim if it is that of a ticket. Returns `true` if it was.
+pub(crate) fn end(claim: &mut Option<Claim>, ticket: u64) -> bool {
+    claim.take_if(|claim| claim.number == ticket).is_some()
 }
 
 #[cfg(test)]

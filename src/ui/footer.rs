@@ -135,9 +135,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
             return line(frame, area, (&prompt.question, &prompt.line), notice_or(model, aside), pen);
         }
         Some(Layer::Find(find)) => {
-            return line(frame, area, ("/", find), notice_or(model, find_aside(model, pen)), pen);
+            return line(frame, area, ("/", &find.0), notice_or(model, find_aside(model, pen)), pen);
         }
-        Some(Layer::Search) => {
+        Some(Layer::Search(_)) => {
             if let Some(search) = &model.search {
                 let aside = notice_or(model, search_aside(model, search, pen, area.width.into()));
                 return line(frame, area, ("/", &search.line), aside, pen);

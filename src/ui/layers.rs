@@ -34,7 +34,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
                 let options: Vec<(&str, &str)> = options.iter().map(|option| (&**option, "")).collect();
                 candidates(frame, pen, &options, None);
             }
-            Layer::Search => {
+            Layer::Search(_) => {
                 let Some(cycle) = model.search.as_ref().and_then(|search| search.cycle.as_ref()) else { continue };
                 let options: Vec<(&str, &str)> =
                     cycle.options.iter().map(|option| (&*option.text, &*option.means)).collect();
@@ -49,7 +49,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
             Layer::Question(question) => {
                 let text_box = question.text_box(model.size);
                 let (take, leave) = (pen.key(Action::Confirm), pen.key(Action::Back));
-                let foot = format!("{take}: {} {} {leave}: cancel", question.word(), pen.glyphs().dot);
+                let foot = format!("{take}: {} {} {leave}: cancel", question.answer_word(), pen.glyphs().dot);
                 let inner = boxed(frame, pen, text_box.size, question.title, &foot);
                 rows(frame, pen, inner, &text_box, question.top);
                 for (at, row) in inner.rows().enumerate() {

@@ -307,7 +307,7 @@ impl Browser {
     /// Returns the open palettes, the topmost last.
     pub(crate) fn palettes(&self) -> Vec<&Palette> {
         let layers = self.model.layers.0.iter();
-        layers.filter_map(|layer| if let Layer::Palette(palette) = layer { Some(palette) } else { None }).collect()
+        layers.filter_map(|layer| if let Layer::Palette(palette) = layer { Some(&**palette) } else { None }).collect()
     }
 
     /// Returns the text of the selected row of the focused list.

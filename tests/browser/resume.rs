@@ -301,7 +301,7 @@ fn reported(browser: &Browser) -> Vec<Option<&str>> {
 fn a_pi_with_navigation_support_receives_the_entry_without_writes() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.pi_goes = Some(Ok(()));
+    browser.model.pi_can_navigate = Some(Ok(()));
     let before = world.text("main");
     browser.press("l");
     to_entry(&mut browser, "left it is");
@@ -322,7 +322,7 @@ fn a_pi_with_navigation_support_receives_the_entry_without_writes() {
 fn a_fork_at_a_message_takes_its_text_from_the_original() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.pi_goes = Some(Ok(()));
+    browser.model.pi_can_navigate = Some(Ok(()));
     let before = world.text("main");
     browser.press("l");
     to_entry(&mut browser, "go left");
@@ -341,7 +341,7 @@ fn a_fork_at_a_message_takes_its_text_from_the_original() {
 fn pi_receives_the_entry_in_a_replacement_directory_too() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.pi_goes = Some(Ok(()));
+    browser.model.pi_can_navigate = Some(Ok(()));
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("enter h");

@@ -43,7 +43,8 @@ fn selected(model: &Model) -> Result<Branch, String> {
 pub(crate) fn ask(model: &Model) -> Result<(CompareView, [CompareRequest; 2]), String> {
     let [a, b] = if model.focus == Place::Sessions { sessions(model)? } else { entries(model)? };
     let sessions = [a.0, b.0];
-    Ok((CompareView::new(sessions, sessions.map(|session| model.short_title(session))), [a.1, b.1]))
+    let titles = sessions.map(|session| model.short_title(session));
+    Ok((CompareView::new(sessions, titles, model.setting.glyphs.clone()), [a.1, b.1]))
 }
 
 /// Returns the marked sessions, oldest first; with one mark, the marked and the selected session.

@@ -23,13 +23,13 @@ pub fn open(model: &Model) -> Result<Command, &'static str> {
 }
 
 /// Creates the view before the context is read.
-pub fn view(model: &Model, place: ContextTarget) -> ContextView {
-    let session = model.catalog.get(place.session).map(|_| model.short_title(place.session)).unwrap_or_default();
-    let at = match place.at {
-        Some(at) => model.short(place.tree.nodes[at as usize].words()),
+pub fn view(model: &Model, target: ContextTarget) -> ContextView {
+    let session = model.catalog.get(target.session).map(|_| model.short_title(target.session)).unwrap_or_default();
+    let at = match target.at {
+        Some(at) => model.short(target.tree.nodes[at as usize].words()),
         None => "before the first entry".into(),
     };
-    ContextView::new(place, clean(&format!("{session} {} {at}", model.setting.glyphs.dot)).into_owned())
+    ContextView::new(target, clean(&format!("{session} {} {at}", model.setting.glyphs.dot)).into_owned())
 }
 
 /// Explains the sum of a context in two lines: how pi counts it, and the estimates of its parts.
@@ -57,7 +57,7 @@ pub(crate) fn explain(model: &Model, tree: &Tree, listing: &Listing) -> [String;
 
 /// Returns the command for an action: go to the selected entry, resume or fork.
 pub fn act(model: &Model, view: &ContextView, action: Action) -> Command {
-    let ContextTarget { session, path, tree, chosen, at } = &view.place;
+    let ContextTarget { session, path, tree, chosen, at } = &view.target;
     if !model.catalog.has(*session) {
         return Command::warn("this session no longer exists");
     }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{cancel_by, move_sessions};
+use crate::app::layers::Layers;
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::{Prompt, QuestionChoice};
-use crate::app::layers::{Layer, Layers};
 use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
@@ -96,10 +96,7 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<P
 
 /// Returns the directory prompt if it is on top.
 fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
-    match layers.0.last_mut() {
-        Some(Layer::Prompt(prompt)) if prompt.purpose.is_directory() => Some(prompt),
-        _ => None,
-    }
+    layers.top_as_mut::<Prompt>().filter(|prompt| prompt.purpose.is_directory())
 }
 
 /// Completes the directory prompt on top if its text is still `typed`, and lists the candidates.

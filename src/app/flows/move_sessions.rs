@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked, without_mirrored};
+use crate::app::layers::Layers;
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::QuestionChoice;
-use crate::app::layers::{Layer, Layers};
+use crate::app::layers::dialogs::{Prompt, QuestionChoice};
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::sessions::SessionRow;
@@ -86,10 +86,7 @@ pub(crate) fn confirm(
     selection: &MoveSelection,
     dir: Result<String, String>,
 ) -> Command {
-    let prompt = match layers.0.last_mut() {
-        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, PromptPurpose::Move(_)) => Some(prompt),
-        _ => None,
-    };
+    let prompt = layers.top_as_mut::<Prompt>().filter(|prompt| matches!(prompt.purpose, PromptPurpose::Move(_)));
     match (dir, prompt) {
         (Ok(dir), prompt) => {
             if prompt.is_some() {

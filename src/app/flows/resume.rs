@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
-use crate::app::layers::Layer;
 use crate::app::layers::context::ContextTarget;
 use crate::app::layers::dialogs::{Question, QuestionChoice};
 use crate::app::model::Model;
@@ -79,13 +78,13 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     if to.is_here && to.text_of.is_none() {
         return at_leaf(model, key, leaf);
     }
-    let Some(pi_goes) = &model.pi_goes else { return Command::AskPi(key, tree.clone(), at) };
-    if tree.header.is_newer() && pi_goes.is_err() {
-        Command::show(Layer::Question(as_it_is(tree, leaf)))
+    let Some(pi_can_navigate) = &model.pi_can_navigate else { return Command::AskPi(key, tree.clone(), at) };
+    if tree.header.is_newer() && pi_can_navigate.is_err() {
+        Command::show(as_it_is(tree, leaf))
     } else if tree.is_partial {
         Command::warn("the session is still being read")
     } else {
-        Command::show(Layer::Question(question(model, (key, tree), at, &leaf, pi_goes)))
+        Command::show(question(model, (key, tree), at, &leaf, pi_can_navigate))
     }
 }
 
@@ -126,14 +125,14 @@ fn question(
     (key, tree): (SessionKey, &Arc<Tree>),
     chosen: Index,
     leaf: &ResumePlan,
-    pi_goes: &Result<(), String>,
+    pi_can_navigate: &Result<(), String>,
 ) -> Question<Command> {
     let to = resume::at(tree, chosen);
     let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
     let session = SessionIdentity::of(&model.catalog[key]);
     let text_of = to.text_of.map(|at| (tree.clone(), at));
-    let mut choices = match pi_goes {
+    let mut choices = match pi_can_navigate {
         Ok(()) => by_itself(tree, chosen, to, leaf),
         Err(_) => {
             let request = Request::MoveLeaf { path: path.clone(), to: at.clone(), migrate: false };
@@ -147,7 +146,7 @@ fn question(
         }
     };
     let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
-    let given = to.text_of.filter(|_| pi_goes.is_ok()).and_then(|text_of| {
+    let given = to.text_of.filter(|_| pi_can_navigate.is_ok()).and_then(|text_of| {
         resume::give_back(tree, text_of, &archive_paths::original(&path).unwrap_or_else(|| path.clone()))
     });
     let fork = match given {
@@ -163,7 +162,7 @@ fn question(
     }
     let context = QuestionChoice::new('c', "Context", what, Command::ShowContext(sees));
     choices.push(QuestionChoice { stays: true, ..context });
-    let mut lines = facts(model, tree, to, pi_goes);
+    let mut lines = facts(model, tree, to, pi_can_navigate);
     if model.catalog.is_live(key) {
         let text = "A running pi does not see the new entries and continues from its own last entry.";
         lines.extend(delete::running_pi_signs(model, &[key], Some(text)));
@@ -195,7 +194,7 @@ fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
 }
 
 /// Describes the state after resuming.
-fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: &Result<(), String>) -> Vec<DocLine> {
+fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_can_navigate: &Result<(), String>) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
     let messages = match seen.sent.len() {
         0 => "The model will see an empty conversation.".into(),
@@ -211,11 +210,12 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: &Result<(), Strin
         lines.push(DocLine::new(Tone::Warning, NEWER_MESSAGE));
     }
     if to.text_of.is_some() {
-        let goes = if pi_goes.is_ok() { "puts its text in the editor" } else { "copies its text to the clipboard" };
+        let goes =
+            if pi_can_navigate.is_ok() { "puts its text in the editor" } else { "copies its text to the clipboard" };
         let text = format!("pi resumes before this message and {goes} so that you can edit and resend it.");
         lines.push(DocLine::new(Tone::Text, &text));
     }
-    if let Err(reason) = pi_goes
+    if let Err(reason) = pi_can_navigate
         && !to.is_here
     {
         lines.push(DocLine::new(Tone::Text, &format!("pi cannot go to this entry by itself: {reason}.")));

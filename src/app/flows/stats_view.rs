@@ -44,6 +44,7 @@ pub(crate) fn view(model: &Model) -> Result<StatsView, &'static str> {
         panels: Arc::default(),
         problem: None,
         cursor: Cursor::default(),
+        claim: None,
     };
     take_sessions(model, &mut view);
     // The shortest period in which something happened.

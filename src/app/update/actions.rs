@@ -9,7 +9,6 @@ use crate::app::flows::{
     self, archive, context_view, copy, delete, export, marks, move_sessions, name, repair, resume, slim,
 };
 use crate::app::jump_history::JumpPosition;
-use crate::app::layers::Layer;
 use crate::app::layers::answer::{movement, neighbor};
 use crate::app::layers::help::Help;
 use crate::app::layers::palette::PaletteKind;
@@ -43,7 +42,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Quit => model.effects.push(Effect::Quit),
         Action::Suspend => model.effects.push(Effect::Suspend),
         Action::Help => open_help(model),
-        Action::Welcome => model.layers.0.push(Layer::Note(flows::welcome::note(model))),
+        Action::Welcome => model.layers.push(flows::welcome::note(model)),
         Action::Find => find_in_session::open(model),
         Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
@@ -159,17 +158,17 @@ pub(super) fn act(model: &mut Model, action: Action) {
 
 pub(super) fn open_help(model: &mut Model) {
     let help = Help { over: Some(model.place()), setting: model.setting.clone(), ..Help::default() };
-    model.layers.0.push(Layer::Help(help));
+    model.layers.push(help);
 }
 
 pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
-    model.layers.0.push(Layer::Palette(palettes::palette(model, kind)));
+    model.layers.push(palettes::palette(model, kind));
 }
 
 /// Opens the trash or the history and reads the journal again.
 fn open_history(model: &mut Model, kind: PaletteKind) {
     model.past = None;
-    model.looking_back = Some(model.ask(Work::ReadHistory));
+    model.reading_history = Some(model.ask(Work::ReadHistory));
     open_palette(model, kind);
 }
 

@@ -3,7 +3,6 @@
 use super::{export, search, slim};
 use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
 use crate::app::flows::{archive, context_view, delete};
-use crate::app::layers::Layer;
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Clip, Effect, EntryBody, Work};
 use crate::app::model::{Errand, Model, Notice, PendingChange};
@@ -26,11 +25,11 @@ impl Model {
                 self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
             }
             Command::ShowError(title, error) => self.show_error(title, error),
-            Command::Show(layer) => self.layers.0.push(*layer),
-            Command::ShowContext(place) => {
-                self.seeing = Some(self.ask(Work::Context(place.clone())));
-                let view = context_view::view(self, place);
-                self.layers.0.push(Layer::Context(view));
+            Command::Show(layer) => self.layers.push(*layer),
+            Command::ShowContext(target) => {
+                let mut view = context_view::view(self, target.clone());
+                view.claim = Some(self.ask(Work::Context(target)));
+                self.layers.push(view);
             }
             Command::Focus(place) => self.focus = place,
             Command::Select(key) => {
@@ -58,7 +57,7 @@ impl Model {
             Command::ToggleFold => drop(self.tree.toggle()),
             Command::GoToHit => search::go_to_hit(self),
             Command::Change(request, after) => self.queue_change(request, after),
-            Command::ListPis => self.looking = Some(self.ask(Work::ListPis)),
+            Command::ListPis => self.listing_pis = Some(self.ask(Work::ListPis)),
             Command::ChangeFiles(request) => self.execute(delete::go(self, request)),
             Command::Errand(work, then) => self.start_errand(work, then),
             Command::AskPi(session, tree, at) => {
@@ -78,7 +77,7 @@ impl Model {
         if width(&error) + 2 <= usize::from(self.size.0) && !error.contains('\n') {
             self.say(Tone::Error, error);
         } else {
-            self.layers.0.push(Layer::Note(Note::new(title, error)));
+            self.layers.push(Note::new(title, error));
         }
     }
 

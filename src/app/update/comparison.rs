@@ -1,13 +1,18 @@
 //! Comparison of two branches.
 
+use std::sync::Arc;
+
 use super::files;
 use crate::app::command::Command;
 use crate::app::flows::compare;
-use crate::app::layers::Layer;
+use crate::app::layers::compare::CompareView;
 use crate::app::message::Work;
 use crate::app::model::Model;
+use crate::app::ticket;
 use crate::base::text::Tone;
 use crate::catalog::EntryRef;
+use crate::catalog::compare::ComparedBranches;
+use crate::catalog::final_files::FinalFile;
 use crate::keymap::{Action, Place};
 
 /// Marks or unmarks the selected row.
@@ -43,49 +48,57 @@ fn toggle(marks: &mut Vec<EntryRef>, entry: EntryRef) {
     }
 }
 
-/// Starts a comparison.
+/// Opens a comparison.
 pub(super) fn open(model: &mut Model) {
     match compare::ask(model) {
         Err(why) => model.say(Tone::Warning, why),
-        Ok((layer, asked)) => {
-            model.comparing = Some(model.ask(Work::Compare(asked)));
-            model.layers.0.push(Layer::Compare(Box::new(layer)));
+        Ok((mut view, asked)) => {
+            view.claim = Some(model.ask(Work::Compare(asked)));
+            model.layers.push(view);
         }
     }
 }
 
-/// Does an action on the chosen side.
+/// Does an action on the comparison.
 pub(super) fn act(model: &mut Model, action: Action) {
-    let Some(Layer::Compare(layer)) = model.layers.top() else { return };
+    let Some(view) = model.layers.top_as::<CompareView>() else { return };
     if action == Action::FileDifference {
-        return match compare::difference(model, layer) {
+        return match compare::difference(model, view) {
             Ok(text) => files::show_text(model, text),
             Err(why) => model.say(Tone::Dim, why),
         };
     }
     if action == Action::Confirm
-        && let Some(asked) = compare::again(model, layer)
+        && let Some(asked) = compare::again(model, view)
     {
-        model.comparing = Some(model.ask(Work::Compare(asked)));
+        model.with_layer(|model, view: &mut CompareView| view.claim = Some(model.ask(Work::Compare(asked))));
         return model.say(Tone::Dim, "the session has changed; comparing again");
     }
-    let command = compare::act(model, layer, action);
+    let command = compare::act(model, view, action);
     if matches!(command, Command::GoTo(_)) {
         model.layers.close(Place::Compare);
     }
     model.execute(command);
 }
 
-/// Fits comparisons to the terminal; cancels the reading of a closed one.
-pub(super) fn sync(model: &mut Model) {
-    let mut is_there = false;
-    for compare in model.layers.comparisons_mut() {
-        compare.fit(&model.setting.glyphs, model.size);
-        is_there = true;
+/// Takes a comparison.
+pub(super) fn take(model: &mut Model, compared: Arc<ComparedBranches>) {
+    model.layers.update(|view: &mut CompareView| view.take(compared));
+}
+
+/// Takes the files that differ at the ends, or the error.
+pub(super) fn take_files(model: &mut Model, files: Result<Arc<Vec<FinalFile>>, String>) {
+    model.layers.update(|view: &mut CompareView| view.take_files(files));
+}
+
+/// Handles a failed comparison.
+pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
+    let is_it = model.layers.update(|view: &mut CompareView| ticket::end(&mut view.claim, ticket)) == Some(true);
+    if is_it {
+        model.layers.close(Place::Compare);
+        model.execute(Command::ShowError("Cannot compare", error.into()));
     }
-    if !is_there {
-        model.comparing = None;
-    }
+    is_it
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The box of an export: it is shown at once, and again when the export is prepared.
 
 use crate::app::flows::export;
-use crate::app::layers::Layer;
 use crate::app::message::Work;
 use crate::app::model::{Model, PreparedExport};
 use crate::catalog::export::request::{ExportRequest, ExportResult};
@@ -16,14 +15,14 @@ pub(super) fn show(model: &mut Model, request: ExportRequest, selected: char) {
     let prepared = PreparedExport { claim, request, result };
     model.layers.close_question(export::TITLE);
     let question = export::question(model, &prepared, selected);
-    model.layers.0.push(Layer::Question(question));
+    model.layers.push(question);
     model.export = Some(prepared);
 }
 
 /// Shows the list of secrets over the box.
 pub(super) fn list(model: &mut Model, selected: usize) {
     let list = model.export.as_ref().and_then(|prepared| export::secrets(prepared, selected));
-    model.layers.0.extend(list.map(Layer::Question));
+    list.into_iter().for_each(|list| model.layers.push(list));
 }
 
 /// Takes the result: shows it in the box, or reports the new file.

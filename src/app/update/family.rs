@@ -52,7 +52,7 @@ pub(super) fn toggle_member(model: &mut Model, session: SessionKey) {
 /// Refills the palettes.
 pub(super) fn fill(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
-    layers.palettes_mut().for_each(|palette| palettes::fill(model, palette));
+    layers.all_mut().for_each(|palette| palettes::fill(model, palette));
     model.layers = layers;
 }
 

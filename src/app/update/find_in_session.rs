@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::app::layers::Layer;
+use crate::app::layers::dialogs::FindLine;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
-use crate::app::widgets::line::LineEdit;
 use crate::base::text::Tone;
 use crate::keymap::Place;
 use crate::search::text_match::Words;
@@ -18,7 +17,7 @@ pub(super) fn open(model: &mut Model) {
     } else if !model.tree.begin_find() {
         return;
     }
-    model.layers.0.push(Layer::Find(LineEdit::default()));
+    model.layers.push(FindLine::default());
 }
 
 /// Takes the typed words.

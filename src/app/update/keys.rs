@@ -86,7 +86,7 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
         }
     }
     cancel_pending(model);
-    let is_over = !matches!(model.layers.top(), None | Some(Layer::Search));
+    let is_over = !matches!(model.layers.place(), None | Some(Place::Search));
     if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {
         return; // the first click closed what the second one is meant for as well
     }
@@ -173,38 +173,38 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::CompleteDir(typed) => model.start_errand(Work::CompleteDir(typed), NextStep::Complete),
         LayerResult::Submit(purpose, text) => model.execute(name::accept(model, purpose, text)),
         LayerResult::Choose(choice) => choose(model, choice),
-        LayerResult::Act(Action::Quit) => model.effects.push(Effect::Quit),
-        LayerResult::Act(Action::Suspend) => model.effects.push(Effect::Suspend),
-        LayerResult::Act(Action::Help) => open_help(model),
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => {
-            act_in_context(model, action);
+        LayerResult::Act(action) => act_in_layer(model, action),
+    }
+}
+
+/// Does an action that the topmost layer returned.
+fn act_in_layer(model: &mut Model, action: Action) {
+    match (action, model.layers.place()) {
+        (Action::Quit, _) => model.effects.push(Effect::Quit),
+        (Action::Suspend, _) => model.effects.push(Effect::Suspend),
+        (Action::Help, _) => open_help(model),
+        (_, Some(Place::Compare)) => comparison::act(model, action),
+        (_, Some(Place::Context)) => act_in_context(model, action),
+        (_, Some(Place::Stats)) => stats::act(model, action),
+        (_, Some(Place::Space)) => space::act(model, action),
+        (_, Some(Place::Files)) => files::act(model, action),
+        (_, Some(Place::FileText)) => files::act_on_text(model, action),
+        (Action::OnlyHits, _) if !model.layers.has(Place::Files) && model.focus == Place::Tree => {
+            model.tree.toggle_only_hits();
         }
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Stats(_))) => stats::act(model, action),
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Space(_))) => space::act(model, action),
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Files(_))) => files::act(model, action),
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::FileText(_))) => {
-            files::act_on_text(model, action);
-        }
-        LayerResult::Act(Action::OnlyHits) if model.layers.has(Place::Files) => {}
-        LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
-        LayerResult::Act(Action::CopyPath) => {
-            model.execute(copy::path_of(model, model.layers.selected_choice()));
-        }
-        LayerResult::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
+        (Action::CopyPath, _) => model.execute(copy::path_of(model, model.layers.selected_choice())),
+        (Action::RenameLabel | Action::ClearLabel, _) => {
             let is_cleared = action == Action::ClearLabel;
             model.execute(palettes::change_label(model, model.layers.selected_choice(), is_cleared));
         }
-        LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon | Action::FileDifference)) => {
-            comparison::act(model, action);
-        }
-        LayerResult::Act(_) => {}
+        _ => {}
     }
 }
 
 /// Does an action of the model context. Going elsewhere also closes the dialog below.
 fn act_in_context(model: &mut Model, action: Action) {
     let Some(Layer::Context(view)) = model.layers.0.pop() else { return };
-    let asks = matches!(model.layers.top(), Some(Layer::Question(_)));
+    let asks = model.layers.place() == Some(Place::Question);
     if asks && action == Action::ResumeHere {
         return; // that is what is asked
     }

@@ -3,6 +3,7 @@
 use crate::app::lost_work::{LostWorkState, version};
 use crate::app::message::Work;
 use crate::app::model::Model;
+use crate::app::ticket;
 use crate::catalog::SessionKey;
 use crate::catalog::lost_work::compared_paths;
 use crate::search::lost_work::LostWork;
@@ -36,6 +37,6 @@ pub(super) fn take(model: &mut Model, work: LostWork) {
 }
 
 /// Handles a failed search: the session is not searched again. Returns `true` if the ticket was of this search.
-pub(super) fn take_failure(model: &mut Model, ticket: u64) -> bool {
-    model.lost.searching.take_if(|claim| claim.number == ticket).is_some()
+pub(super) fn take_failure(model: &mut Model, ticket: u64, _error: &str) -> bool {
+    ticket::end(&mut model.lost.searching, ticket)
 }

@@ -24,7 +24,6 @@ mod unread;
 
 use crate::app::command::{NextStep, ResumePlan};
 use crate::app::flows::{self, missing_directory};
-use crate::app::layers::Layer;
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, bounded};
@@ -77,12 +76,12 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 NextStep::Resume(Box::new(ResumePlan::of(start))),
             );
         }
-        Msg::Welcome => model.layers.0.push(Layer::Note(flows::welcome::note(model))),
+        Msg::Welcome => model.layers.push(flows::welcome::note(model)),
         Msg::DemoResumed(line) => {
             let text = format!("The demo does not start pi. With your own sessions, pitree would run:\n{line}");
-            model.layers.0.push(Layer::Note(Note::new("Resume in pi", text)));
+            model.layers.push(Note::new("Resume in pi", text));
         }
-        Msg::NotResumed(text) => model.layers.0.push(Layer::Note(Note::new("Cannot start pi", text))),
+        Msg::NotResumed(text) => model.layers.push(Note::new("Cannot start pi", text)),
     }
     sync::sync(model);
     if is_input {

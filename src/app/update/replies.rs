@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{export, family, files, lost_work, machines, search, slim, space, stats, unread};
+use super::{comparison, export, family, files, lost_work, machines, search, slim, space, stats, unread};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
+use crate::app::layers::context::ContextView;
 use crate::app::message::{Changed, Effect, Reply, Work};
 use crate::app::model::Model;
 use crate::app::note;
 use crate::app::opener::TextCopy;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::tree::family::FamilyTree;
-use crate::app::ticket::Claim;
+use crate::app::ticket;
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
 use crate::changes::change::{ArchiveChange, MoveChange};
@@ -117,16 +118,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Measuring(done, all) => space::take_progress(model, (done, all)),
         Reply::Measured(content) => space::take(model, content),
         Reply::SessionMeasured(measured) => space::take_session(model, &measured),
-        Reply::FinalFiles(files) => {
-            model.comparing = None;
-            model.layers.comparisons_mut().for_each(|compare| compare.take_files(files.clone()));
-        }
-        Reply::Compared(compared) => {
-            model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone()));
-        }
+        Reply::FinalFiles(files) => comparison::take_files(model, files),
+        Reply::Compared(compared) => comparison::take(model, compared),
         Reply::FilesListed(listed) => files::take(model, listed),
         Reply::States { file, states, session } => files::take_states(model, &file, states, session),
-        Reply::StatesListed => files::end_states(model, ticket),
+        Reply::StatesListed => drop(files::end_states(model, ticket, None)),
         Reply::FileText(facts, lines) => files::take_text(model, facts, lines),
         Reply::FileWritten(write, result) => {
             model.end_errand(ticket);
@@ -140,7 +136,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.hold_notice();
         }
         Reply::PiNavigates(goes) => {
-            model.pi_goes = Some(goes);
+            model.pi_can_navigate = Some(goes);
             if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
                 model.execute(resume::entry(model, session, &tree, at));
             }
@@ -218,17 +214,16 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
 
 /// Passes a model context to its view.
 fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
-    let mut layers = std::mem::take(&mut model.layers);
-    if let Some(view) = layers.context_mut() {
-        let explain = |listing: &Arc<Listing>| context_view::explain(model, &view.place.tree, listing);
+    model.with_layer(|model, view: &mut ContextView| {
+        let explain = |listing: &Arc<Listing>| context_view::explain(model, &view.target.tree, listing);
         let sum = listing.as_ref().map(explain).unwrap_or_default();
-        view.take(listing, sum, model.size);
-    }
-    model.layers = layers;
+        view.take(listing, sum);
+        view.claim = None;
+    });
 }
 
 fn take_past(model: &mut Model, past: Vec<HistoryEntry>) {
-    model.looking_back = None;
+    model.reading_history = None;
     model.past = Some(past);
     family::fill(model);
 }
@@ -276,45 +271,61 @@ fn keep_owners(model: &Model, changes: &[Change], read: &mut [Digest]) {
 
 /// Handles work that failed, in the place that waits for it.
 fn take_failure(model: &mut Model, ticket: u64, error: String) {
-    let is_it = |claim: &Option<Claim>| claim.as_ref().is_some_and(|claim| claim.number == ticket);
-    if is_it(&model.tree.opening) {
-        model.tree.fail(error);
-    } else if is_it(&model.tree.joining) {
+    /// The owners of work, which handle its failure. They return `true` if the ticket was theirs.
+    const OWNERS: [fn(&mut Model, u64, &str) -> bool; 9] = [
+        fail_in_panes,
+        comparison::take_failure,
+        take_context_failure,
+        stats::take_failure,
+        space::take_failure,
+        files::take_failure,
+        slim::take_failure,
+        lost_work::take_failure,
+        fail_to_read_past,
+    ];
+    if OWNERS.iter().any(|fails| fails(model, ticket, &error)) {
+        return;
+    }
+    if ticket::end(&mut model.scan.claim, ticket) {
+        model.catalog.progress.finished = true;
+    }
+    ticket::end(&mut model.watching, ticket);
+    model.changes.retain(|pending| pending.claim.number != ticket);
+    model.end_errand(ticket);
+    model.say(Tone::Error, error);
+    model.hold_notice();
+}
+
+fn fail_in_panes(model: &mut Model, ticket: u64, error: &str) -> bool {
+    if ticket::end(&mut model.tree.opening, ticket) {
+        model.tree.fail(error.into());
+    } else if ticket::end(&mut model.tree.joining, ticket) {
         model.tree.fail_to_join();
         model.say(Tone::Error, error);
-    } else if is_it(&model.preview.reading) {
-        model.preview.take(vec![DocLine { spans: vec![Span::clean(Tone::Error, &error)], ..DocLine::default() }]);
-    } else if is_it(&model.seeing) {
-        take_context(model, Err(error));
-    } else if is_it(&model.looking_back) {
+    } else if ticket::end(&mut model.preview.reading, ticket) {
+        model.preview.take(vec![DocLine::of(vec![Span::clean(Tone::Error, error)])]);
+    } else {
+        // The card does without the secrets; a search and an export report the reason.
+        return ticket::end(&mut model.checked.counting, ticket);
+    }
+    true
+}
+
+fn take_context_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
+    let is_it = model.layers.update(|view: &mut ContextView| ticket::end(&mut view.claim, ticket)) == Some(true);
+    if is_it {
+        take_context(model, Err(error.into()));
+    }
+    is_it
+}
+
+fn fail_to_read_past(model: &mut Model, ticket: u64, error: &str) -> bool {
+    let is_it = ticket::end(&mut model.reading_history, ticket);
+    if is_it {
         model.say(Tone::Error, error);
         take_past(model, Vec::new());
-    } else if stats::take_failure(model, ticket, &error)
-        || space::take_failure(model, ticket, &error)
-        || files::take_failure(model, ticket, &error)
-        || slim::take_failure(model, ticket, &error)
-        || lost_work::take_failure(model, ticket)
-    {
-    } else if is_it(&model.checked.counting) {
-        // The card does without; a search and an export report the reason.
-        model.checked.counting = None;
-    } else if is_it(&model.comparing) {
-        model.comparing = None;
-        model.layers.close(Place::Compare);
-        model.execute(Command::ShowError("Cannot compare", error));
-    } else {
-        if is_it(&model.scan.claim) {
-            model.scan.claim = None;
-            model.catalog.progress.finished = true;
-        }
-        if is_it(&model.watching) {
-            model.watching = None;
-        }
-        model.changes.retain(|pending| pending.claim.number != ticket);
-        model.end_errand(ticket);
-        model.say(Tone::Error, error);
-        model.hold_notice();
     }
+    is_it
 }
 
 /// Starts watching for changes once all sessions are read.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::app::layers::Layer;
+use crate::app::layers::dialogs::SearchLine;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::search::Search;
@@ -21,13 +21,13 @@ pub(super) fn open(model: &mut Model, text: &str) {
     model.focus = Place::Sessions;
     model.layers.close(Place::Search);
     if text.is_empty() {
-        model.layers.0.push(Layer::Search);
+        model.layers.push(SearchLine);
         if model.search.is_some() {
             return;
         }
     }
     model.jumps.leave(here);
-    model.giving_back = None;
+    model.freeing_cache = None;
     add_to_history(model);
     model.search = Some(Search::new(text, model.sessions.selected_key()));
     take_sessions(model);
@@ -43,6 +43,16 @@ pub(super) fn close(model: &mut Model) {
 }
 
 /// Restores the selection from before the search, unless the user has selected a hit.
+/// Restores the search in which a screen was opened; an empty query stands for none.
+pub(super) fn restore(model: &mut Model, query: &str) {
+    if model.search.is_some() {
+        close(model);
+    }
+    if !query.is_empty() {
+        open(model, query);
+    }
+}
+
 fn restore_selection(model: &mut Model) {
     if let Some(from) = model.search.as_ref().and_then(|search| search.from) {
         model.sessions.selected = Some(from);
@@ -61,7 +71,7 @@ fn end(model: &mut Model) {
     model.search = None;
     model.layers.close(Place::Search);
     model.values = Arc::default();
-    model.giving_back = Some(model.ask(Work::ForgetTexts));
+    model.freeing_cache = Some(model.ask(Work::ForgetTexts));
 }
 
 /// Keeps the selected row, whatever hits follow.
@@ -124,7 +134,7 @@ pub(super) fn go_to_results(model: &mut Model) {
 pub(super) fn return_to_line(model: &mut Model) -> bool {
     let is_first = model.search.is_some() && model.focus == Place::Sessions && model.sessions.cursor.at == 0;
     if is_first {
-        model.layers.0.push(Layer::Search);
+        model.layers.push(SearchLine);
     }
     is_first
 }
@@ -154,7 +164,7 @@ pub(super) fn go_to_hit(model: &mut Model) {
 pub(super) fn go_back(model: &mut Model) {
     model.focus = Place::Sessions;
     if model.search.as_ref().is_some_and(|search| search.from_line) {
-        model.layers.0.push(Layer::Search);
+        model.layers.push(SearchLine);
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use crate::app::command::SlimRequest;
 use crate::app::flows::slim;
-use crate::app::layers::Layer;
 use crate::app::message::Work;
 use crate::app::model::{Model, PreparedSlimming};
 use crate::changes::slim::SlimOverview;
@@ -20,7 +19,7 @@ pub(super) fn show(model: &mut Model, request: SlimRequest, selected: char) {
     let prepared = PreparedSlimming { claim, request, selected, overview, done: None };
     model.layers.close_question(slim::TITLE);
     let question = slim::question(model, &prepared, selected);
-    model.layers.0.push(Layer::Question(question));
+    model.layers.push(question);
     model.slimming = Some(prepared);
 }
 

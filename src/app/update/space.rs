@@ -10,6 +10,7 @@ use crate::app::layers::space::SpaceView;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
+use crate::app::ticket;
 use crate::base::text::Tone;
 use crate::catalog::space::{SessionKinds, SpaceContent, SpaceGrouping, SpaceKey};
 use crate::catalog::stats::sessions::StatsSessions;
@@ -24,7 +25,7 @@ const CHEAP: u64 = 32 * 1024 * 1024;
 /// Opens the screen: in the list over the listed sessions, in the other panes over the open one.
 pub(super) fn open(model: &mut Model) {
     let one = model.meant_session().filter(|_| model.focus != Place::Sessions).map(|(key, _)| key);
-    let view = match one {
+    let mut view = match one {
         Some(key) => {
             let sessions = StatsSessions::new(&model.catalog, |other| other == key);
             SpaceView::new(model.short_title(key), String::new(), Arc::new(sessions))
@@ -36,28 +37,21 @@ pub(super) fn open(model: &mut Model) {
         }
     };
     model.space.left = None;
-    model.space.measuring = Some(model.ask(Work::Measure(view.sessions.clone())));
-    model.layers.0.push(Layer::Space(Box::new(view)));
+    view.claim = Some(model.ask(Work::Measure(view.sessions.clone())));
+    model.layers.push(view);
 }
 
 /// Takes the progress.
 pub(super) fn take_progress(model: &mut Model, progress: (usize, usize)) {
-    if let Some(view) = model.layers.space_mut() {
-        view.progress = progress;
-    }
+    model.layers.update(|view: &mut SpaceView| view.progress = progress);
 }
 
 /// Takes the content.
 pub(super) fn take(model: &mut Model, content: Arc<SpaceContent>) {
-    model.space.measuring = None;
     // The content is newer.
     model.space.kinds.retain(|key, _| !content.kinds.contains_key(key));
     model.space.content = Some(content.clone());
-    let size = model.size;
-    if let Some(view) = model.layers.space_mut() {
-        view.content = Some(content);
-        view.fit(size);
-    }
+    model.layers.update(|view: &mut SpaceView| (view.content, view.claim) = (Some(content), None));
 }
 
 /// Takes the kinds of a session for its card.
@@ -77,7 +71,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     if action != Action::Confirm {
         return;
     }
-    let Some(Layer::Space(view)) = model.layers.top() else { return };
+    let Some(view) = model.layers.top_as::<SpaceView>() else { return };
     match target(view) {
         Ok(target) => {
             if let Some(Layer::Space(view)) = model.layers.0.pop() {
@@ -121,23 +115,13 @@ fn target(view: &SpaceView) -> Result<SpaceTarget, &'static str> {
 /// Returns to the screen, if the user left it for a row. Returns `true` if so.
 pub(super) fn go_back(model: &mut Model) -> bool {
     let Some(view) = model.space.left.take() else { return false };
-    if model.search.is_some() {
-        search::close(model);
-    }
-    if !view.query.is_empty() {
-        search::open(model, &view.query.clone());
-    }
+    search::restore(model, &view.query);
     model.layers.0.push(Layer::Space(view));
     true
 }
 
 /// Cancels the measurement of a closed screen, and measures the session whose card is shown.
 pub(super) fn sync(model: &mut Model) {
-    let size = model.size;
-    match model.layers.space_mut() {
-        Some(view) => view.fit(size),
-        None => model.space.measuring = None,
-    }
     let shown = match model.preview.subject {
         PreviewSubject::Session(key) => Some(key),
         _ => None,
@@ -161,10 +145,10 @@ pub(super) fn sync(model: &mut Model) {
 
 /// Handles a failed measurement. Returns `true` if the ticket was one.
 pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    if model.space.measuring.take_if(|claim| claim.number == ticket).is_some() {
-        if let Some(view) = model.layers.space_mut() {
-            view.problem = Some(error.into());
-        }
+    if let Some(view) = model.layers.get_mut::<SpaceView>()
+        && ticket::end(&mut view.claim, ticket)
+    {
+        view.problem = Some(error.into());
         return true;
     }
     let Some((key, _)) = model.space.measuring_session.take_if(|(_, claim)| claim.number == ticket) else {

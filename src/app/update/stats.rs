@@ -8,6 +8,7 @@ use crate::app::layers::Layer;
 use crate::app::layers::stats::StatsView;
 use crate::app::message::Work;
 use crate::app::model::Model;
+use crate::app::ticket;
 use crate::base::text::Tone;
 use crate::catalog::stats::overview::OverviewPart;
 use crate::catalog::stats::request::TableRequest;
@@ -25,32 +26,25 @@ pub(super) fn open(model: &mut Model) {
     }
 }
 
+/// Opens a view and counts its content.
 fn show(model: &mut Model, view: StatsView) {
-    model.layers.0.push(Layer::Stats(Box::new(view)));
+    model.layers.push(view);
     count(model);
 }
 
-/// Counts what the screen shows.
+/// Counts the content of the view.
 fn count(model: &mut Model) {
-    let Some(view) = model.layers.stats_mut() else { return };
-    let request = Box::new(view.request());
-    model.stats.counting = Some(model.ask(Work::Count(request)));
+    model.with_layer(|model, view: &mut StatsView| view.claim = Some(model.ask(Work::Count(Box::new(view.request())))));
 }
 
 /// Takes a part of the content.
 pub(super) fn take(model: &mut Model, part: OverviewPart) {
-    let size = model.size;
-    if matches!(part, OverviewPart::Panels(_)) {
-        model.stats.counting = None;
-    }
-    if let Some(view) = model.layers.stats_mut() {
-        view.take(part, size);
-    }
+    model.layers.update(|view: &mut StatsView| view.take(part));
 }
 
-/// Does an action of the screen.
+/// Does an action on the view.
 pub(super) fn act(model: &mut Model, action: Action) {
-    let Some(Layer::Stats(view)) = model.layers.top() else { return };
+    let Some(view) = model.layers.top_as::<StatsView>() else { return };
     match action {
         Action::Confirm => match stats_view::target(view) {
             Ok(target) => leave(model, target),
@@ -70,52 +64,42 @@ pub(super) fn act(model: &mut Model, action: Action) {
 
 /// Leaves the screen for a row; going back from there returns to it.
 fn leave(model: &mut Model, target: StatsTarget) {
-    let Some(Layer::Stats(view)) = model.layers.0.pop() else { return };
+    let Some(Layer::Stats(mut view)) = model.layers.0.pop() else { return };
     match target {
         StatsTarget::Command(command) => model.execute(*command),
         StatsTarget::Query(query) => search::open(model, &query),
     }
+    view.claim = None;
     model.stats.left = Some(view);
 }
 
-/// Returns to the screen, if the user left it for a row. Returns `true` if so.
+/// Returns to the screen that was left for one of its rows. Returns `false` if there is none.
 pub(super) fn go_back(model: &mut Model) -> bool {
     let Some(mut view) = model.stats.left.take() else { return false };
-    if model.search.is_some() {
-        search::close(model);
-    }
-    if !view.query.is_empty() {
-        search::open(model, &view.query.clone());
-    }
+    search::restore(model, &view.query);
     view.as_of = model.catalog.version();
     show(model, *view);
     true
 }
 
-/// Counts again after sessions have changed, once the previous count has ended.
+/// Opens the screen at the start if requested, and counts again after sessions have changed.
 pub(super) fn sync(model: &mut Model) {
     sync_month(model);
     if model.setting.opens_statistics && !model.stats.was_opened && !model.catalog.is_empty() {
         model.stats.was_opened = true;
         open(model);
     }
-    let size = model.size;
-    let version = model.catalog.version();
-    let Some(view) = model.layers.stats_mut() else {
-        model.stats.counting = None;
-        return;
-    };
-    view.fit(size);
-    if view.as_of == version || model.stats.counting.is_some() {
-        return;
+    let is_outdated = model.with_layer(|model, view: &mut StatsView| {
+        let is_outdated = view.as_of != model.catalog.version() && view.claim.is_none();
+        if is_outdated {
+            stats_view::take_sessions(model, view);
+            view.days = None;
+        }
+        is_outdated
+    });
+    if is_outdated == Some(true) {
+        count(model);
     }
-    let mut view = view.clone();
-    stats_view::take_sessions(model, &mut view);
-    view.days = None;
-    if let Some(shown) = model.layers.stats_mut() {
-        *shown = view;
-    }
-    count(model);
 }
 
 /// Counts the cost of the current month after sessions have changed, if there is a budget.
@@ -144,12 +128,11 @@ pub(super) fn take_month(model: &mut Model, sum: &StatsSum) {
 
 /// Handles a failed count. Returns `true` if the ticket was one.
 pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    if model.stats.counting.as_ref().is_some_and(|claim| claim.number == ticket) {
-        model.stats.counting = None;
-        if let Some(view) = model.layers.stats_mut() {
-            view.problem = Some(error.into());
-        }
+    if let Some(view) = model.layers.get_mut::<StatsView>()
+        && ticket::end(&mut view.claim, ticket)
+    {
+        view.problem = Some(error.into());
         return true;
     }
-    model.stats.counting_month.take_if(|claim| claim.number == ticket).is_some()
+    ticket::end(&mut model.stats.counting_month, ticket)
 }

@@ -1,8 +1,9 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{comparison, family, files, find_in_session, lost_work, search, slim, space, stats, unread};
+use super::{family, files, find_in_session, lost_work, search, slim, space, stats, unread};
 use crate::app::card;
+use crate::app::layers::palette::Palette;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::app::palettes;
@@ -49,10 +50,10 @@ pub(super) fn sync(model: &mut Model) {
     lost_work::sync(model);
     follow_selection(model);
     find_in_session::sync(model);
-    comparison::sync(model);
     stats::sync(model);
     space::sync(model);
     files::sync(model);
+    model.layers.fit(model.size);
     slim::forget_closed(model);
     welcome(model);
     unread::sync(model);
@@ -74,16 +75,8 @@ fn welcome(model: &mut Model) {
 /// Refills palettes after the sessions have changed.
 fn refill_palettes(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
-    for palette in layers.palettes_mut() {
-        if palette.as_of != model.catalog.version() {
-            palettes::fill(model, palette);
-        }
-        palette.fit(model.size);
-    }
-    match layers.context_mut() {
-        Some(view) => view.fit(model.size),
-        None => model.seeing = None,
-    }
+    let is_old = |palette: &&mut Palette| palette.as_of != model.catalog.version();
+    layers.all_mut().filter(is_old).for_each(|palette| palettes::fill(model, palette));
     model.layers = layers;
 }
 
@@ -161,10 +154,10 @@ fn follow_selection(model: &mut Model) {
     {
         model.preview.reading = Some(model.ask(Work::Read(body, model.entry_form)));
     }
-    if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.looking_back.is_none() {
+    if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.reading_history.is_none() {
         // The missing session may be in the trash.
         model.past = None;
-        model.looking_back = Some(model.ask(Work::ReadHistory));
+        model.reading_history = Some(model.ask(Work::ReadHistory));
     }
     if let PreviewSubject::Session(key) = wanted {
         count_secrets(model, key, is_other);
