@@ -63,7 +63,7 @@ fn run(model: &Model, last: Index) -> Vec<DocLine> {
     let (Some(tree), Some(run)) = (&model.tree.tree, run) else { return Vec::new() };
     let setting = &model.setting;
     let mut spans = row_text::run(&run.activity, &setting.glyphs);
-    spans.push(Span::new(Tone::Dim, format!(" {} {}", setting.glyphs.dot, dollars(run.activity.cost))));
+    spans.push(Span::dim(format!(" {} {}", setting.glyphs.dot, dollars(run.activity.cost))));
     let mut lines = vec![DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()];
     let call = |&at: &Index| {
         let spans = row_text::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
@@ -72,7 +72,7 @@ fn run(model: &Model, last: Index) -> Vec<DocLine> {
     lines.extend(run.entries.iter().take(MOST_CALLS).map(call));
     if run.entries.len() > MOST_CALLS {
         let more = format!("and {} more", thousands(run.entries.len() - MOST_CALLS));
-        lines.push(DocLine::new(Tone::Dim, &more));
+        lines.push(DocLine::dim(&more));
     }
     lines
 }
@@ -80,7 +80,7 @@ fn run(model: &Model, last: Index) -> Vec<DocLine> {
 /// Returns a line with a name and its value.
 fn fact(name: &str, value: &str) -> DocLine {
     let gap = " ".repeat(NAMES.saturating_sub(width(name)));
-    let spans = vec![Span::new(Tone::Dim, format!("{name}{gap}")), Span::clean(Tone::Text, value)];
+    let spans = vec![Span::dim(format!("{name}{gap}")), Span::clean(Tone::Text, value)];
     DocLine { spans, indent: NAMES as u16, ..DocLine::default() }
 }
 
@@ -110,7 +110,7 @@ fn session(model: &Model, key: SessionKey, room: Size) -> Vec<DocLine> {
     if !digest.problems.is_empty() {
         heading(&mut lines, "Problems");
         let glyph = &model.setting.glyphs.warning;
-        lines.extend(digest.problems.iter().map(|problem| DocLine::new(Tone::Warning, &format!("{glyph} {problem}"))));
+        lines.extend(digest.problems.iter().map(|problem| DocLine::warning(&format!("{glyph} {problem}"))));
     }
     lines.push(DocLine::default());
     let columns = usize::from(room.width).saturating_sub(NAMES);
@@ -192,7 +192,7 @@ fn last_messages(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room:
         lines.push(shortened(line, room, &model.setting.glyphs));
     }
     if digest.details().last_prompt.is_some() && digest.details().last_answer.is_none() {
-        lines.push(DocLine { spans: vec![Span::new(Tone::Dim, "answer      none yet")], ..DocLine::default() });
+        lines.push(DocLine { spans: vec![Span::dim("answer      none yet")], ..DocLine::default() });
     }
 }
 
@@ -277,10 +277,10 @@ fn space(model: &Model, key: SessionKey, columns: usize) -> Vec<DocLine> {
         let name = format!("{:NAMES$}", if at == 0 { "space" } else { "" });
         let number = format!("{}{:>4.0} %", " ".repeat(room - width(&bar)), 100.0 * share(*size));
         let spans = vec![
-            Span::new(Tone::Dim, name),
-            Span::new(Tone::Text, format!("{:widest$} ", kind.words())),
+            Span::dim(name),
+            Span::text(format!("{:widest$} ", kind.words())),
             Span::new(Tone::Cost, bar),
-            Span::new(Tone::Text, number),
+            Span::text(number),
         ];
         DocLine { spans, indent: NAMES as u16, ..DocLine::default() }
     };
@@ -323,7 +323,7 @@ fn abandoned(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey, room: Siz
         let dot = &model.setting.glyphs.dot;
         let age = branch.latest.map_or(String::new(), |ms| format!(" {dot} {}", time::age(model.now, ms)));
         let entries = count(branch.entries, "entry", "entries");
-        let facts = Span::new(Tone::Dim, format!("  {entries} {dot} {}{age}", dollars(branch.cost)));
+        let facts = Span::dim(format!("  {entries} {dot} {}{age}", dollars(branch.cost)));
         let columns = usize::from(room.width).saturating_sub(width(&facts.text));
         let words = model.setting.glyphs.cut(tree.nodes[branch.last as usize].words(), columns);
         item(vec![Span::clean(Tone::Text, &words), facts])
@@ -398,7 +398,7 @@ fn family(lines: &mut Vec<DocLine>, model: &Model, key: SessionKey) {
 fn related(model: &Model, name: &str, key: SessionKey) -> DocLine {
     let mut line = fact(name, &model.short_title(key));
     let words = words_after(&model.catalog[key]).filter(|_| model.catalog[key].header.is_fork());
-    line.spans.extend(words.map(|words| Span::new(Tone::Dim, format!("  {}", model.short(&words)))));
+    line.spans.extend(words.map(|words| Span::dim(format!("  {}", model.short(&words)))));
     line
 }
 
@@ -435,7 +435,7 @@ fn item(spans: Vec<Span>) -> DocLine {
 
 fn more(lines: &mut Vec<DocLine>, all: usize) {
     if all > LONGEST {
-        lines.push(DocLine::new(Tone::Dim, &format!("and {} more", all - LONGEST)));
+        lines.push(DocLine::dim(&format!("and {} more", all - LONGEST)));
     }
 }
 
@@ -448,22 +448,22 @@ fn inside(lines: &mut Vec<DocLine>, model: &Model, digest: &Digest) {
         let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
         item(vec![
             Span::clean(Tone::Text, &format!("{}  ", relative_to(&digest.header.cwd, path, &model.setting.home))),
-            Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
+            Span::dim(format!("{changed}{read}").trim_end()),
         ])
     };
     list(lines, "Files", files.into_iter().map(file));
     let label = |label: &DigestLabel| {
-        item(vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)])
+        item(vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::text(&*label.row)])
     };
     list(lines, "Labels", digest.labels.iter().map(label));
     let models = digest.details().models.iter().map(|(name, uses)| {
         let answers = count(uses.answers, "answer", "answers");
-        DocLine::new(Tone::Text, &format!("{name}  {answers}, {}", dollars(uses.cost)))
+        DocLine::text(&format!("{name}  {answers}, {}", dollars(uses.cost)))
     });
     list(lines, "Models", models);
     if !digest.details().models.is_empty() {
         let requested = digest.details().requested_models.iter().take(LONGEST);
-        lines.extend(requested.map(|name| DocLine::new(Tone::Dim, &format!("requested {name}"))));
+        lines.extend(requested.map(|name| DocLine::dim(&format!("requested {name}"))));
     }
 }
 
@@ -476,10 +476,10 @@ fn project(model: &Model, project: &Project) -> Vec<DocLine> {
     let name = if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, home) };
     let mut lines = vec![DocLine::new(Tone::Strong, &name), DocLine::default()];
     if gone {
-        lines.extend([DocLine::new(Tone::Warning, "Directory not found."), DocLine::default()]);
+        lines.extend([DocLine::warning("Directory not found."), DocLine::default()]);
     }
     if project.is_unlisted {
-        lines.extend([DocLine::new(Tone::Warning, UNLISTED), DocLine::default()]);
+        lines.extend([DocLine::warning(UNLISTED), DocLine::default()]);
     }
     let sessions = || project.sessions.iter().filter_map(|&key| model.catalog.get(key));
     lines.push(fact("sessions", &thousands(project.sessions.len())));
@@ -490,7 +490,7 @@ fn project(model: &Model, project: &Project) -> Vec<DocLine> {
     lines.extend(time_and_age(model, project.latest).map(|time| fact("last active", &time)));
     let unreadable = model.catalog.unreadable.iter().map(|one| {
         let text = format!("{}: {}", shorten(&one.path.to_string_lossy(), home), one.reason);
-        DocLine::new(Tone::Warning, &text)
+        DocLine::warning(&text)
     });
     list(&mut lines, "Unreadable files in all projects", unreadable);
     lines

@@ -61,15 +61,13 @@ pub enum Command {
     /// Selects the entry in which the selected session was found.
     GoToHit,
     /// Makes a change, then continues as given.
-    Change(Request, AfterChange),
+    Change(Request, NextStep),
     /// Starts background work with a next step.
     Errand(Work, NextStep),
     /// Lists the running pi processes.
     ListPis,
     /// Moves or replaces files. Asks again if a pi may be using one of them.
     ChangeFiles(Request),
-    /// Asks pi whether it can go to an entry by itself, then resumes at this one.
-    AskPi(SessionKey, Arc<Tree>, Index),
     /// Shows the box of an export, with the choice of this key selected.
     Export(Box<ExportRequest>, char),
     /// Shows the box of slimming, with the choice of this key selected.
@@ -97,12 +95,12 @@ impl Command {
 
     /// Returns the command that copies to the clipboard.
     pub(crate) fn copy(clip: Clip) -> Self {
-        Self::Errand(Work::Copy(clip), NextStep::Report)
+        Self::Errand(Work::Copy(clip), NextStep::Nothing)
     }
 
     /// Returns the command that remembers the new location of a session's missing working directory and resumes there.
     pub(crate) fn remember_directory(then: ResumePlan, dir: String) -> Self {
-        Self::Errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::Resume(Box::new(then)))
+        Self::Errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::resume(then))
     }
 
     /// Returns the command that shows a layer.
@@ -126,32 +124,32 @@ impl Command {
     }
 }
 
-/// Next step after an [`Errand`](crate::app::model::Errand).
+/// Next step after a change or an [`Errand`](crate::app::model::Errand). A key press cancels all but the first two.
 #[derive(Clone, Debug)]
 pub enum NextStep {
-    /// Show the result, regardless of keys.
-    Report,
-    /// Complete the line, unless a key is pressed first.
-    Complete,
-    /// Resume in pi, unless a key is pressed first.
-    Resume(Box<ResumePlan>),
-    /// Ask whether to move the sessions to the directory, unless a key is pressed first.
-    Move(Box<MoveSelection>),
-    /// Show the text in a program, unless a key is pressed first.
-    Open(Opener),
-    /// Show the suggestions for a clean-up, unless a key is pressed first.
-    ChooseCleanup,
-}
-
-/// Next step after a change.
-#[derive(Clone, Debug)]
-pub enum AfterChange {
-    /// None.
+    /// None: only show the result.
     Nothing,
     /// Select the session that the change created.
     Select,
+    /// Complete the line.
+    Complete,
     /// Resume in pi.
     Resume(Box<ResumePlan>),
+    /// Ask how to resume at an entry.
+    AskToResume(SessionKey, Arc<Tree>, Index),
+    /// Ask whether to move the sessions to the directory.
+    Move(Box<MoveSelection>),
+    /// Show the text in a program.
+    Open(Opener),
+    /// Show the suggestions for a clean-up.
+    ChooseCleanup,
+}
+
+impl NextStep {
+    /// Returns the step that resumes in pi.
+    pub(crate) fn resume(plan: ResumePlan) -> Self {
+        Self::Resume(Box::new(plan))
+    }
 }
 
 /// The remaining steps to resume a session in pi.

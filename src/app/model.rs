@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::command::{AfterChange, Command, NextStep, ResumePlan, SlimRequest};
+use crate::app::command::{Command, NextStep, ResumePlan, SlimRequest};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::files::FilesView;
 use crate::app::layers::space::SpaceView;
@@ -64,7 +64,7 @@ pub struct PendingChange {
     /// The request.
     pub request: Request,
     /// Next step.
-    pub after: AfterChange,
+    pub then: NextStep,
     /// Number of files changed, and their total.
     pub progress: Option<(usize, usize)>,
     /// The program that holds a lock on a file.
@@ -248,8 +248,6 @@ pub struct Model {
     pub machines: Machines,
     /// `Ok` if pi can go to an entry by itself, else the reason; `None` until pi was asked.
     pub pi_can_navigate: Option<Result<(), String>>,
-    /// Claim on that answer, and the command to run after it.
-    pub asking_pi: Option<(Claim, Command)>,
     /// Claim on the list of running pi processes; see [`Command::ChangeFiles`].
     pub listing_pis: Option<Claim>,
     /// Marked entries for a comparison, in the order in which they were marked.
@@ -294,7 +292,7 @@ impl Model {
     /// Creates a browser without sessions.
     pub fn new(setting: Arc<Startup>, size: (u16, u16), now: i64) -> Self {
         let here = CurrentDir::new(setting.here.clone(), setting.home.clone());
-        let mut sessions = sessions::SessionsPane::new(setting.config.sort, here);
+        let mut sessions = sessions::SessionsPane::new(setting.config.sort, here, setting.glyphs.clone());
         sessions.shows.here_only = setting.here_only;
         let notice = |text| Notice { tone: Tone::Warning, text, can_undo: false, until: None };
         Self {
@@ -416,6 +414,16 @@ impl Model {
     /// Removes the errand of a ticket and returns its plan to resume in pi.
     pub(crate) fn end_going_on(&mut self, ticket: u64) -> Option<ResumePlan> {
         if let Some(NextStep::Resume(plan)) = self.end_errand(ticket) { Some(*plan) } else { None }
+    }
+
+    /// Shows a hint in the footer.
+    pub(crate) fn hint(&mut self, text: impl Into<String>) {
+        self.say(Tone::Dim, text);
+    }
+
+    /// Shows a warning in the footer.
+    pub(crate) fn warn(&mut self, text: impl Into<String>) {
+        self.say(Tone::Warning, text);
     }
 
     /// Shows a message in the footer.

@@ -151,8 +151,8 @@ impl FilesJob<'_> {
         match &state.content {
             Content::Exact(text) => file::content(path, text, before.and_then(FileState::whole), self.clock),
             Content::Partial(known) => file::known(path, known, self.clock),
-            Content::Unknown => vec![DocLine::new(Tone::Warning, "The content is unknown.")],
-            Content::Removed => vec![DocLine::new(Tone::Warning, "The file was removed.")],
+            Content::Unknown => vec![DocLine::warning("The content is unknown.")],
+            Content::Removed => vec![DocLine::warning("The file was removed.")],
         }
     }
 
@@ -198,7 +198,7 @@ impl FilesJob<'_> {
             let (before, after) = (states.before(first).cloned(), states.at(last).cloned());
             let Some(after) = after else { continue };
             let name = relative_to(&tree.header.cwd, &file, self.control.home);
-            let facts = Span::new(Tone::Dim, format!("  {}", facts(Some(&after))));
+            let facts = Span::dim(format!("  {}", facts(Some(&after))));
             let title = vec![Span::clean(Tone::Tool, &name), facts];
             if !lines.is_empty() {
                 lines.push(DocLine::default());
@@ -207,7 +207,7 @@ impl FilesJob<'_> {
             lines.extend(match form {
                 EntryForm::Difference => match (text_of(before.as_deref()), text_of(Some(&after))) {
                     (Ok(old), Ok(new)) => file::difference(&old, &new),
-                    (Err(error), _) | (_, Err(error)) => vec![DocLine::new(Tone::Warning, &clean(&error.to_string()))],
+                    (Err(error), _) | (_, Err(error)) => vec![DocLine::warning(&clean(&error.to_string()))],
                 },
                 _ => self.content(&file, &after, before.as_deref()),
             });

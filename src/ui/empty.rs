@@ -19,7 +19,7 @@ pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Painter<'_>) {
     let (columns, rows) = SMALLEST;
     let area = frame.area();
     let text = format!("terminal too small: {}x{}; pitree needs {columns}x{rows}", area.width, area.height);
-    plain_rows(frame, pen, area, vec![DocLine::new(Tone::Warning, &text)]);
+    plain_rows(frame, pen, area, vec![DocLine::warning(&text)]);
 }
 
 /// Draws lines without a frame.
@@ -62,9 +62,9 @@ pub(super) fn list(kind: &PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
             ("no projects yet", "A project is a directory in which you used pi. The list has all of them.".into())
         }
     };
-    let mut lines = vec![DocLine::new(Tone::Text, state)];
+    let mut lines = vec![DocLine::text(state)];
     if !how.is_empty() {
-        lines.extend([DocLine::default(), DocLine::new(Tone::Dim, &how)]);
+        lines.extend([DocLine::default(), DocLine::dim(&how)]);
     }
     lines
 }
@@ -77,14 +77,14 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pa
         true => ("No sessions yet.", format!("pitree looked where pi will write them ({}):", located.origin)),
         false => ("No sessions here.", format!("Directories searched (from {}):", located.origin)),
     };
-    let mut lines = vec![DocLine::new(Tone::Strong, title), DocLine::default(), DocLine::new(Tone::Text, &dirs)];
+    let mut lines = vec![DocLine::new(Tone::Strong, title), DocLine::default(), DocLine::text(&dirs)];
     for dir in &located.dirs {
         let problem = model.catalog.unreadable.iter().find(|one| &one.path == dir);
         let reason = problem.map_or("no session files; name another directory with --dir", |one| &one.reason);
         let path = shorten(&dir.to_string_lossy(), &model.setting.home).into_owned();
         lines.push(match is_new {
-            true => DocLine::new(Tone::Text, &format!("  {path}")),
-            false => DocLine::new(Tone::Warning, &format!("  {path}: {reason}")),
+            true => DocLine::text(&format!("  {path}")),
+            false => DocLine::warning(&format!("  {path}: {reason}")),
         });
     }
     lines.push(DocLine::default());
@@ -94,13 +94,13 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pa
         "pitree config          print the config file path; set dirs = [...] there",
         "pitree setup           check pi, its sessions and this terminal",
     ] {
-        lines.push(DocLine::new(Tone::Text, text));
+        lines.push(DocLine::text(text));
     }
     lines.push(DocLine::default());
     let (reload, quit) = (pen.key(Action::Reload), pen.key(Action::Quit));
     let dot = &pen.glyphs().dot;
     let last = format!("pi creates a session with your first message. {reload}: search again {dot} {quit}: quit");
-    lines.push(DocLine::new(Tone::Dim, &last));
+    lines.push(DocLine::dim(&last));
     let inside = Rect {
         x: area.x + 2,
         y: area.y + 1,

@@ -34,14 +34,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
     if view.rows.is_empty() {
         let is_reading = view.is_listing || !pen.model.catalog.progress.finished;
         let lines = match (is_reading, view.files.is_empty()) {
-            (true, _) => vec![DocLine::new(Tone::Dim, "reading")],
-            (false, false) => vec![DocLine::new(Tone::Dim, "no match")],
+            (true, _) => vec![DocLine::dim("reading")],
+            (false, false) => vec![DocLine::dim("no match")],
             (false, true) => vec![
-                DocLine::new(Tone::Text, "no files read or changed"),
+                DocLine::text("no files read or changed"),
                 DocLine::default(),
-                DocLine::new(
-                    Tone::Dim,
-                    "The list has the files that tool calls and shell commands of pi read or changed.",
+                DocLine::dim("The list has the files that tool calls and shell commands of pi read or changed.",
                 ),
             ],
         };
@@ -60,7 +58,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
                 (None, true) => (Tone::Dim, "replaying the session"),
                 (None, false) => (Tone::Dim, "no state: all calls failed, or the file is named in another way"),
             };
-            vec![Span::new(Tone::Text, "    "), Span::clean(tone, text)]
+            vec![Span::text("    "), Span::clean(tone, text)]
         }
     });
 }
@@ -73,14 +71,14 @@ fn draw_head(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
         (shown, all) if shown == all => count(all, "file", "files"),
         (shown, all) => format!("{} of {}", thousands(shown), count(all, "file", "files")),
     };
-    let name = [Span::new(Tone::Accent, "Files  "), Span::new(Tone::Heading, &*view.title)];
-    pen.put_both(frame, row(0), &name, &[Span::new(Tone::Dim, files)]);
+    let name = [Span::accent("Files  "), Span::new(Tone::Heading, &*view.title)];
+    pen.put_both(frame, row(0), &name, &[Span::dim(files)]);
     if !view.filter.is_empty() {
-        let filter = [Span::new(Tone::Accent, "/ "), Span::clean(Tone::Text, &view.filter)];
+        let filter = [Span::accent("/ "), Span::clean(Tone::Text, &view.filter)];
         return pen.put(frame, row(1), &filter);
     }
     let rule = pen.glyphs().dash.repeat(columns.into());
-    pen.put(frame, Rect { x: 0, width: columns, ..row(1) }, &[Span::new(Tone::Dim, rule)]);
+    pen.put(frame, Rect { x: 0, width: columns, ..row(1) }, &[Span::dim(rule)]);
 }
 
 fn file_row(view: &FilesView, at: usize, columns: usize, pen: &Painter<'_>) -> Vec<Span> {
@@ -97,9 +95,9 @@ fn file_row(view: &FilesView, at: usize, columns: usize, pen: &Painter<'_>) -> V
     let room = columns.saturating_sub(width(&facts) + width(sign) + 3);
     let path = pen.glyphs().cut_path(&file.shown, room).into_owned();
     let marks = view.words.marks(&path);
-    let mut left = vec![Span::new(Tone::Dim, format!(" {sign} "))];
-    left.extend(highlight(&[Span::new(Tone::Text, path)], &marks));
-    both(&left, &[Span::new(Tone::Dim, facts)], columns, pen.glyphs())
+    let mut left = vec![Span::dim(format!(" {sign} "))];
+    left.extend(highlight(&[Span::text(path)], &marks));
+    both(&left, &[Span::dim(facts)], columns, pen.glyphs())
 }
 
 fn state_row(view: &FilesView, state: &StateRow, columns: usize, pen: &Painter<'_>) -> Vec<Span> {
@@ -130,25 +128,25 @@ fn state_row(view: &FilesView, state: &StateRow, columns: usize, pen: &Painter<'
     };
     let mark = if is_marked { &*pen.glyphs().mark } else { " " };
     let mut left = vec![
-        Span::new(Tone::Accent, format!("{}{mark} ", if columns >= DATED { "  " } else { " " })),
-        Span::new(Tone::Dim, format!("{when} ")),
+        Span::accent(format!("{}{mark} ", if columns >= DATED { "  " } else { " " })),
+        Span::dim(format!("{when} ")),
         Span::new(Tone::Tool, padded(&clean(&state.touch), tool)),
         Span::new(tone, padded(exactness, exact)),
     ];
     if columns >= DATED {
-        left.push(Span::new(Tone::Text, format!("{}  {}", right_aligned(&lines, changed), &*state.prompt)));
+        left.push(Span::text(format!("{}  {}", right_aligned(&lines, changed), &*state.prompt)));
     } else {
         // The branch is more important than the prompt.
-        left.push(Span::new(Tone::Text, format!(" {lines}")));
+        left.push(Span::text(format!(" {lines}")));
     }
     let mut right = Vec::new();
     if view.scope != SessionScope::Session(state.entry.session)
         && let Some(session) = pen.model.catalog.get(state.entry.session)
     {
-        right.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut(&title(session), TITLE))));
+        right.push(Span::dim(format!("  {}", pen.glyphs().cut(&title(session), TITLE))));
     }
     if state.is_abandoned {
-        right.push(Span::new(Tone::Dim, " abandoned"));
+        right.push(Span::dim(" abandoned"));
     }
     both(&left, &right, columns, pen.glyphs())
 }
@@ -165,10 +163,10 @@ pub(super) fn draw_text(frame: &mut Frame<'_>, view: &FileTextView, pen: &Painte
         false => format!("line {}+", view.top + 1),
     };
     let path = pen.glyphs().cut_path(&view.title, usize::from(all.width).saturating_sub(width(&place) + 4));
-    pen.put_both(frame, row(0), &[Span::new(Tone::Accent, path)], &[Span::new(Tone::Dim, place)]);
+    pen.put_both(frame, row(0), &[Span::accent(path)], &[Span::dim(place)]);
     let facts = if view.is_reading { "replaying the session" } else { &view.facts };
     let dot = if facts.is_empty() { String::new() } else { format!(" {} {facts}", pen.glyphs().dot) };
-    pen.put(frame, row(1), &[Span::new(Tone::Text, &*view.subject), Span::new(Tone::Dim, dot)]);
+    pen.put(frame, row(1), &[Span::text(&*view.subject), Span::dim(dot)]);
     for (area, at) in body.rows().zip(view.top..len) {
         pen.put(frame, area, &view.row(at));
     }

@@ -32,19 +32,19 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
             count(totals.projects, "project", "projects"),
             dollars(totals.cost) + hidden,
         ];
-        let mut facts = vec![Span::new(Tone::Text, format!("  {}", facts.join(&dot)))];
+        let mut facts = vec![Span::text(format!("  {}", facts.join(&dot)))];
         if totals.unread > 0 {
             facts.extend([
-                Span::new(Tone::Text, &*dot),
-                Span::new(Tone::Accent, format!("{} unread", thousands(totals.unread))),
+                Span::text(&*dot),
+                Span::accent(format!("{} unread", thousands(totals.unread))),
             ]);
         }
         if let Some(month) = month(model) {
-            facts.extend([Span::new(Tone::Text, &*dot), month]);
+            facts.extend([Span::text(&*dot), month]);
         }
         facts
     };
-    let mut left = vec![Span::new(Tone::Accent, " pitree ")];
+    let mut left = vec![Span::accent(" pitree ")];
     let columns = usize::from(area.width);
     let least = width(&left[0].text) + spans_width(&right) + LEAST + 3;
     let is_long = spans_width(&facts(&hidden)) + least > columns && model.stats.month_cost.is_some();
@@ -56,7 +56,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         let rest = width(&left[0].text) + spans_width(&facts) + spans_width(&right) + 3;
         let room = columns.saturating_sub(rest).max(LEAST);
         let dirs = clean(&dirs).into_owned();
-        left.push(Span::new(Tone::Dim, format!(" {} ", pen.glyphs().cut_path(&dirs, room))));
+        left.push(Span::dim(format!(" {} ", pen.glyphs().cut_path(&dirs, room))));
     }
     left.extend(facts);
     pen.put_both(frame, area, &left, &right);
@@ -98,7 +98,7 @@ fn right(model: &Model, pen: &Painter<'_>, room: usize) -> Vec<Span> {
     let hidden: usize = catalog.live_counts(is_hidden).into_iter().map(|(_, count)| count).sum();
     if hidden > 0 {
         let text = format!("{} live ", count(hidden, "subagent", "subagents"));
-        spans.push(Span::new(Tone::Dim, text));
+        spans.push(Span::dim(text));
     }
     spans.extend(model.machines.spans(model.now, room));
     spans

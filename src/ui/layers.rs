@@ -73,7 +73,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
                 let (close, dot) = (pen.key(Action::Back), &pen.glyphs().dot);
                 let foot = format!("type to filter {dot} {close}: close {dot} rebind in config.toml");
                 let inner = boxed(frame, pen, text_box.size, "Help", &foot);
-                let mut line = vec![Span::new(Tone::Dim, "filter: ")];
+                let mut line = vec![Span::dim("filter: ")];
                 line.extend(typed(&help.line, usize::from(inner.width).saturating_sub(9)));
                 pen.put(frame, Rect { height: 1.min(inner.height), ..inner }, &line);
                 let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
@@ -102,14 +102,14 @@ fn candidates(frame: &mut Frame<'_>, pen: &Painter<'_>, options: &[(&str, &str)]
     let means = most(|(_, means)| width(means)).min(columns / 2);
     let text = most(|(text, _)| width(&clean(text))).min(columns.saturating_sub(means + 3));
     let rule = Rect { y: screen.bottom() - 2 - height as u16, height: 1, ..screen };
-    pen.put(frame, rule, &[Span::new(Tone::Dim, pen.glyphs().dash.repeat(columns))]);
+    pen.put(frame, rule, &[Span::dim(pen.glyphs().dash.repeat(columns))]);
     for (row, (text_of, means)) in (0..).zip(&options[top..top + height]) {
         let area = Rect { y: rule.y + 1 + row, height: 1, ..screen };
         let value = pen.glyphs().cut_middle(&clean(text_of), text, text / 2).into_owned();
         let gap = " ".repeat(text - width(&value) + 2);
-        let means = Span::new(Tone::Dim, *means);
-        let mut spans = vec![Span::new(Tone::Text, format!(" {value}{gap}")), means];
-        spans.push(Span::new(Tone::Text, " ".repeat(columns.saturating_sub(spans_width(&spans)))));
+        let means = Span::dim(*means);
+        let mut spans = vec![Span::text(format!(" {value}{gap}")), means];
+        spans.push(Span::text(" ".repeat(columns.saturating_sub(spans_width(&spans)))));
         pen.put(frame, area, &spans);
         if at == Some(top + usize::from(row)) {
             frame.buffer_mut().set_style(area, pen.selection(true));
@@ -127,7 +127,7 @@ fn draw_comparison(frame: &mut Frame<'_>, compare: &CompareView, model: &Model, 
     let shown = ListView { area: body, cursor: compare.cursor, len: rows.len(), focused: true };
     list(frame, pen, &shown, |at, columns| cut(&rows[at].spans, columns, pen.glyphs()));
     if compare.compared.is_none() {
-        pen.put(frame, Rect { height: 1.min(body.height), ..body }, &[Span::new(Tone::Dim, " reading both")]);
+        pen.put(frame, Rect { height: 1.min(body.height), ..body }, &[Span::dim(" reading both")]);
     }
 }
 
@@ -139,25 +139,25 @@ fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize)
     let mut common = vec![Span::new(Tone::Heading, " Compare")];
     if let Some(compared) = compared {
         let shared = count(compared.comparison.shared, "common entry", "common entries");
-        common.push(Span::new(Tone::Dim, format!("  {shared}, ending at  ")));
+        common.push(Span::dim(format!("  {shared}, ending at  ")));
         common.extend(row(&compared.ends[0].tree, compared.comparison.common[0], columns));
     }
     let side = |at: usize| {
         let is_chosen = compare.chosen == at;
         let (mark, tone) = if is_chosen { (&*glyphs.focus, Tone::Accent) } else { (" ", Tone::Text) };
         let title = glyphs.cut(&compare.titles[at], columns / 2);
-        let mut spans = vec![Span::new(Tone::Accent, mark), Span::new(tone, format!("{}  {title}", SIDES[at]))];
+        let mut spans = vec![Span::accent(mark), Span::new(tone, format!("{}  {title}", SIDES[at]))];
         if let Some(compared) = compared {
-            spans.push(Span::new(Tone::Dim, format!(" {} ", glyphs.dot)));
+            spans.push(Span::dim(format!(" {} ", glyphs.dot)));
             let room = columns.saturating_sub(width(&title) + 8);
             match compared.comparison.sides[at].entries {
-                0 => spans.push(Span::new(Tone::Dim, "no entries after the common entry")),
+                0 => spans.push(Span::dim("no entries after the common entry")),
                 _ => spans.extend(row(&compared.ends[at].tree, compared.comparison.ends[at], room)),
             }
         }
         spans
     };
-    [common, side(0), side(1), vec![Span::new(Tone::Dim, glyphs.dash.repeat(columns))]]
+    [common, side(0), side(1), vec![Span::dim(glyphs.dash.repeat(columns))]]
 }
 
 fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Painter<'_>) {
@@ -179,16 +179,16 @@ fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &P
         (false, true) => format!(" {}", thousands(all)),
         (false, false) => format!(" {} of {}", thousands(shown), thousands(all)),
     };
-    let counts = [Span::new(Tone::Dim, counts)];
+    let counts = [Span::dim(counts)];
     let room = usize::from(line.width).saturating_sub(spans_width(&counts) + 2);
-    let mut left = vec![Span::new(Tone::Accent, "> ")];
+    let mut left = vec![Span::accent("> ")];
     left.extend(typed(&palette.line, room));
     pen.put_both(frame, line, &left, &counts);
     if shown == 0 {
         let lines = match (is_reading, all) {
-            (true, _) => vec![DocLine::new(Tone::Dim, "reading")],
+            (true, _) => vec![DocLine::dim("reading")],
             (false, 0) => empty::list(&palette.kind, pen),
-            (false, _) => vec![DocLine::new(Tone::Dim, "no match")],
+            (false, _) => vec![DocLine::dim("no match")],
         };
         return empty::plain_rows(frame, pen, area, lines);
     }
@@ -234,28 +234,28 @@ fn draw_context(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>) {
     let area = Rect { height: all.height.saturating_sub(1), ..all };
     frame.render_widget(Clear, area);
     let row = |row: u16| Rect { x: 1, y: row, width: area.width.saturating_sub(2), height: 1 };
-    let title = [Span::new(Tone::Accent, "Model context  "), Span::new(Tone::Text, &*view.title)];
+    let title = [Span::accent("Model context  "), Span::text(&*view.title)];
     pen.put(frame, row(0), &title);
     match &view.listing {
-        None => pen.put(frame, row(1), &[Span::new(Tone::Dim, "reading the entries")]),
+        None => pen.put(frame, row(1), &[Span::dim("reading the entries")]),
         Some(Err(error)) => pen.put(frame, row(1), &[Span::clean(Tone::Error, error)]),
         Some(Ok(listing)) => {
-            pen.put(frame, row(1), &[Span::new(Tone::Text, listing.summary(&pen.glyphs().dot))]);
+            pen.put(frame, row(1), &[Span::text(listing.summary(&pen.glyphs().dot))]);
             pen.put(frame, row(2), &cells(listing, row(2).width.into()));
             pen.put(frame, row(3), &legend(listing));
             let above = above(all.height);
             for (line, at) in view.sum.iter().zip(4..above - 1) {
-                pen.put(frame, row(at), &[Span::new(Tone::Dim, &**line)]);
+                pen.put(frame, row(at), &[Span::dim(&**line)]);
             }
             let rule = pen.glyphs().dash.repeat(area.width.into());
-            pen.put(frame, Rect { y: above - 1, height: 1, ..area }, &[Span::new(Tone::Dim, rule)]);
+            pen.put(frame, Rect { y: above - 1, height: 1, ..area }, &[Span::dim(rule)]);
             let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
             let all = listing.estimated_tokens();
             let rows = ListView { area, cursor: view.cursor, len: view.rows.len(), focused: true };
             list(frame, pen, &rows, |at, _| listing_row(&view.rows[at], all));
             if view.rows.is_empty() {
                 let text = " empty conversation; pi adds its own system prompt";
-                pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
+                pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::dim(text)]);
             }
         }
     }
@@ -289,10 +289,10 @@ fn legend(listing: &Listing) -> Vec<Span> {
         let part = part(listing.shares[share as usize], listing.estimated_tokens());
         [
             Span::new(share_tone(share), format!("{} ", share.letter())),
-            Span::new(Tone::Dim, format!("{} {taken} {}   ", share.name(), part.trim_start())),
+            Span::dim(format!("{} {taken} {}   ", share.name(), part.trim_start())),
         ]
     };
-    let sum = Span::new(Tone::Dim, format!("sum {}", tokens(listing.estimated_tokens() as f64)));
+    let sum = Span::dim(format!("sum {}", tokens(listing.estimated_tokens() as f64)));
     there.flat_map(reported).chain([sum]).collect()
 }
 
@@ -310,10 +310,10 @@ fn listing_row(row: &ListingRow, all: u64) -> Vec<Span> {
     let taken = row.tokens.filter(|_| row.why.is_none()).map_or(String::new(), |tokens| part(tokens, all));
     let head = format!(" {} {:name$}{tokens:>number$}{taken:>share$}  ", row.share.letter(), row.share.name());
     match row.why {
-        None => vec![Span::new(share_tone(row.share), head), Span::new(Tone::Text, &*row.text)],
+        None => vec![Span::new(share_tone(row.share), head), Span::text(&*row.text)],
         Some(why) => {
             let text = if row.text.is_empty() { String::new() } else { format!(": {}", row.text) };
-            vec![Span::new(Tone::Dim, format!("{head}{}{text}", why.text()))]
+            vec![Span::dim(format!("{head}{}{text}", why.text()))]
         }
     }
 }

@@ -17,7 +17,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::model::Model;
-use crate::base::text::{Span, Tone};
+use crate::base::text::Span;
 use paint::Painter;
 
 /// Draws the screen.
@@ -31,7 +31,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
     } else {
         for bar in layout.bars.into_iter().flatten() {
             for row in bar.rows() {
-                pen.put(frame, row, &[Span::new(Tone::Dim, &*model.setting.glyphs.bar)]);
+                pen.put(frame, row, &[Span::dim(&*model.setting.glyphs.bar)]);
             }
         }
         layout.sessions.into_iter().for_each(|area| panes::sessions::draw(frame, area, model, &pen));

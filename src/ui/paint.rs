@@ -101,7 +101,7 @@ pub(super) fn both(left: &[Span], right: &[Span], columns: usize, glyphs: &Glyph
     }
     let mut spans = cut(left, columns - right_width - 1, glyphs);
     let gap = columns - right_width - spans_width(&spans);
-    spans.push(Span::new(Tone::Text, " ".repeat(gap)));
+    spans.push(Span::text(" ".repeat(gap)));
     spans.extend_from_slice(right);
     spans
 }

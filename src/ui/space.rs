@@ -79,11 +79,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &SpaceView, pen: &Painter<'_>) {
             SpaceGrouping::Tool => "no tool calls",
             _ => "no sessions",
         };
-        pen.put(frame, Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::new(Tone::Dim, text)]);
+        pen.put(frame, Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::dim(text)]);
     }
     if let Some(area) = layout.largest {
         let line = |at: usize| Rect { y: area.y + at as u16, height: 1, ..area };
-        pen.put(frame, line(0), &[Span::new(Tone::Accent, "largest entries")]);
+        pen.put(frame, line(0), &[Span::accent("largest entries")]);
         let table = SpaceTable::new(content, SpaceGrouping::Entry, columns, pen);
         for at in 0..table.rows.len().min(usize::from(area.height).saturating_sub(1)) {
             pen.put(frame, line(at + 1), &table.row(at));
@@ -95,17 +95,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &SpaceView, pen: &Painter<'_>) {
 fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &SpaceView, pen: &Painter<'_>) {
     let line = |at: u16| Rect { y: area.y + at, height: 1.min(area.height.saturating_sub(at)), ..area };
     let dot = &pen.glyphs().dot;
-    let title = [Span::new(Tone::Accent, "Space  "), Span::new(Tone::Heading, &*view.scope)];
+    let title = [Span::accent("Space  "), Span::new(Tone::Heading, &*view.scope)];
     let size = view.content.as_ref().map(|content| Span::new(Tone::Cost, bytes(content.report.total.bytes)));
     let right: Vec<Span> = size.into_iter().collect();
     pen.put_both(frame, line(0), &title, &right);
     let state = match (&view.content, &view.problem, view.progress) {
-        (Some(content), ..) => Span::new(Tone::Text, facts(content, &format!(" {dot} "), area.width.into())),
+        (Some(content), ..) => Span::text(facts(content, &format!(" {dot} "), area.width.into())),
         (None, Some(problem), _) => Span::clean(Tone::Error, problem),
-        (None, None, (_, 0)) => Span::new(Tone::Dim, "measuring"),
+        (None, None, (_, 0)) => Span::dim("measuring"),
         (None, None, (done, all)) => {
             let text = format!("measuring: {} of {}", thousands(done), count(all, "session", "sessions"));
-            Span::new(Tone::Dim, text)
+            Span::dim(text)
         }
     };
     pen.put(frame, line(1), &[state]);
@@ -194,7 +194,7 @@ impl<'a> SpaceTable<'a> {
         let columns = self.name + self.bar + 2;
         let text = self.pen.glyphs().cut(&text, columns - 1).into_owned();
         let gap = " ".repeat(columns.saturating_sub(width(&text)));
-        let mut spans = vec![Span::new(Tone::Accent, text), Span::new(Tone::Text, gap)];
+        let mut spans = vec![Span::accent(text), Span::text(gap)];
         for (at, column) in self.shown.iter().enumerate() {
             let tone = if at == 0 { Tone::Accent } else { Tone::Dim };
             spans.push(Span::new(tone, right_aligned(column.heading(self.grouping), column.columns())));
@@ -207,18 +207,18 @@ impl<'a> SpaceTable<'a> {
         let (row, glyphs) = (&self.rows[at], self.pen.glyphs());
         let name = self.name(row);
         let mut spans = match self.grouping {
-            SpaceGrouping::Project => vec![Span::new(Tone::Text, glyphs.cut_path(&name, self.name))],
+            SpaceGrouping::Project => vec![Span::text(glyphs.cut_path(&name, self.name))],
             _ => {
                 let title = clean_words(&row.title);
                 let title = if title.is_empty() { title } else { format!("  {title}") };
-                cut(&[Span::new(Tone::Text, name), Span::new(Tone::Dim, title)], self.name, glyphs)
+                cut(&[Span::text(name), Span::dim(title)], self.name, glyphs)
             }
         };
         let gap = self.name.saturating_sub(spans_width(&spans));
         let most = self.rows.first().map_or(0, |row| row.sum.bytes);
         let bar = bar_of(Some(row.sum.bytes as f64), most as f64, self.bar, self.pen);
         let after = " ".repeat(self.bar + 1 - width(&bar).min(self.bar));
-        spans.extend([Span::new(Tone::Text, " ".repeat(gap)), Span::new(Tone::Cost, format!(" {bar}{after}"))]);
+        spans.extend([Span::text(" ".repeat(gap)), Span::new(Tone::Cost, format!(" {bar}{after}"))]);
         for (at, column) in self.shown.iter().enumerate() {
             let tone = if at == 0 { Tone::Text } else { Tone::Dim };
             spans.push(Span::new(tone, right_aligned(&column.text(row, self.grouping, self.total), column.columns())));

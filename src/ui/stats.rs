@@ -63,11 +63,11 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Painter<
         Some(days) => days_in_words(days),
         None => PeriodLength::All.name().into(),
     };
-    let title = [Span::new(Tone::Accent, "Statistics  ")];
+    let title = [Span::accent("Statistics  ")];
     let period = [Span::new(Tone::Heading, period)];
-    let scope = [Span::new(Tone::Text, format!(" {dot} {}", view.scope))];
+    let scope = [Span::text(format!(" {dot} {}", view.scope))];
     let cost = totals.map(|totals| Span::new(Tone::Cost, dollars(totals.total.cost)));
-    let change = totals.and_then(change).map(|change| Span::new(Tone::Dim, format!("  {change}")));
+    let change = totals.and_then(change).map(|change| Span::dim(format!("  {change}")));
     let right = [cost.clone(), change].into_iter().flatten().collect();
     let cost: Vec<Span> = cost.into_iter().collect();
     let variants = [
@@ -84,11 +84,11 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Painter<
     let Some(totals) = totals else {
         let state = match &view.problem {
             Some(problem) => Span::clean(Tone::Error, problem),
-            None => Span::new(Tone::Dim, "counting"),
+            None => Span::dim("counting"),
         };
         return pen.put(frame, row(1), &[state]);
     };
-    pen.put(frame, row(1), &[Span::new(Tone::Text, facts(totals, pen, area.width.into()))]);
+    pen.put(frame, row(1), &[Span::text(facts(totals, pen, area.width.into()))]);
     if area.height < 4 {
         return;
     }
@@ -180,13 +180,9 @@ impl TableColumns {
 
 fn draw_table(frame: &mut Frame<'_>, layout: &StatsLayout, view: &StatsView, pen: &Painter<'_>) {
     let columns = TableColumns::new(usize::from(layout.list.width).saturating_sub(1), view.column);
-    let mut heading = vec![Span::new(
-        Tone::Accent,
-        pen.glyphs().cut(&format!("by {}", view.grouping.name()), columns.name).into_owned(),
+    let mut heading = vec![Span::accent(pen.glyphs().cut(&format!("by {}", view.grouping.name()), columns.name).into_owned(),
     )];
-    heading.push(Span::new(
-        Tone::Text,
-        " ".repeat((columns.name + columns.bar + 2).saturating_sub(spans_width(&heading))),
+    heading.push(Span::text(" ".repeat((columns.name + columns.bar + 2).saturating_sub(spans_width(&heading))),
     ));
     for (at, column) in columns.numbers.iter().enumerate() {
         let tone = if at == 0 { Tone::Accent } else { Tone::Dim };
@@ -208,7 +204,7 @@ fn draw_table(frame: &mut Frame<'_>, layout: &StatsLayout, view: &StatsView, pen
         let bar = bar_of(view.column.value(sum, table.total.cost), most, columns.bar, pen);
         let bar_gap = " ".repeat(columns.bar + 1 - width(&bar).min(columns.bar));
         let mut spans =
-            vec![Span::new(Tone::Text, name + &gap), Span::new(Tone::Cost, bar), Span::new(Tone::Text, bar_gap)];
+            vec![Span::text(name + &gap), Span::new(Tone::Cost, bar), Span::text(bar_gap)];
         for (at, column) in columns.numbers.iter().enumerate() {
             let tone = if at == 0 { Tone::Text } else { Tone::Dim };
             spans.push(Span::new(tone, right_aligned(&column.words(sum, table.total.cost), number_columns(*column))));
@@ -217,7 +213,7 @@ fn draw_table(frame: &mut Frame<'_>, layout: &StatsLayout, view: &StatsView, pen
     });
     if table.rows.is_empty() {
         let text = "no entries in this period";
-        pen.put(frame, Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::new(Tone::Dim, text)]);
+        pen.put(frame, Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::dim(text)]);
     }
 }
 
@@ -252,7 +248,7 @@ fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Pain
         if let Some(first) = first.filter(|first| first.day() <= 7 && week >= free && week + 3 <= weeks.weeks) {
             free = week + 4;
             let name = first.strftime("%b").to_string();
-            pen.put(frame, Rect { width: 3, ..cell(week, 0) }, &[Span::new(Tone::Dim, name)]);
+            pen.put(frame, Rect { width: 3, ..cell(week, 0) }, &[Span::dim(name)]);
         }
         for weekday in 0..7 {
             let Some(day) = weeks.day(week, weekday).filter(|&day| day <= view.today) else { continue };
@@ -270,7 +266,7 @@ fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Pain
             pen.put(
                 frame,
                 Rect { y: area.y + 1 + weekday, width: 3, height: 1, ..area },
-                &[Span::new(Tone::Dim, name)],
+                &[Span::dim(name)],
             );
         }
     }
@@ -288,9 +284,9 @@ fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Pain
         (None, None) => "no active days".into(),
     };
     let scale =
-        [Span::new(Tone::Dim, "less "), Span::new(Tone::Cost, levels[1..].concat()), Span::new(Tone::Dim, " more")];
+        [Span::dim("less "), Span::new(Tone::Cost, levels[1..].concat()), Span::dim(" more")];
     let row = Rect { y: area.y + 8, height: 1, ..area };
-    let left = vec![Span::new(Tone::Dim, format!("{}: ", view.column.heading())), Span::new(Tone::Text, legend)];
+    let left = vec![Span::dim(format!("{}: ", view.column.heading())), Span::text(legend)];
     pen.put(frame, row, &both(&left, &scale, row.width.into(), pen.glyphs()));
 }
 
@@ -308,7 +304,7 @@ fn draw_panel(
         Grouping::Prompt => format!("prompts with most {}", view.column.heading()),
         other => format!("by {}", other.name()),
     };
-    pen.put(frame, row(0), &[Span::new(Tone::Accent, heading)]);
+    pen.put(frame, row(0), &[Span::accent(heading)]);
     let rows: Vec<&NamedRow> = table.rows.iter().take(usize::from(area.height).saturating_sub(2)).collect();
     let most = most(&table.rows, view.column);
     let columns = usize::from(area.width);
@@ -318,8 +314,8 @@ fn draw_panel(
         let bar = bar_of(view.column.value(&one.sum, 1.0), most, bars, pen);
         let bar = format!("{bar}{}", " ".repeat(bars.saturating_sub(width(&bar))));
         let number = right_aligned(&view.column.words(&one.sum, table.total.cost), NUMBER);
-        let right = [Span::new(Tone::Cost, bar), Span::new(Tone::Text, number)];
-        let left = [Span::new(Tone::Text, name)];
+        let right = [Span::new(Tone::Cost, bar), Span::text(number)];
+        let left = [Span::text(name)];
         pen.put(frame, row(at + 1), &both(&left, &right, columns, pen.glyphs()));
     }
 }

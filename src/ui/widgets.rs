@@ -25,17 +25,17 @@ pub(super) fn title(
 ) {
     let name = if focused { Span { tone: Tone::Accent, ..name } } else { name };
     let mark = if focused { &*pen.glyphs().focus } else { " " };
-    let spans = [Span::new(Tone::Accent, mark), name, Span::new(Tone::Dim, facts)];
-    let right = [Span::new(Tone::Dim, right)];
+    let spans = [Span::accent(mark), name, Span::dim(facts)];
+    let right = [Span::dim(right)];
     let columns = usize::from(area.title.width);
     if area.is_below {
         // A horizontal line separates stacked panes.
-        let dashes = |columns: usize| Span::new(Tone::Dim, pen.glyphs().dash.repeat(columns));
+        let dashes = |columns: usize| Span::dim(pen.glyphs().dash.repeat(columns));
         let end = spans_width(&right);
         let mut left = cut(&spans, columns.saturating_sub(end + 1), pen.glyphs());
-        left.push(Span::new(Tone::Text, " "));
+        left.push(Span::text(" "));
         let gap = columns.saturating_sub(spans_width(&left) + end + usize::from(end > 0));
-        left.extend([dashes(gap), Span::new(Tone::Text, if end > 0 { " " } else { "" })]);
+        left.extend([dashes(gap), Span::text(if end > 0 { " " } else { "" })]);
         left.extend(right);
         pen.put(frame, area.title, &left);
     } else {
@@ -89,7 +89,7 @@ pub(super) fn tall_list(
             for spans in &mut row {
                 // Extend the row to the full width, so that the selection covers it.
                 let gap = width.saturating_sub(spans_width(spans));
-                spans.push(Span::new(Tone::Text, " ".repeat(gap)));
+                spans.push(Span::text(" ".repeat(gap)));
             }
             row
         })
@@ -120,14 +120,14 @@ fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, (top, seen, len):
     let start = top * (height - thumb) / (len - seen).max(1);
     for row in start..(start + thumb).min(height) {
         let cell = Rect { x: area.right() - 1, y: area.y + row as u16, width: 1, height: 1 };
-        pen.put(frame, cell, &[Span::new(Tone::Dim, &*pen.glyphs().thumb)]);
+        pen.put(frame, cell, &[Span::dim(&*pen.glyphs().thumb)]);
     }
 }
 
 /// Returns the visible part of an input line for `columns`.
 pub(super) fn typed(line: &LineEdit, columns: usize) -> [Span; 3] {
     let [before, under, after] = line.seeing(columns);
-    [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]
+    [Span::text(before), Span::new(Tone::Cursor, under), Span::text(after)]
 }
 
 /// Draws the rows of a text from `top` on.

@@ -25,7 +25,7 @@ pub(crate) fn ask(suggestions: Vec<CleanSuggestion>) -> Command {
     }
     let note = "Sessions with marks or labels, and those used today, are not suggested. A choice marks its sessions, and shows only \
                 marked ones: then move them to the trash or the archive, or slim them.";
-    let lines = vec![DocLine::new(Tone::Dim, note)];
+    let lines = vec![DocLine::dim(note)];
     let choice = |(key, suggestion): (char, CleanSuggestion)| {
         let what = match suggestion.rule {
             CleanRule::Leftovers => count(suggestion.count(), "file", "files"),

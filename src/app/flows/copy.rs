@@ -35,7 +35,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
             't',
             "Entry text",
             model.short(&node.text),
-            Command::Errand(Work::Text(body), NextStep::Report),
+            Command::Errand(Work::Text(body), NextStep::Nothing),
         ));
         if let Some(id) = &node.id {
             choices.push(QuestionChoice::new('i', "Entry ID", &**id, text(id.to_string())));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::app::command::{AfterChange, Command};
+use crate::app::command::{Command, NextStep};
 use crate::app::flows::{NO_SESSION, cancel, hidden_note, marked};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
@@ -85,8 +85,8 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
     let files = count(left.len(), "file", "files");
     let size = bytes(left.iter().map(|file| file.bytes).sum());
     let lines = vec![
-        DocLine::new(Tone::Warning, &format!("Moving to the trash failed: {reason}")),
-        DocLine::new(Tone::Text, &format!("Still in place: {files}, {size}.")),
+        DocLine::warning(&format!("Moving to the trash failed: {reason}")),
+        DocLine::text(&format!("Still in place: {files}, {size}.")),
     ];
     let prompt = format!("Type \"{WORD}\" to delete {files} permanently: ");
     let prompt = Command::prompt(PromptPurpose::Word(left), prompt, "");
@@ -105,7 +105,7 @@ fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey
 pub(crate) fn go(model: &Model, request: Request) -> Command {
     let sessions: Vec<SessionKey> = request.paths().into_iter().filter_map(|path| model.catalog.key_of(path)).collect();
     let selects = matches!(request, Request::Archive { .. } | Request::Move(_));
-    let after = if selects { AfterChange::Select } else { AfterChange::Nothing };
+    let after = if selects { NextStep::Select } else { NextStep::Nothing };
     let (text, word, sentence) = match &request {
         Request::Rewrite { .. } => (
             "A running pi can write removed entries again.",
@@ -139,8 +139,8 @@ pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
 pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey], text: Option<&str>) -> Vec<DocLine> {
     let signs = model.catalog.signs(sessions, model.now, &model.setting.home);
     let signs = first_of(signs.iter().map(|sign| format!("{sign}.")));
-    let lines = signs.map(|sign| DocLine::new(Tone::Warning, &sign));
-    lines.chain(text.map(|text| DocLine::new(Tone::Text, text))).collect()
+    let lines = signs.map(|sign| DocLine::warning(&sign));
+    lines.chain(text.map(|text| DocLine::text(text))).collect()
 }
 
 /// Returns the first of some texts, and the number of the others.
@@ -177,23 +177,23 @@ fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLin
     let catalog = &model.catalog;
     let going: HashSet<SessionKey> = sessions.iter().copied().collect();
     let named = |keys: &[SessionKey]| first_of(keys.iter().map(|&key| model.short_title(key))).collect::<Vec<_>>();
-    let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
+    let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::warning(note)).collect();
     lines.extend(titles(model, sessions));
     let newest = sessions.iter().filter_map(|&key| catalog[key].facts().modified()).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
-    lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(model, sessions))));
+    lines.push(DocLine::text(&format!("{}{newest}", size(model, sessions))));
     lines.extend(running_pi_signs(model, sessions, None));
     let links = sessions.iter().filter(|&&key| catalog[key].is_link).count();
     if links > 0 {
         let stays = if links == 1 { "its target stays" } else { "their targets stay" };
         let text = format!("{}: {stays}.", count(links, "symbolic link", "symbolic links"));
-        lines.push(DocLine::new(Tone::Text, &text));
+        lines.push(DocLine::text(&text));
     }
     let orphans = sessions.iter().flat_map(|&key| catalog.families().forks(key)).filter(|key| !going.contains(key));
     let orphans: Vec<SessionKey> = orphans.copied().collect();
     if !orphans.is_empty() {
         let text = count(orphans.len(), "session loses its parent:", "sessions lose their parent:");
-        lines.push(DocLine::new(Tone::Text, &text));
+        lines.push(DocLine::text(&text));
         lines.extend(named(&orphans).iter().map(|title| DocLine::new(Tone::Fork, &format!("  {title}"))));
     }
     lines

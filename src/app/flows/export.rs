@@ -65,7 +65,7 @@ pub(crate) fn question(model: &Model, prepared: &PreparedExport, selected: char)
         vec![QuestionChoice::new('w', "Write", "to a file; asks for its name", ask_where(model, request))];
     if request.files.len() == 1 {
         let to = ExportRequest { to: ExportTo::Clipboard, ..request.clone() };
-        let copy = Command::Errand(Work::Export(Box::new(to)), NextStep::Report);
+        let copy = Command::Errand(Work::Export(Box::new(to)), NextStep::Nothing);
         choices.push(QuestionChoice::new('y', "Copy", "to the clipboard", copy));
     }
     let format = next(Format::ALL, request.format);
@@ -121,7 +121,7 @@ pub(crate) fn write(request: ExportRequest, path: &str) -> Command {
         return Command::warn("no name, nothing exported");
     }
     let request = ExportRequest { to: ExportTo::File(path.trim().into()), ..request };
-    Command::Errand(Work::Export(Box::new(request)), NextStep::Report)
+    Command::Errand(Work::Export(Box::new(request)), NextStep::Nothing)
 }
 
 fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
@@ -132,7 +132,7 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
     };
     let mut lines = vec![DocLine::new(Tone::Strong, &model.short(&what))];
     match &prepared.result {
-        None => lines.push(DocLine::new(Tone::Dim, "looking for secrets")),
+        None => lines.push(DocLine::dim("looking for secrets")),
         Some(Err(error)) => lines.push(DocLine::new(Tone::Error, error)),
         Some(Ok(result)) => {
             let kept = result.secrets.iter().filter(|secret| request.kept.contains(secret)).count();
@@ -143,9 +143,7 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
                 text += &format!(", {kept} kept");
             }
             lines.push(DocLine::new(if kept > 0 { Tone::Warning } else { Tone::Text }, &text));
-            lines.push(DocLine::new(
-                Tone::Dim,
-                "Rules cannot find every secret, and images are not checked: read the export before you share it.",
+            lines.push(DocLine::dim("Rules cannot find every secret, and images are not checked: read the export before you share it.",
             ));
             lines.push(DocLine::default());
             let start = result.text.lines().take(LINES);
@@ -173,9 +171,7 @@ pub(crate) fn secrets(prepared: &PreparedExport, selected: usize) -> Option<Ques
         }
     };
     let choices = result.secrets.iter().enumerate().map(choice).collect();
-    let lines = vec![DocLine::of(vec![Span::new(
-        Tone::Text,
-        "Enter keeps or replaces a value. Esc goes back. Values are never shown, only their first characters.",
+    let lines = vec![DocLine::of(vec![Span::text("Enter keeps or replaces a value. Esc goes back. Values are never shown, only their first characters.",
     )])];
     Some(Question::new(SECRETS, lines, choices).select_at(selected))
 }

@@ -1,6 +1,6 @@
 //! Lasting marks: pins and tags of sessions, and notes of sessions and entries.
 
-use crate::app::command::{AfterChange, Command};
+use crate::app::command::{Command, NextStep};
 use crate::app::flows::NO_SESSION;
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::model::Model;
@@ -126,5 +126,5 @@ pub(super) fn accept_note(session: ExpectedSession, mark: Mark, before: &str, te
 }
 
 fn change(marks: Vec<NewMark>) -> Command {
-    Command::Change(Request::Mark { marks }, AfterChange::Nothing)
+    Command::Change(Request::Mark { marks }, NextStep::Nothing)
 }

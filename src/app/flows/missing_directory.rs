@@ -12,7 +12,6 @@ use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
 use crate::base::paths::shorten;
-use crate::base::text::Tone;
 use crate::catalog::{Catalog, SessionKey};
 use crate::disk::relocations::RelocationCandidate;
 use crate::pi::launch::Start;
@@ -40,8 +39,8 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
     let home = &model.setting.home;
     let gone = &go_on.start.cwd;
     let lines = vec![
-        DocLine::new(Tone::Warning, &shorten(gone, home)),
-        DocLine::new(Tone::Text, "pi asks for confirmation before it resumes in another directory."),
+        DocLine::warning(&shorten(gone, home)),
+        DocLine::text("pi asks for confirmation before it resumes in another directory."),
     ];
     let moved = |(key, candidate): (char, &RelocationCandidate)| {
         let dir = candidate.dir.to_string_lossy();

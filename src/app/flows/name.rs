@@ -1,6 +1,6 @@
 //! Names of sessions, labels of entries, and forks.
 
-use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
+use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{NO_SESSION, cancel, delete, export, files, marks, move_sessions, picker};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
@@ -78,13 +78,13 @@ pub fn fork(model: &Model) -> Result<Command, &'static str> {
 
 /// Creates a fork and selects it.
 pub(crate) fn fork_of(request: Request) -> Command {
-    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, AfterChange::Select)])
+    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, NextStep::Select)])
 }
 
 /// Returns the command for an accepted line.
 pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
     let path = |key| model.catalog[key].path.clone();
-    let change = |request| Command::Change(request, AfterChange::Nothing);
+    let change = |request| Command::Change(request, NextStep::Nothing);
     match purpose {
         PromptPurpose::Name(session, identity) => {
             let here = change(Request::Rename { path: path(session), name: text.clone() }.if_same(identity));
@@ -121,7 +121,7 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
     let (Some(what), Some(pi)) = (what, status) else { return here };
     let text = "The running pi does not see changes to the file until it reopens the session.";
     let lines = delete::running_pi_signs(model, &[session], Some(text));
-    let request = Command::Errand(Work::SendToPi(pi.clone(), what), NextStep::Report);
+    let request = Command::Errand(Work::SendToPi(pi.clone(), what), NextStep::Nothing);
     let by_pi = QuestionChoice::new('p', "Let pi write it", "pi shows the change at once", request);
     let here = QuestionChoice::new('w', "Write it here", "append a line to the file; can be undone", here);
     Command::ask("This session is open in a running pi", lines, vec![by_pi, here, cancel()])

@@ -10,7 +10,6 @@ use crate::app::flows::{cancel, delete, hidden_note};
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 use crate::base::numbers::count;
-use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::doctor::known_of;
 use crate::changes::change::RewritePurpose;
@@ -38,19 +37,19 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
         return Err("no problem known; `pitree doctor` checks each line");
     }
     let mut lines: Vec<DocLine> =
-        hidden_note(model).map(|hidden| DocLine::new(Tone::Warning, &hidden)).into_iter().collect();
+        hidden_note(model).map(|hidden| DocLine::warning(&hidden)).into_iter().collect();
     let before = lines.len();
     for (&key, problem) in sessions.iter().flat_map(|key| catalog[*key].problems.iter().map(move |one| (key, one))) {
         let title = if sessions.len() > 1 { format!("{}: ", catalog[key].title()) } else { String::new() };
-        lines.push(DocLine::new(Tone::Warning, &model.short(&format!("{title}{problem}"))));
+        lines.push(DocLine::warning(&model.short(&format!("{title}{problem}"))));
     }
     let more = (lines.len() - before).saturating_sub(LISTED);
     lines.truncate(before + LISTED);
     if more > 0 {
-        lines.push(DocLine::new(Tone::Dim, &format!("and {more} more")));
+        lines.push(DocLine::dim(&format!("and {more} more")));
     }
     let note = "The repaired file replaces the original, which goes to the trash. Bytes without a place go to a file next to it.";
-    lines.push(DocLine::new(Tone::Dim, note));
+    lines.push(DocLine::dim(note));
     lines.extend(delete::running_pi_signs(model, &sessions, None));
     let files = count(sessions.len(), "session", "sessions");
     let repair = Command::ChangeFiles(request(model, &sessions));

@@ -5,15 +5,16 @@
 
 use std::sync::Arc;
 
-use crate::app::command::{Command, ResumePlan};
+use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
 use crate::app::layers::context::ContextTarget;
 use crate::app::layers::dialogs::{Question, QuestionChoice};
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::archive_paths;
 use crate::base::numbers::count;
-use crate::base::text::{Span, Tone};
+use crate::base::text::Span;
 use crate::catalog::SessionKey;
 use crate::changes::{Request, SessionIdentity};
 use crate::keymap::Place;
@@ -78,7 +79,7 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     if to.is_here && to.text_of.is_none() {
         return at_leaf(model, key, leaf);
     }
-    let Some(pi_can_navigate) = &model.pi_can_navigate else { return Command::AskPi(key, tree.clone(), at) };
+    let Some(pi_can_navigate) = &model.pi_can_navigate else { return Command::Errand(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at)) };
     if tree.header.is_newer() && pi_can_navigate.is_err() {
         Command::show(as_it_is(tree, leaf))
     } else if tree.is_partial {
@@ -95,12 +96,12 @@ const NEWER_MESSAGE: &str =
 /// Resumes at the leaf. Asks first if a pi may be using the session, or if the newest message is on another branch.
 fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     let is_elsewhere = model.catalog[key].facts().is_mirrored();
-    let newer = model.catalog[key].details().newer_message.map(|_| DocLine::new(Tone::Warning, NEWER_MESSAGE));
+    let newer = model.catalog[key].details().newer_message.map(|_| DocLine::warning(NEWER_MESSAGE));
     if !model.catalog.is_live(key) {
         let Some(newer) = newer else { return Command::Resume(leaf) };
         let note = "To resume after it, select it in the tree.";
         let open = QuestionChoice::new('o', "Resume", "at the leaf", Command::Resume(leaf));
-        return Command::ask("Resume at the leaf?", vec![newer, DocLine::new(Tone::Text, note)], vec![open, cancel()]);
+        return Command::ask("Resume at the leaf?", vec![newer, DocLine::text(note)], vec![open, cancel()]);
     }
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
     let mut lines = delete::running_pi_signs(model, &[key], Some(text));
@@ -190,7 +191,7 @@ fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
         env!("CARGO_PKG_VERSION"),
     );
     let open = QuestionChoice::new('o', "Open in pi", "at the current leaf", Command::Resume(leaf));
-    Question::new("Unsupported session format", vec![DocLine::new(Tone::Text, &text)], vec![open, cancel()])
+    Question::new("Unsupported session format", vec![DocLine::text(&text)], vec![open, cancel()])
 }
 
 /// Describes the state after resuming.
@@ -205,26 +206,26 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_can_navigate: &Result<(
             format!("The model will see {}{from}.{last}", count(messages, "message", "messages"))
         }
     };
-    let mut lines = vec![DocLine::new(Tone::Text, &messages)];
+    let mut lines = vec![DocLine::text(&messages)];
     if to.is_here && tree.newer_message.is_some() {
-        lines.push(DocLine::new(Tone::Warning, NEWER_MESSAGE));
+        lines.push(DocLine::warning(NEWER_MESSAGE));
     }
     if to.text_of.is_some() {
         let goes =
             if pi_can_navigate.is_ok() { "puts its text in the editor" } else { "copies its text to the clipboard" };
         let text = format!("pi resumes before this message and {goes} so that you can edit and resend it.");
-        lines.push(DocLine::new(Tone::Text, &text));
+        lines.push(DocLine::text(&text));
     }
     if let Err(reason) = pi_can_navigate
         && !to.is_here
     {
-        lines.push(DocLine::new(Tone::Text, &format!("pi cannot go to this entry by itself: {reason}.")));
+        lines.push(DocLine::text(&format!("pi cannot go to this entry by itself: {reason}.")));
     }
     if let Some((end, entries)) = left(tree, to.at) {
         let entries = count(entries, "entry", "entries");
         lines.push(DocLine::of(vec![
-            Span::new(Tone::Text, format!("The current branch ({entries}) stays in the tree. It ends with: ")),
-            Span::new(Tone::Dim, model.short(tree.nodes[end as usize].words())),
+            Span::text(format!("The current branch ({entries}) stays in the tree. It ends with: ")),
+            Span::dim(model.short(tree.nodes[end as usize].words())),
         ]));
     }
     lines

@@ -98,32 +98,32 @@ fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
     let size: u64 = sessions.iter().filter_map(|&key| Some(model.catalog.get(key)?.facts().bytes())).sum();
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{}, {}", model.short(&what), bytes(size)))];
     let hidden = hidden_note(model);
-    lines.extend(hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)));
+    lines.extend(hidden.map(|hidden| DocLine::warning(&hidden)));
     match &prepared.overview {
         None => {
             let done = prepared.done.map_or(String::new(), |done| format!(" {done} of {}", sessions.len()));
-            lines.push(DocLine::new(Tone::Dim, &format!("measuring{done}")));
+            lines.push(DocLine::dim(&format!("measuring{done}")));
         }
         Some(Err(error)) => lines.push(DocLine::new(Tone::Error, error)),
         Some(Ok(overview)) => {
             let [.., shared] = overview.sums();
             if overview.total() == 0 {
-                lines.push(DocLine::new(Tone::Text, "Nothing to save with these rules."));
+                lines.push(DocLine::text("Nothing to save with these rules."));
             }
             let note = "Prompts, answers, thinking and tool calls stay. Nothing is free before the trash is emptied.";
-            lines.push(DocLine::new(Tone::Dim, note));
+            lines.push(DocLine::dim(note));
             if shared.count > 0 {
                 let text = format!("Kept because other sessions contain it too: {}.", in_words(shared));
-                lines.push(DocLine::new(Tone::Dim, &text));
+                lines.push(DocLine::dim(&text));
             }
             if prepared.request.rules.inside.is_some() {
                 let text = "Shortening what a model receives changes its context.";
-                lines.push(DocLine::new(Tone::Warning, text));
+                lines.push(DocLine::warning(text));
             }
             if let Some((_, reason)) = overview.failed.first() {
                 let more = overview.failed.len() - 1;
                 let more = if more > 0 { format!("; {more} more not read") } else { String::new() };
-                lines.push(DocLine::new(Tone::Warning, &format!("{reason}{more}")));
+                lines.push(DocLine::warning(&format!("{reason}{more}")));
             }
         }
     }

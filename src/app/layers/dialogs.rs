@@ -157,8 +157,8 @@ impl<C: Clone> Question<C> {
         for (at, choice) in self.choices.iter().enumerate() {
             let mark = if at == self.selected { "> " } else { "  " };
             let spans = vec![
-                Span::new(Tone::Text, mark),
-                Span::new(Tone::Accent, format!("{}  ", choice.key)),
+                Span::text(mark),
+                Span::accent(format!("{}  ", choice.key)),
                 Span::new(Tone::Strong, choice.word),
                 Span::clean(Tone::Text, &format!("  {}", choice.sentence)),
             ];

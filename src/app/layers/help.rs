@@ -129,19 +129,19 @@ impl Help {
             }
             let padded =
                 |text: &str, columns: usize| format!("  {text}{}", " ".repeat(columns.saturating_sub(width(text))));
-            let mut spans = vec![Span::new(Tone::Accent, padded(&row.keys, keys))];
-            spans.push(Span::new(Tone::Dim, padded(&row.name, names)));
+            let mut spans = vec![Span::accent(padded(&row.keys, keys))];
+            spans.push(Span::dim(padded(&row.name, names)));
             let mut indent = keys + names + 6;
             if size.0 < NARROW {
                 lines.push(DocLine { spans: std::mem::take(&mut spans), indent: 4, verbatim: false });
-                spans.push(Span::new(Tone::Text, "  "));
+                spans.push(Span::text("  "));
                 indent = 4;
             }
-            spans.push(Span::new(Tone::Text, format!("  {}", row.help)));
+            spans.push(Span::text(format!("  {}", row.help)));
             lines.push(DocLine { spans, indent: u16::try_from(indent).unwrap_or_default(), verbatim: false });
         }
         if lines.is_empty() {
-            lines.push(DocLine::new(Tone::Dim, "no match"));
+            lines.push(DocLine::dim("no match"));
         }
         // The box keeps its size while the user types.
         let mut text_box = TextBox::new(lines, size, 1);

@@ -1,7 +1,7 @@
 //! Execution of commands.
 
 use super::{export, search, slim};
-use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
+use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{archive, context_view, delete};
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Clip, Effect, EntryBody, Work};
@@ -34,7 +34,7 @@ impl Model {
             Command::Focus(place) => self.focus = place,
             Command::Select(key) => {
                 self.jumps.leave(self.jump_position());
-                self.sessions.select(key, &self.catalog, &self.setting.glyphs);
+                self.sessions.select(key, &self.catalog);
             }
             Command::SelectProject(key) => self.select_project(key),
             Command::GoTo(entry) => {
@@ -52,7 +52,7 @@ impl Model {
                 }
             }
             Command::ToggleFold if self.focus == Place::Sessions => {
-                self.sessions.toggle(&self.catalog, &self.setting.glyphs);
+                self.sessions.toggle(&self.catalog);
             }
             Command::ToggleFold => drop(self.tree.toggle()),
             Command::GoToHit => search::go_to_hit(self),
@@ -60,10 +60,6 @@ impl Model {
             Command::ListPis => self.listing_pis = Some(self.ask(Work::ListPis)),
             Command::ChangeFiles(request) => self.execute(delete::go(self, request)),
             Command::Errand(work, then) => self.start_errand(work, then),
-            Command::AskPi(session, tree, at) => {
-                let claim = self.ask(Work::CheckPi);
-                self.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
-            }
             Command::Export(request, selected) => export::show(self, *request, selected),
             Command::Slim(request, selected) => slim::show(self, *request, selected),
             Command::ShowMarked(sessions) => self.show_marked(sessions),
@@ -91,27 +87,23 @@ impl Model {
         shows.subagents |= sessions.iter().any(|&key| catalog.get(key).is_some_and(|one| one.facts().is_subagent()));
         (shows.marked_only, shows.here_only, shows.named_only) = (true, false, false);
         pane.marks = sessions.into_iter().collect();
-        pane.fold_all(false, catalog, &self.setting.glyphs);
+        pane.fold_all(false, catalog);
         self.focus = Place::Sessions;
         let all = self.setting.key(Action::MarkedOnly);
-        self.say(
-            Tone::Dim,
-            format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.setting.glyphs.dot),
+        self.hint(format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.setting.glyphs.dot),
         );
     }
 
     /// Selects a session in order to go to one of its entries. Returns `true` if it exists.
     fn select_session(&mut self, session: SessionKey) -> bool {
         let here = self.jump_position();
-        let is_there = self.sessions.select(session, &self.catalog, &self.setting.glyphs);
+        let is_there = self.sessions.select(session, &self.catalog);
         if is_there {
             self.jumps.leave(here);
             self.focus = Place::Tree;
         } else {
             let reload = self.setting.key(Action::Reload);
-            self.say(
-                Tone::Warning,
-                format!("this session no longer exists {} {reload}: reload", self.setting.glyphs.dot),
+            self.warn(format!("this session no longer exists {} {reload}: reload", self.setting.glyphs.dot),
             );
         }
         is_there
@@ -120,25 +112,25 @@ impl Model {
     /// Selects a project and unfolds it.
     fn select_project(&mut self, key: ProjectKey) {
         let (here, sort) = (self.jump_position(), self.sessions.shows.sort);
-        if !self.sessions.select_project(key, &self.catalog, &self.setting.glyphs) {
-            return self.say(Tone::Warning, "this project no longer has sessions");
+        if !self.sessions.select_project(key, &self.catalog) {
+            return self.warn("this project no longer has sessions");
         }
         self.jumps.leave(here);
         self.focus = Place::Sessions;
         if sort != self.sessions.shows.sort {
-            self.say(Tone::Dim, format!("sorted by {}", self.sessions.shows.sort.name()));
+            self.hint(format!("sorted by {}", self.sessions.shows.sort.name()));
         }
     }
 
     /// Queues a change.
-    fn queue_change(&mut self, request: Request, after: AfterChange) {
+    fn queue_change(&mut self, request: Request, then: NextStep) {
         let claim = self.ask(Work::Change { request: request.clone(), now: self.now });
         // An earlier message would cover the progress.
         self.notice = None;
         if !self.changes.is_empty() {
-            self.say(Tone::Dim, "waiting for the previous change");
+            self.hint("waiting for the previous change");
         }
-        self.changes.push_back(PendingChange { claim, request, after, progress: None, waits: None });
+        self.changes.push_back(PendingChange { claim, request, then, progress: None, waits: None });
     }
 
     /// Starts background work with a next step.
@@ -154,21 +146,21 @@ impl Model {
         }
         if let Some((tree, at)) = plan.text_of.take() {
             let body = EntryBody { path: plan.start.path.clone(), tree, at };
-            return self.start_errand(Work::Text(body), NextStep::Resume(Box::new(plan)));
+            return self.start_errand(Work::Text(body), NextStep::resume(plan));
         }
         if let Some(request) = plan.request.take() {
-            return self.queue_change(request, AfterChange::Resume(Box::new(plan)));
+            return self.queue_change(request, NextStep::resume(plan));
         }
         // The JSON output of a picker contains the text.
         if self.setting.picker != Some(PickerFormat::Json)
             && let Some(text) = plan.text.take()
         {
-            return self.start_errand(Work::Copy(Clip::Text(text)), NextStep::Resume(Box::new(plan)));
+            return self.start_errand(Work::Copy(Clip::Text(text)), NextStep::resume(plan));
         }
         // pi starts only after all changes are made.
         if let Some(last) = self.changes.back_mut() {
-            last.after = AfterChange::Resume(Box::new(plan));
-            return self.say(Tone::Dim, "pi starts after the current change; press any key to cancel");
+            last.then = NextStep::resume(plan);
+            return self.hint("pi starts after the current change; press any key to cancel");
         }
         let ResumePlan { start, text, .. } = plan;
         self.effects.push(match self.setting.picker {

@@ -9,7 +9,6 @@ use crate::app::layers::compare::CompareView;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::ticket;
-use crate::base::text::Tone;
 use crate::catalog::EntryRef;
 use crate::catalog::compare::ComparedBranches;
 use crate::catalog::final_files::FinalFile;
@@ -21,7 +20,7 @@ pub(super) fn mark(model: &mut Model) {
         return model.sessions.toggle_mark();
     }
     match model.whole_entry() {
-        Err(why) => model.say(Tone::Warning, why),
+        Err(why) => model.warn(why),
         Ok((session, _, at)) => {
             toggle(&mut model.marks, EntryRef { session, at });
             let (compare, mark) = (model.setting.key(Action::Compare), model.setting.key(Action::Mark));
@@ -33,7 +32,7 @@ pub(super) fn mark(model: &mut Model) {
                 ),
                 marked => format!("{marked} entries marked {dot} {compare}: compare"),
             };
-            model.say(Tone::Dim, message);
+            model.hint(message);
         }
     }
 }
@@ -51,7 +50,7 @@ fn toggle(marks: &mut Vec<EntryRef>, entry: EntryRef) {
 /// Opens a comparison.
 pub(super) fn open(model: &mut Model) {
     match compare::ask(model) {
-        Err(why) => model.say(Tone::Warning, why),
+        Err(why) => model.warn(why),
         Ok((mut view, asked)) => {
             view.claim = Some(model.ask(Work::Compare(asked)));
             model.layers.push(view);
@@ -65,14 +64,14 @@ pub(super) fn act(model: &mut Model, action: Action) {
     if action == Action::FileDifference {
         return match compare::difference(model, view) {
             Ok(text) => files::show_text(model, text),
-            Err(why) => model.say(Tone::Dim, why),
+            Err(why) => model.hint(why),
         };
     }
     if action == Action::Confirm
         && let Some(asked) = compare::again(model, view)
     {
         model.with_layer(|model, view: &mut CompareView| view.claim = Some(model.ask(Work::Compare(asked))));
-        return model.say(Tone::Dim, "the session has changed; comparing again");
+        return model.hint("the session has changed; comparing again");
     }
     let command = compare::act(model, view, action);
     if matches!(command, Command::GoTo(_)) {

@@ -5,7 +5,6 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::base::numbers::count;
-use crate::base::text::Tone;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
 use crate::session::entry::EntryId;
@@ -16,7 +15,7 @@ pub(super) fn toggle(model: &mut Model) {
     let is_alone = !model.tree.is_whole() && model.catalog.family(session).len() < 2;
     let (is_read, others) = (model.catalog.progress.finished, model.catalog.same_origin(session).len());
     if is_alone && is_read && others == 0 {
-        return model.say(Tone::Dim, "no related sessions: no parent and no forks found");
+        return model.hint("no related sessions: no parent and no forks found");
     }
     let message = match model.tree.toggle_family() {
         false => "showing this session only".into(),
@@ -32,7 +31,7 @@ pub(super) fn toggle(model: &mut Model) {
             format!("{share} {dot} {key}: list family")
         }
     };
-    model.say(Tone::Dim, message);
+    model.hint(message);
 }
 
 /// Hides or shows a session of the family; shows the family first if necessary.
@@ -70,7 +69,7 @@ pub(super) fn go_over(model: &mut Model) {
         return model.execute(Command::Select(fork));
     }
     let meant = model.meant_entry();
-    let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry or a fork") };
+    let Some((session, tree, at)) = meant else { return model.hint("select an entry or a fork") };
     let id = EntryId::of(&tree, at);
     if Some(session) != model.tree.session {
         return model.execute(Command::GoToId(session, id));
@@ -78,6 +77,6 @@ pub(super) fn go_over(model: &mut Model) {
     let shown = model.tree.shown(EntryRef { session, at });
     match shown.and_then(|shown| model.tree.others_of(shown).first().copied()) {
         Some(other) => model.execute(Command::GoToId(other, id)),
-        None => model.say(Tone::Dim, "no other session has this entry"),
+        None => model.hint("no other session has this entry"),
     }
 }

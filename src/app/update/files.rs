@@ -57,7 +57,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Find => model.layers.push(FindLine(LineEdit::new(&view.filter.clone()))),
         Action::Mark => {
             if model.layers.update(FilesView::toggle_mark) != Some(true) {
-                model.say(Tone::Dim, files::NO_STATE);
+                model.hint(files::NO_STATE);
             }
         }
         Action::AllSessions => toggle_scope(model),
@@ -69,7 +69,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
 pub(super) fn act_on_text(model: &mut Model, action: Action) {
     let Some(view) = model.layers.top_as::<FileTextView>() else { return };
     if view.at.is_none() {
-        return model.say(Tone::Dim, "this key works in the list of files");
+        return model.hint("this key works in the list of files");
     }
     match action {
         Action::NextEntry | Action::PreviousEntry => {
@@ -83,7 +83,7 @@ pub(super) fn act_on_text(model: &mut Model, action: Action) {
                 show(model, form);
             } else {
                 let end = if by > 0 { "this is the oldest state in the list" } else { "this is the newest state" };
-                model.say(Tone::Dim, end);
+                model.hint(end);
             }
         }
         Action::Confirm => go_to_entry(model),
@@ -114,7 +114,7 @@ fn act_on_state(model: &mut Model, action: Action) {
 fn show(model: &mut Model, form: ShownForm) {
     match model.layers.get::<FilesView>().map(|view| files::text(model, view, form)) {
         Some(Ok(text)) => show_text(model, text),
-        Some(Err(why)) => model.say(Tone::Dim, why),
+        Some(Err(why)) => model.hint(why),
         None => {}
     }
 }

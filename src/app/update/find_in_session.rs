@@ -6,7 +6,6 @@ use crate::app::layers::dialogs::FindLine;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
-use crate::base::text::Tone;
 use crate::keymap::Place;
 use crate::search::text_match::Words;
 
@@ -81,9 +80,9 @@ pub(super) fn next(model: &mut Model, forward: bool) {
     };
     match found {
         None if model.focus == Place::Preview && model.preview.is_awaited() => {}
-        None => model.say(Tone::Dim, "no match in this session"),
-        Some(true) if forward => model.say(Tone::Dim, "search wrapped to the top"),
-        Some(true) => model.say(Tone::Dim, "search wrapped to the end"),
+        None => model.hint("no match in this session"),
+        Some(true) if forward => model.hint("search wrapped to the top"),
+        Some(true) => model.hint("search wrapped to the end"),
         Some(false) => {}
     }
 }

@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 
 use super::actions::{act, act_elsewhere, open_help};
 use super::{comparison, family, files, find_in_session, search, space, stats};
-use crate::app::command::{AfterChange, Command, NextStep};
+use crate::app::command::{Command, NextStep};
 use crate::app::flows::{context_view, copy, name, picker, resume};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
@@ -13,7 +13,6 @@ use crate::app::layers::answer::{ChoiceAction, LayerResult};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model};
 use crate::app::palettes;
-use crate::base::text::Tone;
 use crate::changes::Request;
 use crate::keymap::{Action, Key, Place};
 
@@ -43,7 +42,7 @@ pub(super) fn press(model: &mut Model, key: Key) {
             let panes = Place::PANES.iter();
             let action = panes.filter_map(|&place| model.setting.config.keymap.resolve(place, key)).next();
             let word = action.map_or(String::new(), |action| format!(" ({})", action.row().word));
-            model.say(Tone::Dim, format!("{key}{word} does nothing here"));
+            model.hint(format!("{key}{word} does nothing here"));
         }
         answer => take(model, answer),
     }
@@ -126,16 +125,16 @@ fn cancel_pending(model: &mut Model) {
     if !model.layers.has(Place::Find) && model.focus != Place::Sessions {
         model.tree.stop_following();
     }
-    let asks = model.asking_pi.take().is_some();
     let dropped: Vec<Errand> =
-        model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Report)).collect();
-    let waits = asks || dropped.iter().any(|errand| matches!(errand.then, NextStep::Resume(_)));
+        model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Nothing)).collect();
+    let waits =
+        dropped.iter().any(|errand| matches!(errand.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
     if dropped.iter().any(|errand| matches!(errand.then, NextStep::Open(_))) {
-        model.say(Tone::Warning, "opening canceled by a key press");
+        model.warn("opening canceled by a key press");
     }
-    let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, AfterChange::Resume(_)));
+    let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.then, NextStep::Resume(_)));
     let waiting = waiting.map(|pending| {
-        pending.after = AfterChange::Nothing;
+        pending.then = NextStep::Nothing;
         // A change that only prepares resuming is canceled if it has not started.
         let request = match &pending.request {
             Request::IfSame { then, .. } => then,
@@ -146,7 +145,7 @@ fn cancel_pending(model: &mut Model) {
         }
     });
     if waiting.count() > 0 || waits {
-        model.say(Tone::Warning, "resuming canceled by a key press");
+        model.warn("resuming canceled by a key press");
     }
 }
 
@@ -234,13 +233,13 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
         ChoiceAction::Project(key) => close_and_carry(model, Command::SelectProject(key)),
         ChoiceAction::Entry(entry) => close_and_carry(model, Command::GoTo(entry)),
         ChoiceAction::Restore(number) => {
-            close_and_carry(model, Command::Change(Request::Undo { number: Some(number) }, AfterChange::Select));
+            close_and_carry(model, Command::Change(Request::Undo { number: Some(number) }, NextStep::Select));
         }
         ChoiceAction::Undo(group) => {
-            close_and_carry(model, Command::Change(Request::UndoGroup { group }, AfterChange::Select));
+            close_and_carry(model, Command::Change(Request::UndoGroup { group }, NextStep::Select));
         }
         ChoiceAction::ToggleMember(session) => family::toggle_member(model, session),
-        ChoiceAction::Explain(why) => model.say(Tone::Dim, why),
+        ChoiceAction::Explain(why) => model.hint(why),
         ChoiceAction::Nothing => {}
     }
 }
@@ -275,7 +274,7 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
     let (column, columns) = (usize::from(column - area.body.x), usize::from(area.body.width.saturating_sub(1)));
     match place {
         Place::Sessions if model.sessions.is_sign(at, column) => {
-            model.sessions.toggle(&model.catalog, &model.setting.glyphs);
+            model.sessions.toggle(&model.catalog);
         }
         Place::Tree if model.tree.is_sign(at, column, columns) => drop(model.tree.toggle()),
         _ if double => model.execute(resume::confirm(model)),

@@ -27,7 +27,6 @@ use crate::app::flows::{self, missing_directory};
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, bounded};
-use crate::base::text::Tone;
 pub(crate) use keys::WHEEL;
 pub use keys::message;
 
@@ -69,11 +68,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure),
-        Msg::Shown(message) => message.into_iter().for_each(|message| model.say(Tone::Warning, message)),
+        Msg::Shown(message) => message.into_iter().for_each(|message| model.warn(message)),
         Msg::Gone(start) => {
             model.start_errand(
                 missing_directory::look(model, &start),
-                NextStep::Resume(Box::new(ResumePlan::of(start))),
+                NextStep::resume(ResumePlan::of(start)),
             );
         }
         Msg::Welcome => model.layers.push(flows::welcome::note(model)),

@@ -43,13 +43,13 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.set_pis(pis, model.now);
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
-                model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+                model.sessions.rebuild(&model.catalog);
             }
         }
         Reply::Marks(marks) => {
             if model.catalog.set_marks(marks) {
                 model.preview.is_stale = true;
-                model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+                model.sessions.rebuild(&model.catalog);
             }
         }
         Reply::LastSeen(seen) => unread::take(model, seen),
@@ -81,12 +81,12 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             take_news(model, news, gone);
             open_wanted(model);
         }
-        Reply::Warning(why) => model.say(Tone::Warning, why),
+        Reply::Warning(why) => model.warn(why),
         Reply::Opened(tree) => show_tree(model, tree),
         Reply::ForkPoints(forks, others) => model.tree.set_forks(forks, others),
         Reply::Joined(joined) => {
             if let Some(lost) = &joined.lost {
-                model.say(Tone::Warning, format!("not shown: {lost}"));
+                model.warn(format!("not shown: {lost}"));
             }
             show_family(model, joined);
             family::fill(model);
@@ -137,7 +137,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::PiNavigates(goes) => {
             model.pi_can_navigate = Some(goes);
-            if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
+            if let Some(NextStep::AskToResume(session, tree, at)) = model.end_errand(ticket) {
                 model.execute(resume::entry(model, session, &tree, at));
             }
         }
@@ -247,7 +247,7 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
         model.read_tree();
     }
     model.notice = None;
-    model.execute(change::take(model, (request, result), new, pending.after));
+    model.execute(change::take(model, (request, result), new, pending.then));
     model.hold_notice();
 }
 
@@ -391,7 +391,7 @@ fn update_list(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option
 /// Rebuilds the list of sessions.
 fn rebuild_list(model: &mut Model) {
     model.catalog.note_live(model.now);
-    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+    model.sessions.rebuild(&model.catalog);
 }
 
 /// Shows the tree of the open session.

@@ -8,7 +8,6 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::search::Search;
 use crate::app::widgets::line::LineEdit;
-use crate::base::text::Tone;
 use crate::catalog::search::SessionHit;
 use crate::keymap::Place;
 use crate::search::matching::Matcher;
@@ -39,7 +38,7 @@ pub(super) fn close(model: &mut Model) {
     restore_selection(model);
     end(model);
     model.sessions.hits = None;
-    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+    model.sessions.rebuild(&model.catalog);
 }
 
 /// Restores the selection from before the search, unless the user has selected a hit.
@@ -105,7 +104,7 @@ pub(super) fn recall(model: &mut Model, forward: bool) {
     let Some(search) = &model.search else { return };
     match model.queries.next(search.line.value(), forward) {
         Some(text) => set_line(model, &text),
-        None => model.say(Tone::Dim, if forward { "at the newest query" } else { "at the oldest query" }),
+        None => model.hint(if forward { "at the newest query" } else { "at the oldest query" }),
     }
 }
 
@@ -197,7 +196,7 @@ fn ask(model: &mut Model) {
         }
         return;
     }
-    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+    model.sessions.rebuild(&model.catalog);
 }
 
 /// Takes the current sessions and reads their texts.
@@ -283,7 +282,7 @@ pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, p
     hits.retain(|&key, _| model.catalog.has(key));
     search.entries = hits.values().map(|found| found.entries).sum();
     model.sessions.hits = Some(hits);
-    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+    model.sessions.rebuild(&model.catalog);
     if !is_chosen {
         model.sessions.select_first_hit();
     }

@@ -11,7 +11,6 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::ticket;
-use crate::base::text::Tone;
 use crate::catalog::space::{SessionKinds, SpaceContent, SpaceGrouping, SpaceKey};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
@@ -85,7 +84,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
                 SpaceTarget::Query(query) => search::open(model, &query),
             }
         }
-        Err(why) => model.say(Tone::Dim, why),
+        Err(why) => model.hint(why),
     }
 }
 

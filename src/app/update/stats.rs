@@ -9,7 +9,6 @@ use crate::app::layers::stats::StatsView;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::ticket;
-use crate::base::text::Tone;
 use crate::catalog::stats::overview::OverviewPart;
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
@@ -22,7 +21,7 @@ pub(super) fn open(model: &mut Model) {
     (model.stats.left, model.stats.was_opened) = (None, true);
     match stats_view::view(model) {
         Ok(view) => show(model, view),
-        Err(why) => model.say(Tone::Warning, why),
+        Err(why) => model.warn(why),
     }
 }
 
@@ -48,7 +47,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     match action {
         Action::Confirm => match stats_view::target(view) {
             Ok(target) => leave(model, target),
-            Err(why) => model.say(Tone::Dim, why),
+            Err(why) => model.hint(why),
         },
         Action::Copy => model.execute(stats_view::copy(model, view)),
         Action::NextGrouping

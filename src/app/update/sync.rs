@@ -10,7 +10,6 @@ use crate::app::palettes;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::RowItem;
-use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::search::HitPlace;
 use crate::keymap::Place;
@@ -22,14 +21,14 @@ pub(super) fn sync(model: &mut Model) {
     model.sessions.note_selection();
     if let Some(area) = model.area(Place::Sessions) {
         let room = (area.body.width.into(), area.body.height.into());
-        model.sessions.fit(room, &model.catalog, &model.setting.glyphs);
+        model.sessions.fit(room, &model.catalog);
     }
     follow_session(model);
     if model.tree.is_outdated && model.tree.opening.is_none() {
         model.read_tree(); // its file has grown
     }
     if model.tree.note_leaving() && model.notice.is_none() {
-        model.say(Tone::Dim, "no longer following");
+        model.hint("no longer following");
     }
     model.tree.note_selection();
     if let Some(area) = model.area(Place::Tree) {

@@ -41,7 +41,7 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         pen.put(frame, row, &spans);
     }
     if pane.lines.is_empty() && pane.is_late(model.now) && pane.subject != PreviewSubject::Nothing {
-        pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);
+        pen.put(frame, Rect { height: 1, ..area.body }, &[Span::dim(" reading")]);
     }
     scroll_bar(frame, area.body, pen, top, len);
 }

@@ -136,9 +136,9 @@ impl CompareView {
         for (section, one) in self.sections.iter().enumerate() {
             let sign = if one.is_folded { &glyphs.closed } else { &glyphs.open };
             let heading = vec![
-                Span::new(Tone::Dim, format!("{sign} ")),
+                Span::dim(format!("{sign} ")),
                 Span::new(Tone::Heading, &*one.title),
-                Span::new(Tone::Dim, format!("  {}", one.facts)),
+                Span::dim(format!("  {}", one.facts)),
             ];
             self.rows.push(CompareRow { section, is_heading: true, file: None, spans: heading });
             let rows = if one.is_folded { Vec::new() } else { one.rows(self.columns, glyphs) };

@@ -99,7 +99,7 @@ impl ProjectName {
         let rest = room.saturating_sub(width(&spans[0].text) + 2);
         if !dir.is_empty() && (of_dir.is_some() || rest >= LEAST_DIR.min(width(dir))) {
             let place = dir.chars().count().saturating_sub(of_dir.unwrap_or(0) + 1);
-            spans.push(Span::new(Tone::Dim, format!("  {}", glyphs.cut_around(dir, place, rest))));
+            spans.push(Span::dim(format!("  {}", glyphs.cut_around(dir, place, rest))));
         }
         spans
     }
