@@ -12,7 +12,7 @@ use crate::app::layers::stats::StatsView;
 use crate::app::layers::{LayerKind, Layers};
 use crate::app::lost_work::LostWorkState;
 use crate::app::machines::Machines;
-use crate::app::message::{Effect, EntryBody, Work};
+use crate::app::message::{Effect, EntryBody, SearchRequest, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::{preview, sessions, tree};
@@ -26,6 +26,7 @@ use crate::base::paths::file_name;
 use crate::base::text::{Tone, clean};
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::search::SearchedSession;
 use crate::catalog::space::{SessionKinds, SpaceContent};
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
@@ -33,6 +34,7 @@ use crate::changes::history::HistoryEntry;
 use crate::changes::slim::SlimOverview;
 use crate::keymap::{Action, Place};
 use crate::search::qualifier::value::{QueryScope, ValueLists};
+use crate::search::query::Query;
 use crate::session::digest::listed::SharedSession;
 use crate::session::tree::{Index, Tree};
 
@@ -311,6 +313,11 @@ impl Model {
     /// Returns the change history as last read, most recent first.
     pub(crate) fn past(&self) -> &[HistoryEntry] {
         self.past.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the request that searches sessions.
+    pub(crate) fn search_request(&self, query: Arc<Query>, sessions: Arc<[SearchedSession]>) -> SearchRequest {
+        SearchRequest { query, sessions, scope: Box::new(self.query_scope()) }
     }
 
     /// Returns the values that a query refers to: time, time zone, home and working directory.

@@ -33,6 +33,7 @@ use crate::disk::{bug_log, last_seen, locate, prompt, relocations, scan};
 use crate::machines::changes::ChangeOrder;
 use crate::pi::{launch, prices, requests, running};
 use crate::render::{self, DocLine};
+use crate::runtime::files_job::FilesJob;
 use crate::runtime::secret_finder::SecretFinder;
 use crate::runtime::{cleanup_job, clipboard, export_job, slim_job, space_job};
 use crate::search::qualifier::value::ValueLists;
@@ -121,6 +122,10 @@ impl JobContext {
     /// Runs a job. Passes its results to `reply` except the last one, which it returns unless it was canceled.
     fn result(&self, ticket: &Ticket, work: Work, reply: &mut dyn FnMut(Reply) -> bool) -> Result<Option<Reply>> {
         let is_wanted = || ticket.is_wanted();
+        let begun = Instant::now();
+        let clock = || if is_wanted() { begun.elapsed() } else { Duration::MAX };
+        let control = ReplayControl { home: &self.setting.home, is_wanted: &is_wanted };
+        let files = FilesJob { cache: &self.states, control, clock: &clock };
         Ok(Some(match work {
             Work::Scan { is_first } => {
                 self.scan(is_first, is_wanted, reply);
@@ -190,19 +195,23 @@ impl JobContext {
                 Reply::ForkPoints(found, SharedEntries::new(&sharing_sessions, entries))
             }
             Work::Join(to_join) => Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?)),
-            Work::Read(body, form) => Reply::Read(self.document(&body, form, ticket)?),
-            work @ (Work::ListFiles(_)
-            | Work::ListStates(_)
-            | Work::ReadFile(_)
-            | Work::CopyFile(_)
-            | Work::WriteFile(_)) => {
-                return self.files_work(work, ticket, reply);
+            Work::Read(body, form) => Reply::Read(self.document(&body, form, files)?),
+            Work::ListFiles(request) => return Ok(files.list_files(&request)),
+            Work::ListStates(request) => files.list(*request, reply)?,
+            Work::ReadFile(request) => files.text(&request)?,
+            Work::CopyFile(at) => Reply::Text(with_text_error(files.copy(&at))),
+            Work::WriteFile(write) => {
+                let result = with_text_error(files.write(&write));
+                Reply::FileWritten(write, result)
             }
-            work @ (Work::Search { .. } | Work::Suggest { .. } | Work::MatchEntries { .. }) => {
-                return self.search(work, &is_wanted, reply);
+            Work::Search(request) => return self.search(request, &is_wanted, reply),
+            Work::Suggest(request) => {
+                self.suggest(request, &is_wanted, reply)?;
+                return Ok(None);
             }
-            Work::Find { files, start, words } => {
-                self.find((files, start), &words, is_wanted, reply);
+            Work::MatchEntries(request, tree) => return self.match_entries(request, &tree, &is_wanted, reply),
+            Work::Find { files: searched, start, words } => {
+                self.find((searched, start), &words, is_wanted, reply);
                 return Ok(None);
             }
             Work::FindInPreview { lines, words, found } => {
@@ -223,14 +232,11 @@ impl JobContext {
             }
             Work::Text(body) => Reply::Text(with_text_error(self.line(&body).map(|line| parse::text(&line)))),
             Work::Compare(asked) => {
-                let home = &self.setting.home;
-                let reading = ReplayControl { home, is_wanted: &is_wanted };
-                let compared = Arc::new(ComparedBranches::read(asked, reading)?);
+                let compared = Arc::new(ComparedBranches::read(asked, control)?);
                 if !reply(Reply::Compared(compared.clone())) {
                     return Ok(None);
                 }
-                let files = with_text_error(final_files(&compared, reading));
-                Reply::FinalFiles(files.map(Arc::new))
+                Reply::FinalFiles(with_text_error(final_files(&compared, control)).map(Arc::new))
             }
             Work::Count(mut request) => {
                 let prices =
@@ -395,19 +401,17 @@ impl JobContext {
         hidden_hits
     }
 
-    fn document(&self, body: &EntryBody, form: EntryForm, ticket: &Ticket) -> Result<Vec<DocLine>> {
-        let begun = Instant::now();
-        let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
-        let zone = &self.setting.zone;
-        let files = match form {
-            EntryForm::Difference | EntryForm::File => self.files_preview(body, form, (ticket, &clock))?,
-            EntryForm::Raw => Some(self.read(body, |line, related| render::entry::raw(line, related, &clock))?),
+    fn document(&self, body: &EntryBody, form: EntryForm, files: FilesJob<'_>) -> Result<Vec<DocLine>> {
+        let (zone, clock) = (&self.setting.zone, files.clock);
+        let lines = match form {
+            EntryForm::Difference | EntryForm::File => files.preview(body, form)?,
+            EntryForm::Raw => Some(self.read(body, |line, related| render::entry::raw(line, related, clock))?),
             EntryForm::Entry => None,
         };
         let entry = || {
-            self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, &clock))
+            self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, clock))
         };
-        files.map_or_else(entry, Ok)
+        lines.map_or_else(entry, Ok)
     }
 
     /// Converts the line of an entry and of the entries shown with it.

@@ -39,8 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
             (false, true) => vec![
                 DocLine::text("no files read or changed"),
                 DocLine::default(),
-                DocLine::dim("The list has the files that tool calls and shell commands of pi read or changed.",
-                ),
+                DocLine::dim("The list has the files that tool calls and shell commands of pi read or changed."),
             ],
         };
         let inside = Rect { x: 1, width: body.width.saturating_sub(2), ..body };

@@ -161,11 +161,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
     let mut spans = Vec::new();
     for KeyHint { column, sign, word, .. } in hints(model) {
         let gap = column.saturating_sub(spans_width(&spans));
-        spans.extend([
-            Span::text(" ".repeat(gap)),
-            Span::accent(sign),
-            Span::dim(format!(" {word}")),
-        ]);
+        spans.extend([Span::text(" ".repeat(gap)), Span::accent(sign), Span::dim(format!(" {word}"))]);
     }
     pen.put(frame, area, &spans);
 }

@@ -34,10 +34,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         ];
         let mut facts = vec![Span::text(format!("  {}", facts.join(&dot)))];
         if totals.unread > 0 {
-            facts.extend([
-                Span::text(&*dot),
-                Span::accent(format!("{} unread", thousands(totals.unread))),
-            ]);
+            facts.extend([Span::text(&*dot), Span::accent(format!("{} unread", thousands(totals.unread)))]);
         }
         if let Some(month) = month(model) {
             facts.extend([Span::text(&*dot), month]);

@@ -180,10 +180,9 @@ impl TableColumns {
 
 fn draw_table(frame: &mut Frame<'_>, layout: &StatsLayout, view: &StatsView, pen: &Painter<'_>) {
     let columns = TableColumns::new(usize::from(layout.list.width).saturating_sub(1), view.column);
-    let mut heading = vec![Span::accent(pen.glyphs().cut(&format!("by {}", view.grouping.name()), columns.name).into_owned(),
-    )];
-    heading.push(Span::text(" ".repeat((columns.name + columns.bar + 2).saturating_sub(spans_width(&heading))),
-    ));
+    let mut heading =
+        vec![Span::accent(pen.glyphs().cut(&format!("by {}", view.grouping.name()), columns.name).into_owned())];
+    heading.push(Span::text(" ".repeat((columns.name + columns.bar + 2).saturating_sub(spans_width(&heading)))));
     for (at, column) in columns.numbers.iter().enumerate() {
         let tone = if at == 0 { Tone::Accent } else { Tone::Dim };
         heading.push(Span::new(tone, right_aligned(column.heading(), number_columns(*column))));
@@ -203,8 +202,7 @@ fn draw_table(frame: &mut Frame<'_>, layout: &StatsLayout, view: &StatsView, pen
         let gap = " ".repeat(columns.name + 1 - width(&name).min(columns.name));
         let bar = bar_of(view.column.value(sum, table.total.cost), most, columns.bar, pen);
         let bar_gap = " ".repeat(columns.bar + 1 - width(&bar).min(columns.bar));
-        let mut spans =
-            vec![Span::text(name + &gap), Span::new(Tone::Cost, bar), Span::text(bar_gap)];
+        let mut spans = vec![Span::text(name + &gap), Span::new(Tone::Cost, bar), Span::text(bar_gap)];
         for (at, column) in columns.numbers.iter().enumerate() {
             let tone = if at == 0 { Tone::Text } else { Tone::Dim };
             spans.push(Span::new(tone, right_aligned(&column.words(sum, table.total.cost), number_columns(*column))));
@@ -263,11 +261,7 @@ fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Pain
     for weekday in [0, 2, 4] {
         if let Some(day) = weeks.day(0, weekday) {
             let name = day.strftime("%a").to_string();
-            pen.put(
-                frame,
-                Rect { y: area.y + 1 + weekday, width: 3, height: 1, ..area },
-                &[Span::dim(name)],
-            );
+            pen.put(frame, Rect { y: area.y + 1 + weekday, width: 3, height: 1, ..area }, &[Span::dim(name)]);
         }
     }
     let named = |day: Date, sum: &StatsSum| format!("{} {}", day.strftime("%a %-d %b %Y"), view.column.words(sum, 1.0));
@@ -283,8 +277,7 @@ fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Pain
         ),
         (None, None) => "no active days".into(),
     };
-    let scale =
-        [Span::dim("less "), Span::new(Tone::Cost, levels[1..].concat()), Span::dim(" more")];
+    let scale = [Span::dim("less "), Span::new(Tone::Cost, levels[1..].concat()), Span::dim(" more")];
     let row = Rect { y: area.y + 8, height: 1, ..area };
     let left = vec![Span::dim(format!("{}: ", view.column.heading())), Span::text(legend)];
     pen.put(frame, row, &both(&left, &scale, row.width.into(), pen.glyphs()));

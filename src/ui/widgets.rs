@@ -126,7 +126,7 @@ fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, (top, seen, len):
 
 /// Returns the visible part of an input line for `columns`.
 pub(super) fn typed(line: &LineEdit, columns: usize) -> [Span; 3] {
-    let [before, under, after] = line.seeing(columns);
+    let [before, under, after] = line.visible_parts(columns);
     [Span::text(before), Span::new(Tone::Cursor, under), Span::text(after)]
 }
 

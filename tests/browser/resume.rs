@@ -238,7 +238,7 @@ fn a_renamed_directory_is_offered_and_remembered() {
     shows(&browser, "contains 1 of 1 touched");
     browser.press("1");
     assert_eq!(places(&browser), [moved.to_str().unwrap()]);
-    let state = browser.desk.state_dir.clone();
+    let state = browser.context.state_dir.clone();
     assert_eq!(pitree::disk::relocations::now(state.as_deref(), &gone), Some(moved));
 }
 
@@ -259,7 +259,7 @@ fn another_directory_can_be_entered_for_a_missing_one() {
     browser.press("tab").type_text("a").press("tab enter");
     assert!(browser.model.layers.0.is_empty());
     assert_eq!(places(&browser), [format!("{}/", moved.display())]);
-    assert!(pitree::disk::relocations::now(browser.desk.state_dir.as_deref(), &gone).is_some());
+    assert!(pitree::disk::relocations::now(browser.context.state_dir.as_deref(), &gone).is_some());
 
     let (_dir, mut browser, _, _) = with_a_gone_directory();
     browser.press("d");

@@ -143,7 +143,8 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
                 text += &format!(", {kept} kept");
             }
             lines.push(DocLine::new(if kept > 0 { Tone::Warning } else { Tone::Text }, &text));
-            lines.push(DocLine::dim("Rules cannot find every secret, and images are not checked: read the export before you share it.",
+            lines.push(DocLine::dim(
+                "Rules cannot find every secret, and images are not checked: read the export before you share it.",
             ));
             lines.push(DocLine::default());
             let start = result.text.lines().take(LINES);
@@ -171,7 +172,8 @@ pub(crate) fn secrets(prepared: &PreparedExport, selected: usize) -> Option<Ques
         }
     };
     let choices = result.secrets.iter().enumerate().map(choice).collect();
-    let lines = vec![DocLine::of(vec![Span::text("Enter keeps or replaces a value. Esc goes back. Values are never shown, only their first characters.",
+    let lines = vec![DocLine::of(vec![Span::text(
+        "Enter keeps or replaces a value. Esc goes back. Values are never shown, only their first characters.",
     )])];
     Some(Question::new(SECRETS, lines, choices).select_at(selected))
 }

@@ -3,12 +3,11 @@
 pub mod archive;
 pub mod change;
 pub(crate) mod cleanup;
-pub mod compare;
-pub mod context_view;
 pub mod copy;
 pub mod delete;
 pub mod export;
 pub(crate) mod files;
+pub(crate) mod fork;
 pub(crate) mod marks;
 pub mod missing_directory;
 pub mod missing_parent;
@@ -17,8 +16,6 @@ pub mod name;
 pub mod picker;
 pub mod repair;
 pub mod resume;
-pub mod slim;
-pub(crate) mod stats_view;
 pub(crate) mod welcome;
 
 use crate::app::command::Command;
@@ -38,7 +35,7 @@ pub(crate) fn marked(model: &Model) -> Option<Vec<SessionKey>> {
 }
 
 /// Returns a note on marked sessions that are hidden from the list, if it has the focus.
-fn hidden_note(model: &Model) -> Option<String> {
+pub(crate) fn hidden_note(model: &Model) -> Option<String> {
     marked(model)?;
     let (_, hidden) = model.sessions.marked(&model.catalog);
     let hidden = (hidden > 0).then(|| count(hidden, "marked session is", "marked sessions are"))?;
@@ -49,7 +46,7 @@ fn hidden_note(model: &Model) -> Option<String> {
 ///
 /// # Errors
 /// All sessions are of other machines.
-fn without_mirrored(model: &Model, mut sessions: Vec<SessionKey>) -> Result<Vec<SessionKey>, &'static str> {
+pub(crate) fn without_mirrored(model: &Model, mut sessions: Vec<SessionKey>) -> Result<Vec<SessionKey>, &'static str> {
     let had_some = !sessions.is_empty();
     sessions.retain(|&key| !model.catalog[key].facts().is_mirrored());
     if had_some && sessions.is_empty() {
@@ -59,11 +56,17 @@ fn without_mirrored(model: &Model, mut sessions: Vec<SessionKey>) -> Result<Vec<
 }
 
 /// Returns the choice that changes nothing.
-fn cancel() -> QuestionChoice<Command> {
+pub(crate) fn cancel() -> QuestionChoice<Command> {
     cancel_by('n')
 }
 
 /// Returns the choice that changes nothing, with its own key.
-fn cancel_by(key: char) -> QuestionChoice<Command> {
+pub(crate) fn cancel_by(key: char) -> QuestionChoice<Command> {
     QuestionChoice { key, word: "Cancel", sentence: "change nothing".into(), then: None, stays: false }
+}
+
+/// Returns the marked sessions in the list, or else the selected session, without those of other machines.
+pub(crate) fn marked_or_selected(model: &Model) -> Result<Vec<SessionKey>, &'static str> {
+    let sessions = marked(model).or_else(|| model.meant_session().map(|(key, _)| vec![key]));
+    without_mirrored(model, sessions.ok_or(NO_SESSION)?)
 }

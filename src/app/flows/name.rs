@@ -1,12 +1,11 @@
-//! Names of sessions, labels of entries, and forks.
+//! Names of sessions and labels of entries.
 
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete, export, files, marks, move_sessions, picker};
+use crate::app::flows::{NO_SESSION, cancel, delete, export, files, marks, move_sessions};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::startup::PickerFormat;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::live::SessionActivity;
@@ -60,25 +59,6 @@ pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Inde
     let identity = SessionIdentity::of(&model.catalog[session]);
     let purpose = PromptPurpose::Label(session, identity, EntryId::of(tree, at));
     Command::prompt(purpose, "label: ", label)
-}
-
-/// Forks the session at the selected entry.
-///
-/// # Errors
-/// No entry of a loaded session is selected.
-pub fn fork(model: &Model) -> Result<Command, &'static str> {
-    let (session, tree, at) = model.whole_entry()?;
-    let session = &model.catalog[session];
-    if model.setting.picker == Some(PickerFormat::Json) {
-        return Ok(picker::fork(session, &tree, at));
-    }
-    let at = Some(EntryId::of(&tree, at));
-    Ok(fork_of(Request::Fork { path: session.path.clone(), at, migrate: false }))
-}
-
-/// Creates a fork and selects it.
-pub(crate) fn fork_of(request: Request) -> Command {
-    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, NextStep::Select)])
 }
 
 /// Returns the command for an accepted line.

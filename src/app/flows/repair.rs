@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::command::Command;
-use crate::app::flows::slim::marked_or_selected;
-use crate::app::flows::{cancel, delete, hidden_note};
+use crate::app::flows::{cancel, delete, hidden_note, marked_or_selected};
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 use crate::base::numbers::count;
@@ -36,8 +35,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     if sessions.is_empty() {
         return Err("no problem known; `pitree doctor` checks each line");
     }
-    let mut lines: Vec<DocLine> =
-        hidden_note(model).map(|hidden| DocLine::warning(&hidden)).into_iter().collect();
+    let mut lines: Vec<DocLine> = hidden_note(model).map(|hidden| DocLine::warning(&hidden)).into_iter().collect();
     let before = lines.len();
     for (&key, problem) in sessions.iter().flat_map(|key| catalog[*key].problems.iter().map(move |one| (key, one))) {
         let title = if sessions.len() > 1 { format!("{}: ", catalog[key].title()) } else { String::new() };

@@ -79,7 +79,9 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     if to.is_here && to.text_of.is_none() {
         return at_leaf(model, key, leaf);
     }
-    let Some(pi_can_navigate) = &model.pi_can_navigate else { return Command::Errand(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at)) };
+    let Some(pi_can_navigate) = &model.pi_can_navigate else {
+        return Command::Errand(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at));
+    };
     if tree.header.is_newer() && pi_can_navigate.is_err() {
         Command::show(as_it_is(tree, leaf))
     } else if tree.is_partial {

@@ -2,12 +2,10 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, family, files, find_in_session, machines, search, space, stats, unread};
+use super::{comparison, context, family, files, find_in_session, machines, search, slim, space, stats, unread};
 use crate::app::card;
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{
-    self, archive, context_view, copy, delete, export, marks, move_sessions, name, repair, resume, slim,
-};
+use crate::app::flows::{self, archive, copy, delete, export, fork, marks, move_sessions, name, repair, resume};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::answer::{movement, neighbor};
 use crate::app::layers::help::Help;
@@ -150,8 +148,8 @@ fn flow(action: Action) -> Option<fn(&Model) -> Result<Command, &'static str>> {
         Action::Pin => marks::pin,
         Action::Tags => marks::tags,
         Action::Annotate => marks::note,
-        Action::Fork => name::fork,
-        Action::Context => context_view::open,
+        Action::Fork => fork::fork,
+        Action::Context => context::open,
         Action::Repair => repair::ask,
         Action::Slim => slim::open,
         Action::Export => export::open,
@@ -258,8 +256,7 @@ fn share_preview(model: &mut Model) {
     let is_seen = |layout: Layout| layout.preview.is_some() && (layout.is_stacked() || layout.tree.is_some());
     if shown && !model.layout().is_some_and(is_seen) {
         let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
-        model
-            .hint(if is_room { "the preview is below the tree" } else { "terminal too low for the preview" });
+        model.hint(if is_room { "the preview is below the tree" } else { "terminal too low for the preview" });
     }
 }
 

@@ -1,8 +1,8 @@
 //! Execution of commands.
 
-use super::{export, search, slim};
+use super::{context, export, search, slim};
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{archive, context_view, delete};
+use crate::app::flows::{archive, delete};
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Clip, Effect, EntryBody, Work};
 use crate::app::model::{Errand, Model, Notice, PendingChange};
@@ -27,7 +27,7 @@ impl Model {
             Command::ShowError(title, error) => self.show_error(title, error),
             Command::Show(layer) => self.layers.push(*layer),
             Command::ShowContext(target) => {
-                let mut view = context_view::view(self, target.clone());
+                let mut view = context::view(self, target.clone());
                 view.claim = Some(self.ask(Work::Context(target)));
                 self.layers.push(view);
             }
@@ -90,8 +90,7 @@ impl Model {
         pane.fold_all(false, catalog);
         self.focus = Place::Sessions;
         let all = self.setting.key(Action::MarkedOnly);
-        self.hint(format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.setting.glyphs.dot),
-        );
+        self.hint(format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.setting.glyphs.dot));
     }
 
     /// Selects a session in order to go to one of its entries. Returns `true` if it exists.
@@ -103,8 +102,7 @@ impl Model {
             self.focus = Place::Tree;
         } else {
             let reload = self.setting.key(Action::Reload);
-            self.warn(format!("this session no longer exists {} {reload}: reload", self.setting.glyphs.dot),
-            );
+            self.warn(format!("this session no longer exists {} {reload}: reload", self.setting.glyphs.dot));
         }
         is_there
     }

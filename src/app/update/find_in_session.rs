@@ -105,7 +105,7 @@ pub(super) fn sync(model: &mut Model) {
         let found = hit.and_then(|entry| model.entry_body(entry));
         let claim = model.ask(Work::FindInPreview { lines, words, found });
         if let Some(find) = &mut model.preview.find {
-            find.looking = Some(claim);
+            find.claim = Some(claim);
         }
     }
 }
@@ -118,8 +118,8 @@ fn follow_search(model: &mut Model) {
         return;
     }
     let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.own().cloned()) else { return };
-    let (session, around) = (Box::new(model.catalog.searched_session(key)), Box::new(model.query_scope()));
-    let claim = model.ask(Work::MatchEntries { query, around, session, tree });
+    let request = model.search_request(query, [model.catalog.searched_session(key)].into());
+    let claim = model.ask(Work::MatchEntries(request, tree));
     if let Some(find) = &mut model.tree.find {
         find.claim = Some(claim);
     }

@@ -4,11 +4,10 @@
 use crossterm::event::KeyCode;
 
 use super::actions::{act, act_elsewhere, open_help};
-use super::{comparison, family, files, find_in_session, search, space, stats};
+use super::{comparison, context, family, files, find_in_session, search, space, stats};
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{context_view, copy, name, picker, resume};
+use crate::app::flows::{copy, name, picker, resume};
 use crate::app::hints::hints;
-use crate::app::layers::Layer;
 use crate::app::layers::answer::{ChoiceAction, LayerResult};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model};
@@ -127,8 +126,7 @@ fn cancel_pending(model: &mut Model) {
     }
     let dropped: Vec<Errand> =
         model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Nothing)).collect();
-    let waits =
-        dropped.iter().any(|errand| matches!(errand.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
+    let waits = dropped.iter().any(|errand| matches!(errand.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
     if dropped.iter().any(|errand| matches!(errand.then, NextStep::Open(_))) {
         model.warn("opening canceled by a key press");
     }
@@ -183,7 +181,7 @@ fn act_in_layer(model: &mut Model, action: Action) {
         (Action::Suspend, _) => model.effects.push(Effect::Suspend),
         (Action::Help, _) => open_help(model),
         (_, Some(Place::Compare)) => comparison::act(model, action),
-        (_, Some(Place::Context)) => act_in_context(model, action),
+        (_, Some(Place::Context)) => context::act(model, action),
         (_, Some(Place::Stats)) => stats::act(model, action),
         (_, Some(Place::Space)) => space::act(model, action),
         (_, Some(Place::Files)) => files::act(model, action),
@@ -198,19 +196,6 @@ fn act_in_layer(model: &mut Model, action: Action) {
         }
         _ => {}
     }
-}
-
-/// Does an action of the model context. Going elsewhere also closes the dialog below.
-fn act_in_context(model: &mut Model, action: Action) {
-    let Some(Layer::Context(view)) = model.layers.0.pop() else { return };
-    let asks = model.layers.place() == Some(Place::Question);
-    if asks && action == Action::ResumeHere {
-        return; // that is what is asked
-    }
-    if asks {
-        model.layers.0.pop();
-    }
-    model.execute(context_view::act(model, &view, action));
 }
 
 /// Does the action of the chosen row of a palette.

@@ -30,8 +30,7 @@ pub(super) fn take(model: &mut Model, name: String, shown: ShownMachine) {
     let gone = shown.state.gone;
     if gone > 0 && before == 0 && !shown.is_syncing {
         let sessions = count(usize::try_from(gone).unwrap_or(usize::MAX), "session is", "sessions are");
-        model.warn(format!("{sessions} gone on {name} and kept here; to decide, run: pitree machine sync {name}"),
-        );
+        model.warn(format!("{sessions} gone on {name} and kept here; to decide, run: pitree machine sync {name}"));
     }
     model.machines.known.insert(name, shown);
     let Some(mirrors) = model.setting.located.mirrors.clone() else { return };

@@ -7,6 +7,7 @@
 mod actions;
 mod commands;
 mod comparison;
+mod context;
 mod export;
 mod family;
 mod files;
@@ -70,10 +71,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.warn(message)),
         Msg::Gone(start) => {
-            model.start_errand(
-                missing_directory::look(model, &start),
-                NextStep::resume(ResumePlan::of(start)),
-            );
+            model.start_errand(missing_directory::look(model, &start), NextStep::resume(ResumePlan::of(start)));
         }
         Msg::Welcome => model.layers.push(flows::welcome::note(model)),
         Msg::DemoResumed(line) => {

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{comparison, export, family, files, lost_work, machines, search, slim, space, stats, unread};
+use super::{comparison, context, export, family, files, lost_work, machines, search, slim, space, stats, unread};
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{self, change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
-use crate::app::layers::context::ContextView;
+use crate::app::flows::{self, change, cleanup, copy, missing_directory, move_sessions, name, resume};
 use crate::app::message::{Changed, Effect, Reply, Work};
 use crate::app::model::Model;
 use crate::app::note;
@@ -26,7 +25,6 @@ use crate::keymap::Place;
 use crate::render::{DocLine, entry};
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::entry::EntryId;
-use crate::session::prompt::listing::Listing;
 use crate::session::tree::{Index, Tree};
 
 /// Handles a reply.
@@ -111,7 +109,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::PreviewHits(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
-        Reply::Context(listing) => take_context(model, Ok(listing)),
+        Reply::Context(listing) => context::take(model, Ok(listing)),
         Reply::Text(text) => take_text(model, ticket, text),
         Reply::Counted(part) => stats::take(model, part),
         Reply::Summed(sum) => stats::take_month(model, &sum),
@@ -212,16 +210,6 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
     model.execute(command);
 }
 
-/// Passes a model context to its view.
-fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
-    model.with_layer(|model, view: &mut ContextView| {
-        let explain = |listing: &Arc<Listing>| context_view::explain(model, &view.target.tree, listing);
-        let sum = listing.as_ref().map(explain).unwrap_or_default();
-        view.take(listing, sum);
-        view.claim = None;
-    });
-}
-
 fn take_past(model: &mut Model, past: Vec<HistoryEntry>) {
     model.reading_history = None;
     model.past = Some(past);
@@ -275,7 +263,7 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
     const OWNERS: [fn(&mut Model, u64, &str) -> bool; 9] = [
         fail_in_panes,
         comparison::take_failure,
-        take_context_failure,
+        context::take_failure,
         stats::take_failure,
         space::take_failure,
         files::take_failure,
@@ -309,14 +297,6 @@ fn fail_in_panes(model: &mut Model, ticket: u64, error: &str) -> bool {
         return ticket::end(&mut model.checked.counting, ticket);
     }
     true
-}
-
-fn take_context_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    let is_it = model.layers.update(|view: &mut ContextView| ticket::end(&mut view.claim, ticket)) == Some(true);
-    if is_it {
-        take_context(model, Err(error.into()));
-    }
-    is_it
 }
 
 fn fail_to_read_past(model: &mut Model, ticket: u64, error: &str) -> bool {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::app::layers::dialogs::SearchLine;
-use crate::app::message::Work;
+use crate::app::message::{SearchRequest, Work};
 use crate::app::model::Model;
 use crate::app::search::Search;
 use crate::app::widgets::line::LineEdit;
@@ -180,7 +180,7 @@ fn ask(model: &mut Model) {
     let query = search.query.clone();
     search.matcher = Some(Arc::new(Matcher::new(&query, &scope)));
     search.searching = None;
-    (search.elsewhere, search.looking) = (None, None);
+    (search.elsewhere, search.suggesting) = (None, None);
     if query.is_empty() {
         search.answered = None;
         restore_selection(model);
@@ -189,8 +189,8 @@ fn ask(model: &mut Model) {
         // Sessions that are still being read are not shown: most of them would disappear again.
         model.sessions.hits = Some(HashMap::new());
     } else {
-        let sessions = search.sessions.clone();
-        let claim = model.ask(Work::Search { query, sessions, around: Box::new(scope) });
+        let request = SearchRequest { query, sessions: search.sessions.clone(), scope: Box::new(scope) };
+        let claim = model.ask(Work::Search(request));
         if let Some(search) = &mut model.search {
             search.searching = Some(claim);
         }
@@ -254,14 +254,14 @@ pub(super) fn request_suggestions(model: &mut Model) {
     let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.catalog.progress.finished;
     let is_done = |search: &&Search| {
         let is_answered = search.answered.as_ref() == Some(&search.query);
-        is_answered && search.read.or(search.searched).is_none() && search.looking.is_none()
+        is_answered && search.read.or(search.searched).is_none() && search.suggesting.is_none()
     };
     let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
     let Some(query) = search.answered.as_ref().filter(|query| !query.is_empty()).cloned() else { return };
-    let (sessions, around) = (search.sessions.clone(), Box::new(model.query_scope()));
-    let claim = model.ask(Work::Suggest { query, sessions, around });
+    let request = model.search_request(query, search.sessions.clone());
+    let claim = model.ask(Work::Suggest(request));
     if let Some(search) = &mut model.search {
-        search.looking = Some(claim);
+        search.suggesting = Some(claim);
     }
 }
 

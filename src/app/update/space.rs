@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::search;
+use super::{search, stats};
 use crate::app::command::Command;
-use crate::app::flows::stats_view;
 use crate::app::layers::Layer;
 use crate::app::layers::space::SpaceView;
 use crate::app::message::Work;
@@ -30,8 +29,8 @@ pub(super) fn open(model: &mut Model) {
             SpaceView::new(model.short_title(key), String::new(), Arc::new(sessions))
         }
         None => {
-            let (query, scope) = stats_view::scope(model);
-            let sessions = StatsSessions::new(&model.catalog, |key| stats_view::is_listed(model, key));
+            let (query, scope) = stats::scope(model);
+            let sessions = StatsSessions::new(&model.catalog, |key| stats::is_listed(model, key));
             SpaceView::new(scope, query, Arc::new(sessions))
         }
     };

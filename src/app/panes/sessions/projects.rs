@@ -136,7 +136,7 @@ pub(super) fn of(catalog: &Catalog, families: &Families) -> Vec<Project> {
         project.sum = catalog.sum(&project.sessions);
     }
     pinned_first(&mut projects, catalog, families);
-    tell_apart(&mut projects);
+    find_namesakes(&mut projects);
     projects
 }
 
@@ -169,7 +169,7 @@ pub(super) fn add_hidden(projects: &mut [Project], catalog: &Catalog, hidden: &[
 
 /// Computes `shared` and `namesakes` of each project. Sorted by reversed path, the project with the longest common
 /// suffix is a neighbor.
-fn tell_apart(projects: &mut [Project]) {
+fn find_namesakes(projects: &mut [Project]) {
     let mut order: Vec<usize> = (0..projects.len()).collect();
     sort::by(&mut order, |&a, &b| projects[a].cwd.bytes().rev().cmp(projects[b].cwd.bytes().rev()));
     for pair in order.windows(2) {
