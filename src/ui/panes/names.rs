@@ -146,7 +146,7 @@ mod tests {
         let mut catalog = Catalog::default();
         catalog.add(dirs.iter().map(session).collect());
         let mut pane = SessionsPane::new(Sort::Threaded, CurrentDir::default(), Glyphs::default());
-        pane.rebuild(&catalog, &UNICODE);
+        pane.rebuild(&catalog);
         pane.projects
     }
 
