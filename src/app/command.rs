@@ -113,6 +113,16 @@ impl Command {
         Self::show(Question::new(title, lines, choices))
     }
 
+    /// Returns the command that asks a question about session files. It lists the running pis again, because one may have
+    /// started since the sessions were read.
+    pub(crate) fn ask_about_files(
+        title: &'static str,
+        lines: Vec<DocLine>,
+        choices: Vec<QuestionChoice<Self>>,
+    ) -> Self {
+        Self::All(vec![Self::ListPis, Self::ask(title, lines, choices)])
+    }
+
     /// Returns the command that shows a text in a box.
     pub(crate) fn note(title: &str, text: impl Into<String>) -> Self {
         Self::show(Note::new(title, text))

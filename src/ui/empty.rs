@@ -1,6 +1,5 @@
 //! Texts for empty lists, which say how to fill them, and for a terminal that is too small.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::layers::palette::PaletteKind;
@@ -15,19 +14,19 @@ use crate::render::wrap::Wrapped;
 use crate::ui::paint::Painter;
 use crate::ui::widgets::rows;
 
-pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Painter<'_>) {
+pub(super) fn too_small(pen: &Painter<'_>) {
     let (columns, rows) = SMALLEST;
-    let area = frame.area();
+    let area = pen.area();
     let text = format!("terminal too small: {}x{}; pitree needs {columns}x{rows}", area.width, area.height);
-    plain_rows(frame, pen, area, vec![DocLine::warning(&text)]);
+    plain_rows(pen, area, vec![DocLine::warning(&text)]);
 }
 
 /// Draws lines without a frame.
-pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
+pub(super) fn plain_rows(pen: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
     let mut wrapped = Wrapped::new(area.width.into());
     wrapped.all(&lines);
     let text_box = TextBox { size: (area.width, area.height), height: area.height.into(), lines, wrapped };
-    rows(frame, pen, area, &text_box, 0);
+    rows(pen, area, &text_box, 0);
 }
 
 /// Returns the text for an empty palette: its state, and how rows get into it.
@@ -70,7 +69,7 @@ pub(super) fn list(kind: &PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
 }
 
 /// Draws the screen for an empty list: the searched directories and the next steps.
-pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
+pub(super) fn nothing(area: Rect, model: &Model, pen: &Painter<'_>) {
     let located = &model.setting.located;
     let is_new = located.is_default() && model.catalog.unreadable.is_empty();
     let (title, dirs) = match is_new {
@@ -107,5 +106,5 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pa
         width: area.width.saturating_sub(4),
         height: area.height.saturating_sub(1),
     };
-    plain_rows(frame, pen, inside, lines);
+    plain_rows(pen, inside, lines);
 }

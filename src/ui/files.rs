@@ -1,8 +1,6 @@
 //! Draws the files that sessions touched with their states, and the text of a file.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::widgets::Clear;
 
 use crate::app::layers::file_text::FileTextView;
 use crate::app::layers::files::{FilesRow, FilesView, SessionScope};
@@ -15,7 +13,7 @@ use crate::render::DocLine;
 use crate::session::replay::state::Exactness;
 use crate::ui::empty::plain_rows;
 use crate::ui::paint::{Painter, both};
-use crate::ui::widgets::{ListView, list, right_aligned, scroll_bar};
+use crate::ui::widgets::{ListView, list, right_aligned, scroll_bar, text_position};
 
 /// Columns from which on a state has its date instead of its age.
 const DATED: usize = 72;
@@ -26,10 +24,9 @@ const COLUMNS: (usize, usize, usize) = (8, 8, 10);
 /// The maximum columns of the title of a session.
 const TITLE: usize = 24;
 
-pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
-    let all = frame.area();
-    frame.render_widget(Clear, Rect { height: all.height.saturating_sub(1), ..all });
-    draw_head(frame, view, pen);
+pub(super) fn draw(view: &FilesView, pen: &Painter<'_>) {
+    let all = pen.clear_screen();
+    draw_head(view, pen);
     let body = FilesView::body((all.width, all.height));
     if view.rows.is_empty() {
         let is_reading = view.is_listing || !pen.model.catalog.progress.finished;
@@ -43,10 +40,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
             ],
         };
         let inside = Rect { x: 1, width: body.width.saturating_sub(2), ..body };
-        return plain_rows(frame, pen, inside, lines);
+        return plain_rows(pen, inside, lines);
     }
     let rows = ListView { area: body, cursor: view.cursor, len: view.rows.len(), focused: true };
-    list(frame, pen, &rows, |at, columns| match view.rows[at] {
+    list(pen, &rows, |at, columns| match view.rows[at] {
         FilesRow::File(file) => file_row(view, file, columns, pen),
         FilesRow::State(..) => view.state_at(at).map_or_else(Vec::new, |state| state_row(view, state, columns, pen)),
         FilesRow::Note(file) => {
@@ -63,21 +60,21 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
 }
 
 /// Draws the scope, the number of files and the filter.
-fn draw_head(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
-    let columns = frame.area().width;
+fn draw_head(view: &FilesView, pen: &Painter<'_>) {
+    let columns = pen.area().width;
     let row = |y: u16| Rect { x: 1, y, width: columns.saturating_sub(2), height: 1 };
     let files = match (view.shown(), view.files.len()) {
         (shown, all) if shown == all => count(all, "file", "files"),
         (shown, all) => format!("{} of {}", thousands(shown), count(all, "file", "files")),
     };
     let name = [Span::accent("Files  "), Span::new(Tone::Heading, &*view.title)];
-    pen.put_both(frame, row(0), &name, &[Span::dim(files)]);
+    pen.put_both(row(0), &name, &[Span::dim(files)]);
     if !view.filter.is_empty() {
         let filter = [Span::accent("/ "), Span::clean(Tone::Text, &view.filter)];
-        return pen.put(frame, row(1), &filter);
+        return pen.put(row(1), &filter);
     }
     let rule = pen.glyphs().dash.repeat(columns.into());
-    pen.put(frame, Rect { x: 0, width: columns, ..row(1) }, &[Span::dim(rule)]);
+    pen.put(Rect { x: 0, width: columns, ..row(1) }, &[Span::dim(rule)]);
 }
 
 fn file_row(view: &FilesView, at: usize, columns: usize, pen: &Painter<'_>) -> Vec<Span> {
@@ -150,24 +147,20 @@ fn state_row(view: &FilesView, state: &StateRow, columns: usize, pen: &Painter<'
     both(&left, &right, columns, pen.glyphs())
 }
 
-pub(super) fn draw_text(frame: &mut Frame<'_>, view: &FileTextView, pen: &Painter<'_>) {
-    let all = frame.area();
-    frame.render_widget(Clear, Rect { height: all.height.saturating_sub(1), ..all });
+pub(super) fn draw_text(view: &FileTextView, pen: &Painter<'_>) {
+    let all = pen.clear_screen();
     let row = |y: u16| Rect { x: 1, y, width: all.width.saturating_sub(2), height: 1 };
     let body = FileTextView::body((all.width, all.height));
     let (rows, len) = (usize::from(body.height), view.wrapped.len());
-    let place = match view.wrapped.complete(&view.lines) {
-        true if len <= rows => String::new(),
-        true => format!("{}%", 100 * (view.top + rows).min(len) / len),
-        false => format!("line {}+", view.top + 1),
-    };
+    let is_whole = view.wrapped.complete(&view.lines);
+    let place = text_position(view.top, rows, len, is_whole).unwrap_or_default();
     let path = pen.glyphs().cut_path(&view.title, usize::from(all.width).saturating_sub(width(&place) + 4));
-    pen.put_both(frame, row(0), &[Span::accent(path)], &[Span::dim(place)]);
+    pen.put_both(row(0), &[Span::accent(path)], &[Span::dim(place)]);
     let facts = if view.is_reading { "replaying the session" } else { &view.facts };
     let dot = if facts.is_empty() { String::new() } else { format!(" {} {facts}", pen.glyphs().dot) };
-    pen.put(frame, row(1), &[Span::text(&*view.subject), Span::dim(dot)]);
+    pen.put(row(1), &[Span::text(&*view.subject), Span::dim(dot)]);
     for (area, at) in body.rows().zip(view.top..len) {
-        pen.put(frame, area, &view.row(at));
+        pen.put(area, &view.row(at));
     }
-    scroll_bar(frame, Rect { width: body.width + 1, ..body }, pen, view.top, len);
+    scroll_bar(Rect { width: body.width + 1, ..body }, pen, view.top, len);
 }

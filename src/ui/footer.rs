@@ -1,6 +1,5 @@
 //! Draws the footer: an input line, the result of the last action, or key hints.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::hints::{KeyHint, hints};
@@ -19,7 +18,7 @@ use crate::ui::widgets::typed;
 const LEAST: (usize, usize) = (12, 30);
 
 /// Draws an input line. Its end with the cursor has priority; `aside` is drawn if it fits.
-fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, pen: &Painter<'_>) {
+fn line(area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, pen: &Painter<'_>) {
     let columns = usize::from(area.width);
     let prompt = format!(" {prompt}");
     let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
@@ -29,7 +28,7 @@ fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), as
     let right = width(&aside.text).min(free.max(room / 2));
     let mut left = vec![Span::accent(prompt)];
     left.extend(typed(edit, room - right - 1));
-    pen.put_both(frame, area, &left, &cut(&[aside], right, pen.glyphs()));
+    pen.put_both(area, &left, &cut(&[aside], right, pen.glyphs()));
 }
 
 /// Returns the current notice, or `aside` if there is none.
@@ -124,7 +123,7 @@ fn progress(model: &Model, pen: &Painter<'_>, pending: &PendingChange) -> String
     format!("{} of {} {dot} {how}", thousands(done), thousands(total))
 }
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
+pub(super) fn draw(area: Rect, model: &Model, pen: &Painter<'_>) {
     match model.layers.top() {
         Some(Layer::Prompt(prompt)) => {
             let aside = match (&prompt.problem, prompt.options.len()) {
@@ -132,15 +131,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
                 (None, 0) => ends(model, pen, "accept", "cancel"),
                 (None, options) => Span::dim(format!("  {} ", count(options, "directory", "directories"))),
             };
-            return line(frame, area, (&prompt.question, &prompt.line), notice_or(model, aside), pen);
+            return line(area, (&prompt.question, &prompt.line), notice_or(model, aside), pen);
         }
         Some(Layer::Find(find)) => {
-            return line(frame, area, ("/", &find.0), notice_or(model, find_aside(model, pen)), pen);
+            return line(area, ("/", &find.0), notice_or(model, find_aside(model, pen)), pen);
         }
         Some(Layer::Search(_)) => {
             if let Some(search) = &model.search {
                 let aside = notice_or(model, search_aside(model, search, pen, area.width.into()));
-                return line(frame, area, ("/", &search.line), aside, pen);
+                return line(area, ("/", &search.line), aside, pen);
             }
         }
         _ => {}
@@ -153,15 +152,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         let room = usize::from(area.width).saturating_sub(width(&hint.text));
         let text = [Span::clean(notice.tone, &format!(" {}", notice.text))];
         let spans = [cut(&text, room, pen.glyphs()), vec![hint]].concat();
-        return pen.put(frame, area, &spans);
+        return pen.put(area, &spans);
     }
     if let (Some(pending), true) = (model.changes.front(), model.layers.0.is_empty()) {
-        return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pen, pending)))]);
+        return pen.put(area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pen, pending)))]);
     }
     let mut spans = Vec::new();
     for KeyHint { column, sign, word, .. } in hints(model) {
         let gap = column.saturating_sub(spans_width(&spans));
         spans.extend([Span::text(" ".repeat(gap)), Span::accent(sign), Span::dim(format!(" {word}"))]);
     }
-    pen.put(frame, area, &spans);
+    pen.put(area, &spans);
 }

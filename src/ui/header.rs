@@ -1,6 +1,5 @@
 //! Draws the header: session directories, totals, reading progress and running pis.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::model::Model;
@@ -18,7 +17,7 @@ const NEARLY: f64 = 0.8;
 /// Minimum columns of the directories.
 const LEAST: usize = 8;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
+pub(super) fn draw(area: Rect, model: &Model, pen: &Painter<'_>) {
     let located = model.setting.located.dirs.iter();
     let dirs = located.map(|dir| shorten(&dir.to_string_lossy(), &model.setting.home).into_owned());
     let dirs = dirs.collect::<Vec<_>>().join(", ");
@@ -56,7 +55,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         left.push(Span::dim(format!(" {} ", pen.glyphs().cut_path(&dirs, room))));
     }
     left.extend(facts);
-    pen.put_both(frame, area, &left, &right);
+    pen.put_both(area, &left, &right);
 }
 
 /// Returns the cost of the month, if there is a budget.

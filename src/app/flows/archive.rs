@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked, without_mirrored};
+use crate::app::flows::{ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
-use crate::app::panes::sessions::SessionRow;
 use crate::base::paths::shorten;
 use crate::catalog::SessionKey;
 use crate::changes::{FileSnapshot, Request};
-use crate::keymap::Place;
 use crate::render::DocLine;
 
 /// The consequence of a move to the archive.
@@ -21,18 +19,12 @@ const UNLISTED: &str = "pi's /resume will not list them. pitree still lists, sea
 /// # Errors
 /// No session is selected.
 pub fn ask(model: &Model) -> Result<Command, &'static str> {
-    let (pane, catalog) = (&model.sessions, &model.catalog);
-    let marked = marked(model);
+    let catalog = &model.catalog;
     let hidden = hidden_note(model);
-    let (chosen, family) = match (marked, pane.selected_row()) {
-        (Some(marked), _) => (marked, Vec::new()),
-        (_, Some(SessionRow::Project(at))) if model.focus == Place::Sessions => {
-            (pane.projects[*at].sessions.to_vec(), Vec::new())
-        }
-        (_, Some(SessionRow::Session { key, .. })) => (vec![*key], catalog.families().family(*key)),
-        (_, Some(SessionRow::MissingParent(..))) => return Err("this session is missing; select one of its forks"),
-        (_, Some(SessionRow::Project(_))) => return Err("select a session"),
-        (_, None) => return Err(NO_SESSION),
+    let (chosen, family) = match list_target(model)? {
+        ListTarget::Marked(marked) => (marked, Vec::new()),
+        ListTarget::Project(project) => (project.sessions.clone(), Vec::new()),
+        ListTarget::Session(key) => (vec![key], catalog.families().family(key)),
     };
     let is_archived = |key: &SessionKey| catalog[*key].facts().is_archived();
     let is_link = |key: &SessionKey| catalog[*key].facts().is_link();
@@ -66,8 +58,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
         lines.extend(delete::running_pi_signs(model, &others, None));
     }
     let title = if others.is_empty() { "Bring back from the archive?" } else { "Move to the archive?" };
-    // A pi may have started since the sessions were read.
-    Ok(Command::All(vec![Command::ListPis, Command::ask(title, lines, choices)]))
+    Ok(Command::ask_about_files(title, lines, choices))
 }
 
 /// Asks again because some files changed.

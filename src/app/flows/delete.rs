@@ -4,18 +4,16 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{NO_SESSION, cancel, hidden_note, marked};
+use crate::app::flows::{ListTarget, cancel, hidden_note, list_target};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
-use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::Tone;
 use crate::base::time;
 use crate::catalog::SessionKey;
 use crate::changes::{FileSnapshot, Request};
-use crate::keymap::Place;
 use crate::pi::warnings::LOSES;
 use crate::render::DocLine;
 
@@ -29,40 +27,33 @@ const NAMED: usize = 4;
 /// # Errors
 /// No session is selected.
 pub fn ask(model: &Model) -> Result<Command, &'static str> {
-    let (pane, catalog) = (&model.sessions, &model.catalog);
-    let mut choices = Vec::new();
+    let (catalog, mut choices) = (&model.catalog, Vec::new());
     let (mut notes, mut project) = (Vec::new(), None);
-    let all = if let Some(marked) = marked(model) {
-        notes.extend(hidden_note(model));
-        choices.push(to_trash(model, 't', "Move to trash", &marked));
-        marked
-    } else {
-        match pane.selected_row() {
-            Some(SessionRow::Project(at)) if model.focus == Place::Sessions => {
-                let sessions = catalog.with_subagents(&pane.projects[*at].sessions);
-                project = Some(named_project(model, &pane.projects[*at].cwd));
-                choices.push(to_trash(model, 't', "Move to trash", &sessions));
-                sessions
+    let all = match list_target(model)? {
+        ListTarget::Marked(marked) => {
+            notes.extend(hidden_note(model));
+            choices.push(to_trash(model, 't', "Move to trash", &marked));
+            marked
+        }
+        ListTarget::Project(listed) => {
+            let sessions = catalog.with_subagents(&listed.sessions);
+            project = Some(named_project(model, &listed.cwd));
+            choices.push(to_trash(model, 't', "Move to trash", &sessions));
+            sessions
+        }
+        ListTarget::Session(key) => {
+            let (one, family) = (vec![key], catalog.families().family(key));
+            let word = if family.len() > 1 { "This session" } else { "Move to trash" };
+            choices.push(to_trash(model, 't', word, &one));
+            if family.len() > 1 {
+                choices.push(to_trash(model, 'f', "Whole family", &family));
             }
-            Some(SessionRow::Session { key, .. }) => {
-                let (one, family) = (vec![*key], catalog.families().family(*key));
-                let word = if family.len() > 1 { "This session" } else { "Move to trash" };
-                choices.push(to_trash(model, 't', word, &one));
-                if family.len() > 1 {
-                    choices.push(to_trash(model, 'f', "Whole family", &family));
-                }
-                one
-            }
-            Some(SessionRow::MissingParent(..)) => return Err("this session is missing; select one of its forks"),
-            Some(SessionRow::Project(_)) => return Err("select a session"),
-            None => return Err(NO_SESSION),
+            one
         }
     };
     choices.push(cancel());
     let lines = project.into_iter().chain(facts(model, &all, &notes)).collect();
-    let question = Command::ask("Move to trash?", lines, choices);
-    // A pi may have started since the sessions were read.
-    Ok(Command::All(vec![Command::ListPis, question]))
+    Ok(Command::ask_about_files("Move to trash?", lines, choices))
 }
 
 /// Asks again because some files changed.

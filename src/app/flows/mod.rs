@@ -21,6 +21,7 @@ pub(crate) mod welcome;
 use crate::app::command::Command;
 use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
+use crate::app::panes::sessions::{Project, SessionRow};
 use crate::base::numbers::count;
 use crate::catalog::SessionKey;
 use crate::keymap::Place;
@@ -69,4 +70,32 @@ pub(crate) fn cancel_by(key: char) -> QuestionChoice<Command> {
 pub(crate) fn marked_or_selected(model: &Model) -> Result<Vec<SessionKey>, &'static str> {
     let sessions = marked(model).or_else(|| model.meant_session().map(|(key, _)| vec![key]));
     without_mirrored(model, sessions.ok_or(NO_SESSION)?)
+}
+
+/// The sessions to which an action in the list applies.
+pub(crate) enum ListTarget<'a> {
+    /// The marked sessions.
+    Marked(Vec<SessionKey>),
+    /// The sessions of the selected project.
+    Project(&'a Project),
+    /// The selected session.
+    Session(SessionKey),
+}
+
+/// Returns the sessions to which an action in the list applies.
+///
+/// # Errors
+/// No such row is selected.
+pub(crate) fn list_target(model: &Model) -> Result<ListTarget<'_>, &'static str> {
+    if let Some(marked) = marked(model) {
+        return Ok(ListTarget::Marked(marked));
+    }
+    match model.sessions.selected_row().ok_or(NO_SESSION)? {
+        SessionRow::Project(at) if model.focus == Place::Sessions => {
+            Ok(ListTarget::Project(&model.sessions.projects[*at]))
+        }
+        SessionRow::Project(_) => Err("select a session"),
+        SessionRow::Session { key, .. } => Ok(ListTarget::Session(*key)),
+        SessionRow::MissingParent(..) => Err("this session is missing; select one of its forks"),
+    }
 }

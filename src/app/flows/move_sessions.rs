@@ -4,20 +4,18 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked, without_mirrored};
+use crate::app::flows::{ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
 use crate::app::layers::Layers;
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::{Prompt, QuestionChoice};
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::catalog::moves::{MovePlan, MoveSelection, PlannedMove};
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{ExpectedSession, MoveRequest, Request, SessionMove};
 use crate::disk::locate::Located;
-use crate::keymap::Place;
 use crate::render::DocLine;
 
 /// Selects the sessions of a directory and of missing directories below it, except archived ones.
@@ -31,17 +29,12 @@ fn of_project(model: &Model, dir: &str) -> MoveSelection {
 /// # Errors
 /// No session is selected, or only archived ones.
 pub(crate) fn ask(model: &Model) -> Result<Command, &'static str> {
-    let (pane, catalog) = (&model.sessions, &model.catalog);
-    let is_list = model.focus == Place::Sessions;
-    let selection = match (marked(model), pane.selected_row()) {
-        (Some(sessions), _) => MoveSelection { sessions, from: None },
-        (_, Some(SessionRow::Project(at))) if is_list && !catalog.is_unlisted(pane.projects[*at].key) => {
-            of_project(model, &pane.projects[*at].cwd)
-        }
-        (_, Some(SessionRow::Session { key, .. })) => MoveSelection { sessions: vec![*key], from: None },
-        (_, Some(SessionRow::MissingParent(..))) => return Err("this session is missing; select one of its forks"),
-        (_, Some(SessionRow::Project(_))) => return Err("select a session"),
-        (_, None) => return Err(NO_SESSION),
+    let catalog = &model.catalog;
+    let selection = match list_target(model)? {
+        ListTarget::Marked(sessions) => MoveSelection { sessions, from: None },
+        ListTarget::Project(project) if !catalog.is_unlisted(project.key) => of_project(model, &project.cwd),
+        ListTarget::Project(_) => return Err("select a session"),
+        ListTarget::Session(key) => MoveSelection { sessions: vec![key], from: None },
     };
     let selection = MoveSelection { sessions: without_mirrored(model, selection.sessions)?, ..selection };
     let first = *selection.sessions.first().ok_or("all sessions are archived; bring them back first")?;
@@ -122,8 +115,7 @@ fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to:
         choices.push(QuestionChoice::new('r', "Move and relink", what, request(&plan)));
     }
     choices.push(cancel());
-    // A pi may have started since the sessions were read.
-    Command::All(vec![Command::ListPis, Command::ask("Move to another directory?", lines, choices)])
+    Command::ask_about_files("Move to another directory?", lines, choices)
 }
 
 /// Plans a move of sessions from a directory, if a project moves, to another one. Forks of sessions whose path stays the

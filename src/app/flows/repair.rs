@@ -52,7 +52,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     let files = count(sessions.len(), "session", "sessions");
     let repair = Command::ChangeFiles(request(model, &sessions));
     let choices = vec![QuestionChoice::new('r', "Repair", files, repair), cancel()];
-    Ok(Command::All(vec![Command::ListPis, Command::ask("Repair?", lines, choices)]))
+    Ok(Command::ask_about_files("Repair?", lines, choices))
 }
 
 fn request(model: &Model, keys: &[SessionKey]) -> Request {

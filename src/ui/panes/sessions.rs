@@ -1,8 +1,6 @@
 //! Draws the list of projects, families and sessions. The row of a session has the name first, and to the right the facts
 //! that leave enough room for it.
 
-use ratatui::Frame;
-
 use crate::app::flows::missing_parent;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
@@ -25,7 +23,7 @@ use crate::ui::panes::hits;
 use crate::ui::panes::names::{SessionName, project_name, short_project_name};
 use crate::ui::widgets::{ListView, status_sign, tall_list, title};
 
-pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.sessions;
     let mut facts = Vec::new();
     facts.extend((!pane.marks.is_empty()).then(|| format!("{} marked", thousands(pane.marks.len()))));
@@ -49,10 +47,10 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
     };
     let is_room = width("  Sessions") + width(&facts) + width(&heads) <= columns;
     let heads = if is_room { heads } else { String::new() };
-    title(frame, pen, area, focused, (Span::text("Sessions"), &facts, heads));
+    title(pen, area, focused, (Span::text("Sessions"), &facts, heads));
     if let (true, Some(found)) = (pane.rows.is_empty(), &pane.hits) {
         for (row, text) in area.body.rows().zip(hits::nothing(model, pen, found.len(), area.body.width.into())) {
-            pen.put(frame, row, &[Span::clean(Tone::Dim, &text)]);
+            pen.put(row, &[Span::clean(Tone::Dim, &text)]);
         }
     } else if pane.rows.is_empty() && model.catalog.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
@@ -65,10 +63,10 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         } else {
             format!("  only subagent sessions{dot}{}: show them", pen.key(Action::ShowSubagents))
         };
-        pen.put(frame, body, &[Span::dim(text)]);
+        pen.put(body, &[Span::dim(text)]);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
-    tall_list(frame, pen, &rows, |at| pane.rows[at].lines(), |at, columns| row(model, pen, at, columns));
+    tall_list(pen, &rows, |at| pane.rows[at].lines(), |at, columns| row(model, pen, at, columns));
 }
 
 /// Returns the lines of a row.
@@ -168,9 +166,9 @@ const WITH_ENTRIES: usize = 50;
 
 /// A session row and the data to draw it.
 #[derive(Clone, Copy)]
-struct SessionRowView<'a> {
+struct SessionRowView<'a, 'b> {
     model: &'a Model,
-    pen: &'a Painter<'a>,
+    pen: &'a Painter<'b>,
     /// The index in the list.
     at: usize,
     key: SessionKey,
@@ -183,7 +181,7 @@ struct SessionRowView<'a> {
     is_tall: bool,
 }
 
-impl SessionRowView<'_> {
+impl SessionRowView<'_, '_> {
     /// Returns the lines of the row.
     fn lines(self) -> Vec<Vec<Span>> {
         let found = self.model.sessions.found(self.key);

@@ -1,8 +1,6 @@
 //! Draws the tree of the open session. A row is an entry, a fork, or a summary of several entries. Facts are at the right
 //! edge; text keeps a minimum width, so facts that do not fit are dropped.
 
-use ratatui::Frame;
-
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::tree::activity::Inherited;
@@ -27,7 +25,7 @@ use crate::ui::widgets::{ListView, hits, list, title};
 /// Minimum columns of the title.
 const ROOM: usize = 20;
 
-pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.tree;
     let name = pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| title::title(session));
     let facts = pane.tree.as_ref().map(|tree| {
@@ -75,21 +73,21 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
     }
     right.push(' ');
     let focused = model.focus == Place::Tree;
-    title(frame, pen, area, focused, (Span::text(name), "", right));
+    title(pen, area, focused, (Span::text(name), "", right));
     let Some(tree) = &pane.tree else {
         let lines = match (&pane.error, pane.session) {
             (Some(error), _) => vec![DocLine::new(Tone::Error, error)],
             (None, Some(_)) => vec![DocLine::dim("reading")],
             (None, None) => Vec::new(),
         };
-        return plain_rows(frame, pen, area.text(), lines);
+        return plain_rows(pen, area.text(), lines);
     };
     if pane.rows.list.is_empty() {
         let text = if tree.nodes.is_empty() { " no entries yet".into() } else { empty_filter(pen) };
-        return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::dim(text)]);
+        return pen.put(ratatui::layout::Rect { height: 1, ..area.body }, &[Span::dim(text)]);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
-    list(frame, pen, &rows, |at, columns| {
+    list(pen, &rows, |at, columns| {
         // Build only the visible part of the tree lines, because trees may have thousands of levels; the text always
         // follows them.
         let (lines, is_cut) = pane.lines(at, columns);
@@ -161,16 +159,16 @@ fn file(model: &Model, row: RowIndex) -> Vec<Span> {
     number.map_or(Vec::new(), |number| vec![letter(number), Span::text(" ")])
 }
 
-struct TreeRowView<'a> {
+struct TreeRowView<'a, 'b> {
     model: &'a Model,
-    pen: &'a Painter<'a>,
+    pen: &'a Painter<'b>,
     tree: &'a Tree,
     /// Columns after the tree lines.
     room: usize,
     at: RowIndex,
 }
 
-impl TreeRowView<'_> {
+impl TreeRowView<'_, '_> {
     /// Returns the number of other sessions that contain an entry.
     fn others(&self, entry: Index) -> Option<RowFact> {
         let others = self.model.tree.others_of(entry).len();
