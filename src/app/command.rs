@@ -9,11 +9,13 @@ use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
 use crate::app::message::{Clip, Work};
 use crate::app::opener::Opener;
 use crate::app::picker_output::PickerOutput;
+use crate::app::ticket::Claim;
 use crate::base::text::Tone;
-use crate::catalog::export::request::ExportRequest;
+use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::catalog::moves::MoveSelection;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::Request;
+use crate::changes::slim::SlimOverview;
 use crate::keymap::Place;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
@@ -29,6 +31,39 @@ pub struct SlimRequest {
     pub sessions: Vec<SessionKey>,
     /// The rules.
     pub rules: SlimRules,
+}
+
+/// Sessions that are measured for the box of slimming.
+#[derive(Debug)]
+pub struct PreparedSlimming {
+    /// Claim on the result.
+    pub claim: Claim,
+    /// The sessions and the rules.
+    pub request: SlimRequest,
+    /// The key of the choice to select once the result is known.
+    pub selected: char,
+    /// The result or the error, once it is known.
+    pub overview: Option<Result<SlimOverview, String>>,
+    /// The number of sessions that were measured so far.
+    pub done: Option<usize>,
+}
+
+/// An export that is prepared for its box.
+#[derive(Debug)]
+pub struct PreparedExport {
+    /// Claim on the result.
+    pub claim: Claim,
+    /// The export.
+    pub request: ExportRequest,
+    /// The result, or the error; of an earlier request until the reply arrives, and `None` at first.
+    pub result: Option<Result<ExportResult, String>>,
+}
+
+impl PreparedExport {
+    /// Returns the result.
+    pub(crate) fn result(&self) -> Option<&ExportResult> {
+        self.result.as_ref()?.as_ref().ok()
+    }
 }
 
 /// A change of the browser.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::command::{Command, NextStep, ResumePlan, SlimRequest};
+use crate::app::command::{Command, NextStep, PreparedExport, PreparedSlimming, ResumePlan};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
 use crate::app::layers::files::FilesView;
 use crate::app::layers::space::SpaceView;
@@ -25,13 +25,11 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::paths::file_name;
 use crate::base::text::{Tone, clean};
 use crate::catalog::current_dir::CurrentDir;
-use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::catalog::search::SearchedSession;
 use crate::catalog::space::{SessionKinds, SpaceContent};
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
-use crate::changes::slim::SlimOverview;
 use crate::keymap::{Action, Place};
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::search::query::Query;
@@ -80,39 +78,6 @@ pub struct Errand {
     pub claim: Claim,
     /// Next step.
     pub then: NextStep,
-}
-
-/// Sessions that are measured for the box of slimming.
-#[derive(Debug)]
-pub struct PreparedSlimming {
-    /// Claim on the result.
-    pub claim: Claim,
-    /// The sessions and the rules.
-    pub request: SlimRequest,
-    /// The key of the choice to select once the result is known.
-    pub selected: char,
-    /// The result or the error, once it is known.
-    pub overview: Option<Result<SlimOverview, String>>,
-    /// The number of sessions that were measured so far.
-    pub done: Option<usize>,
-}
-
-/// An export that is prepared for its box.
-#[derive(Debug)]
-pub struct PreparedExport {
-    /// Claim on the result.
-    pub claim: Claim,
-    /// The export.
-    pub request: ExportRequest,
-    /// The result, or the error; of an earlier request until the reply arrives, and `None` at first.
-    pub result: Option<Result<ExportResult, String>>,
-}
-
-impl PreparedExport {
-    /// Returns the result.
-    pub(crate) fn result(&self) -> Option<&ExportResult> {
-        self.result.as_ref()?.as_ref().ok()
-    }
 }
 
 /// State of reading all sessions.
@@ -393,6 +358,11 @@ impl Model {
         let result = layers.get_mut().map(|layer| change(self, layer));
         self.layers = layers;
         result
+    }
+
+    /// Builds the rows of the list again.
+    pub(crate) fn rebuild_list(&mut self) {
+        self.sessions.rebuild(&self.catalog);
     }
 
     /// Returns `true` if all was read and no session was found.

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
-use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::flows::{Choice, Flow, ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
 use crate::app::model::Model;
 use crate::base::paths::shorten;
 use crate::catalog::SessionKey;
@@ -18,7 +17,7 @@ const UNLISTED: &str = "pi's /resume will not list them. pitree still lists, sea
 ///
 /// # Errors
 /// No session is selected.
-pub fn ask(model: &Model) -> Result<Command, &'static str> {
+pub fn ask(model: &Model) -> Flow {
     let catalog = &model.catalog;
     let hidden = hidden_note(model);
     let (chosen, family) = match list_target(model)? {
@@ -75,15 +74,15 @@ pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot]) -> Command {
     Command::ask("Move to the archive?", lines, choices)
 }
 
-fn to_archive(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
+fn to_archive(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice {
     let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
-    QuestionChoice::new(key, word, delete::size(model, sessions), Command::ChangeFiles(Request::Archive { files }))
+    Choice::new(key, word, delete::size(model, sessions), Command::ChangeFiles(Request::Archive { files }))
 }
 
-fn back(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
+fn back(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice {
     let files = sessions.iter().map(|&key| model.catalog[key].file_path()).collect();
     let change = Command::Change(Request::Unarchive { files }, NextStep::Select);
-    QuestionChoice::new(key, word, delete::size(model, sessions), change)
+    Choice::new(key, word, delete::size(model, sessions), change)
 }
 
 /// Asks whether to bring archived sessions back before a change of them.
@@ -108,5 +107,5 @@ fn question(model: &Model, paths: &[PathBuf], what: &'static str, change: Comman
         lines.push(DocLine::text(&text));
     }
     let title = if paths.len() == 1 { "This session is archived" } else { "These sessions are archived" };
-    Command::ask(title, lines, vec![QuestionChoice::new('b', "Bring back and continue", what, change), cancel()])
+    Command::ask(title, lines, vec![Choice::new('b', "Bring back and continue", what, change), cancel()])
 }

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{archive, cancel, delete};
-use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::flows::{Choice, archive, cancel, delete};
 use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
@@ -71,7 +70,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: NextSt
                 "This session uses format version {version}; this change requires version 3. pitree can migrate it first, as pi does on opening. The original goes to the trash; undo restores it."
             );
             let what = "convert to version 3, then apply the change";
-            let choice = QuestionChoice::new('b', "Migrate and continue", what, Command::Change(request, after));
+            let choice = Choice::new('b', "Migrate and continue", what, Command::Change(request, after));
             let session = model.catalog.key_of(&path);
             let mut lines = vec![DocLine::text(&text)];
             lines.extend(delete::running_pi_signs(model, session.as_slice(), None));
@@ -102,7 +101,7 @@ fn ask_again(model: &Model, path: &Path, then: Request, after: NextStep) -> Comm
         Request::Label { label, .. } => format!("label its entry {:?}", model.short(label)),
         _ => "apply the change to this session".into(),
     };
-    let anyway = QuestionChoice::new('a', "Change anyway", what, Command::Change(then, after));
+    let anyway = Choice::new('a', "Change anyway", what, Command::Change(then, after));
     Command::ask("File was replaced", lines, vec![anyway, cancel()])
 }
 
@@ -126,7 +125,7 @@ fn ask_to_undo(model: &Model, earlier: EarlierChange) -> Command {
     lines.extend((more > 0).then(|| DocLine::text(&format!("  and {}", count(more, "more", "more")))));
     lines.push(DocLine::dim("This change was made by an earlier run or another pitree."));
     let undo = Command::Change(Request::UndoLast { sure: Some(group) }, NextStep::Select);
-    let choices = vec![QuestionChoice::new('u', "Undo", "revert this change", undo), cancel()];
+    let choices = vec![Choice::new('u', "Undo", "revert this change", undo), cancel()];
     Command::ask("Undo this change?", lines, choices)
 }
 

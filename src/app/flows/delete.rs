@@ -4,9 +4,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{ListTarget, cancel, hidden_note, list_target};
+use crate::app::flows::{Choice, Flow, ListTarget, cancel, hidden_note, list_target};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::{shorten, split_name};
@@ -26,7 +25,7 @@ const NAMED: usize = 4;
 ///
 /// # Errors
 /// No session is selected.
-pub fn ask(model: &Model) -> Result<Command, &'static str> {
+pub fn ask(model: &Model) -> Flow {
     let (catalog, mut choices) = (&model.catalog, Vec::new());
     let (mut notes, mut project) = (Vec::new(), None);
     let all = match list_target(model)? {
@@ -81,15 +80,14 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
     ];
     let prompt = format!("Type \"{WORD}\" to delete {files} permanently: ");
     let prompt = Command::prompt(PromptPurpose::Word(left), prompt, "");
-    let choices =
-        vec![cancel(), QuestionChoice::new('d', "Delete permanently", "bypass the trash; cannot be undone", prompt)];
+    let choices = vec![cancel(), Choice::new('d', "Delete permanently", "bypass the trash; cannot be undone", prompt)];
     Command::ask("Cannot move to trash", lines, choices)
 }
 
 /// Returns the choice that moves sessions to the trash.
-fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
+fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice {
     let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
-    QuestionChoice::new(key, word, size(model, sessions), Command::ChangeFiles(Request::Trash { files }))
+    Choice::new(key, word, size(model, sessions), Command::ChangeFiles(Request::Trash { files }))
 }
 
 /// Moves or replaces files. Asks again if a pi may be using one of them.
@@ -110,7 +108,7 @@ pub(crate) fn go(model: &Model, request: Request) -> Command {
         return change;
     }
     let lines = running_pi_signs(model, &sessions, Some(text));
-    let sure = QuestionChoice::new('d', word, sentence, change);
+    let sure = Choice::new('d', word, sentence, change);
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 

@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{cancel, copy};
+use crate::app::flows::{Choice, cancel, copy};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::layers::file_text::FileTextView;
 use crate::app::layers::files::{FilesView, SessionScope};
 use crate::app::message::Work;
@@ -206,10 +205,10 @@ pub(crate) fn written(mut write: FileWrite, result: Result<Written, String>) -> 
             let path = path.display().to_string();
             if runs_by_itself([&*path]) {
                 let text = format!("Programs run from {path} by themselves. An existing file is replaced.");
-                let write = QuestionChoice::new('w', "Write anyway", "the session chose its content", replace);
+                let write = Choice::new('w', "Write anyway", "the session chose its content", replace);
                 return Command::ask("Write file?", vec![DocLine::warning(&text)], vec![cancel(), write]);
             }
-            let replace = QuestionChoice::new('r', "Replace", "its content is lost", replace);
+            let replace = Choice::new('r', "Replace", "its content is lost", replace);
             let text = format!("{path} exists. A symbolic link is replaced itself, its target is kept.");
             Command::ask("Replace file?", vec![DocLine::text(&text)], vec![cancel(), replace])
         }

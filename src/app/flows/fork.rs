@@ -1,7 +1,7 @@
 //! Forks of sessions at an entry.
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::picker;
+use crate::app::flows::{Flow, picker};
 use crate::app::model::Model;
 use crate::app::startup::PickerFormat;
 use crate::changes::Request;
@@ -12,7 +12,7 @@ use crate::session::entry::EntryId;
 ///
 /// # Errors
 /// No entry of a loaded session is selected.
-pub(crate) fn fork(model: &Model) -> Result<Command, &'static str> {
+pub(crate) fn fork(model: &Model) -> Flow {
     let (session, tree, at) = model.whole_entry()?;
     let session = &model.catalog[session];
     if model.setting.picker == Some(PickerFormat::Json) {

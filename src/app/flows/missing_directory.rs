@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use crate::app::command::{Command, ResumePlan};
-use crate::app::flows::{cancel_by, move_sessions};
+use crate::app::flows::{Choice, cancel_by, move_sessions};
 use crate::app::layers::Layers;
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::{Prompt, QuestionChoice};
+use crate::app::layers::dialogs::Prompt;
 use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
@@ -50,9 +50,9 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
         };
         let what = format!("{}: {why}; remembered for this project", shorten(&dir, home));
         let elsewhere = Command::remember_directory(go_on.clone(), dir.into_owned());
-        QuestionChoice::new(key, "Use directory", what, elsewhere)
+        Choice::new(key, "Use directory", what, elsewhere)
     };
-    let mut choices: Vec<QuestionChoice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
+    let mut choices: Vec<Choice> = ('1'..='9').zip(candidates).map(moved).collect();
     choices.extend(move_sessions::choice(model, gone, candidates.first().map(|candidate| &*candidate.dir)));
     let here = Start { cwd: String::new(), ..go_on.start.clone() };
     let resume = |start| Command::Resume(ResumePlan { start, ..go_on.clone() });
@@ -61,14 +61,14 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
         dir => format!("in {dir}, where pitree was started"),
     };
     let fork = Start { forks: true, ..here.clone() };
-    choices.push(QuestionChoice::new('h', "Resume here", started.clone(), resume(here.clone())));
-    choices.push(QuestionChoice::new('f', "Fork here", format!("pi copies the session; {started}"), resume(fork)));
+    choices.push(Choice::new('h', "Resume here", started.clone(), resume(here.clone())));
+    choices.push(Choice::new('f', "Fork here", format!("pi copies the session; {started}"), resume(fork)));
     let purpose = PromptPurpose::Directory(go_on.start.clone());
     let prompt = Command::prompt(purpose, "directory: ", &move_sessions::beside(gone));
     let other = "remembered for all sessions of this project";
-    choices.push(QuestionChoice::new('d', "Enter directory", other, prompt));
+    choices.push(Choice::new('d', "Enter directory", other, prompt));
     let copy = Command::copy(Clip::Command(here));
-    choices.push(QuestionChoice::new('y', "Copy command", "to run it elsewhere", copy));
+    choices.push(Choice::new('y', "Copy command", "to run it elsewhere", copy));
     choices.push(cancel_by('c'));
     Command::ask("Working directory not found", lines, choices)
 }

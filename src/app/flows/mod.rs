@@ -26,6 +26,12 @@ use crate::base::numbers::count;
 use crate::catalog::SessionKey;
 use crate::keymap::Place;
 
+/// A choice of a flow.
+pub(crate) type Choice = QuestionChoice<Command>;
+
+/// The next step of a flow, or the reason why it cannot start.
+pub(crate) type Flow = Result<Command, &'static str>;
+
 /// Message for an empty list.
 pub(crate) const NO_SESSION: &str = "no session is selected";
 
@@ -57,13 +63,13 @@ pub(crate) fn without_mirrored(model: &Model, mut sessions: Vec<SessionKey>) -> 
 }
 
 /// Returns the choice that changes nothing.
-pub(crate) fn cancel() -> QuestionChoice<Command> {
+pub(crate) fn cancel() -> Choice {
     cancel_by('n')
 }
 
 /// Returns the choice that changes nothing, with its own key.
-pub(crate) fn cancel_by(key: char) -> QuestionChoice<Command> {
-    QuestionChoice { key, word: "Cancel", sentence: "change nothing".into(), then: None, stays: false }
+pub(crate) fn cancel_by(key: char) -> Choice {
+    Choice { key, word: "Cancel", sentence: "change nothing".into(), then: None, stays: false }
 }
 
 /// Returns the marked sessions in the list, or else the selected session, without those of other machines.

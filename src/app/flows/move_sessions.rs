@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
+use crate::app::flows::{Choice, Flow, ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
 use crate::app::layers::Layers;
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::{Prompt, QuestionChoice};
+use crate::app::layers::dialogs::Prompt;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::count;
@@ -28,7 +28,7 @@ fn of_project(model: &Model, dir: &str) -> MoveSelection {
 ///
 /// # Errors
 /// No session is selected, or only archived ones.
-pub(crate) fn ask(model: &Model) -> Result<Command, &'static str> {
+pub(crate) fn ask(model: &Model) -> Flow {
     let catalog = &model.catalog;
     let selection = match list_target(model)? {
         ListTarget::Marked(sessions) => MoveSelection { sessions, from: None },
@@ -55,7 +55,7 @@ pub(super) fn beside(dir: &str) -> String {
 }
 
 /// Returns the choice to move the sessions of a missing directory: to a candidate, or to a directory that is entered.
-pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Option<QuestionChoice<Command>> {
+pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Option<Choice> {
     let selection = of_project(model, gone);
     let sessions = count(selection.sessions.len(), "session", "sessions");
     selection.sessions.first()?;
@@ -63,7 +63,7 @@ pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Opt
         Some(dir) => (format!("{sessions} to {}", shorten(&dir, &model.setting.home)), check(selection, &dir)),
         None => (format!("{sessions} to a directory that you enter"), prompt(selection, gone)),
     };
-    Some(QuestionChoice::new('m', "Move project", what, then))
+    Some(Choice::new('m', "Move project", what, then))
 }
 
 /// Checks the directory that was entered, then asks.
@@ -108,11 +108,11 @@ fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to:
     let size = delete::size(model, &keys);
     let request = |plan: &MovePlan| Command::ChangeFiles(request(catalog, &model.setting.located, plan));
     let alone = MovePlan { forks: Vec::new(), ..plan.clone() };
-    let mut choices = vec![QuestionChoice::new('m', "Move", size, request(&alone))];
+    let mut choices = vec![Choice::new('m', "Move", size, request(&alone))];
     if !plan.forks.is_empty() {
         let forks = count(plan.forks.len(), "fork elsewhere", "forks elsewhere");
         let what = format!("also set the new path in {forks}; pitree finds the parent without it, pi does not");
-        choices.push(QuestionChoice::new('r', "Move and relink", what, request(&plan)));
+        choices.push(Choice::new('r', "Move and relink", what, request(&plan)));
     }
     choices.push(cancel());
     Command::ask_about_files("Move to another directory?", lines, choices)

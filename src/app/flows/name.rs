@@ -1,9 +1,8 @@
 //! Names of sessions and labels of entries.
 
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete, export, files, marks, move_sessions};
+use crate::app::flows::{Choice, Flow, NO_SESSION, cancel, delete, export, files, marks, move_sessions};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::text::Tone;
@@ -19,7 +18,7 @@ use crate::session::tree::{Index, Tree};
 ///
 /// # Errors
 /// No session is selected.
-pub fn rename(model: &Model) -> Result<Command, &'static str> {
+pub fn rename(model: &Model) -> Flow {
     if let Some((sessions, what)) = marks::selected(model, marks::expected) {
         return Ok(Command::prompt(PromptPurpose::Names(sessions), format!("name of {what}: "), ""));
     }
@@ -39,7 +38,7 @@ pub fn rename(model: &Model) -> Result<Command, &'static str> {
 ///
 /// # Errors
 /// No entry of a loaded session, and no session in the list, is selected.
-pub fn label(model: &Model) -> Result<Command, &'static str> {
+pub fn label(model: &Model) -> Flow {
     if let Some((sessions, what)) = marks::selected(model, marks::expected) {
         let question = format!("label of the last message of {what}: ");
         return Ok(Command::prompt(PromptPurpose::Labels(sessions), question, ""));
@@ -102,8 +101,8 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
     let text = "The running pi does not see changes to the file until it reopens the session.";
     let lines = delete::running_pi_signs(model, &[session], Some(text));
     let request = Command::Errand(Work::SendToPi(pi.clone(), what), NextStep::Nothing);
-    let by_pi = QuestionChoice::new('p', "Let pi write it", "pi shows the change at once", request);
-    let here = QuestionChoice::new('w', "Write it here", "append a line to the file; can be undone", here);
+    let by_pi = Choice::new('p', "Let pi write it", "pi shows the change at once", request);
+    let here = Choice::new('w', "Write it here", "append a line to the file; can be undone", here);
     Command::ask("This session is open in a running pi", lines, vec![by_pi, here, cancel()])
 }
 

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::command::Command;
-use crate::app::flows::{cancel, delete, hidden_note, marked_or_selected};
-use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::flows::{Choice, Flow, cancel, delete, hidden_note, marked_or_selected};
 use crate::app::model::Model;
 use crate::base::numbers::count;
 use crate::catalog::SessionKey;
@@ -25,7 +24,7 @@ const LISTED: usize = 8;
 ///
 /// # Errors
 /// No session is selected, or none has a problem that pitree can repair.
-pub fn ask(model: &Model) -> Result<Command, &'static str> {
+pub fn ask(model: &Model) -> Flow {
     let catalog = &model.catalog;
     let mut sessions: Vec<SessionKey> = marked_or_selected(model)?;
     sessions.retain(|&key| {
@@ -51,7 +50,7 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     lines.extend(delete::running_pi_signs(model, &sessions, None));
     let files = count(sessions.len(), "session", "sessions");
     let repair = Command::ChangeFiles(request(model, &sessions));
-    let choices = vec![QuestionChoice::new('r', "Repair", files, repair), cancel()];
+    let choices = vec![Choice::new('r', "Repair", files, repair), cancel()];
     Ok(Command::ask_about_files("Repair?", lines, choices))
 }
 

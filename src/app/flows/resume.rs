@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
+use crate::app::flows::{Choice, NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
 use crate::app::layers::context::ContextTarget;
-use crate::app::layers::dialogs::{Question, QuestionChoice};
+use crate::app::layers::dialogs::Question;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
@@ -102,7 +102,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     if !model.catalog.is_live(key) {
         let Some(newer) = newer else { return Command::Resume(leaf) };
         let note = "To resume after it, select it in the tree.";
-        let open = QuestionChoice::new('o', "Resume", "at the leaf", Command::Resume(leaf));
+        let open = Choice::new('o', "Resume", "at the leaf", Command::Resume(leaf));
         return Command::ask("Resume at the leaf?", vec![newer, DocLine::text(note)], vec![open, cancel()]);
     }
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
@@ -115,9 +115,9 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
         let request = Some(request.if_same(SessionIdentity::of(model.catalog.get(key)?)));
         let there = Command::Resume(ResumePlan { request, ..leaf.clone() });
         let what = "copy the path to the leaf into a fork; the running pi keeps this session";
-        Some(QuestionChoice::new('n', "New session", what, there))
+        Some(Choice::new('n', "New session", what, there))
     });
-    let open = QuestionChoice::new('o', "Resume anyway", "open this session in a second pi", Command::Resume(leaf));
+    let open = Choice::new('o', "Resume anyway", "open this session in a second pi", Command::Resume(leaf));
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
     Command::ask(delete::at_work(model, &[key]), lines, choices)
 }
@@ -145,7 +145,7 @@ fn question(
             };
             let request = request.map(|request| request.if_same(session.clone()));
             let plan = ResumePlan { request, text_of: text_of.clone(), ..leaf.clone() };
-            vec![QuestionChoice::new('h', "Resume here", here, Command::Resume(plan))]
+            vec![Choice::new('h', "Resume here", here, Command::Resume(plan))]
         }
     };
     let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
@@ -161,10 +161,10 @@ fn question(
     let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
     let what = "show each message the model will see, with token counts";
     if !tree.header.is_newer() {
-        choices.push(QuestionChoice::new('n', "New session", new, Command::Resume(fork)));
+        choices.push(Choice::new('n', "New session", new, Command::Resume(fork)));
     }
-    let context = QuestionChoice::new('c', "Context", what, Command::ShowContext(sees));
-    choices.push(QuestionChoice { stays: true, ..context });
+    let context = Choice::new('c', "Context", what, Command::ShowContext(sees));
+    choices.push(Choice { stays: true, ..context });
     let mut lines = facts(model, tree, to, pi_can_navigate);
     if model.catalog.is_live(key) {
         let text = "A running pi does not see the new entries and continues from its own last entry.";
@@ -174,13 +174,13 @@ fn question(
 }
 
 /// Returns the choices if pi goes to the entry by itself, with or without a summary of the current branch.
-fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<QuestionChoice<Command>> {
+fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<Choice> {
     let goto = |summarize| leaf.with_message(resume::goto(tree, chosen, summarize));
     let here = "in this session; pi writes nothing until you send a message";
-    let mut choices = vec![QuestionChoice::new('h', "Resume here", here, Command::Resume(goto(false)))];
+    let mut choices = vec![Choice::new('h', "Resume here", here, Command::Resume(goto(false)))];
     if left(tree, to.at).is_some() {
         let with = "the model summarizes the current branch first, as in pi's /tree";
-        choices.push(QuestionChoice::new('s', "Summarize, then resume", with, Command::Resume(goto(true))));
+        choices.push(Choice::new('s', "Summarize, then resume", with, Command::Resume(goto(true))));
     }
     choices
 }
@@ -192,7 +192,7 @@ fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
         tree.header.version,
         env!("CARGO_PKG_VERSION"),
     );
-    let open = QuestionChoice::new('o', "Open in pi", "at the current leaf", Command::Resume(leaf));
+    let open = Choice::new('o', "Open in pi", "at the current leaf", Command::Resume(leaf));
     Question::new("Unsupported session format", vec![DocLine::text(&text)], vec![open, cancel()])
 }
 

@@ -14,7 +14,7 @@ use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::sort;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::keymap::{Action, Place};
+use crate::keymap::Action;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
 use crate::session::tree::{Index, Tree};
 
@@ -113,10 +113,6 @@ impl ContextView {
 }
 
 impl<C> Screen<C> for ContextView {
-    fn place(&self) -> Place {
-        Place::Context
-    }
-
     fn list(&mut self, (width, rows): TerminalSize) -> Option<List<'_>> {
         let area = Rect { x: 0, y: above(rows), width, height: rows.saturating_sub(above(rows) + 1) };
         Some(List { cursor: &mut self.cursor, len: self.rows.len(), area })

@@ -9,7 +9,7 @@ use crate::app::widgets::TerminalSize;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{TextBox, largest, middle};
 use crate::base::text::{Span, Tone};
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key};
 use crate::render::{DocLine, plain};
 
 /// Maximum width of a note.
@@ -44,10 +44,6 @@ impl Note {
 }
 
 impl<C> Screen<C> for Note {
-    fn place(&self) -> Place {
-        Place::Note
-    }
-
     fn press(&mut self, _key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
         let text_box = self.text_box(terminal);
         match action.and_then(|action| movement(action, text_box.height)) {
@@ -208,10 +204,6 @@ impl<C: Clone> Question<C> {
 }
 
 impl<C: Clone> Screen<C> for Question<C> {
-    fn place(&self) -> Place {
-        Place::Question
-    }
-
     /// Takes a key. The letter of a choice has priority over its action.
     fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
         let letter = key.typed().filter(|_| key.modifiers == KeyModifiers::NONE);
@@ -294,10 +286,6 @@ impl Prompt {
 }
 
 impl<C> Screen<C> for Prompt {
-    fn place(&self) -> Place {
-        Place::Prompt
-    }
-
     fn press(&mut self, key: Key, action: Option<Action>, _terminal: TerminalSize) -> LayerResult<C> {
         let is_dir = self.purpose.is_directory();
         match action {
@@ -330,10 +318,6 @@ impl<C> Screen<C> for Prompt {
 pub struct SearchLine;
 
 impl<C> Screen<C> for SearchLine {
-    fn place(&self) -> Place {
-        Place::Search
-    }
-
     fn press(&mut self, _key: Key, _action: Option<Action>, _terminal: TerminalSize) -> LayerResult<C> {
         LayerResult::Pass
     }
@@ -356,10 +340,6 @@ impl<C> Screen<C> for SearchLine {
 pub struct FindLine(pub LineEdit);
 
 impl<C> Screen<C> for FindLine {
-    fn place(&self) -> Place {
-        Place::Find
-    }
-
     fn press(&mut self, key: Key, action: Option<Action>, _terminal: TerminalSize) -> LayerResult<C> {
         match action {
             Some(Action::Accept) => LayerResult::KeepSearch,

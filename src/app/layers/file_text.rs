@@ -11,7 +11,7 @@ use crate::app::widgets::TerminalSize;
 use crate::base::text::{Glyphs, Span};
 use crate::catalog::EntryRef;
 use crate::catalog::file_states::{FileAt, FileTextRequest};
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key};
 use crate::render::DocLine;
 use crate::render::wrap::{VerbatimStyle, Wrapped};
 
@@ -89,10 +89,6 @@ impl FileTextView {
 }
 
 impl<C> Screen<C> for FileTextView {
-    fn place(&self) -> Place {
-        Place::FileText
-    }
-
     fn fit(&mut self, terminal: TerminalSize) {
         let body = Self::body(terminal);
         let (columns, rows) = (usize::from(body.width).max(1), usize::from(body.height));

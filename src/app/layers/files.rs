@@ -14,7 +14,7 @@ use crate::base::normalize::fold;
 use crate::base::sort;
 use crate::catalog::file_states::StateRow;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
-use crate::keymap::{Action, Place};
+use crate::keymap::Action;
 use crate::search::text_match::Words;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::tree::Tree;
@@ -282,10 +282,6 @@ impl FilesView {
 }
 
 impl<C> Screen<C> for FilesView {
-    fn place(&self) -> Place {
-        Place::Files
-    }
-
     fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
         Some(List { cursor: &mut self.cursor, len: self.rows.len(), area: Self::body(terminal) })
     }

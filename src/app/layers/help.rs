@@ -152,10 +152,6 @@ impl Help {
 }
 
 impl<C> Screen<C> for Help {
-    fn place(&self) -> Place {
-        Place::Help
-    }
-
     fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
         let page = usize::from(terminal.1 / 2);
         match action {

@@ -24,7 +24,7 @@ use dialogs::{FindLine, Note, Prompt, Question, SearchLine};
 use file_text::FileTextView;
 use files::FilesView;
 use help::Help;
-use palette::Palette;
+use palette::{Palette, PaletteKind};
 use screen::Screen;
 use space::SpaceView;
 use stats::StatsView;
@@ -38,7 +38,7 @@ pub trait LayerKind<C>: Sized {
     fn of_mut(layer: &mut Layer<C>) -> Option<&mut Self>;
 }
 
-/// Defines the layers. To add one, implement [`Screen`] for it and add its line here.
+/// Defines the layers. To add one, implement [`Screen`] for it and add its line here, with the name of its [`Place`].
 macro_rules! layers {
     ($($(#[$doc:meta])* $name:ident($kind:ty),)+) => {
         /// A layer over the panes.
@@ -48,6 +48,14 @@ macro_rules! layers {
         }
 
         impl<C: Clone> Layer<C> {
+            /// Returns the place whose keys work.
+            pub fn place(&self) -> Place {
+                match self {
+                    Self::Palette(palette) if palette.kind == PaletteKind::Labels => Place::Labels,
+                    $(Self::$name(_) => Place::$name,)+
+                }
+            }
+
             /// Returns the layer as a screen.
             pub fn screen(&self) -> &dyn Screen<C> {
                 match self {
@@ -129,7 +137,7 @@ impl<C: Clone> Layers<C> {
 
     /// Closes the layers of a place.
     pub(crate) fn close(&mut self, place: Place) {
-        self.0.retain(|layer| layer.screen().place() != place);
+        self.0.retain(|layer| layer.place() != place);
     }
 
     /// Closes the questions with a title.
@@ -149,7 +157,7 @@ impl<C: Clone> Layers<C> {
 
     /// Returns `true` if there is a layer of a place.
     pub fn has(&self, place: Place) -> bool {
-        self.0.iter().any(|layer| layer.screen().place() == place)
+        self.0.iter().any(|layer| layer.place() == place)
     }
 
     /// Returns the action of the selected item if the topmost layer is a palette.
@@ -194,7 +202,7 @@ impl<C: Clone> Layers<C> {
 
     /// Returns the place of the topmost layer.
     pub fn place(&self) -> Option<Place> {
-        self.top().map(|layer| layer.screen().place())
+        self.top().map(Layer::place)
     }
 
     /// Updates what depends on the size of the terminal.

@@ -14,7 +14,7 @@ use crate::app::widgets::text_box::{largest, middle};
 use crate::base::normalize::fold;
 use crate::base::sort;
 use crate::base::text::{Glyphs, Span, Tone, highlight, spans_width, width};
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key};
 use crate::search::text_match::Words;
 
 /// Maximum columns and rows of the box.
@@ -234,10 +234,6 @@ impl Palette {
 }
 
 impl<C> Screen<C> for Palette {
-    fn place(&self) -> Place {
-        if self.kind == PaletteKind::Labels { Place::Labels } else { Place::Palette }
-    }
-
     fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
         let area = self.list_area(terminal);
         Some(List { cursor: &mut self.cursor, len: self.shown.len(), area })

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use crate::app::layers::answer::{LayerResult, movement};
 use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key};
 
 /// The list of a layer.
 #[derive(Debug)]
@@ -39,9 +39,6 @@ impl List<'_> {
 
 /// A layer: its input, and its keys in the footer. Most layers show a [`List`]; the others handle more input themselves.
 pub trait Screen<C> {
-    /// Returns the place whose keys work.
-    fn place(&self) -> Place;
-
     /// Returns the list in a terminal of a size.
     fn list(&mut self, _terminal: TerminalSize) -> Option<List<'_>> {
         None

@@ -11,7 +11,7 @@ use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::catalog::space::{SpaceContent, SpaceGrouping, SpaceRow};
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::keymap::{Action, Place};
+use crate::keymap::Action;
 use crate::session::space::LARGEST;
 
 /// Rows from which on the largest entries are below the bars.
@@ -101,10 +101,6 @@ impl SpaceView {
 }
 
 impl<C> Screen<C> for SpaceView {
-    fn place(&self) -> Place {
-        Place::Space
-    }
-
     fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
         let (len, area) = (self.rows().len(), self.layout(terminal).list);
         Some(List { cursor: &mut self.cursor, len, area })

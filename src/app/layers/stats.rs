@@ -16,7 +16,7 @@ use crate::catalog::stats::keys::OTHER;
 use crate::catalog::stats::overview::{DaySums, NamedTable, OverviewPart, OverviewRequest, PANELS, sum_of_days};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::NamedRow;
-use crate::keymap::{Action, Place};
+use crate::keymap::Action;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{Period, PeriodLength};
@@ -326,10 +326,6 @@ impl StatsView {
 }
 
 impl<C> Screen<C> for StatsView {
-    fn place(&self) -> Place {
-        Place::Stats
-    }
-
     fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
         let (len, area) = (self.rows().len(), self.layout(terminal).list);
         Some(List { cursor: &mut self.cursor, len, area })

@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 use super::{comparison, context, family, files, find_in_session, machines, search, slim, space, stats, unread};
 use crate::app::card;
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{self, archive, copy, delete, export, fork, marks, move_sessions, name, repair, resume};
+use crate::app::flows::{self, Flow, archive, copy, delete, export, fork, marks, move_sessions, name, repair, resume};
 use crate::app::jump_history::JumpPosition;
 use crate::app::layers::answer::{movement, neighbor};
 use crate::app::layers::help::Help;
@@ -141,7 +141,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
 }
 
 /// Returns the flow of an action.
-fn flow(action: Action) -> Option<fn(&Model) -> Result<Command, &'static str>> {
+fn flow(action: Action) -> Option<fn(&Model) -> Flow> {
     Some(match action {
         Action::Rename => name::rename,
         Action::Label => name::label,
@@ -367,7 +367,7 @@ fn change_list(model: &mut Model, action: Action) {
     };
     match action {
         Action::NextSort | Action::WaitingFirst => model.sessions.reorder(&model.catalog),
-        _ => model.sessions.rebuild(&model.catalog),
+        _ => model.rebuild_list(),
     }
     if let Some(message) = message {
         model.hint(message);
@@ -401,7 +401,7 @@ fn back(model: &mut Model) {
         Place::Sessions if !model.sessions.marks.is_empty() => {
             model.sessions.marks.clear();
             if std::mem::take(&mut model.sessions.shows.marked_only) {
-                model.sessions.rebuild(&model.catalog);
+                model.rebuild_list();
             }
         }
         Place::Sessions if model.search.is_some() => search::close(model),

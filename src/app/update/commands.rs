@@ -137,6 +137,13 @@ impl Model {
         self.errands.push(Errand { claim, then });
     }
 
+    /// Ends an errand and shows its result.
+    pub(super) fn finish_errand(&mut self, ticket: u64, result: Command) {
+        self.end_errand(ticket);
+        self.execute(result);
+        self.hold_notice();
+    }
+
     /// Does the next step of resuming in pi: reads the text to give back, makes the change, copies the text or starts pi.
     fn resume(&mut self, mut plan: ResumePlan) {
         if plan.request.is_none() && archive_paths::is_archived(&plan.start.path) {

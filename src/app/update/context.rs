@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::app::command::Command;
-use crate::app::flows::{fork, resume};
+use crate::app::flows::{Flow, fork, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::context::{ContextTarget, ContextView};
 use crate::app::model::Model;
@@ -20,7 +20,7 @@ use crate::session::tree::Tree;
 ///
 /// # Errors
 /// No entry of a loaded session is selected.
-pub(super) fn open(model: &Model) -> Result<Command, &'static str> {
+pub(super) fn open(model: &Model) -> Flow {
     let (session, tree, at) = model.whole_entry()?;
     let path = model.catalog[session].path.clone();
     Ok(Command::ShowContext(ContextTarget { session, path, tree, chosen: at, at: Some(at) }))

@@ -1,8 +1,9 @@
 //! The box of an export: it is shown at once, and again when the export is prepared.
 
+use crate::app::command::PreparedExport;
 use crate::app::flows::export;
 use crate::app::message::Work;
-use crate::app::model::{Model, PreparedExport};
+use crate::app::model::Model;
 use crate::catalog::export::request::{ExportRequest, ExportResult};
 
 /// Shows the box and prepares the export.
@@ -29,9 +30,7 @@ pub(super) fn list(model: &mut Model, selected: usize) {
 pub(super) fn take(model: &mut Model, ticket: u64, result: Result<Box<ExportResult>, String>) {
     let is_it = |prepared: &PreparedExport| prepared.claim.number == ticket;
     let Some(mut prepared) = model.export.take_if(|prepared| is_it(prepared)) else {
-        model.end_errand(ticket);
-        model.execute(export::made(result));
-        return model.hold_notice();
+        return model.finish_errand(ticket, export::made(result));
     };
     prepared.result = Some(result.map(|result| *result));
     let selected = model.layers.question_mut(export::TITLE).and_then(|question| Some(question.selected()?.key));

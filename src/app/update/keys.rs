@@ -225,7 +225,6 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
         }
         ChoiceAction::ToggleMember(session) => family::toggle_member(model, session),
         ChoiceAction::Explain(why) => model.hint(why),
-        ChoiceAction::Nothing => {}
     }
 }
 

@@ -38,6 +38,6 @@ pub(super) fn take(model: &mut Model, name: String, shown: ShownMachine) {
         model.machines.known.iter().flat_map(|(name, shown)| shown.state.pis_in(name, &mirrors)).collect();
     if model.catalog.set_remote_pis(pis, model.now) {
         model.preview.is_stale = true;
-        model.sessions.rebuild(&model.catalog);
+        model.rebuild_list();
     }
 }

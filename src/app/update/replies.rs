@@ -41,19 +41,19 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.set_pis(pis, model.now);
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
-                model.sessions.rebuild(&model.catalog);
+                model.rebuild_list();
             }
         }
         Reply::Marks(marks) => {
             if model.catalog.set_marks(marks) {
                 model.preview.is_stale = true;
-                model.sessions.rebuild(&model.catalog);
+                model.rebuild_list();
             }
         }
         Reply::LastSeen(seen) => unread::take(model, seen),
         Reply::Worktrees(worktrees) => {
             if model.catalog.set_worktrees(worktrees) {
-                rebuild_list(model);
+                note_live(model);
             }
         }
         Reply::Scanned { mut batch, gone, held: _held } => {
@@ -65,14 +65,14 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.gone_dirs.extend(gone);
             if !batch.sessions.is_empty() {
                 model.catalog.add(batch.sessions);
-                rebuild_list(model);
+                note_live(model);
                 open_wanted(model);
             }
         }
         Reply::ScanDone => {
             model.scan.claim = None;
             model.catalog.end_reading();
-            rebuild_list(model);
+            note_live(model);
             watch(model);
         }
         Reply::FilesChanged { news, gone, .. } => {
@@ -123,15 +123,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::StatesListed => drop(files::end_states(model, ticket, None)),
         Reply::FileText(facts, lines) => files::take_text(model, facts, lines),
         Reply::FileWritten(write, result) => {
-            model.end_errand(ticket);
-            model.execute(flows::files::written(*write, result));
-            model.hold_notice();
+            model.finish_errand(ticket, flows::files::written(*write, result));
         }
         Reply::History(past) => take_past(model, past),
         Reply::PiAnswered(request, result) => {
-            model.end_errand(ticket);
-            model.execute(name::after_request(&request, result));
-            model.hold_notice();
+            model.finish_errand(ticket, name::after_request(&request, result));
         }
         Reply::PiNavigates(goes) => {
             model.pi_can_navigate = Some(goes);
@@ -364,14 +360,14 @@ fn update_list(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option
         model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
     }
     let new = model.catalog.update(read, gone);
-    rebuild_list(model);
+    note_live(model);
     new
 }
 
 /// Rebuilds the list of sessions.
-fn rebuild_list(model: &mut Model) {
+fn note_live(model: &mut Model) {
     model.catalog.note_live(model.now);
-    model.sessions.rebuild(&model.catalog);
+    model.rebuild_list();
 }
 
 /// Shows the tree of the open session.

@@ -38,7 +38,7 @@ pub(super) fn close(model: &mut Model) {
     restore_selection(model);
     end(model);
     model.sessions.hits = None;
-    model.sessions.rebuild(&model.catalog);
+    model.rebuild_list();
 }
 
 /// Restores the selection from before the search, unless the user has selected a hit.
@@ -196,7 +196,7 @@ fn ask(model: &mut Model) {
         }
         return;
     }
-    model.sessions.rebuild(&model.catalog);
+    model.rebuild_list();
 }
 
 /// Takes the current sessions and reads their texts.
@@ -282,7 +282,7 @@ pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, p
     hits.retain(|&key, _| model.catalog.has(key));
     search.entries = hits.values().map(|found| found.entries).sum();
     model.sessions.hits = Some(hits);
-    model.sessions.rebuild(&model.catalog);
+    model.rebuild_list();
     if !is_chosen {
         model.sessions.select_first_hit();
     }

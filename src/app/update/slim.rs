@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::app::command::{Command, SlimRequest};
-use crate::app::flows::{cancel_by, delete, hidden_note, marked_or_selected};
-use crate::app::layers::dialogs::{Question, QuestionChoice};
+use crate::app::command::{Command, PreparedSlimming, SlimRequest};
+use crate::app::flows::{Choice, Flow, cancel_by, delete, hidden_note, marked_or_selected};
+use crate::app::layers::dialogs::Question;
 use crate::app::message::Work;
-use crate::app::model::{Model, PreparedSlimming};
+use crate::app::model::Model;
 use crate::base::numbers::{bytes, count};
 use crate::base::text::Tone;
 use crate::changes::slim::SlimOverview;
@@ -78,7 +78,7 @@ const INSIDE: u64 = 64 * 1024;
 ///
 /// # Errors
 /// No session is selected.
-pub(super) fn open(model: &Model) -> Result<Command, &'static str> {
+pub(super) fn open(model: &Model) -> Flow {
     let sessions = marked_or_selected(model)?;
     Ok(Command::All(vec![
         Command::ListPis,
@@ -94,13 +94,13 @@ fn question(model: &Model, prepared: &PreparedSlimming, selected: char) -> Quest
     let switch = |key: char, word: &'static str, sentence: String, change: &dyn Fn(&mut SlimRules)| {
         let mut request = request.clone();
         change(&mut request.rules);
-        QuestionChoice::new(key, word, sentence, Command::Slim(Box::new(request), key))
+        Choice::new(key, word, sentence, Command::Slim(Box::new(request), key))
     };
     if let Some(Ok(overview)) = overview {
         let total = overview.total();
         if total > 0 {
             let sentence = format!("save {}; the originals go to the trash", bytes(total));
-            choices.push(QuestionChoice::new('s', "Slim   ", sentence, Command::ChangeFiles(overview.request())));
+            choices.push(Choice::new('s', "Slim   ", sentence, Command::ChangeFiles(overview.request())));
         }
         for (number, (name, saving, is_removed)) in ('1'..).zip(overview.types().into_iter().take(TYPES)) {
             let word = if is_removed { "Remove " } else { "Keep   " };
@@ -127,7 +127,7 @@ fn question(model: &Model, prepared: &PreparedSlimming, selected: char) -> Quest
             rules.inside = if rules.inside.is_some() { None } else { Some(INSIDE) };
         }));
     }
-    choices.push(QuestionChoice { word: "Cancel ", ..cancel_by('n') });
+    choices.push(Choice { word: "Cancel ", ..cancel_by('n') });
     Question::new(TITLE, lines(model, prepared), choices).select_key(selected)
 }
 

@@ -16,7 +16,7 @@ use crate::base::text::{Glyphs, Span, Tone};
 use crate::catalog::compare::{BranchEnd, ComparedBranches};
 use crate::catalog::final_files::FinalFile;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::keymap::{Action, Place};
+use crate::keymap::Action;
 use crate::session::tree::{Index, Tree};
 use sections::{Section, sections};
 
@@ -175,10 +175,6 @@ impl CompareView {
 }
 
 impl<C> Screen<C> for CompareView {
-    fn place(&self) -> Place {
-        Place::Compare
-    }
-
     fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
         Some(List { cursor: &mut self.cursor, len: self.rows.len(), area: Self::body(terminal) })
     }
