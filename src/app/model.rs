@@ -158,6 +158,9 @@ impl SpaceState {
     }
 }
 
+/// Handles failed work: its ticket, and the reason.
+pub(crate) type FailureHandler = fn(&mut Model, u64, &str);
+
 /// State of the browser.
 #[derive(Debug, Default)]
 pub struct Model {
@@ -248,6 +251,8 @@ pub struct Model {
     /// Effects of the current message.
     pub(crate) effects: Vec<Effect>,
     tickets: u64,
+    /// How the owners of pending work handle its failure.
+    pub(crate) failures: Vec<(Ticket, FailureHandler)>,
 }
 
 /// Limits the size of the screen: each cell takes memory, and a terminal may report any size.
@@ -345,6 +350,17 @@ impl Model {
         self.tickets += 1;
         let (claim, ticket) = Ticket::new(self.tickets);
         self.effects.push(Effect::Ask(ticket, work));
+        claim
+    }
+
+    /// Starts background work whose owner handles a failure itself. Otherwise, the footer shows the reason.
+    #[must_use]
+    pub(crate) fn ask_or(&mut self, work: Work, fail: FailureHandler) -> Claim {
+        let claim = self.ask(work);
+        if let Some(Effect::Ask(ticket, _)) = self.effects.last() {
+            self.failures.retain(|(ticket, _)| ticket.is_wanted());
+            self.failures.push((ticket.clone(), fail));
+        }
         claim
     }
 

@@ -54,11 +54,6 @@ impl Claim {
     }
 }
 
-/// Drops a claim if it is that of a ticket. Returns `true` if it was.
-pub(crate) fn end(claim: &mut Option<Claim>, ticket: u64) -> bool {
-    claim.take_if(|claim| claim.number == ticket).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

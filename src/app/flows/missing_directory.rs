@@ -1,7 +1,7 @@
 //! Resuming a session whose working directory is missing, because a project was moved or the session comes from another
 //! machine. The user resumes in the current or the new directory, or copies the command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::app::command::{Command, ResumePlan};
 use crate::app::flows::{Choice, cancel_by, move_sessions};
@@ -73,34 +73,16 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
     Command::ask("Working directory not found", lines, choices)
 }
 
-/// Resumes in the new directory. An invalid directory keeps its prompt open.
-pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<PathBuf, String>) -> Command {
-    if let Some(prompt) = prompt(layers) {
-        match kept {
-            Ok(_) => drop(layers.0.pop()),
-            Err(why) => {
-                prompt.problem = Some(why);
-                return Command::nothing();
-            }
-        }
-    }
-    match kept {
-        Ok(dir) => {
-            let start = Start { cwd: dir.to_string_lossy().into_owned(), ..go_on.start };
-            Command::Resume(ResumePlan { start, ..go_on })
-        }
-        Err(why) => Command::ShowError("Cannot start pi", why),
-    }
-}
-
-/// Returns the directory prompt if it is on top.
-fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
-    layers.top_as_mut::<Prompt>().filter(|prompt| prompt.purpose.is_directory())
+/// Resumes in a directory.
+pub(crate) fn go(plan: ResumePlan, dir: &Path) -> Command {
+    let start = Start { cwd: dir.to_string_lossy().into_owned(), ..plan.start };
+    Command::Resume(ResumePlan { start, ..plan })
 }
 
 /// Completes the directory prompt on top if its text is still `typed`, and lists the candidates.
 pub(crate) fn complete(layers: &mut Layers<Command>, (typed, path): (&str, &str), names: Vec<String>, home: &str) {
-    let Some(prompt) = prompt(layers).filter(|prompt| prompt.line.value() == typed) else { return };
+    let is_it = |prompt: &&mut Prompt| prompt.purpose.is_directory() && prompt.line.value() == typed;
+    let Some(prompt) = layers.top_as_mut().filter(is_it) else { return };
     prompt.problem = names.is_empty().then(|| "no matching directory".into());
     if !names.is_empty() {
         // A trailing slash means that the directory is unique.

@@ -5,9 +5,7 @@ use std::path::Path;
 
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{Choice, Flow, ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
-use crate::app::layers::Layers;
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::Prompt;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::count;
@@ -71,30 +69,8 @@ pub(crate) fn check(selection: MoveSelection, dir: &str) -> Command {
     Command::Errand(Work::CheckDir(dir.into()), NextStep::Move(Box::new(selection)))
 }
 
-/// Asks whether to move the sessions to a directory. An invalid directory keeps its prompt open.
-pub(crate) fn confirm(
-    model: &Model,
-    layers: &mut Layers<Command>,
-    selection: &MoveSelection,
-    dir: Result<String, String>,
-) -> Command {
-    let prompt = layers.top_as_mut::<Prompt>().filter(|prompt| matches!(prompt.purpose, PromptPurpose::Move(_)));
-    match (dir, prompt) {
-        (Ok(dir), prompt) => {
-            if prompt.is_some() {
-                layers.0.pop();
-            }
-            question(model, selection, &dir)
-        }
-        (Err(why), Some(prompt)) => {
-            prompt.problem = Some(why);
-            Command::nothing()
-        }
-        (Err(why), None) => Command::ShowError("Cannot move", why),
-    }
-}
-
-fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to: &str) -> Command {
+/// Asks whether to move sessions to a directory.
+pub(crate) fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to: &str) -> Command {
     let catalog = &model.catalog;
     let plan = plan(catalog, &model.setting.located, (sessions, from.as_deref(), to));
     let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();

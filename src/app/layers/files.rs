@@ -23,9 +23,10 @@ use crate::session::tree::Tree;
 const HEAD: u16 = 2;
 
 /// Sessions of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionScope {
     /// All sessions.
+    #[default]
     All,
     /// One session.
     Session(SessionKey),
@@ -80,7 +81,7 @@ pub enum FilesRow {
 }
 
 /// The files of sessions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FilesView {
     /// The sessions.
     pub scope: SessionScope,
@@ -117,23 +118,7 @@ pub struct FilesView {
 impl FilesView {
     /// Creates a view without files.
     pub(crate) fn new(scope: SessionScope) -> Self {
-        Self {
-            scope,
-            opened_for: scope,
-            title: String::new(),
-            filter: String::new(),
-            words: Arc::default(),
-            as_of: 0,
-            files: Vec::new(),
-            unfolded: BTreeMap::new(),
-            trees: HashMap::new(),
-            marked: None,
-            is_listing: true,
-            wanted: None,
-            rows: Vec::new(),
-            cursor: Cursor::default(),
-            claim: None,
-        }
+        Self { scope, opened_for: scope, is_listing: true, ..Self::default() }
     }
 
     /// Replaces the files. The selected row stays selected.

@@ -172,8 +172,7 @@ pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
 
 /// Opens the trash or the history and reads the journal again.
 fn open_history(model: &mut Model, kind: PaletteKind) {
-    model.past = None;
-    model.reading_history = Some(model.ask(Work::ReadHistory));
+    family::read_history(model);
     open_palette(model, kind);
 }
 
@@ -198,7 +197,11 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
 /// Reads all sessions again.
 pub(super) fn scan(model: &mut Model) {
     model.catalog.begin_reading();
-    let claim = Some(model.ask(Work::Scan { is_first: model.catalog.is_empty() }));
+    let claim = Some(model.ask_or(Work::Scan { is_first: model.catalog.is_empty() }, |model, _, error| {
+        model.scan.claim = None;
+        model.catalog.progress.finished = true;
+        model.show_failure(error);
+    }));
     model.scan = ScanState { claim, changed: Default::default() };
 }
 

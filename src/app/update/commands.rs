@@ -3,7 +3,7 @@
 use super::{context, export, search, slim};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{archive, delete};
-use crate::app::layers::dialogs::Note;
+use crate::app::layers::dialogs::{Note, Prompt};
 use crate::app::message::{Clip, Effect, EntryBody, Work};
 use crate::app::model::{Errand, Model, Notice, PendingChange};
 use crate::app::picker_output::{PickedEntry, PickerOutput};
@@ -28,7 +28,7 @@ impl Model {
             Command::Show(layer) => self.layers.push(*layer),
             Command::ShowContext(target) => {
                 let mut view = context::view(self, target.clone());
-                view.claim = Some(self.ask(Work::Context(target)));
+                view.claim = Some(self.ask_or(Work::Context(target), context::fail));
                 self.layers.push(view);
             }
             Command::Focus(place) => self.focus = place,
@@ -137,6 +137,29 @@ impl Model {
         self.errands.push(Errand { claim, then });
     }
 
+    /// Returns the directory that a prompt or a choice named. Closes the prompt, or shows there why the directory cannot be
+    /// used.
+    pub(super) fn accept_directory<T>(&mut self, title: &str, dir: Result<T, String>) -> Option<T> {
+        let is_prompt = |prompt: &&mut Prompt| prompt.purpose.is_directory();
+        match (dir, self.layers.top_as_mut().filter(is_prompt)) {
+            (Ok(dir), prompt) => {
+                if prompt.is_some() {
+                    self.layers.0.pop();
+                }
+                return Some(dir);
+            }
+            (Err(why), Some(prompt)) => prompt.problem = Some(why),
+            (Err(why), None) => self.show_error(title, why),
+        }
+        None
+    }
+
+    /// Shows a failure for a while, whatever key is pressed.
+    pub(super) fn show_failure(&mut self, error: impl Into<String>) {
+        self.say(Tone::Error, error);
+        self.hold_notice();
+    }
+
     /// Ends an errand and shows its result.
     pub(super) fn finish_errand(&mut self, ticket: u64, result: Command) {
         self.end_errand(ticket);
@@ -187,6 +210,8 @@ impl Model {
     pub(super) fn read_tree(&mut self) {
         self.tree.is_outdated = false;
         let session = self.tree.session.and_then(|key| self.catalog.get(key)).cloned();
-        self.tree.opening = session.map(|session| self.ask(Work::Open(session.path.clone())));
+        self.tree.opening = session.map(|session| {
+            self.ask_or(Work::Open(session.path.clone()), |model, _, error| model.tree.fail(error.into()))
+        });
     }
 }

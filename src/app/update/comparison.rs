@@ -9,7 +9,6 @@ use crate::app::layers::compare::{CompareView, FINAL_FILES};
 use crate::app::layers::file_text::FileTextView;
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::ticket;
 use crate::base::text::clean;
 use crate::catalog::compare::{BranchEnd, CompareRequest, ComparedBranches};
 use crate::catalog::file_states::{FileForm, FileTextRequest, StateSource};
@@ -55,7 +54,7 @@ pub(super) fn open(model: &mut Model) {
     match ask(model) {
         Err(why) => model.warn(why),
         Ok((mut view, asked)) => {
-            view.claim = Some(model.ask(Work::Compare(asked)));
+            view.claim = Some(model.ask_or(Work::Compare(asked), fail));
             model.layers.push(view);
         }
     }
@@ -73,7 +72,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     if action == Action::Confirm
         && let Some(asked) = again(model, view)
     {
-        model.with_layer(|model, view: &mut CompareView| view.claim = Some(model.ask(Work::Compare(asked))));
+        model.with_layer(|model, view: &mut CompareView| view.claim = Some(model.ask_or(Work::Compare(asked), fail)));
         return model.hint("the session has changed; comparing again");
     }
     let command = side_command(model, view, action);
@@ -94,13 +93,9 @@ pub(super) fn take_files(model: &mut Model, files: Result<Arc<Vec<FinalFile>>, S
 }
 
 /// Handles a failed comparison.
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    let is_it = model.layers.update(|view: &mut CompareView| ticket::end(&mut view.claim, ticket)) == Some(true);
-    if is_it {
-        model.layers.close(Place::Compare);
-        model.execute(Command::ShowError("Cannot compare", error.into()));
-    }
-    is_it
+fn fail(model: &mut Model, _ticket: u64, error: &str) {
+    model.layers.close(Place::Compare);
+    model.execute(Command::ShowError("Cannot compare", error.into()));
 }
 
 /// A chosen branch: its session and what to read of it.

@@ -7,7 +7,6 @@ use crate::app::flows::{Flow, fork, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::context::{ContextTarget, ContextView};
 use crate::app::model::Model;
-use crate::app::ticket;
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
 use crate::changes::Request;
@@ -99,10 +98,6 @@ pub(super) fn take(model: &mut Model, listing: Result<Arc<Listing>, String>) {
     });
 }
 
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    let is_it = model.layers.update(|view: &mut ContextView| ticket::end(&mut view.claim, ticket)) == Some(true);
-    if is_it {
-        take(model, Err(error.into()));
-    }
-    is_it
+pub(super) fn fail(model: &mut Model, _ticket: u64, error: &str) {
+    take(model, Err(error.into()));
 }

@@ -5,7 +5,9 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::base::numbers::count;
+use crate::base::text::Tone;
 use crate::catalog::{EntryRef, SessionKey};
+use crate::changes::history::HistoryEntry;
 use crate::keymap::Action;
 use crate::session::entry::EntryId;
 
@@ -55,11 +57,31 @@ pub(super) fn fill(model: &mut Model) {
     model.layers = layers;
 }
 
+/// Reads the change history.
+pub(super) fn read_history(model: &mut Model) {
+    model.past = None;
+    let claim = model.ask_or(Work::ReadHistory, |model, _, error| {
+        model.say(Tone::Error, error);
+        take_history(model, Vec::new());
+    });
+    model.reading_history = Some(claim);
+}
+
+/// Takes the change history.
+pub(super) fn take_history(model: &mut Model, past: Vec<HistoryEntry>) {
+    (model.reading_history, model.past) = (None, Some(past));
+    fill(model);
+}
+
 /// Merges the sessions that the tree is to show.
 pub(super) fn sync(model: &mut Model) {
     let is_whole = model.tree.own().is_some_and(|tree| !tree.is_partial);
     if is_whole && let Some(to_join) = model.tree.next_to_join(&model.catalog) {
-        model.tree.joining = Some(model.ask(Work::Join(Box::new(to_join))));
+        let claim = model.ask_or(Work::Join(Box::new(to_join)), |model, _, error| {
+            model.tree.fail_to_join();
+            model.say(Tone::Error, error);
+        });
+        model.tree.joining = Some(claim);
     }
 }
 

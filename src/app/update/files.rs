@@ -10,7 +10,6 @@ use crate::app::layers::file_text::FileTextView;
 use crate::app::layers::files::{FilesView, ListedFile, SessionScope, UnfoldedFile};
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::ticket;
 use crate::app::widgets::line::LineEdit;
 use crate::base::text::{Tone, without_os_error_codes};
 use crate::catalog::SessionKey;
@@ -31,7 +30,10 @@ pub(super) fn open(model: &mut Model) {
 /// Requests the current files.
 fn fill(model: &mut Model, view: &mut FilesView) {
     let work = files::fill(model, view);
-    view.claim = Some(model.ask(work));
+    view.claim = Some(model.ask_or(work, |model, _, error| {
+        take(model, Vec::new());
+        model.say(Tone::Error, error);
+    }));
 }
 
 /// Takes the files.
@@ -121,7 +123,9 @@ fn show(model: &mut Model, form: ShownForm) {
 
 /// Shows a text, in place of one that is shown. The lines of that one stay until the new ones are read.
 pub(super) fn show_text(model: &mut Model, mut text: FileTextView) {
-    text.claim = Some(model.ask(Work::ReadFile(Box::new(text.request.clone()))));
+    text.claim = Some(model.ask_or(Work::ReadFile(Box::new(text.request.clone())), |model, _, error| {
+        take_text(model, String::new(), vec![DocLine::new(Tone::Error, &without_os_error_codes(error))]);
+    }));
     if let Some(Layer::FileText(shown)) = model.layers.0.pop_if(|layer| matches!(layer, Layer::FileText(_))) {
         (text.lines, text.wrapped) = (shown.lines, shown.wrapped);
     }
@@ -137,7 +141,7 @@ fn unfold(model: &mut Model) {
 
 fn list_states(model: &mut Model, view: &mut FilesView, path: &str) {
     let work = files::states(model, view, path);
-    view.unfold(path, model.ask(work));
+    view.unfold(path, model.ask_or(work, |model, ticket, error| end_states(model, ticket, Some(error))));
 }
 
 /// Lists the files of all sessions, or those of the first scope again.
@@ -191,36 +195,19 @@ pub(super) fn take_states(model: &mut Model, file: &str, states: Vec<StateRow>, 
     });
 }
 
-/// Notes that all states of a file were read, or that this failed. Returns `true` if the ticket was of this work.
-pub(super) fn end_states(model: &mut Model, ticket: u64, problem: Option<&str>) -> bool {
-    let Some(view) = model.layers.get_mut::<FilesView>() else { return false };
+/// Notes that all states of a file were read, or that this failed.
+pub(super) fn end_states(model: &mut Model, ticket: u64, problem: Option<&str>) {
     let is_it = |unfolded: &UnfoldedFile| unfolded.claim.as_ref().is_some_and(|claim| claim.number == ticket);
-    let Some(file) = view.unfolded.iter().find_map(|(file, unfolded)| is_it(unfolded).then(|| file.clone())) else {
-        return false;
-    };
-    view.update(&file, |unfolded| {
+    let Some(view) = model.layers.get_mut::<FilesView>() else { return };
+    let file = view.unfolded.iter().find_map(|(file, unfolded)| is_it(unfolded).then(|| file.clone()));
+    view.update(&file.unwrap_or_default(), |unfolded| {
         (unfolded.is_reading, unfolded.claim, unfolded.problem) = (false, None, problem.map(String::from));
     });
-    true
 }
 
 /// Takes the text of a file.
 pub(super) fn take_text(model: &mut Model, facts: String, lines: Vec<DocLine>) {
     model.layers.update(|view: &mut FileTextView| view.take(facts, lines));
-}
-
-/// Handles work that failed. Returns `true` if the ticket was of this screen.
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    if model.layers.update(|view: &mut FilesView| ticket::end(&mut view.claim, ticket)) == Some(true) {
-        take(model, Vec::new());
-        model.say(Tone::Error, error);
-        return true;
-    }
-    if model.layers.update(|view: &mut FileTextView| ticket::end(&mut view.claim, ticket)) == Some(true) {
-        take_text(model, String::new(), vec![DocLine::new(Tone::Error, &without_os_error_codes(error))]);
-        return true;
-    }
-    end_states(model, ticket, Some(error))
 }
 
 /// Lists the files again after the sessions have changed.

@@ -13,16 +13,14 @@ use crate::app::note;
 use crate::app::opener::TextCopy;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::tree::family::FamilyTree;
-use crate::app::ticket;
-use crate::base::text::{Span, Tone};
+use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::changes::change::{ArchiveChange, MoveChange};
-use crate::changes::history::HistoryEntry;
 use crate::changes::{Change, changes_of};
 use crate::config::Sort;
 use crate::disk::incremental::FileChanges;
 use crate::keymap::Place;
-use crate::render::{DocLine, entry};
+use crate::render::entry;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
@@ -120,12 +118,12 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Compared(compared) => comparison::take(model, compared),
         Reply::FilesListed(listed) => files::take(model, listed),
         Reply::States { file, states, session } => files::take_states(model, &file, states, session),
-        Reply::StatesListed => drop(files::end_states(model, ticket, None)),
+        Reply::StatesListed => files::end_states(model, ticket, None),
         Reply::FileText(facts, lines) => files::take_text(model, facts, lines),
         Reply::FileWritten(write, result) => {
             model.finish_errand(ticket, flows::files::written(*write, result));
         }
-        Reply::History(past) => take_past(model, past),
+        Reply::History(past) => family::take_history(model, past),
         Reply::PiAnswered(request, result) => {
             model.finish_errand(ticket, name::after_request(&request, result));
         }
@@ -141,9 +139,10 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             }
         }
         Reply::Remembered(kept) => {
-            if let Some(go_on) = model.end_going_on(ticket) {
-                let command = missing_directory::go(&mut model.layers, go_on, kept);
-                model.execute(command);
+            if let Some(plan) = model.end_going_on(ticket)
+                && let Some(dir) = model.accept_directory("Cannot start pi", kept)
+            {
+                model.execute(missing_directory::go(plan, &dir));
             }
         }
         Reply::CompletedDir(typed, path, names) => {
@@ -151,11 +150,10 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             missing_directory::complete(&mut model.layers, (&typed, &path), names, &model.setting.home);
         }
         Reply::CheckedDir(dir) => {
-            if let Some(NextStep::Move(selection)) = model.end_errand(ticket) {
-                let mut layers = std::mem::take(&mut model.layers);
-                let command = move_sessions::confirm(model, &mut layers, &selection, dir);
-                model.layers = layers;
-                model.execute(command);
+            if let Some(NextStep::Move(selection)) = model.end_errand(ticket)
+                && let Some(dir) = model.accept_directory("Cannot move", dir)
+            {
+                model.execute(move_sessions::question(model, &selection, &dir));
             }
         }
         Reply::Copied(text, done) => {
@@ -206,12 +204,6 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
     model.execute(command);
 }
 
-fn take_past(model: &mut Model, past: Vec<HistoryEntry>) {
-    model.reading_history = None;
-    model.past = Some(past);
-    family::fill(model);
-}
-
 fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)>, waits: Option<String>) {
     let Some(pending) = model.changes.iter_mut().find(|pending| pending.claim.number == ticket) else { return };
     pending.progress = progress.or(pending.progress);
@@ -255,60 +247,22 @@ fn keep_owners(model: &Model, changes: &[Change], read: &mut [Digest]) {
 
 /// Handles work that failed, in the place that waits for it.
 fn take_failure(model: &mut Model, ticket: u64, error: String) {
-    /// The owners of work, which handle its failure. They return `true` if the ticket was theirs.
-    const OWNERS: [fn(&mut Model, u64, &str) -> bool; 9] = [
-        fail_in_panes,
-        comparison::take_failure,
-        context::take_failure,
-        stats::take_failure,
-        space::take_failure,
-        files::take_failure,
-        slim::take_failure,
-        lost_work::take_failure,
-        fail_to_read_past,
-    ];
-    if OWNERS.iter().any(|fails| fails(model, ticket, &error)) {
-        return;
+    if let Some(at) = model.failures.iter().position(|(failed, _)| failed.number == ticket) {
+        return model.failures.swap_remove(at).1(model, ticket, &error);
     }
-    if ticket::end(&mut model.scan.claim, ticket) {
-        model.catalog.progress.finished = true;
-    }
-    ticket::end(&mut model.watching, ticket);
     model.changes.retain(|pending| pending.claim.number != ticket);
     model.end_errand(ticket);
-    model.say(Tone::Error, error);
-    model.hold_notice();
-}
-
-fn fail_in_panes(model: &mut Model, ticket: u64, error: &str) -> bool {
-    if ticket::end(&mut model.tree.opening, ticket) {
-        model.tree.fail(error.into());
-    } else if ticket::end(&mut model.tree.joining, ticket) {
-        model.tree.fail_to_join();
-        model.say(Tone::Error, error);
-    } else if ticket::end(&mut model.preview.reading, ticket) {
-        model.preview.take(vec![DocLine::of(vec![Span::clean(Tone::Error, error)])]);
-    } else {
-        // The card does without the secrets; a search and an export report the reason.
-        return ticket::end(&mut model.checked.counting, ticket);
-    }
-    true
-}
-
-fn fail_to_read_past(model: &mut Model, ticket: u64, error: &str) -> bool {
-    let is_it = ticket::end(&mut model.reading_history, ticket);
-    if is_it {
-        model.say(Tone::Error, error);
-        take_past(model, Vec::new());
-    }
-    is_it
+    model.show_failure(error);
 }
 
 /// Starts watching for changes once all sessions are read.
 fn watch(model: &mut Model) {
     if model.watching.is_none() {
         let known = model.catalog.keys().map(|key| model.catalog[key].clone()).collect();
-        model.watching = Some(model.ask(Work::Watch(known)));
+        model.watching = Some(model.ask_or(Work::Watch(known), |model, _, error| {
+            model.watching = None;
+            model.show_failure(error);
+        }));
         model.following_pis = Some(model.ask(Work::FollowPis));
         model.following_marks = Some(model.ask(Work::FollowMarks));
     }

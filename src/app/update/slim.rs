@@ -18,7 +18,9 @@ pub(super) fn show(model: &mut Model, request: SlimRequest, selected: char) {
     let mut groups = HashMap::new();
     let target = |&key: &_| Some((model.catalog.get(key)?.clone(), model.catalog.sharing_group(key, &mut groups)));
     let targets = request.sessions.iter().filter_map(target).collect();
-    let claim = model.ask(Work::PlanSlimming(targets, request.rules.clone()));
+    let claim = model.ask_or(Work::PlanSlimming(targets, request.rules.clone()), |model, ticket, error| {
+        update(model, ticket, |prepared| prepared.overview = Some(Err(error.into())));
+    });
     let same = |before: &PreparedSlimming| before.request.sessions == request.sessions;
     let overview = model.slimming.take().filter(same).and_then(|before| before.overview);
     let prepared = PreparedSlimming { claim, request, selected, overview, done: None };
@@ -38,13 +40,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, overview: SlimOverview) {
     update(model, ticket, |prepared| prepared.overview = Some(Ok(overview)));
 }
 
-/// Shows an error. Returns `true` if it belongs to the box.
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    update(model, ticket, |prepared| prepared.overview = Some(Err(error.into())))
-}
-
-fn update(model: &mut Model, ticket: u64, change: impl FnOnce(&mut PreparedSlimming)) -> bool {
-    let Some(mut prepared) = model.slimming.take_if(|prepared| prepared.claim.number == ticket) else { return false };
+fn update(model: &mut Model, ticket: u64, change: impl FnOnce(&mut PreparedSlimming)) {
+    let Some(mut prepared) = model.slimming.take_if(|prepared| prepared.claim.number == ticket) else { return };
     let is_first = prepared.overview.is_none();
     change(&mut prepared);
     // Before the result, there is nothing to choose.
@@ -55,7 +52,6 @@ fn update(model: &mut Model, ticket: u64, change: impl FnOnce(&mut PreparedSlimm
         *question = new;
     }
     model.slimming = Some(prepared);
-    true
 }
 
 /// Cancels the measurement once the box is closed.

@@ -9,7 +9,6 @@ use crate::app::layers::space::SpaceView;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
-use crate::app::ticket;
 use crate::catalog::space::{SessionKinds, SpaceContent, SpaceGrouping, SpaceKey};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
@@ -35,7 +34,9 @@ pub(super) fn open(model: &mut Model) {
         }
     };
     model.space.left = None;
-    view.claim = Some(model.ask(Work::Measure(view.sessions.clone())));
+    view.claim = Some(model.ask_or(Work::Measure(view.sessions.clone()), |model, _, error| {
+        model.layers.update(|view: &mut SpaceView| (view.claim, view.problem) = (None, Some(error.into())));
+    }));
     model.layers.push(view);
 }
 
@@ -137,23 +138,7 @@ pub(super) fn sync(model: &mut Model) {
         return;
     }
     let path = session.path.clone();
-    let claim = model.ask(Work::MeasureSession(path));
+    // After a failure, the card shows no kinds. The session is not measured again before its file has grown.
+    let claim = model.ask_or(Work::MeasureSession(path), |model, _, _| take_session(model, &SessionSpace::default()));
     model.space.measuring_session = Some((key, claim));
-}
-
-/// Handles a failed measurement. Returns `true` if the ticket was one.
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    if let Some(view) = model.layers.get_mut::<SpaceView>()
-        && ticket::end(&mut view.claim, ticket)
-    {
-        view.problem = Some(error.into());
-        return true;
-    }
-    let Some((key, _)) = model.space.measuring_session.take_if(|(_, claim)| claim.number == ticket) else {
-        return false;
-    };
-    // The card then shows no kinds. It is not measured again before the file has grown.
-    let kinds = SessionKinds::new(&SessionSpace::default(), listed(model, key));
-    model.space.kinds.insert(key, kinds);
-    true
 }

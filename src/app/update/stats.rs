@@ -8,7 +8,6 @@ use crate::app::layers::Layer;
 use crate::app::layers::stats::StatsView;
 use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
-use crate::app::ticket;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
@@ -43,7 +42,12 @@ fn show(model: &mut Model, view: StatsView) {
 
 /// Counts the content of the view.
 fn start_count(model: &mut Model) {
-    model.with_layer(|model, view: &mut StatsView| view.claim = Some(model.ask(Work::Count(Box::new(view.request())))));
+    model.with_layer(|model, view: &mut StatsView| {
+        let work = Work::Count(Box::new(view.request()));
+        view.claim = Some(model.ask_or(work, |model, _, error| {
+            model.layers.update(|view: &mut StatsView| (view.claim, view.problem) = (None, Some(error.into())));
+        }));
+    });
 }
 
 /// Takes a part of the content.
@@ -126,24 +130,14 @@ fn sync_month(model: &mut Model) {
     let request = TableRequest { since, ..TableRequest::by(&[]) };
     let sessions = StatsSessions::new(&model.catalog, |_| true);
     model.stats.month_as_of = as_of;
-    model.stats.counting_month = Some(model.ask(Work::Sum(Arc::new((sessions, rules, request)))));
+    let work = Work::Sum(Arc::new((sessions, rules, request)));
+    model.stats.counting_month = Some(model.ask_or(work, |model, _, _| model.stats.counting_month = None));
 }
 
 /// Takes the sum of the current month.
 pub(super) fn take_month(model: &mut Model, sum: &StatsSum) {
     model.stats.counting_month = None;
     model.stats.month_cost = Some(sum.cost);
-}
-
-/// Handles a failed count. Returns `true` if the ticket was one.
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    if let Some(view) = model.layers.get_mut::<StatsView>()
-        && ticket::end(&mut view.claim, ticket)
-    {
-        view.problem = Some(error.into());
-        return true;
-    }
-    ticket::end(&mut model.stats.counting_month, ticket)
 }
 
 /// Creates the view of the listed sessions before they are counted.

@@ -10,9 +10,11 @@ use crate::app::palettes;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::RowItem;
+use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
 use crate::catalog::search::HitPlace;
 use crate::keymap::Place;
+use crate::render::DocLine;
 
 /// Updates the dependent state.
 pub(super) fn sync(model: &mut Model) {
@@ -151,12 +153,14 @@ fn follow_selection(model: &mut Model) {
     if let (true, PreviewSubject::Entry(entry)) = (is_other || is_stale, wanted)
         && let Some(body) = model.entry_body(entry)
     {
-        model.preview.reading = Some(model.ask(Work::Read(body, model.entry_form)));
+        let work = Work::Read(body, model.entry_form);
+        model.preview.reading = Some(model.ask_or(work, |model, _, error| {
+            model.preview.take(vec![DocLine::of(vec![Span::clean(Tone::Error, error)])]);
+        }));
     }
     if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.reading_history.is_none() {
         // The missing session may be in the trash.
-        model.past = None;
-        model.reading_history = Some(model.ask(Work::ReadHistory));
+        family::read_history(model);
     }
     if let PreviewSubject::Session(key) = wanted {
         count_secrets(model, key, is_other);
@@ -178,7 +182,9 @@ fn count_secrets(model: &mut Model, key: SessionKey, is_other: bool) {
     let has_grown = model.checked.asked != Some((key, bytes)) && bytes <= MOST_AGAIN;
     if is_other || has_grown {
         model.checked.asked = Some((key, bytes));
-        model.checked.counting = Some(model.ask(Work::CheckSession(key, path)));
+        // The card does without the secrets; a search and an export report the reason.
+        let claim = model.ask_or(Work::CheckSession(key, path), |model, _, _| model.checked.counting = None);
+        model.checked.counting = Some(claim);
     }
 }
 
