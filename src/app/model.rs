@@ -251,7 +251,7 @@ pub struct Model {
     /// Effects of the current message.
     pub(crate) effects: Vec<Effect>,
     tickets: u64,
-    /// How the owners of pending work handle its failure.
+    /// The failure handlers of pending work.
     pub(crate) failures: Vec<(Ticket, FailureHandler)>,
 }
 
@@ -405,7 +405,7 @@ impl Model {
     }
 
     /// Removes the errand of a ticket and returns its plan to resume in pi.
-    pub(crate) fn end_going_on(&mut self, ticket: u64) -> Option<ResumePlan> {
+    pub(crate) fn end_resuming(&mut self, ticket: u64) -> Option<ResumePlan> {
         if let Some(NextStep::Resume(plan)) = self.end_errand(ticket) { Some(*plan) } else { None }
     }
 

@@ -119,7 +119,7 @@ pub(super) fn resume(
         state.into_iter().for_each(|state| status::close(state, &start.path, now()));
         failure("pi", status)
     };
-    start_pi(launch.command(), (&ended, &|error| launch.not_started(error)), (screen, returns))
+    start_pi(launch.command(), &ended, &|error| launch.not_started(error), (screen, returns))
 }
 
 /// Resumes a session on its machine, in this terminal.
@@ -133,14 +133,15 @@ fn resume_elsewhere(
         Err(error) => return Ok(Msg::NotResumed(format!("{error:#}"))),
     };
     let ended = |status| failure(&start.machine, status);
-    start_pi(start.command(), (&ended, &|error| start.not_started(error)), (screen, returns))
+    start_pi(start.command(), &ended, &|error| start.not_started(error), (screen, returns))
 }
 
 /// Starts pi and waits for it if pitree returns, or else replaces this process. Failures and the end of pi are converted to
 /// a message.
 fn start_pi(
     command: Result<Command, String>,
-    (ended, not_started): (&dyn Fn(ExitStatus) -> Option<String>, &dyn Fn(&str) -> String),
+    ended: &dyn Fn(ExitStatus) -> Option<String>,
+    not_started: &dyn Fn(&str) -> String,
     (screen, returns): (&mut Screen, Option<&InputGate>),
 ) -> Result<Msg> {
     let mut command = match command {

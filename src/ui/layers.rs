@@ -163,7 +163,7 @@ fn draw_palette(palette: &Palette, model: &Model, pen: &Painter<'_>) {
     let Rect { width: columns, height, .. } = palette.area(model.size);
     let room = usize::from(columns.saturating_sub(6));
     let title = pen.glyphs().cut(&palette.title, room);
-    boxed(pen, (columns, height), &title, &foot(keys, model, pen, room));
+    boxed(pen, (columns, height), &title, &foot(&keys, model, pen, room));
     let area = palette.list_area(model.size);
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
     let (shown, all) = palette.counts();
@@ -200,18 +200,18 @@ fn draw_palette(palette: &Palette, model: &Model, pen: &Painter<'_>) {
 }
 
 /// Returns the keys of a palette.
-fn keys(kind: &PaletteKind) -> &'static [(Action, &'static str)] {
-    use Action::{Accept, Cancel, ClearLabel, RenameLabel};
-    match kind {
-        PaletteKind::Actions => &[(Accept, "run"), (Cancel, "close")],
-        PaletteKind::Labels => {
-            &[(Accept, "go to entry"), (RenameLabel, "rename"), (ClearLabel, "clear"), (Cancel, "close")]
-        }
-        PaletteKind::Family => &[(Accept, "show or hide in tree"), (Cancel, "close")],
-        PaletteKind::Trash => &[(Accept, "restore"), (Cancel, "close")],
-        PaletteKind::History => &[(Accept, "undo"), (Cancel, "close")],
-        PaletteKind::Projects => &[(Accept, "go to project"), (Cancel, "close")],
-    }
+fn keys(kind: &PaletteKind) -> Vec<(Action, &'static str)> {
+    let accept = match kind {
+        PaletteKind::Actions => "run",
+        PaletteKind::Labels => "go to entry",
+        PaletteKind::Family => "show or hide in tree",
+        PaletteKind::Trash => "restore",
+        PaletteKind::History => "undo",
+        PaletteKind::Projects => "go to project",
+    };
+    let of_labels = [(Action::RenameLabel, "rename"), (Action::ClearLabel, "clear")];
+    let of_labels = of_labels.into_iter().filter(|_| *kind == PaletteKind::Labels);
+    [(Action::Accept, accept)].into_iter().chain(of_labels).chain([(Action::Cancel, "close")]).collect()
 }
 
 /// Returns the key hints that fit.

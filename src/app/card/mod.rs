@@ -115,7 +115,7 @@ impl Card<'_> {
         }
         self.facts(key);
         if let Some(lost) = model.lost.of(key) {
-            self.fact("lost work", &lost.in_words());
+            self.fact("lost work", lost.in_words());
         }
         self.abandoned(key);
         self.family(key);
@@ -129,13 +129,13 @@ impl Card<'_> {
         let columns = usize::from(room.width).saturating_sub(NAMES);
         if let (Some(_), Some(first)) = (&digest.name, digest.typed_message()) {
             let first = clean(utf16_prefix(first.trim(), columns));
-            self.fact("started", &model.setting.glyphs.cut(&first, columns));
+            self.fact("started", model.setting.glyphs.cut(&first, columns));
         }
         if let Some((_, found @ 1..)) = model.checked.secrets.filter(|(session, _)| *session == key) {
-            self.fact("secrets", &count(found, "likely secret", "likely secrets"));
+            self.fact("secrets", count(found, "likely secret", "likely secrets"));
         }
         self.fact("id", &digest.header.id);
-        self.fact("file", &place(model, key));
+        self.fact("file", place(model, key));
         self.copies(key);
         if digest.facts().is_archived() {
             self.fact(
@@ -154,7 +154,7 @@ impl Card<'_> {
             |copy: &SessionCopy| format!("{}{}", if copy.is_older { "older, " } else { "" }, place(model, copy.key));
         self.facts_of("copies", model.catalog.copies(key).iter().map(copy));
         if let Some(base) = model.catalog.differing_copy(key) {
-            self.fact("other copy", &place(model, base));
+            self.fact("other copy", place(model, base));
         }
     }
 
@@ -224,7 +224,7 @@ impl Card<'_> {
         let dir = format!("{}{gone}", shorten(&header.cwd, &model.setting.home));
         match model.catalog.worktrees().grouped(&header.cwd) {
             Some(worktree) => {
-                self.fact("project", &shorten(model.catalog.project_dir(key), &model.setting.home));
+                self.fact("project", shorten(model.catalog.project_dir(key), &model.setting.home));
                 self.fact("worktree", format!("{} in {dir}", worktree.words()));
             }
             None => self.fact("project", &dir),
@@ -353,7 +353,7 @@ impl Card<'_> {
             None => ("The session file is missing. Only entries inherited by its forks remain.", Tone::Warning),
         };
         self.lines.extend([DocLine::new(tone, message), DocLine::default()]);
-        self.fact("file", &shorten(&gone.path.to_string_lossy(), &model.setting.home));
+        self.fact("file", shorten(&gone.path.to_string_lossy(), &model.setting.home));
         self.forks(&gone.forks);
         let together = model.catalog.sum(&gone.forks);
         let all = count(gone.forks.len(), "fork", "forks");
@@ -424,9 +424,9 @@ impl Card<'_> {
             self.lines.extend([DocLine::warning(UNLISTED), DocLine::default()]);
         }
         let sessions = || project.sessions.iter().filter_map(|&key| model.catalog.get(key));
-        self.fact("sessions", &thousands(project.sessions.len()));
-        self.fact("entries", &thousands(project.sum.entries));
-        self.fact("size", &bytes(sessions().map(|session| session.bytes).sum()));
+        self.fact("sessions", thousands(project.sessions.len()));
+        self.fact("entries", thousands(project.sum.entries));
+        self.fact("size", bytes(sessions().map(|session| session.bytes).sum()));
         let hidden = project.hidden.in_words().map_or(String::new(), |hidden| format!(", {hidden}"));
         self.fact("cost", format!("{}{hidden}", dollars(project.sum.cost)));
         self.time("last active", Some(project.latest));

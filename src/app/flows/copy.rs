@@ -108,14 +108,14 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyp
     let start = |most: usize| text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end]);
     let shown = start(BY_HAND);
     match (done, then) {
-        (true, Some(go_on)) => Command::Resume(go_on),
+        (true, Some(plan)) => Command::Resume(plan),
         (true, None) => {
             let start = start(SHOWN);
             let more = if start.len() < text.len() { &*glyphs.ellipsis } else { "" };
             Command::Say(Tone::Active, format!("copied: {start}{more}"))
         }
-        (false, Some(go_on)) => {
-            let go = Choice::new('g', "Resume", "in pi; first copy the text above", Command::Resume(go_on));
+        (false, Some(plan)) => {
+            let go = Choice::new('g', "Resume", "in pi; first copy the text above", Command::Resume(plan));
             Command::ask("Clipboard not available", plain(Tone::Text, shown), vec![go])
         }
         (false, None) => Command::note("Clipboard not available", shown),

@@ -129,7 +129,7 @@ pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey], text: Opt
     let signs = model.catalog.signs(sessions, model.now, &model.setting.home);
     let signs = first_of(signs.iter().map(|sign| format!("{sign}.")));
     let lines = signs.map(|sign| DocLine::warning(&sign));
-    lines.chain(text.map(|text| DocLine::text(text))).collect()
+    lines.chain(text.map(DocLine::text)).collect()
 }
 
 /// Returns the first of some texts, and the number of the others.

@@ -35,9 +35,9 @@ pub(crate) fn hints(catalog: &Catalog, session: Option<SessionKey>) -> (Vec<Stri
 }
 
 /// Asks where to resume.
-pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
+pub(crate) fn ask(model: &Model, plan: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
     let home = &model.setting.home;
-    let gone = &go_on.start.cwd;
+    let gone = &plan.start.cwd;
     let lines = vec![
         DocLine::warning(&shorten(gone, home)),
         DocLine::text("pi asks for confirmation before it resumes in another directory."),
@@ -49,13 +49,13 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
             of => format!("contains {} of {of} touched files", candidate.files),
         };
         let what = format!("{}: {why}; remembered for this project", shorten(&dir, home));
-        let elsewhere = Command::remember_directory(go_on.clone(), dir.into_owned());
+        let elsewhere = Command::remember_directory(plan.clone(), dir.into_owned());
         Choice::new(key, "Use directory", what, elsewhere)
     };
     let mut choices: Vec<Choice> = ('1'..='9').zip(candidates).map(moved).collect();
     choices.extend(move_sessions::choice(model, gone, candidates.first().map(|candidate| &*candidate.dir)));
-    let here = Start { cwd: String::new(), ..go_on.start.clone() };
-    let resume = |start| Command::Resume(ResumePlan { start, ..go_on.clone() });
+    let here = Start { cwd: String::new(), ..plan.start.clone() };
+    let resume = |start| Command::Resume(ResumePlan { start, ..plan.clone() });
     let started = match shorten(&model.setting.here, home) {
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
@@ -63,7 +63,7 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
     let fork = Start { forks: true, ..here.clone() };
     choices.push(Choice::new('h', "Resume here", started.clone(), resume(here.clone())));
     choices.push(Choice::new('f', "Fork here", format!("pi copies the session; {started}"), resume(fork)));
-    let purpose = PromptPurpose::Directory(go_on.start.clone());
+    let purpose = PromptPurpose::Directory(plan.start.clone());
     let prompt = Command::prompt(purpose, "directory: ", &move_sessions::beside(gone));
     let other = "remembered for all sessions of this project";
     choices.push(Choice::new('d', "Enter directory", other, prompt));

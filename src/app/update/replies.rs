@@ -134,12 +134,12 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             }
         }
         Reply::RelocationsFound(candidates) => {
-            if let Some(go_on) = model.end_going_on(ticket) {
-                model.execute(missing_directory::ask(model, &go_on, &candidates));
+            if let Some(plan) = model.end_resuming(ticket) {
+                model.execute(missing_directory::ask(model, &plan, &candidates));
             }
         }
         Reply::Remembered(kept) => {
-            if let Some(plan) = model.end_going_on(ticket)
+            if let Some(plan) = model.end_resuming(ticket)
                 && let Some(dir) = model.accept_directory("Cannot start pi", kept)
             {
                 model.execute(missing_directory::go(plan, &dir));
@@ -157,7 +157,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             }
         }
         Reply::Copied(text, done) => {
-            let then = model.end_going_on(ticket);
+            let then = model.end_resuming(ticket);
             model.execute(copy::take_copied(&text, done, then, &model.setting.glyphs));
             model.hold_notice();
         }
@@ -195,9 +195,9 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
             return model.effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text }));
         }
         (Some(NextStep::Open(_)), Err(error)) => Command::Say(Tone::Error, error),
-        (Some(NextStep::Resume(go_on)), Ok(text)) => {
+        (Some(NextStep::Resume(plan)), Ok(text)) => {
             let text = Some(text).filter(|text| !text.is_empty());
-            Command::Resume(ResumePlan { text, ..*go_on })
+            Command::Resume(ResumePlan { text, ..*plan })
         }
         (_, text) => copy::take_text(text),
     };

@@ -86,7 +86,7 @@ fn leave(model: &mut Model, target: StatsTarget) {
     model.stats.left = Some(view);
 }
 
-/// Returns to the screen that was left for one of its rows. Returns `false` if there is none.
+/// Returns to the screen from one of its rows. Returns `false` if the user did not leave it.
 pub(super) fn go_back(model: &mut Model) -> bool {
     let Some(mut view) = model.stats.left.take() else { return false };
     search::restore(model, &view.query);
