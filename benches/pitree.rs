@@ -159,13 +159,13 @@ fn browser(dir: PathBuf) -> (Model, JobContext) {
     let config = Config::default();
     let setting = Arc::new(Startup::new(&config, located, "/home/dev".into(), false));
     let mut model = Model::new(setting.clone(), (200, 60), 1_795_248_000_000);
-    let desk = JobContext::new(setting);
+    let context = JobContext::new(setting);
     let effects = start(&mut model);
-    perform(&mut model, &desk, effects);
-    (model, desk)
+    perform(&mut model, &context, effects);
+    (model, context)
 }
 
-fn perform(model: &mut Model, desk: &JobContext, effects: Vec<Effect>) {
+fn perform(model: &mut Model, context: &JobContext, effects: Vec<Effect>) {
     for effect in effects {
         let Effect::Ask(ticket, work) = effect else { continue };
         // These jobs wait until the user is idle, or until an event.
@@ -173,21 +173,21 @@ fn perform(model: &mut Model, desk: &JobContext, effects: Vec<Effect>) {
             continue;
         }
         let mut replies = Vec::new();
-        desk.work(&ticket, work, |reply| {
+        context.work(&ticket, work, |reply| {
             replies.push(reply);
             true
         });
         for reply in replies {
             let effects = update(model, Msg::Reply(ticket.clone(), reply));
-            perform(model, desk, effects);
+            perform(model, context, effects);
         }
     }
 }
 
-fn press(model: &mut Model, desk: &JobContext, keys: &str) {
+fn press(model: &mut Model, context: &JobContext, keys: &str) {
     for key in keys.split_whitespace() {
         let effects = update(model, Msg::Key(key.parse().unwrap()));
-        perform(model, desk, effects);
+        perform(model, context, effects);
     }
 }
 
@@ -253,15 +253,15 @@ fn frame_of_10000_sessions(bencher: Bencher) {
 /// Types and deletes one letter of a word found in most sessions, of one found in none, and of the first letters of two
 /// words.
 fn key_to_frame(bencher: Bencher, dir: PathBuf, query: &str) {
-    let (mut model, desk) = browser(dir);
+    let (mut model, context) = browser(dir);
     let mut terminal = terminal();
-    press(&mut model, &desk, "/");
+    press(&mut model, &context, "/");
     let effects = update(&mut model, Msg::Paste(query.into()));
-    perform(&mut model, &desk, effects);
+    perform(&mut model, &context, effects);
     let mut is_longer = false;
     bencher.bench_local(|| {
         is_longer = !is_longer;
-        press(&mut model, &desk, if is_longer { "x" } else { "backspace" });
+        press(&mut model, &context, if is_longer { "x" } else { "backspace" });
         draw(&mut terminal, &model);
     });
 }
@@ -279,8 +279,8 @@ fn key_to_frame_of_1_gb_in_2000_files(bencher: Bencher, query: &str) {
 /// Draws one frame of 200×60 at the end of a tree of 100,000 entries.
 #[divan::bench(args = [0, 50])]
 fn frame_of_100000_entries(bencher: Bencher, branch_every: usize) {
-    let (mut model, desk) = browser(alone(branch_every));
-    press(&mut model, &desk, "l .");
+    let (mut model, context) = browser(alone(branch_every));
+    press(&mut model, &context, "l .");
     let mut terminal = terminal();
     bencher.bench_local(|| draw(&mut terminal, &model));
 }
@@ -297,16 +297,16 @@ fn key_to_frame_of_100000_entries(bencher: Bencher, keys: &str) {
 }
 
 fn keys_to_frames(bencher: Bencher, dir: PathBuf, keys: &str) {
-    let (mut model, desk) = browser(dir);
+    let (mut model, context) = browser(dir);
     let (before, keys) = keys.split_once('|').unwrap();
-    press(&mut model, &desk, "l");
+    press(&mut model, &context, "l");
     for key in before.split_whitespace() {
         match key {
             "words" => {
                 let effects = update(&mut model, Msg::Paste("session token".into()));
-                perform(&mut model, &desk, effects);
+                perform(&mut model, &context, effects);
             }
-            key => press(&mut model, &desk, key),
+            key => press(&mut model, &context, key),
         }
     }
     let keys: Vec<_> = keys.split_whitespace().map(|key| key.parse().unwrap()).collect();
@@ -334,35 +334,35 @@ fn with_family() -> PathBuf {
 
 /// Returns the browser at the root session of the family.
 fn at_family() -> (Model, JobContext) {
-    let (mut model, desk) = browser(with_family());
-    press(&mut model, &desk, "tab"); // until a key is pressed the most recent session is selected
+    let (mut model, context) = browser(with_family());
+    press(&mut model, &context, "tab"); // until a key is pressed the most recent session is selected
     let root = |key: &_| model.catalog[*key].path.ends_with("2026-06-01T00-00-00-000Z_00000000-family.jsonl");
     let root = model.catalog.keys().find(root).unwrap();
     let setting = model.setting.clone();
     model.sessions.select(root, &model.catalog, &setting.glyphs);
-    press(&mut model, &desk, ".");
-    (model, desk)
+    press(&mut model, &context, ".");
+    (model, context)
 }
 
 /// Measures the time from the key to the first frame of the tree of 500 files, each of which is read.
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn family_of_500_among_10000(bencher: Bencher) {
-    let (mut model, desk) = at_family();
+    let (mut model, context) = at_family();
     let mut terminal = terminal();
     bencher.bench_local(|| {
-        press(&mut model, &desk, "m");
+        press(&mut model, &context, "m");
         draw(&mut terminal, &model);
         assert_eq!(model.tree.family.as_ref().unwrap().request.members.len(), 500);
-        press(&mut model, &desk, "m");
-        desk.members.lock().clear();
+        press(&mut model, &context, "m");
+        context.members.lock().clear();
     });
 }
 
 /// Presses keys in the tree of 500 files and draws a frame after each.
 #[divan::bench(args = ["k j", "1 2", "- +", "g G", "} {", "h l"], sample_count = 20)]
 fn key_to_frame_of_500_files(bencher: Bencher, keys: &str) {
-    let (mut model, desk) = at_family();
-    press(&mut model, &desk, "m");
+    let (mut model, context) = at_family();
+    press(&mut model, &context, "m");
     let mut keys = keys.split_whitespace().cycle();
     let mut terminal = terminal();
     bencher.bench_local(|| {

@@ -38,7 +38,7 @@ use crate::common::session::Session;
 /// The browser on a directory of sessions, and the buffer that it draws to.
 struct Browser {
     model: Model,
-    desk: JobContext,
+    context: JobContext,
     terminal: Terminal<TestBackend>,
     _dir: TempDir,
 }
@@ -78,9 +78,9 @@ impl Browser {
         let config = Config::default();
         let setting = Arc::new(Startup::new(&config, located, "/home/me".into(), false));
         let model = Model::new(setting.clone(), (160, 48), crate::common::session::START * 1000);
-        let desk = JobContext::new(setting);
+        let context = JobContext::new(setting);
         let terminal = Terminal::new(TestBackend::new(160, 48)).unwrap();
-        let mut browser = Self { model, desk, terminal, _dir: dir };
+        let mut browser = Self { model, context, terminal, _dir: dir };
         let effects = start(&mut browser.model);
         browser.perform(effects);
         browser
@@ -93,7 +93,7 @@ impl Browser {
             if matches!(work, Work::Suggest { .. }) {
                 continue;
             }
-            for msg in by_hand::replies(&self.desk, &ticket, work) {
+            for msg in by_hand::replies(&self.context, &ticket, work) {
                 let effects = update(&mut self.model, by_hand::without_pis(msg));
                 self.perform(effects);
             }

@@ -9,11 +9,13 @@ use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
 use crate::app::message::{Clip, Work};
 use crate::app::opener::Opener;
 use crate::app::picker_output::PickerOutput;
+use crate::app::ticket::Claim;
 use crate::base::text::Tone;
-use crate::catalog::export::request::ExportRequest;
+use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::catalog::moves::MoveSelection;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::Request;
+use crate::changes::slim::SlimOverview;
 use crate::keymap::Place;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
@@ -29,6 +31,39 @@ pub struct SlimRequest {
     pub sessions: Vec<SessionKey>,
     /// The rules.
     pub rules: SlimRules,
+}
+
+/// Sessions that are measured for the box of slimming.
+#[derive(Debug)]
+pub struct PreparedSlimming {
+    /// Claim on the result.
+    pub claim: Claim,
+    /// The sessions and the rules.
+    pub request: SlimRequest,
+    /// The key of the choice to select once the result is known.
+    pub selected: char,
+    /// The result or the error, once it is known.
+    pub overview: Option<Result<SlimOverview, String>>,
+    /// The number of sessions that were measured so far.
+    pub done: Option<usize>,
+}
+
+/// An export that is prepared for its box.
+#[derive(Debug)]
+pub struct PreparedExport {
+    /// Claim on the result.
+    pub claim: Claim,
+    /// The export.
+    pub request: ExportRequest,
+    /// The result, or the error; of an earlier request until the reply arrives, and `None` at first.
+    pub result: Option<Result<ExportResult, String>>,
+}
+
+impl PreparedExport {
+    /// Returns the result.
+    pub(crate) fn result(&self) -> Option<&ExportResult> {
+        self.result.as_ref()?.as_ref().ok()
+    }
 }
 
 /// A change of the browser.
@@ -61,15 +96,13 @@ pub enum Command {
     /// Selects the entry in which the selected session was found.
     GoToHit,
     /// Makes a change, then continues as given.
-    Change(Request, AfterChange),
+    Change(Request, NextStep),
     /// Starts background work with a next step.
     Errand(Work, NextStep),
     /// Lists the running pi processes.
     ListPis,
     /// Moves or replaces files. Asks again if a pi may be using one of them.
     ChangeFiles(Request),
-    /// Asks pi whether it can go to an entry by itself, then resumes at this one.
-    AskPi(SessionKey, Arc<Tree>, Index),
     /// Shows the box of an export, with the choice of this key selected.
     Export(Box<ExportRequest>, char),
     /// Shows the box of slimming, with the choice of this key selected.
@@ -97,61 +130,71 @@ impl Command {
 
     /// Returns the command that copies to the clipboard.
     pub(crate) fn copy(clip: Clip) -> Self {
-        Self::Errand(Work::Copy(clip), NextStep::Report)
+        Self::Errand(Work::Copy(clip), NextStep::Nothing)
     }
 
     /// Returns the command that remembers the new location of a session's missing working directory and resumes there.
     pub(crate) fn remember_directory(then: ResumePlan, dir: String) -> Self {
-        Self::Errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::Resume(Box::new(then)))
+        Self::Errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::resume(then))
     }
 
     /// Returns the command that shows a layer.
-    pub fn show(layer: Layer<Self>) -> Self {
-        Self::Show(Box::new(layer))
+    pub fn show(layer: impl Into<Layer<Self>>) -> Self {
+        Self::Show(Box::new(layer.into()))
     }
 
     /// Returns the command that asks a question.
     pub(crate) fn ask(title: &'static str, lines: Vec<DocLine>, choices: Vec<QuestionChoice<Self>>) -> Self {
-        Self::show(Layer::Question(Question::new(title, lines, choices)))
+        Self::show(Question::new(title, lines, choices))
+    }
+
+    /// Returns the command that asks a question about session files. It lists the running pis again, because one may have
+    /// started since the sessions were read.
+    pub(crate) fn ask_about_files(
+        title: &'static str,
+        lines: Vec<DocLine>,
+        choices: Vec<QuestionChoice<Self>>,
+    ) -> Self {
+        Self::All(vec![Self::ListPis, Self::ask(title, lines, choices)])
     }
 
     /// Returns the command that shows a text in a box.
     pub(crate) fn note(title: &str, text: impl Into<String>) -> Self {
-        Self::show(Layer::Note(Note::new(title, text)))
+        Self::show(Note::new(title, text))
     }
 
     /// Returns the command that asks for a line of text; `value` is its first content.
     pub(crate) fn prompt(purpose: PromptPurpose, question: impl Into<String>, value: &str) -> Self {
-        Self::show(Layer::Prompt(Prompt::new(purpose, question, value)))
+        Self::show(Prompt::new(purpose, question, value))
     }
 }
 
-/// Next step after an [`Errand`](crate::app::model::Errand).
+/// Next step after a change or an [`Errand`](crate::app::model::Errand). A key press cancels all but the first two.
 #[derive(Clone, Debug)]
 pub enum NextStep {
-    /// Show the result, regardless of keys.
-    Report,
-    /// Complete the line, unless a key is pressed first.
-    Complete,
-    /// Resume in pi, unless a key is pressed first.
-    Resume(Box<ResumePlan>),
-    /// Ask whether to move the sessions to the directory, unless a key is pressed first.
-    Move(Box<MoveSelection>),
-    /// Show the text in a program, unless a key is pressed first.
-    Open(Opener),
-    /// Show the suggestions for a clean-up, unless a key is pressed first.
-    ChooseCleanup,
-}
-
-/// Next step after a change.
-#[derive(Clone, Debug)]
-pub enum AfterChange {
-    /// None.
+    /// None: only show the result.
     Nothing,
     /// Select the session that the change created.
     Select,
+    /// Complete the line.
+    Complete,
     /// Resume in pi.
     Resume(Box<ResumePlan>),
+    /// Ask how to resume at an entry.
+    AskToResume(SessionKey, Arc<Tree>, Index),
+    /// Ask whether to move the sessions to the directory.
+    Move(Box<MoveSelection>),
+    /// Show the text in a program.
+    Open(Opener),
+    /// Show the suggestions for a clean-up.
+    ChooseCleanup,
+}
+
+impl NextStep {
+    /// Returns the step that resumes in pi.
+    pub(crate) fn resume(plan: ResumePlan) -> Self {
+        Self::Resume(Box::new(plan))
+    }
 }
 
 /// The remaining steps to resume a session in pi.

@@ -47,7 +47,7 @@ impl Machines {
         }
         // Only those with a problem, or a count.
         let troubled: Vec<Span> = self.known.iter().filter(|(_, machine)| machine.is_troubled()).map(one).collect();
-        let count = Span::new(Tone::Dim, format!("@{} ", self.known.len()));
+        let count = Span::dim(format!("@{} ", self.known.len()));
         let spans: Vec<Span> = std::iter::once(count.clone()).chain(troubled).collect();
         if is_short(&spans) {
             return spans;

@@ -351,23 +351,9 @@ pub enum Work {
     /// Free the search cache.
     ForgetTexts,
     /// Search sessions.
-    Search {
-        /// The query.
-        query: Arc<Query>,
-        /// The sessions.
-        sessions: Arc<[SearchedSession]>,
-        /// Time and directories that the query refers to.
-        around: Box<QueryScope>,
-    },
+    Search(SearchRequest),
     /// Find out where a query without hits would have hits.
-    Suggest {
-        /// The query.
-        query: Arc<Query>,
-        /// The sessions.
-        sessions: Arc<[SearchedSession]>,
-        /// Time and directories that the query refers to.
-        around: Box<QueryScope>,
-    },
+    Suggest(SearchRequest),
     /// Find words in sessions.
     Find {
         /// The sessions, with their files and trees.
@@ -377,17 +363,8 @@ pub enum Work {
         /// The words.
         words: Arc<Words>,
     },
-    /// Find the entries of a session that match a query.
-    MatchEntries {
-        /// The query.
-        query: Arc<Query>,
-        /// Time and directories that the query refers to.
-        around: Box<QueryScope>,
-        /// The session.
-        session: Box<SearchedSession>,
-        /// Its tree.
-        tree: Arc<Tree>,
-    },
+    /// Find the entries of a session with this tree that match a query.
+    MatchEntries(SearchRequest, Arc<Tree>),
     /// Find words in the preview.
     FindInPreview {
         /// Lines of the preview.
@@ -461,6 +438,17 @@ pub enum Work {
         /// Time, in milliseconds since 1970.
         now: i64,
     },
+}
+
+/// A search of sessions.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    /// The query.
+    pub query: Arc<Query>,
+    /// The sessions.
+    pub sessions: Arc<[SearchedSession]>,
+    /// Time and directories that the query refers to.
+    pub scope: Box<QueryScope>,
 }
 
 /// An entry to read.

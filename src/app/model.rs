@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::command::{AfterChange, Command, NextStep, ResumePlan, SlimRequest};
+use crate::app::command::{Command, NextStep, PreparedExport, PreparedSlimming, ResumePlan};
 use crate::app::jump_history::{JumpHistory, JumpPosition};
-use crate::app::layers::Layers;
 use crate::app::layers::files::FilesView;
 use crate::app::layers::space::SpaceView;
 use crate::app::layers::stats::StatsView;
+use crate::app::layers::{LayerKind, Layers};
 use crate::app::lost_work::LostWorkState;
 use crate::app::machines::Machines;
-use crate::app::message::{Effect, EntryBody, Work};
+use crate::app::message::{Effect, EntryBody, SearchRequest, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::{preview, sessions, tree};
@@ -25,14 +25,14 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::paths::file_name;
 use crate::base::text::{Tone, clean};
 use crate::catalog::current_dir::CurrentDir;
-use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::search::SearchedSession;
 use crate::catalog::space::{SessionKinds, SpaceContent};
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
-use crate::changes::slim::SlimOverview;
 use crate::keymap::{Action, Place};
 use crate::search::qualifier::value::{QueryScope, ValueLists};
+use crate::search::query::Query;
 use crate::session::digest::listed::SharedSession;
 use crate::session::tree::{Index, Tree};
 
@@ -64,7 +64,7 @@ pub struct PendingChange {
     /// The request.
     pub request: Request,
     /// Next step.
-    pub after: AfterChange,
+    pub then: NextStep,
     /// Number of files changed, and their total.
     pub progress: Option<(usize, usize)>,
     /// The program that holds a lock on a file.
@@ -80,39 +80,6 @@ pub struct Errand {
     pub then: NextStep,
 }
 
-/// Sessions that are measured for the box of slimming.
-#[derive(Debug)]
-pub struct PreparedSlimming {
-    /// Claim on the result.
-    pub claim: Claim,
-    /// The sessions and the rules.
-    pub request: SlimRequest,
-    /// The key of the choice to select once the result is known.
-    pub selected: char,
-    /// The result or the error, once it is known.
-    pub overview: Option<Result<SlimOverview, String>>,
-    /// The number of sessions that were measured so far.
-    pub done: Option<usize>,
-}
-
-/// An export that is prepared for its box.
-#[derive(Debug)]
-pub struct PreparedExport {
-    /// Claim on the result.
-    pub claim: Claim,
-    /// The export.
-    pub request: ExportRequest,
-    /// The result, or the error; of an earlier request until the reply arrives, and `None` at first.
-    pub result: Option<Result<ExportResult, String>>,
-}
-
-impl PreparedExport {
-    /// Returns the result.
-    pub(crate) fn result(&self) -> Option<&ExportResult> {
-        self.result.as_ref()?.as_ref().ok()
-    }
-}
-
 /// State of reading all sessions.
 #[derive(Debug, Default)]
 pub struct ScanState {
@@ -125,8 +92,6 @@ pub struct ScanState {
 /// State of statistics.
 #[derive(Debug, Default)]
 pub struct StatsState {
-    /// Claim on the content of the screen.
-    pub counting: Option<Claim>,
     /// `true` once the screen was opened at the start, or if it is not to be.
     pub was_opened: bool,
     /// The screen that the user left for one of its rows.
@@ -137,19 +102,6 @@ pub struct StatsState {
     pub counting_month: Option<Claim>,
     /// The version of the catalog and the beginning of the month for which it was requested.
     pub month_as_of: Option<(u64, Option<i64>)>,
-}
-
-/// State of the files that sessions touched.
-#[derive(Debug, Default)]
-pub struct FilesState {
-    /// The screen that the user left for an entry.
-    pub left: Option<Box<FilesView>>,
-    /// Claim on the files.
-    pub filling: Option<Claim>,
-    /// Claims on the states of files, by path.
-    pub listing: Vec<(String, Claim)>,
-    /// Claim on the text of the shown file.
-    pub reading: Option<Claim>,
 }
 
 /// The likely secrets of the session in the preview.
@@ -189,8 +141,6 @@ impl UnreadState {
 /// State of the screen of the space that sessions take.
 #[derive(Debug, Default)]
 pub struct SpaceState {
-    /// Claim on the content of the screen.
-    pub measuring: Option<Claim>,
     /// The screen that the user left for one of its rows.
     pub left: Option<Box<SpaceView>>,
     /// The content that was measured last.
@@ -207,6 +157,9 @@ impl SpaceState {
         self.kinds.get(&key).or_else(|| self.content.as_ref()?.kinds.get(&key))
     }
 }
+
+/// Handles failed work: its ticket, and the reason.
+pub(crate) type FailureHandler = fn(&mut Model, u64, &str);
 
 /// State of the browser.
 #[derive(Debug, Default)]
@@ -264,21 +217,15 @@ pub struct Model {
     /// The other machines.
     pub machines: Machines,
     /// `Ok` if pi can go to an entry by itself, else the reason; `None` until pi was asked.
-    pub pi_goes: Option<Result<(), String>>,
-    /// Claim on that answer, and the command to run after it.
-    pub asking_pi: Option<(Claim, Command)>,
+    pub pi_can_navigate: Option<Result<(), String>>,
     /// Claim on the list of running pi processes; see [`Command::ChangeFiles`].
-    pub looking: Option<Claim>,
+    pub listing_pis: Option<Claim>,
     /// Marked entries for a comparison, in the order in which they were marked.
     pub marks: Vec<EntryRef>,
-    /// Claim on a comparison.
-    pub comparing: Option<Claim>,
     /// Recent actions of the command palette, most recent first.
     pub recent: Vec<Action>,
     /// `true` if the last click was on a layer. A second click in its place does not apply to the pane below.
     pub clicked_layer: bool,
-    /// Claim on a model context.
-    pub seeing: Option<Claim>,
     /// The sessions that are measured for slimming.
     pub slimming: Option<PreparedSlimming>,
     /// The export that is prepared.
@@ -289,21 +236,23 @@ pub struct Model {
     pub stats: StatsState,
     /// State of the screen of the space that sessions take.
     pub space: SpaceState,
-    /// State of the files that sessions touched.
-    pub files: FilesState,
+    /// The list of files that the user left for one of its entries.
+    pub files_left: Option<Box<FilesView>>,
     /// The form of the preview of entries.
     pub entry_form: preview::EntryForm,
     /// State of unread sessions.
     pub unread: UnreadState,
     /// Claim on the change history.
-    pub looking_back: Option<Claim>,
+    pub reading_history: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.
-    pub giving_back: Option<Claim>,
+    pub freeing_cache: Option<Claim>,
     /// `true` if this or an earlier browser has welcomed the user.
     pub(crate) is_welcomed: bool,
     /// Effects of the current message.
     pub(crate) effects: Vec<Effect>,
     tickets: u64,
+    /// The failure handlers of pending work.
+    pub(crate) failures: Vec<(Ticket, FailureHandler)>,
 }
 
 /// Limits the size of the screen: each cell takes memory, and a terminal may report any size.
@@ -315,7 +264,7 @@ impl Model {
     /// Creates a browser without sessions.
     pub fn new(setting: Arc<Startup>, size: (u16, u16), now: i64) -> Self {
         let here = CurrentDir::new(setting.here.clone(), setting.home.clone());
-        let mut sessions = sessions::SessionsPane::new(setting.config.sort, here);
+        let mut sessions = sessions::SessionsPane::new(setting.config.sort, here, setting.glyphs.clone());
         sessions.shows.here_only = setting.here_only;
         let notice = |text| Notice { tone: Tone::Warning, text, can_undo: false, until: None };
         Self {
@@ -334,6 +283,11 @@ impl Model {
     /// Returns the change history as last read, most recent first.
     pub(crate) fn past(&self) -> &[HistoryEntry] {
         self.past.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the request that searches sessions.
+    pub(crate) fn search_request(&self, query: Arc<Query>, sessions: Arc<[SearchedSession]>) -> SearchRequest {
+        SearchRequest { query, sessions, scope: Box::new(self.query_scope()) }
     }
 
     /// Returns the values that a query refers to: time, time zone, home and working directory.
@@ -399,6 +353,34 @@ impl Model {
         claim
     }
 
+    /// Starts background work whose owner handles a failure itself. Otherwise, the footer shows the reason.
+    #[must_use]
+    pub(crate) fn ask_or(&mut self, work: Work, fail: FailureHandler) -> Claim {
+        let claim = self.ask(work);
+        if let Some(Effect::Ask(ticket, _)) = self.effects.last() {
+            self.failures.retain(|(ticket, _)| ticket.is_wanted());
+            self.failures.push((ticket.clone(), fail));
+        }
+        claim
+    }
+
+    /// Changes the topmost layer of a kind; the change can use the model, but not its layers. Returns `None` without such
+    /// a layer.
+    pub(crate) fn with_layer<T: LayerKind<Command>, R>(
+        &mut self,
+        change: impl FnOnce(&mut Self, &mut T) -> R,
+    ) -> Option<R> {
+        let mut layers = std::mem::take(&mut self.layers);
+        let result = layers.get_mut().map(|layer| change(self, layer));
+        self.layers = layers;
+        result
+    }
+
+    /// Builds the rows of the list again.
+    pub(crate) fn rebuild_list(&mut self) {
+        self.sessions.rebuild(&self.catalog);
+    }
+
     /// Returns `true` if all was read and no session was found.
     pub fn has_nothing(&self) -> bool {
         self.catalog.progress.finished && self.catalog.is_empty()
@@ -423,8 +405,18 @@ impl Model {
     }
 
     /// Removes the errand of a ticket and returns its plan to resume in pi.
-    pub(crate) fn end_going_on(&mut self, ticket: u64) -> Option<ResumePlan> {
+    pub(crate) fn end_resuming(&mut self, ticket: u64) -> Option<ResumePlan> {
         if let Some(NextStep::Resume(plan)) = self.end_errand(ticket) { Some(*plan) } else { None }
+    }
+
+    /// Shows a hint in the footer.
+    pub(crate) fn hint(&mut self, text: impl Into<String>) {
+        self.say(Tone::Dim, text);
+    }
+
+    /// Shows a warning in the footer.
+    pub(crate) fn warn(&mut self, text: impl Into<String>) {
+        self.say(Tone::Warning, text);
     }
 
     /// Shows a message in the footer.

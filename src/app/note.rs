@@ -13,7 +13,7 @@ pub(crate) fn lines(note: Option<&str>) -> Vec<DocLine> {
     let lines = note.into_iter().flat_map(str::lines).enumerate();
     let line = |(at, text): (usize, &str)| {
         let heading = if at == 0 { HEADING.into() } else { " ".repeat(HEADING.len()) };
-        let spans = vec![Span::new(Tone::Dim, heading), Span::clean(Tone::Label, text)];
+        let spans = vec![Span::dim(heading), Span::clean(Tone::Label, text)];
         DocLine { spans, indent: HEADING.len() as u16, ..DocLine::default() }
     };
     lines.map(line).collect()

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use crate::app::command::{AfterChange, Command};
+use crate::app::command::{Command, NextStep};
 use crate::app::layers::answer::{ChoiceAction, PromptPurpose};
 use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, ProjectItem};
 use crate::app::model::Model;
@@ -46,7 +46,7 @@ pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
 /// Fills a palette with its current items.
 pub(crate) fn fill(model: &Model, palette: &mut Palette) {
     palette.as_of = model.catalog.version();
-    palette.list(match &palette.kind {
+    palette.fill(match &palette.kind {
         PaletteKind::Actions => action_rows(model),
         PaletteKind::Labels => label_rows(model),
         PaletteKind::Family => family_rows(model),
@@ -73,8 +73,8 @@ pub(crate) fn is_listed(action: Action) -> bool {
 fn action_rows(model: &Model) -> Vec<PaletteItem> {
     let row = |(group, action): (&'static str, Action)| {
         let keys: Vec<String> = model.setting.config.keymap.keys(action).iter().map(Key::to_string).collect();
-        let keys = Span::new(Tone::Accent, keys.join(", "));
-        let title = vec![Span::new(Tone::Text, action.row().title)];
+        let keys = Span::accent(keys.join(", "));
+        let title = vec![Span::text(action.row().title)];
         PaletteItem::new(title, Vec::new(), keys, ChoiceAction::Act(action))
             .under(group)
             .called(action.row().name, action.row().help)
@@ -86,7 +86,7 @@ fn action_rows(model: &Model) -> Vec<PaletteItem> {
     let saved = |saved: &SavedQuery| {
         let left = vec![Span::clean(Tone::Text, &saved.name), Span::clean(Tone::Dim, &format!("  {}", saved.query))];
         let key = saved.key.map_or(String::new(), |key| key.to_string());
-        let key = Span::new(Tone::Accent, key);
+        let key = Span::accent(key);
         PaletteItem::new(left, Vec::new(), key, ChoiceAction::Search(saved.query.clone())).under(SAVED)
     };
     let saved = model.setting.config.queries.iter().map(saved);
@@ -115,8 +115,8 @@ fn project_rows(model: &Model) -> Vec<PaletteItem> {
         let cost = nonzero_dollars(project.sum.cost).unwrap_or_default();
         let item = ProjectItem {
             name: project.name(&model.setting.home),
-            symbol: Span::new(Tone::Dim, gone),
-            totals: Span::new(Tone::Dim, format!("  {sessions:>widest$} {cost:>7}")),
+            symbol: Span::dim(gone),
+            totals: Span::dim(format!("  {sessions:>widest$} {cost:>7}")),
         };
         let age = age(model, Some(project.latest).filter(|&latest| latest > i64::MIN));
         PaletteItem::project(item, &project.cwd, age, ChoiceAction::Project(project.key))
@@ -171,7 +171,7 @@ fn label_rows(model: &Model) -> Vec<PaletteItem> {
             Landmark::Label(label) => (format!("[{}] ", label.text), &*label.row),
             Landmark::Commit(commit) => (format!("{} {} ", glyphs.commit, commit.sha), &*commit.title),
         };
-        let left = vec![Span::clean(Tone::Label, &mark), Span::new(Tone::Text, text)];
+        let left = vec![Span::clean(Tone::Label, &mark), Span::text(text)];
         let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at });
         PaletteItem::new(left, title_of_item(model, &listed), age(model, time), leads)
     };
@@ -181,7 +181,7 @@ fn label_rows(model: &Model) -> Vec<PaletteItem> {
 /// Returns an age for the end of a row.
 fn age(model: &Model, time: Option<i64>) -> Span {
     let age = time.map_or("?".into(), |then| time::age(model.now, then));
-    Span::new(Tone::Dim, format!("  {age:>4}"))
+    Span::dim(format!("  {age:>4}"))
 }
 
 /// Returns a session's title and the number of forks with the same item.
@@ -191,7 +191,7 @@ fn title_of_item<T>(model: &Model, listed: &ListedItem<SessionKey, T>) -> Vec<Sp
     let title = title(&model.catalog[listed.session]);
     let title = model.setting.glyphs.cut(&title, room).into_owned();
     let gap = " ".repeat(room - width(&title));
-    vec![Span::new(Tone::Dim, title), Span::new(Tone::Fork, forks), Span::new(Tone::Dim, gap)]
+    vec![Span::dim(title), Span::new(Tone::Fork, forks), Span::dim(gap)]
 }
 
 /// Clears the selected label, or asks for a new text.
@@ -206,7 +206,7 @@ pub(crate) fn change_label(model: &Model, selected: Option<&ChoiceAction>, clear
     let (target, identity) = (label.entry.clone(), SessionIdentity::of(digest));
     if clear {
         let request = Request::Label { path: digest.path.clone(), target, label: String::new(), migrate: false };
-        return Command::Change(request.if_same(identity), AfterChange::Nothing);
+        return Command::Change(request.if_same(identity), NextStep::Nothing);
     }
     Command::prompt(PromptPurpose::Label(session, identity, target), "label: ", &label.text)
 }
@@ -230,7 +230,7 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     };
     let sign = match number {
         Some(number) => letter(number),
-        None => Span::new(Tone::Dim, "-"),
+        None => Span::dim("-"),
     };
     let tone = if is_shown || number.is_some() { Tone::Text } else { Tone::Dim };
     let indent = if is_of_family { "  ".repeat(depth) } else { String::new() };
@@ -245,13 +245,13 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     facts.extend(nonzero_dollars(own.cost));
     let dot = format!(" {} ", model.setting.glyphs.dot);
     let age = catalog[key].facts().modified().map_or("?".into(), |then| time::age(model.now, then));
-    let right = vec![Span::new(Tone::Dim, facts.join(&dot))];
+    let right = vec![Span::dim(facts.join(&dot))];
     let leads = if is_open {
         ChoiceAction::Explain("the open session is always shown")
     } else {
         ChoiceAction::ToggleMember(key)
     };
-    PaletteItem::new(left, right, Span::new(Tone::Dim, format!("  {age:>4}")), leads)
+    PaletteItem::new(left, right, Span::dim(format!("  {age:>4}")), leads)
 }
 
 /// Maximum length of a title in a row, in UTF-16 code units: no box is wider.
@@ -276,7 +276,7 @@ fn trash_rows(model: &Model) -> Vec<PaletteItem> {
         };
         let facts = format!("  {size:>8}{}", age(model, Some(past.record.time)).text);
         let left = vec![Span::clean(tone, utf16_prefix(&title, MOST_UNITS))];
-        PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::new(Tone::Dim, facts), leads)
+        PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::dim(facts), leads)
     };
     model.past().iter().filter(|past| past.record.is_away()).map(row).collect()
 }
@@ -296,7 +296,7 @@ fn history_rows(model: &Model) -> Vec<PaletteItem> {
         let tone = if in_force.is_some() { Tone::Text } else { Tone::Dim };
         let mut left = vec![Span::clean(tone, utf16_prefix(&what, MOST_UNITS))];
         left.push(Span::clean(Tone::Dim, &format!("  {}", changed_sessions(model, group))));
-        let right = state.map(|state| Span::new(Tone::Dim, format!("  {state}"))).into_iter().collect();
+        let right = state.map(|state| Span::dim(format!("  {state}"))).into_iter().collect();
         Some(PaletteItem::new(left, right, age(model, Some(last.record.time)), leads))
     };
     together.filter_map(row).collect()

@@ -53,7 +53,7 @@ pub struct Search {
     /// Hits of alternative searches.
     pub elsewhere: Option<Suggestions>,
     /// Claim on the suggestions.
-    pub looking: Option<Claim>,
+    pub suggesting: Option<Claim>,
     /// Claim on the reading of texts.
     pub reading: Option<Claim>,
     /// Claim on the hits.

@@ -15,7 +15,7 @@ pub struct Ticket {
 }
 
 /// The requester's part of a ticket; dropping it cancels the work.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Claim {
     /// The number of the ticket.
     pub number: u64,

@@ -115,6 +115,21 @@ impl Span {
         Self { text: text.into(), tone }
     }
 
+    /// Creates a span of ordinary text that is already clean.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Tone::Text, text)
+    }
+
+    /// Creates a span of less important text that is already clean.
+    pub fn dim(text: impl Into<String>) -> Self {
+        Self::new(Tone::Dim, text)
+    }
+
+    /// Creates a span of emphasized text that is already clean.
+    pub fn accent(text: impl Into<String>) -> Self {
+        Self::new(Tone::Accent, text)
+    }
+
     /// Creates a span from untrusted text, sanitized to one line.
     pub fn clean(tone: Tone, text: &str) -> Self {
         Self::new(tone, clean(text))
@@ -297,6 +312,12 @@ pub fn truncate_to_width(text: &str, columns: usize) -> &str {
         }
     }
     text
+}
+
+impl Default for Glyphs {
+    fn default() -> Self {
+        UNICODE.clone()
+    }
 }
 
 /// Defines [`Glyphs`]: one field per symbol, the Unicode and ASCII sets, and the table of names and meanings.

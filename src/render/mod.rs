@@ -30,6 +30,21 @@ impl DocLine {
         Self { spans: vec![Span::clean(tone, text)], ..Self::default() }
     }
 
+    /// Creates a line of ordinary untrusted text.
+    pub fn text(text: &str) -> Self {
+        Self::new(Tone::Text, text)
+    }
+
+    /// Creates a line of less important untrusted text.
+    pub fn dim(text: &str) -> Self {
+        Self::new(Tone::Dim, text)
+    }
+
+    /// Creates a line of untrusted text that warns.
+    pub fn warning(text: &str) -> Self {
+        Self::new(Tone::Warning, text)
+    }
+
     /// Creates a line of several tones.
     pub fn of(spans: Vec<Span>) -> Self {
         Self { spans, ..Self::default() }

@@ -115,21 +115,11 @@ pub(super) fn resume(
         return Ok(Msg::Gone(wanted));
     }
     let launch = Launch { pi, start: &start };
-    let mut command = match launch.command() {
-        Ok(command) => command,
-        Err(reason) => return Ok(Msg::NotResumed(reason)),
+    let ended = |status| {
+        state.into_iter().for_each(|state| status::close(state, &start.path, now()));
+        failure("pi", status)
     };
-    let error = match returns {
-        Some(gate) => match run(&mut command, gate, screen)? {
-            Ok(status) => {
-                state.into_iter().for_each(|state| status::close(state, &start.path, now()));
-                return Ok(Msg::Returned(failure("pi", status)));
-            }
-            Err(error) => error,
-        },
-        None => screen.pause(|| terminal::replaced(|| programs::replace_process(&mut command)))?.0,
-    };
-    Ok(Msg::NotResumed(launch.not_started(&error.to_string())))
+    start_pi(launch.command(), &ended, &|error| launch.not_started(error), (screen, returns))
 }
 
 /// Resumes a session on its machine, in this terminal.
@@ -142,18 +132,30 @@ fn resume_elsewhere(
         Ok(start) => start,
         Err(error) => return Ok(Msg::NotResumed(format!("{error:#}"))),
     };
-    let mut command = match start.command() {
+    let ended = |status| failure(&start.machine, status);
+    start_pi(start.command(), &ended, &|error| start.not_started(error), (screen, returns))
+}
+
+/// Starts pi and waits for it if pitree returns, or else replaces this process. Failures and the end of pi are converted to
+/// a message.
+fn start_pi(
+    command: Result<Command, String>,
+    ended: &dyn Fn(ExitStatus) -> Option<String>,
+    not_started: &dyn Fn(&str) -> String,
+    (screen, returns): (&mut Screen, Option<&InputGate>),
+) -> Result<Msg> {
+    let mut command = match command {
         Ok(command) => command,
         Err(reason) => return Ok(Msg::NotResumed(reason)),
     };
     let error = match returns {
         Some(gate) => match run(&mut command, gate, screen)? {
-            Ok(status) => return Ok(Msg::Returned(failure(&start.machine, status))),
+            Ok(status) => return Ok(Msg::Returned(ended(status))),
             Err(error) => error,
         },
         None => screen.pause(|| terminal::replaced(|| programs::replace_process(&mut command)))?.0,
     };
-    Ok(Msg::NotResumed(start.not_started(&error.to_string())))
+    Ok(Msg::NotResumed(not_started(&error.to_string())))
 }
 
 fn remote_start(setting: &Startup, wanted: &Start) -> Result<RemoteStart> {

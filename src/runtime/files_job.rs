@@ -4,14 +4,13 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::app::layers::files::ListedFile;
-use crate::app::message::{EntryBody, Reply, Work};
+use crate::app::message::{EntryBody, Reply};
 use crate::app::panes::preview::EntryForm;
-use crate::app::ticket::Ticket;
 use crate::base::numbers::bytes;
 use crate::base::paths::relative_to;
 use crate::base::sort;
@@ -25,7 +24,6 @@ use crate::disk::files;
 use crate::disk::locate;
 use crate::disk::new_file::{self, is_taken};
 use crate::render::{self, DocLine, file};
-use crate::runtime::jobs::JobContext;
 use crate::session::entry::kind::EntryKind;
 use crate::session::replay::places::runs_by_itself;
 use crate::session::replay::state::{Content, FileState};
@@ -36,11 +34,11 @@ const MOST_ON_DISK: u64 = 64 * 1024 * 1024;
 
 /// The cache of replays and the environment of a job.
 #[derive(Clone, Copy)]
-struct FilesJob<'a> {
-    cache: &'a StatesCache,
-    control: ReplayControl<'a>,
+pub(super) struct FilesJob<'a> {
+    pub(super) cache: &'a StatesCache,
+    pub(super) control: ReplayControl<'a>,
     /// Returns the time spent on a document so far.
-    clock: &'a dyn Fn() -> Duration,
+    pub(super) clock: &'a dyn Fn() -> Duration,
 }
 
 /// A text to compare.
@@ -76,7 +74,7 @@ fn facts(state: Option<&FileState>) -> String {
 
 impl FilesJob<'_> {
     /// Lists the files of sessions, most changed first. Returns `None` if the result is no longer wanted.
-    fn list_files(self, request: &FilesRequest) -> Option<Reply> {
+    pub(super) fn list_files(self, request: &FilesRequest) -> Option<Reply> {
         let FilesRequest { sessions, worktrees, cwd } = request;
         let home = self.control.home;
         let mut files = outline(sessions, FilePlaces { home, worktrees }, self.control.is_wanted)?;
@@ -95,7 +93,7 @@ impl FilesJob<'_> {
     ///
     /// # Errors
     /// A session cannot be read, or the result is no longer wanted.
-    fn list(self, request: StatesRequest, reply: &mut dyn FnMut(Reply) -> bool) -> Result<Reply> {
+    pub(super) fn list(self, request: StatesRequest, reply: &mut dyn FnMut(Reply) -> bool) -> Result<Reply> {
         let file = request.file.clone();
         let each = |key, states, tree| {
             (self.control.is_wanted)() && reply(Reply::States { file: file.clone(), states, session: (key, tree) })
@@ -116,7 +114,7 @@ impl FilesJob<'_> {
     ///
     /// # Errors
     /// A session or the file on the disk cannot be read, or the result is no longer wanted.
-    fn text(self, request: &FileTextRequest) -> Result<Reply> {
+    pub(super) fn text(self, request: &FileTextRequest) -> Result<Reply> {
         let (facts, lines) = match &request.form {
             FileForm::Content(at) => {
                 let states = self.cache.states(&at.session, &at.tree, &at.file, self.control)?;
@@ -151,8 +149,8 @@ impl FilesJob<'_> {
         match &state.content {
             Content::Exact(text) => file::content(path, text, before.and_then(FileState::whole), self.clock),
             Content::Partial(known) => file::known(path, known, self.clock),
-            Content::Unknown => vec![DocLine::new(Tone::Warning, "The content is unknown.")],
-            Content::Removed => vec![DocLine::new(Tone::Warning, "The file was removed.")],
+            Content::Unknown => vec![DocLine::warning("The content is unknown.")],
+            Content::Removed => vec![DocLine::warning("The file was removed.")],
         }
     }
 
@@ -160,7 +158,7 @@ impl FilesJob<'_> {
     ///
     /// # Errors
     /// The content is unknown, or the session cannot be read.
-    fn copy(self, at: &FileAt) -> Result<String> {
+    pub(super) fn copy(self, at: &FileAt) -> Result<String> {
         let state = self.after(at)?;
         Ok(text_of(state.as_deref())?.into_owned())
     }
@@ -170,7 +168,7 @@ impl FilesJob<'_> {
     ///
     /// # Errors
     /// The content is unknown, or the file cannot be written.
-    fn write(self, FileWrite { at, to, replaces }: &FileWrite) -> Result<Written> {
+    pub(super) fn write(self, FileWrite { at, to, replaces }: &FileWrite) -> Result<Written> {
         let path = locate::expand(to, Path::new(self.control.home));
         if (is_taken(&path) || runs_by_itself([&*path.to_string_lossy()])) && !replaces {
             return Ok(Written::Taken(path));
@@ -184,7 +182,7 @@ impl FilesJob<'_> {
     ///
     /// # Errors
     /// The session cannot be read, or the result is no longer wanted.
-    fn preview(self, body: &EntryBody, form: EntryForm) -> Result<Option<Vec<DocLine>>> {
+    pub(super) fn preview(self, body: &EntryBody, form: EntryForm) -> Result<Option<Vec<DocLine>>> {
         let EntryBody { path: session, tree, at } = body;
         let results = |at: &Index| matches!(tree.nodes[*at as usize].kind, EntryKind::ToolResult | EntryKind::Bash);
         let mut entries = vec![*at];
@@ -198,7 +196,7 @@ impl FilesJob<'_> {
             let (before, after) = (states.before(first).cloned(), states.at(last).cloned());
             let Some(after) = after else { continue };
             let name = relative_to(&tree.header.cwd, &file, self.control.home);
-            let facts = Span::new(Tone::Dim, format!("  {}", facts(Some(&after))));
+            let facts = Span::dim(format!("  {}", facts(Some(&after))));
             let title = vec![Span::clean(Tone::Tool, &name), facts];
             if !lines.is_empty() {
                 lines.push(DocLine::default());
@@ -207,60 +205,12 @@ impl FilesJob<'_> {
             lines.extend(match form {
                 EntryForm::Difference => match (text_of(before.as_deref()), text_of(Some(&after))) {
                     (Ok(old), Ok(new)) => file::difference(&old, &new),
-                    (Err(error), _) | (_, Err(error)) => vec![DocLine::new(Tone::Warning, &clean(&error.to_string()))],
+                    (Err(error), _) | (_, Err(error)) => vec![DocLine::warning(&clean(&error.to_string()))],
                 },
                 _ => self.content(&file, &after, before.as_deref()),
             });
         }
         Ok(Some(lines).filter(|lines| !lines.is_empty()))
-    }
-}
-
-impl JobContext {
-    /// Runs a job with files and returns its last result; `None` for other jobs.
-    ///
-    /// # Errors
-    /// A file cannot be read, or the result is no longer wanted.
-    pub(super) fn files_work(
-        &self,
-        work: Work,
-        ticket: &Ticket,
-        reply: &mut dyn FnMut(Reply) -> bool,
-    ) -> Result<Option<Reply>> {
-        let begun = Instant::now();
-        let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
-        let is_wanted = || ticket.is_wanted();
-        let job = self.files_job(&is_wanted, &clock);
-        let with_text_error = |error: anyhow::Error| format!("{error:#}");
-        Ok(Some(match work {
-            Work::ListFiles(request) => return Ok(job.list_files(&request)),
-            Work::ListStates(request) => job.list(*request, reply)?,
-            Work::ReadFile(request) => job.text(&request)?,
-            Work::CopyFile(at) => Reply::Text(job.copy(&at).map_err(with_text_error)),
-            Work::WriteFile(write) => {
-                let result = job.write(&write).map_err(with_text_error);
-                Reply::FileWritten(write, result)
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    /// Renders the files that an entry changed; `None` if it changed none.
-    ///
-    /// # Errors
-    /// The session cannot be read, or the result is no longer wanted.
-    pub(super) fn files_preview(
-        &self,
-        body: &EntryBody,
-        form: EntryForm,
-        (ticket, clock): (&Ticket, &dyn Fn() -> Duration),
-    ) -> Result<Option<Vec<DocLine>>> {
-        let is_wanted = || ticket.is_wanted();
-        self.files_job(&is_wanted, clock).preview(body, form)
-    }
-
-    fn files_job<'a>(&'a self, is_wanted: &'a dyn Fn() -> bool, clock: &'a dyn Fn() -> Duration) -> FilesJob<'a> {
-        FilesJob { cache: &self.states, control: ReplayControl { home: &self.setting.home, is_wanted }, clock }
     }
 }
 

@@ -33,6 +33,7 @@ use crate::disk::{bug_log, last_seen, locate, prompt, relocations, scan};
 use crate::machines::changes::ChangeOrder;
 use crate::pi::{launch, prices, requests, running};
 use crate::render::{self, DocLine};
+use crate::runtime::files_job::FilesJob;
 use crate::runtime::secret_finder::SecretFinder;
 use crate::runtime::{cleanup_job, clipboard, export_job, slim_job, space_job};
 use crate::search::qualifier::value::ValueLists;
@@ -121,14 +122,18 @@ impl JobContext {
     /// Runs a job. Passes its results to `reply` except the last one, which it returns unless it was canceled.
     fn result(&self, ticket: &Ticket, work: Work, reply: &mut dyn FnMut(Reply) -> bool) -> Result<Option<Reply>> {
         let is_wanted = || ticket.is_wanted();
-        Ok(Some(match work {
+        let begun = Instant::now();
+        let clock = || if is_wanted() { begun.elapsed() } else { Duration::MAX };
+        let control = ReplayControl { home: &self.setting.home, is_wanted: &is_wanted };
+        let files = FilesJob { cache: &self.states, control, clock: &clock };
+        Ok(match work {
             Work::Scan { is_first } => {
                 self.scan(is_first, is_wanted, reply);
-                return Ok(None);
+                None
             }
             Work::Watch(known) => {
                 self.watch(&known, is_wanted, reply);
-                return Ok(None);
+                None
             }
             Work::Open(path) => {
                 let mut opened = self.opened.lock();
@@ -139,76 +144,80 @@ impl JobContext {
                 let found = scan::one(&path, None);
                 let may_go_on = found.is_some_and(|found| is_fresh(found.version().1, now()));
                 let reading = LoadRequest::new(&path, &self.setting.home);
-                Reply::Opened(opened.tree(LoadRequest { is_wanted: &is_wanted, ..reading }, may_go_on)?)
+                Some(Reply::Opened(opened.tree(LoadRequest { is_wanted: &is_wanted, ..reading }, may_go_on)?))
             }
-            Work::ReadMarks => {
-                Reply::Marks(self.changes.as_ref().map_or(Ok(Arc::default()), |changes| changes.marks().map(Arc::new))?)
-            }
+            Work::ReadMarks => Some(Reply::Marks(
+                self.changes.as_ref().map_or(Ok(Arc::default()), |changes| changes.marks().map(Arc::new))?,
+            )),
             Work::ReadLastSeen(now) => {
-                Reply::LastSeen(self.state_dir.as_deref().map(|state| last_seen::begin(state, now)))
+                Some(Reply::LastSeen(self.state_dir.as_deref().map(|state| last_seen::begin(state, now))))
             }
             Work::WriteLastSeen(shown) => {
                 let state = self.state_dir.as_deref();
-                Reply::LastSeen(state.and_then(|state| last_seen::write(state, &shown).ok()))
+                Some(Reply::LastSeen(state.and_then(|state| last_seen::write(state, &shown).ok())))
             }
             Work::FollowMarks => {
                 if let Some(changes) = &self.changes {
                     changes.follow_marks(|marks| is_wanted() && reply(Reply::Marks(Arc::new(marks))));
                 }
-                return Ok(None);
+                None
             }
             Work::FollowMachines => {
                 self.follow_machines(is_wanted, reply);
-                return Ok(None);
+                None
             }
             Work::SyncMachines => {
                 self.sync_machines(is_wanted, reply);
-                return Ok(None);
+                None
             }
-            Work::ListPis => Reply::Pis(running::running(self.state_dir.as_deref())),
+            Work::ListPis => Some(Reply::Pis(running::running(self.state_dir.as_deref()))),
             Work::FollowPis => {
                 if let Some(state) = self.state_dir.as_deref() {
                     running::follow(state, |pis| is_wanted() && reply(Reply::Pis(pis)));
                 }
-                return Ok(None);
+                None
             }
             Work::SendToPi(pi, what) => {
                 let none = || "cannot send requests to pi: no home directory; set HOME".to_owned();
                 let state = self.state_dir.as_deref().ok_or_else(none);
                 let reported = state.and_then(|state| requests::ask(state, &pi, &what));
-                Reply::PiAnswered(what, reported)
+                Some(Reply::PiAnswered(what, reported))
             }
-            Work::CheckPi => Reply::PiNavigates(match self.setting.config.go_by {
+            Work::CheckPi => Some(Reply::PiNavigates(match self.setting.config.go_by {
                 GoBy::Itself if self.setting.demo => Ok(()), // pi need not be installed
                 GoBy::Itself => launch::goes_by_itself(&self.setting.config.pi, self.state_dir.as_deref()),
                 GoBy::Line => Err(launch::GOES_BY_LINE.into()),
-            }),
+            })),
             Work::FindForkPoints { tree, session, forks, sharing_sessions } => {
                 self.forget_members(&session.1.path);
                 let Some(found) = self.forks((&tree, &session.1), forks, is_wanted) else { return Ok(None) };
                 let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &**session.1, at));
-                Reply::ForkPoints(found, SharedEntries::new(&sharing_sessions, entries))
+                Some(Reply::ForkPoints(found, SharedEntries::new(&sharing_sessions, entries)))
             }
-            Work::Join(to_join) => Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?)),
-            Work::Read(body, form) => Reply::Read(self.document(&body, form, ticket)?),
-            work @ (Work::ListFiles(_)
-            | Work::ListStates(_)
-            | Work::ReadFile(_)
-            | Work::CopyFile(_)
-            | Work::WriteFile(_)) => {
-                return self.files_work(work, ticket, reply);
+            Work::Join(to_join) => Some(Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?))),
+            Work::Read(body, form) => Some(Reply::Read(self.document(&body, form, files)?)),
+            Work::ListFiles(request) => files.list_files(&request),
+            Work::ListStates(request) => Some(files.list(*request, reply)?),
+            Work::ReadFile(request) => Some(files.text(&request)?),
+            Work::CopyFile(at) => Some(Reply::Text(with_text_error(files.copy(&at)))),
+            Work::WriteFile(write) => {
+                let result = with_text_error(files.write(&write));
+                Some(Reply::FileWritten(write, result))
             }
-            work @ (Work::Search { .. } | Work::Suggest { .. } | Work::MatchEntries { .. }) => {
-                return self.search(work, &is_wanted, reply);
+            Work::Search(request) => self.search(request, &is_wanted, reply)?,
+            Work::Suggest(request) => {
+                self.suggest(request, &is_wanted, reply)?;
+                None
             }
-            Work::Find { files, start, words } => {
-                self.find((files, start), &words, is_wanted, reply);
-                return Ok(None);
+            Work::MatchEntries(request, tree) => self.match_entries(request, &tree, &is_wanted, reply)?,
+            Work::Find { files: searched, start, words } => {
+                self.find((searched, start), &words, is_wanted, reply);
+                None
             }
             Work::FindInPreview { lines, words, found } => {
                 let hits = preview::hits(&lines, &words, is_wanted);
                 let hidden_hits = found.filter(|_| hits.is_empty()).and_then(|body| self.hidden_hits(&body, &words));
-                Reply::PreviewHits(hits, hidden_hits)
+                Some(Reply::PreviewHits(hits, hidden_hits))
             }
             Work::Context(ContextTarget { path, tree, at, .. }) => {
                 let plan = Plan::new(&tree, at);
@@ -219,100 +228,97 @@ impl JobContext {
                 })?;
                 let Some(sum) = sum else { return Ok(None) };
                 listing.end(&plan, &sum);
-                Reply::Context(Arc::new(listing))
+                Some(Reply::Context(Arc::new(listing)))
             }
-            Work::Text(body) => Reply::Text(with_text_error(self.line(&body).map(|line| parse::text(&line)))),
+            Work::Text(body) => Some(Reply::Text(with_text_error(self.line(&body).map(|line| parse::text(&line))))),
             Work::Compare(asked) => {
-                let home = &self.setting.home;
-                let reading = ReplayControl { home, is_wanted: &is_wanted };
-                let compared = Arc::new(ComparedBranches::read(asked, reading)?);
+                let compared = Arc::new(ComparedBranches::read(asked, control)?);
                 if !reply(Reply::Compared(compared.clone())) {
                     return Ok(None);
                 }
-                let files = with_text_error(final_files(&compared, reading));
-                Reply::FinalFiles(files.map(Arc::new))
+                Some(Reply::FinalFiles(with_text_error(final_files(&compared, control)).map(Arc::new)))
             }
             Work::Count(mut request) => {
                 let prices =
                     self.prices.get_or_init(|| prices::all(price_table(), &self.setting.config.stats.prices)).clone();
                 request.rules = Arc::new(StatsRules { prices, ..(*request.rules).clone() });
                 request.read(|part| is_wanted() && reply(Reply::Counted(part)));
-                return Ok(None);
+                None
             }
-            Work::Sum(asked) => Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total)),
-            Work::Measure(sessions) => return Ok(space_job::all(&sessions, is_wanted, reply)),
-            Work::MeasureSession(path) => space_job::one(&path, is_wanted)?,
+            Work::Sum(asked) => Some(Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total))),
+            Work::Measure(sessions) => space_job::all(&sessions, is_wanted, reply),
+            Work::MeasureSession(path) => Some(space_job::one(&path, is_wanted)?),
             Work::Export(request) => {
-                Reply::Exported(with_text_error(export_job::make(&self.setting, *request, now()).map(Box::new)))
+                Some(Reply::Exported(with_text_error(export_job::make(&self.setting, *request, now()).map(Box::new))))
             }
             Work::PlanSlimming(targets, rules) => {
                 let overview =
                     slim_job::plan(&targets, rules, |done| is_wanted() && reply(Reply::SlimmingProgress(done)));
-                return Ok(overview.map(|overview| Reply::SlimmingPlanned(Box::new(overview))));
+                overview.map(|overview| Reply::SlimmingPlanned(Box::new(overview)))
             }
             Work::SuggestCleanup(request) => {
                 let dirs = self.all_dirs();
                 let suggested = cleanup_job::suggest(&request, (&dirs, self.state_dir.as_deref()), &is_wanted);
-                return Ok(suggested.map(|(suggestions, _)| Reply::Suggested(suggestions)));
+                suggested.map(|(suggestions, _)| Reply::Suggested(suggestions))
             }
             Work::CheckSession(session, path) => {
                 let mut finder = self.secrets.lock();
                 let config = &self.setting.config.redact;
                 let count = finder.count(path, (config, self.cache.as_deref()), is_wanted)?;
-                return Ok(count.map(|count| Reply::SecretsCounted(session, count)));
+                count.map(|count| Reply::SecretsCounted(session, count))
             }
             Work::FindLostWork(session) => {
                 let mut losses = self.lost.lock();
                 let place = (&*self.setting.home, self.cache.as_deref());
                 let work = losses.find_in(&session, place, &is_wanted);
-                return Ok(is_wanted().then_some(Reply::LostWorkFound(work)));
+                is_wanted().then_some(Reply::LostWorkFound(work))
             }
-            Work::ReadHistory => Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?),
-            Work::ReadSource(body) => Reply::Text(with_text_error(self.read(&body, |line, related| {
+            Work::ReadHistory => Some(Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?)),
+            Work::ReadSource(body) => Some(Reply::Text(with_text_error(self.read(&body, |line, related| {
                 render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
-            }))),
+            })))),
             Work::ReadTexts(sessions) => {
                 let values = ValueLists::new(sessions.iter().map(|session| session.digest.once()));
                 if reply(Reply::Values(Arc::new(values))) {
                     let reported = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
                     self.searcher.read(&sessions, reported);
                 }
-                return Ok(None);
+                None
             }
             Work::ForgetTexts => {
                 self.searcher.clear_cache();
-                return Ok(None);
+                None
             }
             Work::Change { request, .. } if ticket.is_stopped() => {
                 let result = Err(Error::msg("not started; the request was canceled"));
-                Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() }))
+                Some(Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() })))
             }
-            Work::Change { request, now } => Reply::Changed(Box::new(self.change(ticket, (request, now), reply))),
+            Work::Change { request, now } => Some(Reply::Changed(Box::new(self.change(ticket, (request, now), reply)))),
             Work::FindRelocations { gone, touched, known } => {
                 let state = self.state_dir.as_deref();
-                Reply::RelocationsFound(relocations::candidates(&gone, &touched, &known, state))
+                Some(Reply::RelocationsFound(relocations::candidates(&gone, &touched, &known, state)))
             }
             Work::Remember { gone, dir } => {
                 let dir = locate::expand(&dir, Path::new(&self.setting.home));
                 let state = self.state_dir.as_deref().ok_or_else(|| "no home directory".into());
                 let kept = state
                     .and_then(|state| relocations::remember(state, &gone, &dir).map_err(|error| error.to_string()));
-                Reply::Remembered(kept.map(|()| dir))
+                Some(Reply::Remembered(kept.map(|()| dir)))
             }
             Work::CompleteDir(typed) => {
                 let (path, names) = relocations::complete(&locate::expand(&typed, Path::new(&self.setting.home)));
-                Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names)
+                Some(Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names))
             }
             Work::CheckDir(typed) => {
                 let dir = locate::expand(&typed, Path::new(&self.setting.home));
-                Reply::CheckedDir(with_text_error(relocations::directory(&dir)))
+                Some(Reply::CheckedDir(with_text_error(relocations::directory(&dir))))
             }
             Work::CopyToDesktop { text, is_sent } => {
                 let is_taken = clipboard::give_to_programs(&text);
-                Reply::Copied(text, is_sent || is_taken)
+                Some(Reply::Copied(text, is_sent || is_taken))
             }
-            Work::Copy(_) => return Ok(None), // the event loop writes to the terminal first
-        }))
+            Work::Copy(_) => None, // the event loop writes to the terminal first
+        })
     }
 
     /// Makes a change, and reports its progress periodically.
@@ -395,19 +401,17 @@ impl JobContext {
         hidden_hits
     }
 
-    fn document(&self, body: &EntryBody, form: EntryForm, ticket: &Ticket) -> Result<Vec<DocLine>> {
-        let begun = Instant::now();
-        let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
-        let zone = &self.setting.zone;
-        let files = match form {
-            EntryForm::Difference | EntryForm::File => self.files_preview(body, form, (ticket, &clock))?,
-            EntryForm::Raw => Some(self.read(body, |line, related| render::entry::raw(line, related, &clock))?),
+    fn document(&self, body: &EntryBody, form: EntryForm, files: FilesJob<'_>) -> Result<Vec<DocLine>> {
+        let (zone, clock) = (&self.setting.zone, files.clock);
+        let lines = match form {
+            EntryForm::Difference | EntryForm::File => files.preview(body, form)?,
+            EntryForm::Raw => Some(self.read(body, |line, related| render::entry::raw(line, related, clock))?),
             EntryForm::Entry => None,
         };
         let entry = || {
-            self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, &clock))
+            self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, clock))
         };
-        files.map_or_else(entry, Ok)
+        lines.map_or_else(entry, Ok)
     }
 
     /// Converts the line of an entry and of the entries shown with it.

@@ -120,9 +120,9 @@ pub fn run(mut setting: Startup, cache: Option<PathBuf>, changes: Option<Changes
     let size = crossterm::terminal::size().context("cannot determine the size of the terminal")?;
     let mut model = Model::new(setting.clone(), size, now());
     let memory = SavedStateFile::restored(state_dir.as_deref(), &mut model);
-    let desk = JobContext { cache, changes, state_dir, ..JobContext::new(setting.clone()) };
-    let lanes = Workers::new(desk, sender);
-    let mut browser = Browser { model, lanes, memory, clicked: None, gate };
+    let context = JobContext { cache, changes, state_dir, ..JobContext::new(setting.clone()) };
+    let workers = Workers::new(context, sender);
+    let mut browser = Browser { model, workers, memory, clicked: None, gate };
     // Sessions are read while the terminal is queried.
     let palette = || wants_palette.then(|| terminal::palette(&answer));
     let Err(end) = browser.run(&mut screen, &events, palette);
@@ -185,7 +185,7 @@ impl SavedStateFile {
 
 struct Browser {
     model: Model,
-    lanes: Workers,
+    workers: Workers,
     memory: SavedStateFile,
     clicked: Option<(Instant, u16, u16)>,
     /// The gate that pauses key input while another program uses the terminal.
@@ -290,7 +290,7 @@ impl Browser {
     fn keep_state(&mut self) {
         self.memory.keep(&self.model);
         let shown = self.model.unread.unwritten();
-        if let (Some(state), false) = (&self.lanes.desk.state_dir, shown.is_empty()) {
+        if let (Some(state), false) = (&self.workers.context.state_dir, shown.is_empty()) {
             let _ = last_seen::write(state, &shown); // the sessions stay unread
         }
     }
@@ -342,9 +342,9 @@ impl Browser {
                         Clip::Command(start) => self.command_line(&start),
                     });
                     let is_sent = clipboard::give_to_terminal(&text);
-                    self.lanes.start(ticket, Work::CopyToDesktop { text, is_sent });
+                    self.workers.start(ticket, Work::CopyToDesktop { text, is_sent });
                 }
-                Effect::Ask(ticket, work) => self.lanes.start(ticket, work),
+                Effect::Ask(ticket, work) => self.workers.start(ticket, work),
                 Effect::Resume(start) if self.model.setting.demo => {
                     let line = self.command_line(&start);
                     self.send(Msg::DemoResumed(line), screen)?;
@@ -353,8 +353,11 @@ impl Browser {
                     self.keep_state();
                     let setting = self.model.setting.clone();
                     let returns = (setting.config.after_pi == AfterPi::Return).then_some(&self.gate);
-                    let msg =
-                        external::resume((&setting, start), self.lanes.desk.state_dir.as_deref(), (screen, returns))?;
+                    let msg = external::resume(
+                        (&setting, start),
+                        self.workers.context.state_dir.as_deref(),
+                        (screen, returns),
+                    )?;
                     self.come_back(msg, screen)?;
                 }
                 Effect::Open(copy) => {
@@ -368,7 +371,7 @@ impl Browser {
 
     /// Returns the shell command that resumes a session.
     fn command_line(&self, start: &Start) -> String {
-        external::command_line_of(&self.model.setting, start, self.lanes.desk.state_dir.as_deref())
+        external::command_line_of(&self.model.setting, start, self.workers.context.state_dir.as_deref())
     }
 
     /// Another program may have used the terminal for long, and its size may have changed.

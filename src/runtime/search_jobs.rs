@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::app::message::{Reply, Work};
+use crate::app::message::{Reply, SearchRequest};
 use crate::app::panes::tree::hits::seen;
 use crate::catalog;
 use crate::catalog::lost_work::compared_paths;
@@ -16,65 +16,76 @@ use crate::search::text_match::Words;
 use crate::session::tree::{Index, Tree};
 
 impl JobContext {
-    /// Runs a query over sessions, or over the entries of one. Returns the last reply, or `None` if there is none or it is
-    /// no longer wanted.
+    /// Searches sessions.
     pub(super) fn search(
         &self,
-        mut work: Work,
+        mut request: SearchRequest,
         is_wanted: &(impl Fn() -> bool + Sync),
         reply: &mut dyn FnMut(Reply) -> bool,
     ) -> Result<Option<Reply>> {
-        if !self.complete(&mut work, is_wanted, reply)? {
+        if !self.complete(&mut request, is_wanted, reply)? {
             return Ok(None);
         }
-        match work {
-            Work::Suggest { query, sessions, around } => {
-                let reported = |found| reply(Reply::Suggestions(found));
-                self.searcher.suggest(&sessions, (&*query, &*around), || !is_wanted(), reported);
-                Ok(None)
-            }
-            Work::MatchEntries { query, around, session, tree } => {
-                let found = (&*session, &*tree);
-                let found = self.searcher.matching_entries(found, (&query, &around), || !is_wanted());
-                let Some(found) = found else { return Ok(None) };
-                let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
-                Ok(Some(Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None }))
-            }
-            Work::Search { query, sessions, around } if query.everything && !query.words().is_empty() => {
-                let all = sessions.len();
-                let reported = |hits, done| {
-                    let progress = (done < all).then_some((done, all));
-                    reply(Reply::SessionsFound { hits, more: true, progress })
-                };
-                let asked = (&*query, &*around);
-                self.searcher.search_everything(&sessions, asked, || !is_wanted(), reported);
-                Ok(None)
-            }
-            Work::Search { query, sessions, around } => {
-                let (asked, is_stale) = ((&*query, &*around), || !is_wanted());
-                let hits = self.searcher.search(&sessions, asked, is_stale);
-                let hits = hits.and_then(|hits| self.searcher.assign_entries(&sessions, asked, hits, is_stale));
-                Ok(hits.map(|hits| Reply::SessionsFound { hits, more: false, progress: None }))
-            }
-            _ => Ok(None),
+        let SearchRequest { query, sessions, scope } = &request;
+        let (asked, is_stale) = ((&**query, &**scope), || !is_wanted());
+        if query.everything && !query.words().is_empty() {
+            let all = sessions.len();
+            let reported = |hits, done| {
+                let progress = (done < all).then_some((done, all));
+                reply(Reply::SessionsFound { hits, more: true, progress })
+            };
+            self.searcher.search_everything(sessions, asked, is_stale, reported);
+            return Ok(None);
         }
+        let hits = self.searcher.search(sessions, asked, is_stale);
+        let hits = hits.and_then(|hits| self.searcher.assign_entries(sessions, asked, hits, is_stale));
+        Ok(hits.map(|hits| Reply::SessionsFound { hits, more: false, progress: None }))
+    }
+
+    /// Finds out where a query without hits would have hits.
+    pub(super) fn suggest(
+        &self,
+        mut request: SearchRequest,
+        is_wanted: &(impl Fn() -> bool + Sync),
+        reply: &mut dyn FnMut(Reply) -> bool,
+    ) -> Result<()> {
+        if self.complete(&mut request, is_wanted, reply)? {
+            let SearchRequest { query, sessions, scope } = &request;
+            let reported = |found| reply(Reply::Suggestions(found));
+            self.searcher.suggest(sessions, (&**query, &**scope), || !is_wanted(), reported);
+        }
+        Ok(())
+    }
+
+    /// Finds the entries of a session that match a query.
+    pub(super) fn match_entries(
+        &self,
+        mut request: SearchRequest,
+        tree: &Tree,
+        is_wanted: &(impl Fn() -> bool + Sync),
+        reply: &mut dyn FnMut(Reply) -> bool,
+    ) -> Result<Option<Reply>> {
+        if !self.complete(&mut request, is_wanted, reply)? {
+            return Ok(None);
+        }
+        let SearchRequest { query, sessions, scope } = &request;
+        let session = &sessions[0];
+        let found = self.searcher.matching_entries((session, tree), (query, scope), || !is_wanted());
+        let hits = |found: Vec<Index>| {
+            let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(tree, at) });
+            Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None }
+        };
+        Ok(found.map(hits))
     }
 
     /// Adds what is known of secrets and lost work to the scope of a query that needs it. Returns `false` if it is no longer
     /// wanted.
     fn complete(
         &self,
-        work: &mut Work,
+        SearchRequest { query, sessions, scope }: &mut SearchRequest,
         is_wanted: &impl Fn() -> bool,
         reply: &mut dyn FnMut(Reply) -> bool,
     ) -> Result<bool> {
-        let (query, sessions, scope) = match work {
-            Work::Search { query, sessions, around } | Work::Suggest { query, sessions, around } => {
-                (query, &**sessions, around)
-            }
-            Work::MatchEntries { query, session, around, .. } => (query, std::slice::from_ref(&**session), around),
-            _ => return Ok(true),
-        };
         let mut reported = Instant::now();
         let mut told = |done, all| {
             if sessions.len() > 1 && done < all && reported.elapsed() >= LONGEST_PAUSE {

@@ -30,7 +30,7 @@ impl WorkerKind {
     fn of(work: &Work) -> Self {
         match work {
             Work::ReadTexts(_) | Work::ForgetTexts => Self::Shared("texts"),
-            Work::Find { .. } | Work::MatchEntries { .. } => Self::Shared("find"),
+            Work::Find { .. } | Work::MatchEntries(..) => Self::Shared("find"),
             Work::ReadLastSeen(_) | Work::WriteLastSeen(_) => Self::Shared("seen"),
             Work::CheckPi | Work::SendToPi(..) => Self::Shared("pi"),
             Work::Text(_) | Work::ReadSource(_) | Work::Copy(_) | Work::CopyToDesktop { .. } => Self::Shared("copy"),
@@ -43,22 +43,22 @@ impl WorkerKind {
 
 /// The workers; each is started by its first work.
 pub(super) struct Workers {
-    pub(super) desk: JobContext,
+    pub(super) context: JobContext,
     sender: Sender<Event>,
     queues: HashMap<WorkerKind, Sender<(Ticket, Work)>>,
 }
 
 impl Workers {
-    pub(super) fn new(desk: JobContext, sender: Sender<Event>) -> Self {
-        Self { desk, sender, queues: HashMap::new() }
+    pub(super) fn new(context: JobContext, sender: Sender<Event>) -> Self {
+        Self { context, sender, queues: HashMap::new() }
     }
 
     /// Queues a piece of work.
     pub(super) fn start(&mut self, ticket: Ticket, work: Work) {
         let queue = self.queues.entry(WorkerKind::of(&work)).or_insert_with(|| {
-            let (desk, sender) = (self.desk.clone(), self.sender.clone());
+            let (context, sender) = (self.context.clone(), self.sender.clone());
             let (queue, pieces) = mpsc::channel();
-            thread::spawn(move || pieces.into_iter().all(|piece| run(&desk, piece, &sender)));
+            thread::spawn(move || pieces.into_iter().all(|piece| run(&context, piece, &sender)));
             queue
         });
         let _ = queue.send((ticket, work)); // a worker ends with the event loop
@@ -66,8 +66,8 @@ impl Workers {
 }
 
 /// Runs a piece of work. Returns `true` while replies are received.
-fn run(desk: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Event>) -> bool {
-    if matches!(work, Work::Suggest { .. } | Work::CheckSession(..) | Work::FindLostWork(_)) {
+fn run(context: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Event>) -> bool {
+    if matches!(work, Work::Suggest(_) | Work::CheckSession(..) | Work::FindLostWork(_)) {
         // Alternative searches read all files, and searches for secrets and lost work a whole one, so they do not run for
         // each key.
         let end = Instant::now() + PAUSE;
@@ -85,7 +85,7 @@ fn run(desk: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Event>
     };
     let (name, begun) = (bug_log::variant(&work), Instant::now());
     bug_log::note(format_args!("job {name} started"));
-    if let Err(why) = catch_panic::catch(|| desk.work(&ticket, work, &mut reply)) {
+    if let Err(why) = catch_panic::catch(|| context.work(&ticket, work, &mut reply)) {
         reply(Reply::Failed(why));
     }
     bug_log::note(format_args!("job {name} ended after {:?}", begun.elapsed()));
@@ -104,7 +104,7 @@ mod tests {
     use crate::config::Config;
     use crate::disk::locate::Located;
 
-    fn desk() -> JobContext {
+    fn context() -> JobContext {
         let located = Located { dirs: Vec::new(), origin: String::new(), ..Default::default() };
         let setting = Startup::new(&Config::default(), located, String::new(), true);
         JobContext::new(Arc::new(setting))
@@ -120,12 +120,12 @@ mod tests {
     #[test]
     fn work_that_panics_is_told_and_its_lane_goes_on() {
         let (sender, events) = mpsc::channel();
-        let mut lanes = Workers::new(desk(), sender);
+        let mut workers = Workers::new(context(), sender);
         // An empty tree has no such entry.
         let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 7 };
         for number in [1, 2] {
             let (claim, ticket) = Ticket::new(number);
-            lanes.start(ticket, Work::Read(body.clone(), EntryForm::Entry));
+            workers.start(ticket, Work::Read(body.clone(), EntryForm::Entry));
             let (of, Reply::Failed(why)) = reply(&events) else { panic!("it failed") };
             assert_eq!(of, number);
             assert!(why.starts_with("internal error in pitree"), "{why}");
@@ -136,11 +136,11 @@ mod tests {
     #[test]
     fn work_that_is_wanted_is_never_replaced() {
         let (sender, events) = mpsc::channel();
-        let mut lanes = Workers::new(desk(), sender);
+        let mut workers = Workers::new(context(), sender);
         let claims: Vec<_> = (0..50)
             .map(|number| {
                 let (claim, ticket) = Ticket::new(number);
-                lanes.start(ticket, Work::CompleteDir("/nowhere".into()));
+                workers.start(ticket, Work::CompleteDir("/nowhere".into()));
                 claim
             })
             .collect();
@@ -151,14 +151,14 @@ mod tests {
     #[test]
     fn what_nobody_wants_is_not_begun() {
         let (sender, events) = mpsc::channel();
-        let mut lanes = Workers::new(desk(), sender);
+        let mut workers = Workers::new(context(), sender);
         let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 0 };
         let (dropped, ticket) = Ticket::new(1);
         drop(dropped);
-        lanes.start(ticket, Work::Read(body, EntryForm::Entry));
+        workers.start(ticket, Work::Read(body, EntryForm::Entry));
         // The scan has a separate worker, so the reading worker is free for the next job.
         let (_claim, ticket) = Ticket::new(2);
-        lanes.start(ticket, Work::Scan { is_first: true });
+        workers.start(ticket, Work::Scan { is_first: true });
         let numbers: Vec<u64> = std::iter::from_fn(|| {
             let (number, reply) = reply(&events);
             (!matches!(reply, Reply::ScanDone)).then_some(number)

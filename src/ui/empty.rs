@@ -1,6 +1,5 @@
 //! Texts for empty lists, which say how to fill them, and for a terminal that is too small.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::layers::palette::PaletteKind;
@@ -15,19 +14,19 @@ use crate::render::wrap::Wrapped;
 use crate::ui::paint::Painter;
 use crate::ui::widgets::rows;
 
-pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Painter<'_>) {
+pub(super) fn too_small(pen: &Painter<'_>) {
     let (columns, rows) = SMALLEST;
-    let area = frame.area();
+    let area = pen.area();
     let text = format!("terminal too small: {}x{}; pitree needs {columns}x{rows}", area.width, area.height);
-    plain_rows(frame, pen, area, vec![DocLine::new(Tone::Warning, &text)]);
+    plain_rows(pen, area, vec![DocLine::warning(&text)]);
 }
 
 /// Draws lines without a frame.
-pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
+pub(super) fn plain_rows(pen: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
     let mut wrapped = Wrapped::new(area.width.into());
     wrapped.all(&lines);
     let text_box = TextBox { size: (area.width, area.height), height: area.height.into(), lines, wrapped };
-    rows(frame, pen, area, &text_box, 0);
+    rows(pen, area, &text_box, 0);
 }
 
 /// Returns the text for an empty palette: its state, and how rows get into it.
@@ -62,29 +61,29 @@ pub(super) fn list(kind: &PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
             ("no projects yet", "A project is a directory in which you used pi. The list has all of them.".into())
         }
     };
-    let mut lines = vec![DocLine::new(Tone::Text, state)];
+    let mut lines = vec![DocLine::text(state)];
     if !how.is_empty() {
-        lines.extend([DocLine::default(), DocLine::new(Tone::Dim, &how)]);
+        lines.extend([DocLine::default(), DocLine::dim(&how)]);
     }
     lines
 }
 
 /// Draws the screen for an empty list: the searched directories and the next steps.
-pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
+pub(super) fn nothing(area: Rect, model: &Model, pen: &Painter<'_>) {
     let located = &model.setting.located;
     let is_new = located.is_default() && model.catalog.unreadable.is_empty();
     let (title, dirs) = match is_new {
         true => ("No sessions yet.", format!("pitree looked where pi will write them ({}):", located.origin)),
         false => ("No sessions here.", format!("Directories searched (from {}):", located.origin)),
     };
-    let mut lines = vec![DocLine::new(Tone::Strong, title), DocLine::default(), DocLine::new(Tone::Text, &dirs)];
+    let mut lines = vec![DocLine::new(Tone::Strong, title), DocLine::default(), DocLine::text(&dirs)];
     for dir in &located.dirs {
         let problem = model.catalog.unreadable.iter().find(|one| &one.path == dir);
         let reason = problem.map_or("no session files; name another directory with --dir", |one| &one.reason);
         let path = shorten(&dir.to_string_lossy(), &model.setting.home).into_owned();
         lines.push(match is_new {
-            true => DocLine::new(Tone::Text, &format!("  {path}")),
-            false => DocLine::new(Tone::Warning, &format!("  {path}: {reason}")),
+            true => DocLine::text(&format!("  {path}")),
+            false => DocLine::warning(&format!("  {path}: {reason}")),
         });
     }
     lines.push(DocLine::default());
@@ -94,18 +93,18 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pa
         "pitree config          print the config file path; set dirs = [...] there",
         "pitree setup           check pi, its sessions and this terminal",
     ] {
-        lines.push(DocLine::new(Tone::Text, text));
+        lines.push(DocLine::text(text));
     }
     lines.push(DocLine::default());
     let (reload, quit) = (pen.key(Action::Reload), pen.key(Action::Quit));
     let dot = &pen.glyphs().dot;
     let last = format!("pi creates a session with your first message. {reload}: search again {dot} {quit}: quit");
-    lines.push(DocLine::new(Tone::Dim, &last));
+    lines.push(DocLine::dim(&last));
     let inside = Rect {
         x: area.x + 2,
         y: area.y + 1,
         width: area.width.saturating_sub(4),
         height: area.height.saturating_sub(1),
     };
-    plain_rows(frame, pen, inside, lines);
+    plain_rows(pen, inside, lines);
 }

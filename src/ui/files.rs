@@ -1,8 +1,6 @@
 //! Draws the files that sessions touched with their states, and the text of a file.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::widgets::Clear;
 
 use crate::app::layers::file_text::FileTextView;
 use crate::app::layers::files::{FilesRow, FilesView, SessionScope};
@@ -15,7 +13,7 @@ use crate::render::DocLine;
 use crate::session::replay::state::Exactness;
 use crate::ui::empty::plain_rows;
 use crate::ui::paint::{Painter, both};
-use crate::ui::widgets::{ListView, list, right_aligned, scroll_bar};
+use crate::ui::widgets::{ListView, list, right_aligned, scroll_bar, text_position};
 
 /// Columns from which on a state has its date instead of its age.
 const DATED: usize = 72;
@@ -26,30 +24,26 @@ const COLUMNS: (usize, usize, usize) = (8, 8, 10);
 /// The maximum columns of the title of a session.
 const TITLE: usize = 24;
 
-pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
-    let all = frame.area();
-    frame.render_widget(Clear, Rect { height: all.height.saturating_sub(1), ..all });
-    draw_head(frame, view, pen);
+pub(super) fn draw(view: &FilesView, pen: &Painter<'_>) {
+    let all = pen.clear_screen();
+    draw_head(view, pen);
     let body = FilesView::body((all.width, all.height));
     if view.rows.is_empty() {
         let is_reading = view.is_listing || !pen.model.catalog.progress.finished;
         let lines = match (is_reading, view.files.is_empty()) {
-            (true, _) => vec![DocLine::new(Tone::Dim, "reading")],
-            (false, false) => vec![DocLine::new(Tone::Dim, "no match")],
+            (true, _) => vec![DocLine::dim("reading")],
+            (false, false) => vec![DocLine::dim("no match")],
             (false, true) => vec![
-                DocLine::new(Tone::Text, "no files read or changed"),
+                DocLine::text("no files read or changed"),
                 DocLine::default(),
-                DocLine::new(
-                    Tone::Dim,
-                    "The list has the files that tool calls and shell commands of pi read or changed.",
-                ),
+                DocLine::dim("The list has the files that tool calls and shell commands of pi read or changed."),
             ],
         };
         let inside = Rect { x: 1, width: body.width.saturating_sub(2), ..body };
-        return plain_rows(frame, pen, inside, lines);
+        return plain_rows(pen, inside, lines);
     }
     let rows = ListView { area: body, cursor: view.cursor, len: view.rows.len(), focused: true };
-    list(frame, pen, &rows, |at, columns| match view.rows[at] {
+    list(pen, &rows, |at, columns| match view.rows[at] {
         FilesRow::File(file) => file_row(view, file, columns, pen),
         FilesRow::State(..) => view.state_at(at).map_or_else(Vec::new, |state| state_row(view, state, columns, pen)),
         FilesRow::Note(file) => {
@@ -60,27 +54,27 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
                 (None, true) => (Tone::Dim, "replaying the session"),
                 (None, false) => (Tone::Dim, "no state: all calls failed, or the file is named in another way"),
             };
-            vec![Span::new(Tone::Text, "    "), Span::clean(tone, text)]
+            vec![Span::text("    "), Span::clean(tone, text)]
         }
     });
 }
 
 /// Draws the scope, the number of files and the filter.
-fn draw_head(frame: &mut Frame<'_>, view: &FilesView, pen: &Painter<'_>) {
-    let columns = frame.area().width;
+fn draw_head(view: &FilesView, pen: &Painter<'_>) {
+    let columns = pen.area().width;
     let row = |y: u16| Rect { x: 1, y, width: columns.saturating_sub(2), height: 1 };
     let files = match (view.shown(), view.files.len()) {
         (shown, all) if shown == all => count(all, "file", "files"),
         (shown, all) => format!("{} of {}", thousands(shown), count(all, "file", "files")),
     };
-    let name = [Span::new(Tone::Accent, "Files  "), Span::new(Tone::Heading, &*view.title)];
-    pen.put_both(frame, row(0), &name, &[Span::new(Tone::Dim, files)]);
+    let name = [Span::accent("Files  "), Span::new(Tone::Heading, &*view.title)];
+    pen.put_both(row(0), &name, &[Span::dim(files)]);
     if !view.filter.is_empty() {
-        let filter = [Span::new(Tone::Accent, "/ "), Span::clean(Tone::Text, &view.filter)];
-        return pen.put(frame, row(1), &filter);
+        let filter = [Span::accent("/ "), Span::clean(Tone::Text, &view.filter)];
+        return pen.put(row(1), &filter);
     }
     let rule = pen.glyphs().dash.repeat(columns.into());
-    pen.put(frame, Rect { x: 0, width: columns, ..row(1) }, &[Span::new(Tone::Dim, rule)]);
+    pen.put(Rect { x: 0, width: columns, ..row(1) }, &[Span::dim(rule)]);
 }
 
 fn file_row(view: &FilesView, at: usize, columns: usize, pen: &Painter<'_>) -> Vec<Span> {
@@ -97,9 +91,9 @@ fn file_row(view: &FilesView, at: usize, columns: usize, pen: &Painter<'_>) -> V
     let room = columns.saturating_sub(width(&facts) + width(sign) + 3);
     let path = pen.glyphs().cut_path(&file.shown, room).into_owned();
     let marks = view.words.marks(&path);
-    let mut left = vec![Span::new(Tone::Dim, format!(" {sign} "))];
-    left.extend(highlight(&[Span::new(Tone::Text, path)], &marks));
-    both(&left, &[Span::new(Tone::Dim, facts)], columns, pen.glyphs())
+    let mut left = vec![Span::dim(format!(" {sign} "))];
+    left.extend(highlight(&[Span::text(path)], &marks));
+    both(&left, &[Span::dim(facts)], columns, pen.glyphs())
 }
 
 fn state_row(view: &FilesView, state: &StateRow, columns: usize, pen: &Painter<'_>) -> Vec<Span> {
@@ -130,47 +124,43 @@ fn state_row(view: &FilesView, state: &StateRow, columns: usize, pen: &Painter<'
     };
     let mark = if is_marked { &*pen.glyphs().mark } else { " " };
     let mut left = vec![
-        Span::new(Tone::Accent, format!("{}{mark} ", if columns >= DATED { "  " } else { " " })),
-        Span::new(Tone::Dim, format!("{when} ")),
+        Span::accent(format!("{}{mark} ", if columns >= DATED { "  " } else { " " })),
+        Span::dim(format!("{when} ")),
         Span::new(Tone::Tool, padded(&clean(&state.touch), tool)),
         Span::new(tone, padded(exactness, exact)),
     ];
     if columns >= DATED {
-        left.push(Span::new(Tone::Text, format!("{}  {}", right_aligned(&lines, changed), &*state.prompt)));
+        left.push(Span::text(format!("{}  {}", right_aligned(&lines, changed), &*state.prompt)));
     } else {
         // The branch is more important than the prompt.
-        left.push(Span::new(Tone::Text, format!(" {lines}")));
+        left.push(Span::text(format!(" {lines}")));
     }
     let mut right = Vec::new();
     if view.scope != SessionScope::Session(state.entry.session)
         && let Some(session) = pen.model.catalog.get(state.entry.session)
     {
-        right.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut(&title(session), TITLE))));
+        right.push(Span::dim(format!("  {}", pen.glyphs().cut(&title(session), TITLE))));
     }
     if state.is_abandoned {
-        right.push(Span::new(Tone::Dim, " abandoned"));
+        right.push(Span::dim(" abandoned"));
     }
     both(&left, &right, columns, pen.glyphs())
 }
 
-pub(super) fn draw_text(frame: &mut Frame<'_>, view: &FileTextView, pen: &Painter<'_>) {
-    let all = frame.area();
-    frame.render_widget(Clear, Rect { height: all.height.saturating_sub(1), ..all });
+pub(super) fn draw_text(view: &FileTextView, pen: &Painter<'_>) {
+    let all = pen.clear_screen();
     let row = |y: u16| Rect { x: 1, y, width: all.width.saturating_sub(2), height: 1 };
     let body = FileTextView::body((all.width, all.height));
     let (rows, len) = (usize::from(body.height), view.wrapped.len());
-    let place = match view.wrapped.complete(&view.lines) {
-        true if len <= rows => String::new(),
-        true => format!("{}%", 100 * (view.top + rows).min(len) / len),
-        false => format!("line {}+", view.top + 1),
-    };
+    let is_whole = view.wrapped.complete(&view.lines);
+    let place = text_position(view.top, rows, len, is_whole).unwrap_or_default();
     let path = pen.glyphs().cut_path(&view.title, usize::from(all.width).saturating_sub(width(&place) + 4));
-    pen.put_both(frame, row(0), &[Span::new(Tone::Accent, path)], &[Span::new(Tone::Dim, place)]);
+    pen.put_both(row(0), &[Span::accent(path)], &[Span::dim(place)]);
     let facts = if view.is_reading { "replaying the session" } else { &view.facts };
     let dot = if facts.is_empty() { String::new() } else { format!(" {} {facts}", pen.glyphs().dot) };
-    pen.put(frame, row(1), &[Span::new(Tone::Text, &*view.subject), Span::new(Tone::Dim, dot)]);
+    pen.put(row(1), &[Span::text(&*view.subject), Span::dim(dot)]);
     for (area, at) in body.rows().zip(view.top..len) {
-        pen.put(frame, area, &view.row(at));
+        pen.put(area, &view.row(at));
     }
-    scroll_bar(frame, Rect { width: body.width + 1, ..body }, pen, view.top, len);
+    scroll_bar(Rect { width: body.width + 1, ..body }, pen, view.top, len);
 }

@@ -1,6 +1,5 @@
 //! Draws the footer: an input line, the result of the last action, or key hints.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::hints::{KeyHint, hints};
@@ -19,7 +18,7 @@ use crate::ui::widgets::typed;
 const LEAST: (usize, usize) = (12, 30);
 
 /// Draws an input line. Its end with the cursor has priority; `aside` is drawn if it fits.
-fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, pen: &Painter<'_>) {
+fn line(area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, pen: &Painter<'_>) {
     let columns = usize::from(area.width);
     let prompt = format!(" {prompt}");
     let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
@@ -27,9 +26,9 @@ fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), as
     let aside = if aside.tone == Tone::Error || room >= LEAST.1 + width(&aside.text) { aside } else { Span::default() };
     let free = room.saturating_sub(width(&clean(edit.value())) + 1);
     let right = width(&aside.text).min(free.max(room / 2));
-    let mut left = vec![Span::new(Tone::Accent, prompt)];
+    let mut left = vec![Span::accent(prompt)];
     left.extend(typed(edit, room - right - 1));
-    pen.put_both(frame, area, &left, &cut(&[aside], right, pen.glyphs()));
+    pen.put_both(area, &left, &cut(&[aside], right, pen.glyphs()));
 }
 
 /// Returns the current notice, or `aside` if there is none.
@@ -41,7 +40,7 @@ fn notice_or(model: &Model, aside: Span) -> Span {
 /// Formats the keys that accept and cancel an input line.
 fn ends(model: &Model, pen: &Painter<'_>, accepts: &str, cancels: &str) -> Span {
     let (accept, cancel) = (model.setting.key(Action::Accept), model.setting.key(Action::Cancel));
-    Span::new(Tone::Dim, format!("  {accept}: {accepts} {} {cancel}: {cancels} ", pen.glyphs().dot))
+    Span::dim(format!("  {accept}: {accepts} {} {cancel}: {cancels} ", pen.glyphs().dot))
 }
 
 /// Returns the hints for a search in a session, or its error; or for a filter of files.
@@ -80,7 +79,7 @@ fn search_aside(model: &Model, search: &Search, pen: &Painter<'_>, columns: usiz
         (Some(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         _ if search.cycle.is_some() => {
             let (next, before) = (model.setting.key(Action::Complete), model.setting.key(Action::CompleteBack));
-            Span::new(Tone::Dim, format!("  {next}: next {} {before}: previous ", pen.glyphs().dot))
+            Span::dim(format!("  {next}: next {} {before}: previous ", pen.glyphs().dot))
         }
         (_, Some(completion)) if !is_typed(completion) => {
             let options = completion.options.iter().take(5).map(|option| &*option.text).collect::<Vec<_>>();
@@ -103,7 +102,7 @@ fn named(model: &Model, pen: &Painter<'_>, keys: &[(Action, &str)]) -> Span {
         keys.filter(|key| key.typed().is_none()).map(|key| key.symbol(pen.is_ascii())).next()
     };
     let words = keys.iter().filter_map(|&(action, word)| Some(format!("{}: {word}", key(action)?)));
-    Span::new(Tone::Dim, format!("  {} ", words.collect::<Vec<_>>().join(&format!(" {} ", pen.glyphs().dot))))
+    Span::dim(format!("  {} ", words.collect::<Vec<_>>().join(&format!(" {} ", pen.glyphs().dot))))
 }
 
 /// Formats the progress of a change, or the program that it waits for.
@@ -124,23 +123,23 @@ fn progress(model: &Model, pen: &Painter<'_>, pending: &PendingChange) -> String
     format!("{} of {} {dot} {how}", thousands(done), thousands(total))
 }
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
+pub(super) fn draw(area: Rect, model: &Model, pen: &Painter<'_>) {
     match model.layers.top() {
         Some(Layer::Prompt(prompt)) => {
             let aside = match (&prompt.problem, prompt.options.len()) {
                 (Some(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
                 (None, 0) => ends(model, pen, "accept", "cancel"),
-                (None, options) => Span::new(Tone::Dim, format!("  {} ", count(options, "directory", "directories"))),
+                (None, options) => Span::dim(format!("  {} ", count(options, "directory", "directories"))),
             };
-            return line(frame, area, (&prompt.question, &prompt.line), notice_or(model, aside), pen);
+            return line(area, (&prompt.question, &prompt.line), notice_or(model, aside), pen);
         }
         Some(Layer::Find(find)) => {
-            return line(frame, area, ("/", find), notice_or(model, find_aside(model, pen)), pen);
+            return line(area, ("/", &find.0), notice_or(model, find_aside(model, pen)), pen);
         }
-        Some(Layer::Search) => {
+        Some(Layer::Search(_)) => {
             if let Some(search) = &model.search {
                 let aside = notice_or(model, search_aside(model, search, pen, area.width.into()));
-                return line(frame, area, ("/", &search.line), aside, pen);
+                return line(area, ("/", &search.line), aside, pen);
             }
         }
         _ => {}
@@ -149,23 +148,19 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
     if let Some(notice) = model.notice.as_ref().filter(|_| !waits) {
         let undo = model.setting.key(Action::Undo);
         let hint = if notice.can_undo { format!(" {} {undo}: undo ", pen.glyphs().dot) } else { String::new() };
-        let hint = Span::new(Tone::Dim, hint);
+        let hint = Span::dim(hint);
         let room = usize::from(area.width).saturating_sub(width(&hint.text));
         let text = [Span::clean(notice.tone, &format!(" {}", notice.text))];
         let spans = [cut(&text, room, pen.glyphs()), vec![hint]].concat();
-        return pen.put(frame, area, &spans);
+        return pen.put(area, &spans);
     }
     if let (Some(pending), true) = (model.changes.front(), model.layers.0.is_empty()) {
-        return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pen, pending)))]);
+        return pen.put(area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pen, pending)))]);
     }
     let mut spans = Vec::new();
     for KeyHint { column, sign, word, .. } in hints(model) {
         let gap = column.saturating_sub(spans_width(&spans));
-        spans.extend([
-            Span::new(Tone::Text, " ".repeat(gap)),
-            Span::new(Tone::Accent, sign),
-            Span::new(Tone::Dim, format!(" {word}")),
-        ]);
+        spans.extend([Span::text(" ".repeat(gap)), Span::accent(sign), Span::dim(format!(" {word}"))]);
     }
-    pen.put(frame, area, &spans);
+    pen.put(area, &spans);
 }

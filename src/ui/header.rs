@@ -1,6 +1,5 @@
 //! Draws the header: session directories, totals, reading progress and running pis.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::model::Model;
@@ -18,7 +17,7 @@ const NEARLY: f64 = 0.8;
 /// Minimum columns of the directories.
 const LEAST: usize = 8;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Painter<'_>) {
+pub(super) fn draw(area: Rect, model: &Model, pen: &Painter<'_>) {
     let located = model.setting.located.dirs.iter();
     let dirs = located.map(|dir| shorten(&dir.to_string_lossy(), &model.setting.home).into_owned());
     let dirs = dirs.collect::<Vec<_>>().join(", ");
@@ -32,19 +31,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
             count(totals.projects, "project", "projects"),
             dollars(totals.cost) + hidden,
         ];
-        let mut facts = vec![Span::new(Tone::Text, format!("  {}", facts.join(&dot)))];
+        let mut facts = vec![Span::text(format!("  {}", facts.join(&dot)))];
         if totals.unread > 0 {
-            facts.extend([
-                Span::new(Tone::Text, &*dot),
-                Span::new(Tone::Accent, format!("{} unread", thousands(totals.unread))),
-            ]);
+            facts.extend([Span::text(&*dot), Span::accent(format!("{} unread", thousands(totals.unread)))]);
         }
         if let Some(month) = month(model) {
-            facts.extend([Span::new(Tone::Text, &*dot), month]);
+            facts.extend([Span::text(&*dot), month]);
         }
         facts
     };
-    let mut left = vec![Span::new(Tone::Accent, " pitree ")];
+    let mut left = vec![Span::accent(" pitree ")];
     let columns = usize::from(area.width);
     let least = width(&left[0].text) + spans_width(&right) + LEAST + 3;
     let is_long = spans_width(&facts(&hidden)) + least > columns && model.stats.month_cost.is_some();
@@ -56,10 +52,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Paint
         let rest = width(&left[0].text) + spans_width(&facts) + spans_width(&right) + 3;
         let room = columns.saturating_sub(rest).max(LEAST);
         let dirs = clean(&dirs).into_owned();
-        left.push(Span::new(Tone::Dim, format!(" {} ", pen.glyphs().cut_path(&dirs, room))));
+        left.push(Span::dim(format!(" {} ", pen.glyphs().cut_path(&dirs, room))));
     }
     left.extend(facts);
-    pen.put_both(frame, area, &left, &right);
+    pen.put_both(area, &left, &right);
 }
 
 /// Returns the cost of the month, if there is a budget.
@@ -98,7 +94,7 @@ fn right(model: &Model, pen: &Painter<'_>, room: usize) -> Vec<Span> {
     let hidden: usize = catalog.live_counts(is_hidden).into_iter().map(|(_, count)| count).sum();
     if hidden > 0 {
         let text = format!("{} live ", count(hidden, "subagent", "subagents"));
-        spans.push(Span::new(Tone::Dim, text));
+        spans.push(Span::dim(text));
     }
     spans.extend(model.machines.spans(model.now, room));
     spans

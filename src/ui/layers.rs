@@ -1,8 +1,6 @@
 //! Draws the layers over the panes, topmost last. Input lines are drawn in the footer.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::widgets::Clear;
 
 use crate::app::layers::Layer;
 use crate::app::layers::compare::CompareView;
@@ -21,40 +19,40 @@ use crate::ui::paint::{Painter, both, cut};
 use crate::ui::widgets::{ListView, boxed, list, rows, typed};
 use crate::ui::{files, space, stats};
 
-pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
+pub(super) fn draw(model: &Model, pen: &Painter<'_>) {
     for layer in &model.layers.0 {
         match layer {
             // The footer draws their input line.
             Layer::Find(_) => {}
             Layer::Prompt(prompt) => {
                 // A prompt completes only directories.
-                let room = usize::from(frame.area().width).saturating_sub(3);
+                let room = usize::from(pen.area().width).saturating_sub(3);
                 let cut = |option: &String| pen.glyphs().cut_path(&clean(option), room).into_owned();
                 let options: Vec<String> = prompt.options.iter().map(cut).collect();
                 let options: Vec<(&str, &str)> = options.iter().map(|option| (&**option, "")).collect();
-                candidates(frame, pen, &options, None);
+                candidates(pen, &options, None);
             }
-            Layer::Search => {
+            Layer::Search(_) => {
                 let Some(cycle) = model.search.as_ref().and_then(|search| search.cycle.as_ref()) else { continue };
                 let options: Vec<(&str, &str)> =
                     cycle.options.iter().map(|option| (&*option.text, &*option.means)).collect();
-                candidates(frame, pen, &options, Some(cycle.at));
+                candidates(pen, &options, Some(cycle.at));
             }
-            Layer::Context(view) => draw_context(frame, view, pen),
-            Layer::Stats(view) => stats::draw(frame, view, pen),
-            Layer::Space(view) => space::draw(frame, view, pen),
-            Layer::Files(view) => files::draw(frame, view, pen),
-            Layer::FileText(view) => files::draw_text(frame, view, pen),
-            Layer::Palette(palette) => draw_palette(frame, palette, model, pen),
+            Layer::Context(view) => draw_context(view, pen),
+            Layer::Stats(view) => stats::draw(view, pen),
+            Layer::Space(view) => space::draw(view, pen),
+            Layer::Files(view) => files::draw(view, pen),
+            Layer::FileText(view) => files::draw_text(view, pen),
+            Layer::Palette(palette) => draw_palette(palette, model, pen),
             Layer::Question(question) => {
                 let text_box = question.text_box(model.size);
                 let (take, leave) = (pen.key(Action::Confirm), pen.key(Action::Back));
-                let foot = format!("{take}: {} {} {leave}: cancel", question.word(), pen.glyphs().dot);
-                let inner = boxed(frame, pen, text_box.size, question.title, &foot);
-                rows(frame, pen, inner, &text_box, question.top);
+                let foot = format!("{take}: {} {} {leave}: cancel", question.answer_word(), pen.glyphs().dot);
+                let inner = boxed(pen, text_box.size, question.title, &foot);
+                rows(pen, inner, &text_box, question.top);
                 for (at, row) in inner.rows().enumerate() {
                     if question.is_selected(&text_box, question.top + at) {
-                        frame.buffer_mut().set_style(row, pen.selection(true));
+                        pen.select(row);
                     }
                 }
             }
@@ -64,20 +62,20 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
                     true => format!("up/down: scroll {} any other key: close", pen.glyphs().dot),
                     false => "any key: close".into(),
                 };
-                let inner = boxed(frame, pen, text_box.size, &note.title, &foot);
-                rows(frame, pen, inner, &text_box, note.top);
+                let inner = boxed(pen, text_box.size, &note.title, &foot);
+                rows(pen, inner, &text_box, note.top);
             }
-            Layer::Compare(compare) => draw_comparison(frame, compare, model, pen),
+            Layer::Compare(compare) => draw_comparison(compare, model, pen),
             Layer::Help(help) => {
                 let text_box = help.text_box(model.size);
                 let (close, dot) = (pen.key(Action::Back), &pen.glyphs().dot);
                 let foot = format!("type to filter {dot} {close}: close {dot} rebind in config.toml");
-                let inner = boxed(frame, pen, text_box.size, "Help", &foot);
-                let mut line = vec![Span::new(Tone::Dim, "filter: ")];
+                let inner = boxed(pen, text_box.size, "Help", &foot);
+                let mut line = vec![Span::dim("filter: ")];
                 line.extend(typed(&help.line, usize::from(inner.width).saturating_sub(9)));
-                pen.put(frame, Rect { height: 1.min(inner.height), ..inner }, &line);
+                pen.put(Rect { height: 1.min(inner.height), ..inner }, &line);
                 let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-                rows(frame, pen, below, &text_box, help.top);
+                rows(pen, below, &text_box, help.top);
             }
         }
     }
@@ -87,11 +85,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Painter<'_>) {
 const CANDIDATES: usize = 8;
 
 /// Draws completion candidates with descriptions above an input line. Highlights the inserted candidate.
-fn candidates(frame: &mut Frame<'_>, pen: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>) {
+fn candidates(pen: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>) {
     if options.is_empty() {
         return;
     }
-    let screen = frame.area();
+    let screen = pen.area();
     let height = options.len().min(CANDIDATES).min(usize::from(screen.height.saturating_sub(4)));
     // Center the inserted candidate if there are enough others around it.
     let top = at.unwrap_or(0).saturating_sub(height / 2).min(options.len() - height);
@@ -102,32 +100,32 @@ fn candidates(frame: &mut Frame<'_>, pen: &Painter<'_>, options: &[(&str, &str)]
     let means = most(|(_, means)| width(means)).min(columns / 2);
     let text = most(|(text, _)| width(&clean(text))).min(columns.saturating_sub(means + 3));
     let rule = Rect { y: screen.bottom() - 2 - height as u16, height: 1, ..screen };
-    pen.put(frame, rule, &[Span::new(Tone::Dim, pen.glyphs().dash.repeat(columns))]);
+    pen.put(rule, &[Span::dim(pen.glyphs().dash.repeat(columns))]);
     for (row, (text_of, means)) in (0..).zip(&options[top..top + height]) {
         let area = Rect { y: rule.y + 1 + row, height: 1, ..screen };
         let value = pen.glyphs().cut_middle(&clean(text_of), text, text / 2).into_owned();
         let gap = " ".repeat(text - width(&value) + 2);
-        let means = Span::new(Tone::Dim, *means);
-        let mut spans = vec![Span::new(Tone::Text, format!(" {value}{gap}")), means];
-        spans.push(Span::new(Tone::Text, " ".repeat(columns.saturating_sub(spans_width(&spans)))));
-        pen.put(frame, area, &spans);
+        let means = Span::dim(*means);
+        let mut spans = vec![Span::text(format!(" {value}{gap}")), means];
+        spans.push(Span::text(" ".repeat(columns.saturating_sub(spans_width(&spans)))));
+        pen.put(area, &spans);
         if at == Some(top + usize::from(row)) {
-            frame.buffer_mut().set_style(area, pen.selection(true));
+            pen.select(area);
         }
     }
 }
 
-fn draw_comparison(frame: &mut Frame<'_>, compare: &CompareView, model: &Model, pen: &Painter<'_>) {
+fn draw_comparison(compare: &CompareView, model: &Model, pen: &Painter<'_>) {
     let area = CompareView::area(model.size);
-    frame.render_widget(Clear, area);
+    pen.clear(area);
     let columns = usize::from(area.width);
     let lines = head(compare, model, pen, columns).into_iter().zip(area.rows());
-    lines.for_each(|(spans, row)| pen.put(frame, row, &cut(&spans, columns, pen.glyphs())));
+    lines.for_each(|(spans, row)| pen.put(row, &cut(&spans, columns, pen.glyphs())));
     let (body, rows) = (CompareView::body(model.size), &compare.rows);
     let shown = ListView { area: body, cursor: compare.cursor, len: rows.len(), focused: true };
-    list(frame, pen, &shown, |at, columns| cut(&rows[at].spans, columns, pen.glyphs()));
+    list(pen, &shown, |at, columns| cut(&rows[at].spans, columns, pen.glyphs()));
     if compare.compared.is_none() {
-        pen.put(frame, Rect { height: 1.min(body.height), ..body }, &[Span::new(Tone::Dim, " reading both")]);
+        pen.put(Rect { height: 1.min(body.height), ..body }, &[Span::dim(" reading both")]);
     }
 }
 
@@ -139,33 +137,33 @@ fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize)
     let mut common = vec![Span::new(Tone::Heading, " Compare")];
     if let Some(compared) = compared {
         let shared = count(compared.comparison.shared, "common entry", "common entries");
-        common.push(Span::new(Tone::Dim, format!("  {shared}, ending at  ")));
+        common.push(Span::dim(format!("  {shared}, ending at  ")));
         common.extend(row(&compared.ends[0].tree, compared.comparison.common[0], columns));
     }
     let side = |at: usize| {
         let is_chosen = compare.chosen == at;
         let (mark, tone) = if is_chosen { (&*glyphs.focus, Tone::Accent) } else { (" ", Tone::Text) };
         let title = glyphs.cut(&compare.titles[at], columns / 2);
-        let mut spans = vec![Span::new(Tone::Accent, mark), Span::new(tone, format!("{}  {title}", SIDES[at]))];
+        let mut spans = vec![Span::accent(mark), Span::new(tone, format!("{}  {title}", SIDES[at]))];
         if let Some(compared) = compared {
-            spans.push(Span::new(Tone::Dim, format!(" {} ", glyphs.dot)));
+            spans.push(Span::dim(format!(" {} ", glyphs.dot)));
             let room = columns.saturating_sub(width(&title) + 8);
             match compared.comparison.sides[at].entries {
-                0 => spans.push(Span::new(Tone::Dim, "no entries after the common entry")),
+                0 => spans.push(Span::dim("no entries after the common entry")),
                 _ => spans.extend(row(&compared.ends[at].tree, compared.comparison.ends[at], room)),
             }
         }
         spans
     };
-    [common, side(0), side(1), vec![Span::new(Tone::Dim, glyphs.dash.repeat(columns))]]
+    [common, side(0), side(1), vec![Span::dim(glyphs.dash.repeat(columns))]]
 }
 
-fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Painter<'_>) {
+fn draw_palette(palette: &Palette, model: &Model, pen: &Painter<'_>) {
     let keys = keys(&palette.kind);
     let Rect { width: columns, height, .. } = palette.area(model.size);
     let room = usize::from(columns.saturating_sub(6));
     let title = pen.glyphs().cut(&palette.title, room);
-    boxed(frame, pen, (columns, height), &title, &foot(keys, model, pen, room));
+    boxed(pen, (columns, height), &title, &foot(&keys, model, pen, room));
     let area = palette.list_area(model.size);
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
     let (shown, all) = palette.counts();
@@ -179,41 +177,41 @@ fn draw_palette(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &P
         (false, true) => format!(" {}", thousands(all)),
         (false, false) => format!(" {} of {}", thousands(shown), thousands(all)),
     };
-    let counts = [Span::new(Tone::Dim, counts)];
+    let counts = [Span::dim(counts)];
     let room = usize::from(line.width).saturating_sub(spans_width(&counts) + 2);
-    let mut left = vec![Span::new(Tone::Accent, "> ")];
+    let mut left = vec![Span::accent("> ")];
     left.extend(typed(&palette.line, room));
-    pen.put_both(frame, line, &left, &counts);
+    pen.put_both(line, &left, &counts);
     if shown == 0 {
         let lines = match (is_reading, all) {
-            (true, _) => vec![DocLine::new(Tone::Dim, "reading")],
+            (true, _) => vec![DocLine::dim("reading")],
             (false, 0) => empty::list(&palette.kind, pen),
-            (false, _) => vec![DocLine::new(Tone::Dim, "no match")],
+            (false, _) => vec![DocLine::dim("no match")],
         };
-        return empty::plain_rows(frame, pen, area, lines);
+        return empty::plain_rows(pen, area, lines);
     }
     // The scroll bar is beside the rows.
     let rows =
         ListView { area: Rect { width: area.width + 1, ..area }, cursor: palette.cursor, len: shown, focused: true };
-    list(frame, pen, &rows, |at, columns| {
+    list(pen, &rows, |at, columns| {
         let (left, right) = palette.drawn(at, columns, pen.glyphs());
         both(&left, &right, columns, pen.glyphs())
     });
 }
 
 /// Returns the keys of a palette.
-fn keys(kind: &PaletteKind) -> &'static [(Action, &'static str)] {
-    use Action::{Accept, Cancel, ClearLabel, RenameLabel};
-    match kind {
-        PaletteKind::Actions => &[(Accept, "run"), (Cancel, "close")],
-        PaletteKind::Labels => {
-            &[(Accept, "go to entry"), (RenameLabel, "rename"), (ClearLabel, "clear"), (Cancel, "close")]
-        }
-        PaletteKind::Family => &[(Accept, "show or hide in tree"), (Cancel, "close")],
-        PaletteKind::Trash => &[(Accept, "restore"), (Cancel, "close")],
-        PaletteKind::History => &[(Accept, "undo"), (Cancel, "close")],
-        PaletteKind::Projects => &[(Accept, "go to project"), (Cancel, "close")],
-    }
+fn keys(kind: &PaletteKind) -> Vec<(Action, &'static str)> {
+    let accept = match kind {
+        PaletteKind::Actions => "run",
+        PaletteKind::Labels => "go to entry",
+        PaletteKind::Family => "show or hide in tree",
+        PaletteKind::Trash => "restore",
+        PaletteKind::History => "undo",
+        PaletteKind::Projects => "go to project",
+    };
+    let of_labels = [(Action::RenameLabel, "rename"), (Action::ClearLabel, "clear")];
+    let of_labels = of_labels.into_iter().filter(|_| *kind == PaletteKind::Labels);
+    [(Action::Accept, accept)].into_iter().chain(of_labels).chain([(Action::Cancel, "close")]).collect()
 }
 
 /// Returns the key hints that fit.
@@ -229,33 +227,33 @@ fn foot(keys: &[(Action, &str)], model: &Model, pen: &Painter<'_>, columns: usiz
 /// Columns of a share's name, its tokens and its percentage.
 const COLUMNS: (usize, usize, usize) = (9, 9, 5);
 
-fn draw_context(frame: &mut Frame<'_>, view: &ContextView, pen: &Painter<'_>) {
-    let all = frame.area();
+fn draw_context(view: &ContextView, pen: &Painter<'_>) {
+    let all = pen.area();
     let area = Rect { height: all.height.saturating_sub(1), ..all };
-    frame.render_widget(Clear, area);
+    pen.clear(area);
     let row = |row: u16| Rect { x: 1, y: row, width: area.width.saturating_sub(2), height: 1 };
-    let title = [Span::new(Tone::Accent, "Model context  "), Span::new(Tone::Text, &*view.title)];
-    pen.put(frame, row(0), &title);
+    let title = [Span::accent("Model context  "), Span::text(&*view.title)];
+    pen.put(row(0), &title);
     match &view.listing {
-        None => pen.put(frame, row(1), &[Span::new(Tone::Dim, "reading the entries")]),
-        Some(Err(error)) => pen.put(frame, row(1), &[Span::clean(Tone::Error, error)]),
+        None => pen.put(row(1), &[Span::dim("reading the entries")]),
+        Some(Err(error)) => pen.put(row(1), &[Span::clean(Tone::Error, error)]),
         Some(Ok(listing)) => {
-            pen.put(frame, row(1), &[Span::new(Tone::Text, listing.summary(&pen.glyphs().dot))]);
-            pen.put(frame, row(2), &cells(listing, row(2).width.into()));
-            pen.put(frame, row(3), &legend(listing));
+            pen.put(row(1), &[Span::text(listing.summary(&pen.glyphs().dot))]);
+            pen.put(row(2), &cells(listing, row(2).width.into()));
+            pen.put(row(3), &legend(listing));
             let above = above(all.height);
             for (line, at) in view.sum.iter().zip(4..above - 1) {
-                pen.put(frame, row(at), &[Span::new(Tone::Dim, &**line)]);
+                pen.put(row(at), &[Span::dim(&**line)]);
             }
             let rule = pen.glyphs().dash.repeat(area.width.into());
-            pen.put(frame, Rect { y: above - 1, height: 1, ..area }, &[Span::new(Tone::Dim, rule)]);
+            pen.put(Rect { y: above - 1, height: 1, ..area }, &[Span::dim(rule)]);
             let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
             let all = listing.estimated_tokens();
             let rows = ListView { area, cursor: view.cursor, len: view.rows.len(), focused: true };
-            list(frame, pen, &rows, |at, _| listing_row(&view.rows[at], all));
+            list(pen, &rows, |at, _| listing_row(&view.rows[at], all));
             if view.rows.is_empty() {
                 let text = " empty conversation; pi adds its own system prompt";
-                pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
+                pen.put(Rect { height: 1.min(area.height), ..area }, &[Span::dim(text)]);
             }
         }
     }
@@ -289,10 +287,10 @@ fn legend(listing: &Listing) -> Vec<Span> {
         let part = part(listing.shares[share as usize], listing.estimated_tokens());
         [
             Span::new(share_tone(share), format!("{} ", share.letter())),
-            Span::new(Tone::Dim, format!("{} {taken} {}   ", share.name(), part.trim_start())),
+            Span::dim(format!("{} {taken} {}   ", share.name(), part.trim_start())),
         ]
     };
-    let sum = Span::new(Tone::Dim, format!("sum {}", tokens(listing.estimated_tokens() as f64)));
+    let sum = Span::dim(format!("sum {}", tokens(listing.estimated_tokens() as f64)));
     there.flat_map(reported).chain([sum]).collect()
 }
 
@@ -310,10 +308,10 @@ fn listing_row(row: &ListingRow, all: u64) -> Vec<Span> {
     let taken = row.tokens.filter(|_| row.why.is_none()).map_or(String::new(), |tokens| part(tokens, all));
     let head = format!(" {} {:name$}{tokens:>number$}{taken:>share$}  ", row.share.letter(), row.share.name());
     match row.why {
-        None => vec![Span::new(share_tone(row.share), head), Span::new(Tone::Text, &*row.text)],
+        None => vec![Span::new(share_tone(row.share), head), Span::text(&*row.text)],
         Some(why) => {
             let text = if row.text.is_empty() { String::new() } else { format!(": {}", row.text) };
-            vec![Span::new(Tone::Dim, format!("{head}{}{text}", why.text()))]
+            vec![Span::dim(format!("{head}{}{text}", why.text()))]
         }
     }
 }

@@ -13,31 +13,33 @@ mod stats;
 pub mod theme;
 mod widgets;
 
+use std::cell::RefCell;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::model::Model;
-use crate::base::text::{Span, Tone};
+use crate::base::text::Span;
 use paint::Painter;
 
 /// Draws the screen.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {
-    let pen = Painter { model };
-    let Some(layout) = model.layout() else { return empty::too_small(frame, &pen) };
-    header::draw(frame, layout.header, model, &pen);
+    let pen = Painter { model, buffer: RefCell::new(frame.buffer_mut()) };
+    let Some(layout) = model.layout() else { return empty::too_small(&pen) };
+    header::draw(layout.header, model, &pen);
     if model.has_nothing() {
-        let body = Rect { y: 1, height: frame.area().height.saturating_sub(2), ..frame.area() };
-        empty::nothing(frame, body, model, &pen);
+        let body = Rect { y: 1, height: pen.area().height.saturating_sub(2), ..pen.area() };
+        empty::nothing(body, model, &pen);
     } else {
         for bar in layout.bars.into_iter().flatten() {
             for row in bar.rows() {
-                pen.put(frame, row, &[Span::new(Tone::Dim, &*model.setting.glyphs.bar)]);
+                pen.put(row, &[Span::dim(&*model.setting.glyphs.bar)]);
             }
         }
-        layout.sessions.into_iter().for_each(|area| panes::sessions::draw(frame, area, model, &pen));
-        layout.tree.into_iter().for_each(|area| panes::tree::draw(frame, area, model, &pen));
-        layout.preview.into_iter().for_each(|area| panes::preview::draw(frame, area, model, &pen));
+        layout.sessions.into_iter().for_each(|area| panes::sessions::draw(area, model, &pen));
+        layout.tree.into_iter().for_each(|area| panes::tree::draw(area, model, &pen));
+        layout.preview.into_iter().for_each(|area| panes::preview::draw(area, model, &pen));
     }
-    footer::draw(frame, layout.footer, model, &pen);
-    layers::draw(frame, model, &pen);
+    footer::draw(layout.footer, model, &pen);
+    layers::draw(model, &pen);
 }

@@ -1,11 +1,13 @@
 //! Draws spans: maps tones to styles, cuts text to the width, and replaces symbols by ASCII if configured.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line as Drawn, Span as DrawnSpan};
+use ratatui::widgets::{Clear, Widget};
 
 use crate::app::model::Model;
 use crate::base::text::{ASCII, Glyphs, Span, Tone, limit_combining_marks, spans_width, width};
@@ -15,9 +17,37 @@ use crate::ui::theme;
 /// Draws the model with its colors and glyphs.
 pub(super) struct Painter<'a> {
     pub(super) model: &'a Model,
+    pub(super) buffer: RefCell<&'a mut Buffer>,
 }
 
 impl<'a> Painter<'a> {
+    /// Returns the area of the terminal.
+    pub(super) fn area(&self) -> Rect {
+        self.buffer.borrow().area
+    }
+
+    /// Draws a widget.
+    pub(super) fn render(&self, widget: impl Widget, area: Rect) {
+        widget.render(area, &mut self.buffer.borrow_mut());
+    }
+
+    /// Clears an area.
+    pub(super) fn clear(&self, area: Rect) {
+        self.render(Clear, area);
+    }
+
+    /// Clears the terminal except the footer, and returns the whole area.
+    pub(super) fn clear_screen(&self) -> Rect {
+        let all = self.area();
+        self.clear(Rect { height: all.height.saturating_sub(1), ..all });
+        all
+    }
+
+    /// Gives an area the background of the selection.
+    pub(super) fn select(&self, area: Rect) {
+        self.buffer.borrow_mut().set_style(area, self.selection(true));
+    }
+
     pub(super) fn glyphs(&self) -> &'a Glyphs {
         &self.model.setting.glyphs
     }
@@ -81,14 +111,14 @@ impl<'a> Painter<'a> {
         Cow::Owned(text.chars().map(sign).collect())
     }
 
-    pub(super) fn put(&self, frame: &mut Frame<'_>, area: Rect, spans: &[Span]) {
-        frame.render_widget(self.line(spans, area.width.into()), area);
+    pub(super) fn put(&self, area: Rect, spans: &[Span]) {
+        self.render(self.line(spans, area.width.into()), area);
     }
 
     /// Draws spans at both ends of a row. The right ones are dropped if less than half of the left ones would fit.
-    pub(super) fn put_both(&self, frame: &mut Frame<'_>, area: Rect, left: &[Span], right: &[Span]) {
+    pub(super) fn put_both(&self, area: Rect, left: &[Span], right: &[Span]) {
         let spans = both(left, right, area.width.into(), self.glyphs());
-        self.put(frame, area, &spans);
+        self.put(area, &spans);
     }
 }
 
@@ -101,7 +131,7 @@ pub(super) fn both(left: &[Span], right: &[Span], columns: usize, glyphs: &Glyph
     }
     let mut spans = cut(left, columns - right_width - 1, glyphs);
     let gap = columns - right_width - spans_width(&spans);
-    spans.push(Span::new(Tone::Text, " ".repeat(gap)));
+    spans.push(Span::text(" ".repeat(gap)));
     spans.extend_from_slice(right);
     spans
 }
@@ -150,7 +180,8 @@ mod tests {
 
     #[test]
     fn a_cell_gets_few_marks() {
-        let pen = Painter { model: &Model::default() };
+        let (model, mut buffer) = (Model::default(), Buffer::default());
+        let pen = Painter { model: &model, buffer: RefCell::new(&mut buffer) };
         for (one, columns) in [("a", 1), ("漢", 2)] {
             let letter = format!("{one}{}", "\u{301}".repeat(10_000));
             let spans = [Span::new(Tone::Text, letter.repeat(3) + "b"), Span::new(Tone::Text, "é👩‍👩‍👧‍👦")];
@@ -165,7 +196,8 @@ mod tests {
         let dim = |theme| {
             let mut setting = Startup { theme, ..Startup::default() };
             setting.config.colors.insert(Tone::Dim, ColorOverride::Index(99));
-            Painter { model: &Model::new(Arc::new(setting), (80, 24), 0) }.style(Tone::Dim)
+            let (model, mut buffer) = (Model::new(Arc::new(setting), (80, 24), 0), Buffer::default());
+            Painter { model: &model, buffer: RefCell::new(&mut buffer) }.style(Tone::Dim)
         };
         assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(theme::own(ColorOverride::Index(99))), None));
     }

@@ -1,16 +1,14 @@
 //! Draws the screen of the space that sessions take. Each bar has its number as text.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::widgets::Clear;
 
 use crate::app::layers::space::SpaceView;
 use crate::base::numbers::{bytes, count, share, thousands};
 use crate::base::paths::shorten;
-use crate::base::text::{Span, Tone, clean_words, spans_width, width};
+use crate::base::text::{Span, Tone, clean_words, width};
 use crate::catalog::space::{SpaceContent, SpaceGrouping, SpaceRow};
 use crate::ui::paint::{Painter, cut};
-use crate::ui::widgets::{ListView, bar_of, list, right_aligned};
+use crate::ui::widgets::{ListView, TableColumns, bar_of, fitting, list};
 
 /// The minimum columns of names, and of the longest bar.
 const LEAST: (usize, usize) = (18, 8);
@@ -62,53 +60,52 @@ impl SpaceColumn {
     }
 }
 
-pub(super) fn draw(frame: &mut Frame<'_>, view: &SpaceView, pen: &Painter<'_>) {
-    let all = frame.area();
-    frame.render_widget(Clear, Rect { height: all.height.saturating_sub(1), ..all });
+pub(super) fn draw(view: &SpaceView, pen: &Painter<'_>) {
+    let all = pen.clear_screen();
     let layout = view.layout((all.width, all.height));
-    draw_head(frame, layout.head, view, pen);
+    draw_head(layout.head, view, pen);
     let Some(content) = &view.content else { return };
     let columns = usize::from(layout.list.width).saturating_sub(1);
     let table = SpaceTable::new(content, view.grouping, columns, pen);
-    pen.put(frame, layout.heading, &table.heading());
+    pen.put(layout.heading, &table.heading());
     let rows = ListView { area: layout.list, cursor: view.cursor, len: table.rows.len(), focused: true };
-    list(frame, pen, &rows, |at, _| table.row(at));
+    list(pen, &rows, |at, _| table.row(at));
     if view.rows().is_empty() {
         let text = match view.grouping {
             SpaceGrouping::Type => "no entries of extensions",
             SpaceGrouping::Tool => "no tool calls",
             _ => "no sessions",
         };
-        pen.put(frame, Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::new(Tone::Dim, text)]);
+        pen.put(Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::dim(text)]);
     }
     if let Some(area) = layout.largest {
         let line = |at: usize| Rect { y: area.y + at as u16, height: 1, ..area };
-        pen.put(frame, line(0), &[Span::new(Tone::Accent, "largest entries")]);
+        pen.put(line(0), &[Span::accent("largest entries")]);
         let table = SpaceTable::new(content, SpaceGrouping::Entry, columns, pen);
         for at in 0..table.rows.len().min(usize::from(area.height).saturating_sub(1)) {
-            pen.put(frame, line(at + 1), &table.row(at));
+            pen.put(line(at + 1), &table.row(at));
         }
     }
 }
 
 /// Draws the scope and all bytes, then the facts or the state.
-fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &SpaceView, pen: &Painter<'_>) {
+fn draw_head(area: Rect, view: &SpaceView, pen: &Painter<'_>) {
     let line = |at: u16| Rect { y: area.y + at, height: 1.min(area.height.saturating_sub(at)), ..area };
     let dot = &pen.glyphs().dot;
-    let title = [Span::new(Tone::Accent, "Space  "), Span::new(Tone::Heading, &*view.scope)];
+    let title = [Span::accent("Space  "), Span::new(Tone::Heading, &*view.scope)];
     let size = view.content.as_ref().map(|content| Span::new(Tone::Cost, bytes(content.report.total.bytes)));
     let right: Vec<Span> = size.into_iter().collect();
-    pen.put_both(frame, line(0), &title, &right);
+    pen.put_both(line(0), &title, &right);
     let state = match (&view.content, &view.problem, view.progress) {
-        (Some(content), ..) => Span::new(Tone::Text, facts(content, &format!(" {dot} "), area.width.into())),
+        (Some(content), ..) => Span::text(facts(content, &format!(" {dot} "), area.width.into())),
         (None, Some(problem), _) => Span::clean(Tone::Error, problem),
-        (None, None, (_, 0)) => Span::new(Tone::Dim, "measuring"),
+        (None, None, (_, 0)) => Span::dim("measuring"),
         (None, None, (done, all)) => {
             let text = format!("measuring: {} of {}", thousands(done), count(all, "session", "sessions"));
-            Span::new(Tone::Dim, text)
+            Span::dim(text)
         }
     };
-    pen.put(frame, line(1), &[state]);
+    pen.put(line(1), &[state]);
 }
 
 /// Returns the facts that fit, most important first.
@@ -124,34 +121,23 @@ fn facts(content: &SpaceContent, gap: &str, columns: usize) -> String {
         part(total.duplicate, "copies"),
         Some(count(total.count, "entry", "entries")),
     ];
-    let mut text = String::new();
-    for fact in facts.into_iter().flatten() {
-        let next = if text.is_empty() { fact } else { format!("{text}{gap}{fact}") };
-        if width(&next) > columns {
-            break;
-        }
-        text = next;
-    }
-    text
+    fitting(facts.into_iter().flatten(), gap, columns)
 }
 
 /// The rows of a grouping, and the columns that fit.
-struct SpaceTable<'a> {
+struct SpaceTable<'a, 'b> {
     grouping: SpaceGrouping,
     rows: &'a [SpaceRow],
     /// All bytes.
     total: u64,
     /// The columns beside the bars.
     shown: Vec<SpaceColumn>,
-    /// The columns of names.
-    name: usize,
-    /// The columns of the longest bar.
-    bar: usize,
-    pen: &'a Painter<'a>,
+    columns: TableColumns,
+    pen: &'a Painter<'b>,
 }
 
-impl<'a> SpaceTable<'a> {
-    fn new(content: &'a SpaceContent, grouping: SpaceGrouping, columns: usize, pen: &'a Painter<'a>) -> Self {
+impl<'a, 'b> SpaceTable<'a, 'b> {
+    fn new(content: &'a SpaceContent, grouping: SpaceGrouping, columns: usize, pen: &'a Painter<'b>) -> Self {
         let (rows, total) = (content.rows(grouping), content.report.total.bytes);
         let mut left = columns.saturating_sub(2);
         let mut shown = Vec::new();
@@ -166,12 +152,12 @@ impl<'a> SpaceTable<'a> {
             }
             shown.push(column);
         }
-        let mut table = Self { grouping, rows, total, shown, name: left, bar: 0, pen };
+        let mut table = Self { grouping, rows, total, shown, columns: TableColumns { name: left, bar: 0 }, pen };
         if grouping != SpaceGrouping::Entry {
             // Short names leave more room for the bars.
             let widest = rows.iter().map(|row| width(&table.name(row))).max().unwrap_or_default().max(LEAST.0);
-            table.bar = left.saturating_sub(widest).max(left / 3).min(LONGEST);
-            table.name = widest.min(left - table.bar);
+            let bar = left.saturating_sub(widest).max(left / 3).min(LONGEST);
+            table.columns = TableColumns { name: widest.min(left - bar), bar };
         }
         table
     }
@@ -191,38 +177,25 @@ impl<'a> SpaceTable<'a> {
             SpaceGrouping::Type => "by type of extension entries".into(),
             other => format!("by {}", other.name()),
         };
-        let columns = self.name + self.bar + 2;
-        let text = self.pen.glyphs().cut(&text, columns - 1).into_owned();
-        let gap = " ".repeat(columns.saturating_sub(width(&text)));
-        let mut spans = vec![Span::new(Tone::Accent, text), Span::new(Tone::Text, gap)];
-        for (at, column) in self.shown.iter().enumerate() {
-            let tone = if at == 0 { Tone::Accent } else { Tone::Dim };
-            spans.push(Span::new(tone, right_aligned(column.heading(self.grouping), column.columns())));
-        }
-        spans
+        let numbers = self.shown.iter().map(|column| (column.heading(self.grouping), column.columns()));
+        self.columns.heading(&text, numbers, self.pen.glyphs())
     }
 
     /// Returns a row: the name, its bar, and its numbers.
     fn row(&self, at: usize) -> Vec<Span> {
         let (row, glyphs) = (&self.rows[at], self.pen.glyphs());
         let name = self.name(row);
-        let mut spans = match self.grouping {
-            SpaceGrouping::Project => vec![Span::new(Tone::Text, glyphs.cut_path(&name, self.name))],
+        let spans = match self.grouping {
+            SpaceGrouping::Project => vec![Span::text(glyphs.cut_path(&name, self.columns.name))],
             _ => {
                 let title = clean_words(&row.title);
                 let title = if title.is_empty() { title } else { format!("  {title}") };
-                cut(&[Span::new(Tone::Text, name), Span::new(Tone::Dim, title)], self.name, glyphs)
+                cut(&[Span::text(name), Span::dim(title)], self.columns.name, glyphs)
             }
         };
-        let gap = self.name.saturating_sub(spans_width(&spans));
         let most = self.rows.first().map_or(0, |row| row.sum.bytes);
-        let bar = bar_of(Some(row.sum.bytes as f64), most as f64, self.bar, self.pen);
-        let after = " ".repeat(self.bar + 1 - width(&bar).min(self.bar));
-        spans.extend([Span::new(Tone::Text, " ".repeat(gap)), Span::new(Tone::Cost, format!(" {bar}{after}"))]);
-        for (at, column) in self.shown.iter().enumerate() {
-            let tone = if at == 0 { Tone::Text } else { Tone::Dim };
-            spans.push(Span::new(tone, right_aligned(&column.text(row, self.grouping, self.total), column.columns())));
-        }
-        spans
+        let bar = bar_of(Some(row.sum.bytes as f64), most as f64, self.columns.bar, self.pen);
+        let numbers = self.shown.iter().map(|column| (column.text(row, self.grouping, self.total), column.columns()));
+        self.columns.row(spans, &bar, numbers)
     }
 }

@@ -1,10 +1,9 @@
 //! Draws the screen of statistics. Each chart has its numbers as text.
 
 use jiff::civil::Date;
-use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::symbols::shade;
-use ratatui::widgets::{Clear, LineGauge};
+use ratatui::widgets::LineGauge;
 
 use crate::app::layers::stats::{PeriodTotals, SHOWN, StatsLayout, StatsView, WEEKDAY_COLUMNS, words};
 use crate::base::numbers::{count, dollars};
@@ -17,7 +16,7 @@ use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{PeriodLength, days_in_words};
 use crate::ui::paint::{Painter, both};
-use crate::ui::widgets::{ListView, bar_of, list, right_aligned};
+use crate::ui::widgets::{ListView, TableColumns, bar_of, fitting, list, right_aligned};
 
 /// Columns of a number in a panel.
 const NUMBER: usize = 10;
@@ -40,22 +39,21 @@ const LEAST: (usize, usize) = (8, 22);
 const LEVELS: [&str; 5] = ["·", shade::LIGHT, shade::MEDIUM, shade::DARK, shade::FULL];
 const ASCII_LEVELS: [&str; 5] = [".", "-", "+", "*", "#"];
 
-pub(super) fn draw(frame: &mut Frame<'_>, view: &StatsView, pen: &Painter<'_>) {
-    let all = frame.area();
-    frame.render_widget(Clear, Rect { height: all.height.saturating_sub(1), ..all });
+pub(super) fn draw(view: &StatsView, pen: &Painter<'_>) {
+    let all = pen.clear_screen();
     let layout = view.layout((all.width, all.height));
-    draw_head(frame, layout.head, view, pen);
-    draw_table(frame, &layout, view, pen);
+    draw_head(layout.head, view, pen);
+    draw_table(&layout, view, pen);
     if let Some(area) = layout.calendar {
-        draw_calendar(frame, area, view, pen);
+        draw_calendar(area, view, pen);
     }
     for ((area, panel), (grouping, _)) in layout.panels.iter().zip(&*view.panels).zip(PANELS) {
-        area.iter().for_each(|area| draw_panel(frame, *area, (grouping, panel), view, pen));
+        area.iter().for_each(|area| draw_panel(*area, (grouping, panel), view, pen));
     }
 }
 
 /// Draws the scope, the period and its cost; then the facts; then the costs of active and abandoned entries.
-fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Painter<'_>) {
+fn draw_head(area: Rect, view: &StatsView, pen: &Painter<'_>) {
     let totals = view.totals.as_ref();
     let row = |at: u16| Rect { y: area.y + at, height: 1.min(area.height.saturating_sub(at)), ..area };
     let dot = &pen.glyphs().dot;
@@ -63,11 +61,11 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Painter<
         Some(days) => days_in_words(days),
         None => PeriodLength::All.name().into(),
     };
-    let title = [Span::new(Tone::Accent, "Statistics  ")];
+    let title = [Span::accent("Statistics  ")];
     let period = [Span::new(Tone::Heading, period)];
-    let scope = [Span::new(Tone::Text, format!(" {dot} {}", view.scope))];
+    let scope = [Span::text(format!(" {dot} {}", view.scope))];
     let cost = totals.map(|totals| Span::new(Tone::Cost, dollars(totals.total.cost)));
-    let change = totals.and_then(change).map(|change| Span::new(Tone::Dim, format!("  {change}")));
+    let change = totals.and_then(change).map(|change| Span::dim(format!("  {change}")));
     let right = [cost.clone(), change].into_iter().flatten().collect();
     let cost: Vec<Span> = cost.into_iter().collect();
     let variants = [
@@ -79,16 +77,16 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Painter<
     let fits =
         |(left, right): &&(Vec<Span>, Vec<Span>)| spans_width(left) + spans_width(right) + 2 <= area.width.into();
     if let Some((left, right)) = variants.iter().find(fits).or(variants.last()) {
-        pen.put_both(frame, row(0), left, right);
+        pen.put_both(row(0), left, right);
     }
     let Some(totals) = totals else {
         let state = match &view.problem {
             Some(problem) => Span::clean(Tone::Error, problem),
-            None => Span::new(Tone::Dim, "counting"),
+            None => Span::dim("counting"),
         };
-        return pen.put(frame, row(1), &[state]);
+        return pen.put(row(1), &[state]);
     };
-    pen.put(frame, row(1), &[Span::new(Tone::Text, facts(totals, pen, area.width.into()))]);
+    pen.put(row(1), &[Span::text(facts(totals, pen, area.width.into()))]);
     if area.height < 4 {
         return;
     }
@@ -108,10 +106,10 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Painter<
         .filled_style(pen.style(Tone::Active))
         .unfilled_style(pen.style(Tone::Warning));
     let bar = Rect { x: area.x + width(&left) as u16, width: room, ..row(2) };
-    frame.render_widget(gauge, bar);
-    pen.put(frame, Rect { width: width(&left) as u16, ..row(2) }, &[Span::new(Tone::Active, left)]);
+    pen.render(gauge, bar);
+    pen.put(Rect { width: width(&left) as u16, ..row(2) }, &[Span::new(Tone::Active, left)]);
     let right_area = Rect { x: bar.right(), width: area.width.saturating_sub(bar.right() - area.x), ..row(2) };
-    pen.put(frame, right_area, &[Span::new(Tone::Warning, right)]);
+    pen.put(right_area, &[Span::new(Tone::Warning, right)]);
 }
 
 /// Returns the change of the cost against the days before.
@@ -143,81 +141,47 @@ fn facts(PeriodTotals { total, sessions, .. }: &PeriodTotals, pen: &Painter<'_>,
     let failures =
         if total.tool_failures > 0 { format!(" ({} failed)", cell(StatsColumn::ToolFailures)) } else { String::new() };
     facts.push(format!("{} tool calls{failures}", cell(StatsColumn::ToolCalls)));
-    let mut text = String::new();
-    let gap = format!(" {} ", pen.glyphs().dot);
-    for fact in facts {
-        let next = if text.is_empty() { fact } else { format!("{text}{gap}{fact}") };
-        if width(&next) > columns {
-            break;
+    fitting(facts, &format!(" {} ", pen.glyphs().dot), columns)
+}
+
+/// Divides columns among the names, the bars, and the numbers, the shown one first.
+fn table_columns(columns: usize, shown: StatsColumn) -> (TableColumns, Vec<StatsColumn>) {
+    let mut left = columns.saturating_sub(number_columns(shown) + 2);
+    let mut numbers = vec![shown];
+    for column in SHOWN.into_iter().filter(|&column| column != shown) {
+        match left.checked_sub(number_columns(column)) {
+            Some(rest) if rest >= LEAST.0 + LEAST.1 => left = rest,
+            _ => break,
         }
-        text = next;
+        numbers.push(column);
     }
-    text
+    let bar = (left / 3).clamp(LEAST.0, 30).min(left / 2);
+    (TableColumns { name: left - bar, bar }, numbers)
 }
 
-/// The columns of the table that fit: the shown one first, then others.
-struct TableColumns {
-    name: usize,
-    bar: usize,
-    numbers: Vec<StatsColumn>,
-}
-
-impl TableColumns {
-    fn new(columns: usize, shown: StatsColumn) -> Self {
-        let mut left = columns.saturating_sub(number_columns(shown) + 2);
-        let mut numbers = vec![shown];
-        for column in SHOWN.into_iter().filter(|&column| column != shown) {
-            match left.checked_sub(number_columns(column)) {
-                Some(rest) if rest >= LEAST.0 + LEAST.1 => left = rest,
-                _ => break,
-            }
-            numbers.push(column);
-        }
-        let bar = (left / 3).clamp(LEAST.0, 30).min(left / 2);
-        Self { name: left - bar, bar, numbers }
-    }
-}
-
-fn draw_table(frame: &mut Frame<'_>, layout: &StatsLayout, view: &StatsView, pen: &Painter<'_>) {
-    let columns = TableColumns::new(usize::from(layout.list.width).saturating_sub(1), view.column);
-    let mut heading = vec![Span::new(
-        Tone::Accent,
-        pen.glyphs().cut(&format!("by {}", view.grouping.name()), columns.name).into_owned(),
-    )];
-    heading.push(Span::new(
-        Tone::Text,
-        " ".repeat((columns.name + columns.bar + 2).saturating_sub(spans_width(&heading))),
-    ));
-    for (at, column) in columns.numbers.iter().enumerate() {
-        let tone = if at == 0 { Tone::Accent } else { Tone::Dim };
-        heading.push(Span::new(tone, right_aligned(column.heading(), number_columns(*column))));
-    }
-    pen.put(frame, layout.heading, &heading);
+fn draw_table(layout: &StatsLayout, view: &StatsView, pen: &Painter<'_>) {
+    let (columns, numbers) = table_columns(usize::from(layout.list.width).saturating_sub(1), view.column);
+    let headings = numbers.iter().map(|column| (column.heading(), number_columns(*column)));
+    let heading = pen.glyphs().cut(&format!("by {}", view.grouping.name()), columns.name).into_owned();
+    pen.put(layout.heading, &columns.heading(&heading, headings, pen.glyphs()));
     let Some(table) = &view.table else { return };
     let most = most(&table.rows, view.column);
     let home = &pen.model.setting.home;
     let rows = ListView { area: layout.list, cursor: view.cursor, len: table.rows.len(), focused: true };
-    list(frame, pen, &rows, |at, _| {
+    list(pen, &rows, |at, _| {
         let NamedRow { sum, .. } = &table.rows[at];
         let name = words(&table.rows[at], table.grouping, home);
         let name = match table.grouping {
-            Grouping::Project => pen.glyphs().cut_path(&name, columns.name).into_owned(),
-            _ => pen.glyphs().cut(&name, columns.name).into_owned(),
+            Grouping::Project => pen.glyphs().cut_path(&name, columns.name),
+            _ => pen.glyphs().cut(&name, columns.name),
         };
-        let gap = " ".repeat(columns.name + 1 - width(&name).min(columns.name));
         let bar = bar_of(view.column.value(sum, table.total.cost), most, columns.bar, pen);
-        let bar_gap = " ".repeat(columns.bar + 1 - width(&bar).min(columns.bar));
-        let mut spans =
-            vec![Span::new(Tone::Text, name + &gap), Span::new(Tone::Cost, bar), Span::new(Tone::Text, bar_gap)];
-        for (at, column) in columns.numbers.iter().enumerate() {
-            let tone = if at == 0 { Tone::Text } else { Tone::Dim };
-            spans.push(Span::new(tone, right_aligned(&column.words(sum, table.total.cost), number_columns(*column))));
-        }
-        spans
+        let numbers = numbers.iter().map(|column| (column.words(sum, table.total.cost), number_columns(*column)));
+        columns.row(vec![Span::text(name)], &bar, numbers)
     });
     if table.rows.is_empty() {
         let text = "no entries in this period";
-        pen.put(frame, Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::new(Tone::Dim, text)]);
+        pen.put(Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::dim(text)]);
     }
 }
 
@@ -227,7 +191,7 @@ fn most(rows: &[NamedRow], column: StatsColumn) -> f64 {
 }
 
 /// Draws a year of days, and the value of the selected or the largest day.
-fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Painter<'_>) {
+fn draw_calendar(area: Rect, view: &StatsView, pen: &Painter<'_>) {
     let Some(days) = view.days.as_deref() else { return };
     let weeks = view.weeks(area.width);
     let value = |sum: &StatsSum| view.column.value(sum, 1.0).unwrap_or_default();
@@ -252,26 +216,22 @@ fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Pain
         if let Some(first) = first.filter(|first| first.day() <= 7 && week >= free && week + 3 <= weeks.weeks) {
             free = week + 4;
             let name = first.strftime("%b").to_string();
-            pen.put(frame, Rect { width: 3, ..cell(week, 0) }, &[Span::new(Tone::Dim, name)]);
+            pen.put(Rect { width: 3, ..cell(week, 0) }, &[Span::dim(name)]);
         }
         for weekday in 0..7 {
             let Some(day) = weeks.day(week, weekday).filter(|&day| day <= view.today) else { continue };
             let level = view.day(day).map_or(0, |sum| level(value(sum)));
             let tone = if level == 0 { Tone::Dim } else { Tone::Cost };
-            pen.put(frame, cell(week, weekday + 1), &[Span::new(tone, levels[level])]);
+            pen.put(cell(week, weekday + 1), &[Span::new(tone, levels[level])]);
             if period.is_some_and(|(first, end)| (first..end).contains(&day)) {
-                frame.buffer_mut().set_style(cell(week, weekday + 1), pen.selection(true));
+                pen.select(cell(week, weekday + 1));
             }
         }
     }
     for weekday in [0, 2, 4] {
         if let Some(day) = weeks.day(0, weekday) {
             let name = day.strftime("%a").to_string();
-            pen.put(
-                frame,
-                Rect { y: area.y + 1 + weekday, width: 3, height: 1, ..area },
-                &[Span::new(Tone::Dim, name)],
-            );
+            pen.put(Rect { y: area.y + 1 + weekday, width: 3, height: 1, ..area }, &[Span::dim(name)]);
         }
     }
     let named = |day: Date, sum: &StatsSum| format!("{} {}", day.strftime("%a %-d %b %Y"), view.column.words(sum, 1.0));
@@ -287,28 +247,21 @@ fn draw_calendar(frame: &mut Frame<'_>, area: Rect, view: &StatsView, pen: &Pain
         ),
         (None, None) => "no active days".into(),
     };
-    let scale =
-        [Span::new(Tone::Dim, "less "), Span::new(Tone::Cost, levels[1..].concat()), Span::new(Tone::Dim, " more")];
+    let scale = [Span::dim("less "), Span::new(Tone::Cost, levels[1..].concat()), Span::dim(" more")];
     let row = Rect { y: area.y + 8, height: 1, ..area };
-    let left = vec![Span::new(Tone::Dim, format!("{}: ", view.column.heading())), Span::new(Tone::Text, legend)];
-    pen.put(frame, row, &both(&left, &scale, row.width.into(), pen.glyphs()));
+    let left = vec![Span::dim(format!("{}: ", view.column.heading())), Span::text(legend)];
+    pen.put(row, &both(&left, &scale, row.width.into(), pen.glyphs()));
 }
 
 /// Draws the largest groups of a grouping, as many as there is room for.
-fn draw_panel(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    (grouping, table): (Grouping, &NamedTable),
-    view: &StatsView,
-    pen: &Painter<'_>,
-) {
+fn draw_panel(area: Rect, (grouping, table): (Grouping, &NamedTable), view: &StatsView, pen: &Painter<'_>) {
     let row = |at: usize| Rect { y: area.y + at as u16, height: 1, ..area };
     let heading = match grouping {
         Grouping::Prompt if view.column == StatsColumn::Cost => "most expensive prompts".into(),
         Grouping::Prompt => format!("prompts with most {}", view.column.heading()),
         other => format!("by {}", other.name()),
     };
-    pen.put(frame, row(0), &[Span::new(Tone::Accent, heading)]);
+    pen.put(row(0), &[Span::accent(heading)]);
     let rows: Vec<&NamedRow> = table.rows.iter().take(usize::from(area.height).saturating_sub(2)).collect();
     let most = most(&table.rows, view.column);
     let columns = usize::from(area.width);
@@ -318,8 +271,8 @@ fn draw_panel(
         let bar = bar_of(view.column.value(&one.sum, 1.0), most, bars, pen);
         let bar = format!("{bar}{}", " ".repeat(bars.saturating_sub(width(&bar))));
         let number = right_aligned(&view.column.words(&one.sum, table.total.cost), NUMBER);
-        let right = [Span::new(Tone::Cost, bar), Span::new(Tone::Text, number)];
-        let left = [Span::new(Tone::Text, name)];
-        pen.put(frame, row(at + 1), &both(&left, &right, columns, pen.glyphs()));
+        let right = [Span::new(Tone::Cost, bar), Span::text(number)];
+        let left = [Span::text(name)];
+        pen.put(row(at + 1), &both(&left, &right, columns, pen.glyphs()));
     }
 }

@@ -2,10 +2,9 @@
 
 use crate::app::widgets::text_box::{TextBox, middle};
 use crate::pi::status::PiState;
-use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Text;
-use ratatui::widgets::{Block, BorderType, Clear};
+use ratatui::widgets::{Block, BorderType, StatefulWidget};
 use tui_tree_widget::{Tree, TreeItem, TreeState};
 
 use crate::app::panes::layout::PaneArea;
@@ -16,30 +15,24 @@ use crate::base::text::{Glyphs, Span, Tone, spans_width, width};
 use crate::ui::paint::{Painter, cut};
 
 /// Draws the title of a pane: name and facts at the left, other facts at the right.
-pub(super) fn title(
-    frame: &mut Frame<'_>,
-    pen: &Painter<'_>,
-    area: PaneArea,
-    focused: bool,
-    (name, facts, right): (Span, &str, String),
-) {
+pub(super) fn title(pen: &Painter<'_>, area: PaneArea, focused: bool, (name, facts, right): (Span, &str, String)) {
     let name = if focused { Span { tone: Tone::Accent, ..name } } else { name };
     let mark = if focused { &*pen.glyphs().focus } else { " " };
-    let spans = [Span::new(Tone::Accent, mark), name, Span::new(Tone::Dim, facts)];
-    let right = [Span::new(Tone::Dim, right)];
+    let spans = [Span::accent(mark), name, Span::dim(facts)];
+    let right = [Span::dim(right)];
     let columns = usize::from(area.title.width);
     if area.is_below {
         // A horizontal line separates stacked panes.
-        let dashes = |columns: usize| Span::new(Tone::Dim, pen.glyphs().dash.repeat(columns));
+        let dashes = |columns: usize| Span::dim(pen.glyphs().dash.repeat(columns));
         let end = spans_width(&right);
         let mut left = cut(&spans, columns.saturating_sub(end + 1), pen.glyphs());
-        left.push(Span::new(Tone::Text, " "));
+        left.push(Span::text(" "));
         let gap = columns.saturating_sub(spans_width(&left) + end + usize::from(end > 0));
-        left.extend([dashes(gap), Span::new(Tone::Text, if end > 0 { " " } else { "" })]);
+        left.extend([dashes(gap), Span::text(if end > 0 { " " } else { "" })]);
         left.extend(right);
-        pen.put(frame, area.title, &left);
+        pen.put(area.title, &left);
     } else {
-        pen.put_both(frame, area.title, &spans, &right);
+        pen.put_both(area.title, &spans, &right);
     }
 }
 
@@ -61,14 +54,13 @@ pub(super) struct ListView {
 }
 
 /// Draws the visible rows of a list. `row` returns the row at an index for a number of columns.
-pub(super) fn list(frame: &mut Frame<'_>, pen: &Painter<'_>, list: &ListView, row: impl Fn(usize, usize) -> Vec<Span>) {
-    tall_list(frame, pen, list, |_| 1, |at, columns| vec![row(at, columns)]);
+pub(super) fn list(pen: &Painter<'_>, list: &ListView, row: impl Fn(usize, usize) -> Vec<Span>) {
+    tall_list(pen, list, |_| 1, |at, columns| vec![row(at, columns)]);
 }
 
 /// Draws a list whose rows have several lines, as leaves of a tree widget. Tree lines are part of the rows, because the
 /// widget would walk the whole tree on each frame.
 pub(super) fn tall_list(
-    frame: &mut Frame<'_>,
     pen: &Painter<'_>,
     &ListView { area, cursor, len, focused }: &ListView,
     lines: impl Fn(usize) -> usize,
@@ -89,7 +81,7 @@ pub(super) fn tall_list(
             for spans in &mut row {
                 // Extend the row to the full width, so that the selection covers it.
                 let gap = width.saturating_sub(spans_width(spans));
-                spans.push(Span::new(Tone::Text, " ".repeat(gap)));
+                spans.push(Span::text(" ".repeat(gap)));
             }
             row
         })
@@ -100,18 +92,19 @@ pub(super) fn tall_list(
     let tree = tree.node_no_children_symbol("").highlight_style(pen.selection(focused));
     let mut state = TreeState::default();
     state.select(vec![cursor.at]);
-    frame.render_stateful_widget(tree, Rect { width: area.width.saturating_sub(1), ..area }, &mut state);
+    let rows = Rect { width: area.width.saturating_sub(1), ..area };
+    tree.render(rows, &mut pen.buffer.borrow_mut(), &mut state);
     let seen = if whole < len { whole.max(1) } else { height };
-    thumb(frame, area, pen, (cursor.top, seen, len));
+    thumb(area, pen, (cursor.top, seen, len));
 }
 
 /// Draws a scroll bar at the right edge of a pane whose rows do not all fit.
-pub(super) fn scroll_bar(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, top: usize, len: usize) {
-    thumb(frame, area, pen, (top, area.height.into(), len));
+pub(super) fn scroll_bar(area: Rect, pen: &Painter<'_>, top: usize, len: usize) {
+    thumb(area, pen, (top, area.height.into(), len));
 }
 
 /// Draws a scroll bar for `seen` visible rows of `len`.
-fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, (top, seen, len): (usize, usize, usize)) {
+fn thumb(area: Rect, pen: &Painter<'_>, (top, seen, len): (usize, usize, usize)) {
     let height = usize::from(area.height);
     if len <= seen || height == 0 || area.width == 0 {
         return;
@@ -120,39 +113,40 @@ fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Painter<'_>, (top, seen, len):
     let start = top * (height - thumb) / (len - seen).max(1);
     for row in start..(start + thumb).min(height) {
         let cell = Rect { x: area.right() - 1, y: area.y + row as u16, width: 1, height: 1 };
-        pen.put(frame, cell, &[Span::new(Tone::Dim, &*pen.glyphs().thumb)]);
+        pen.put(cell, &[Span::dim(&*pen.glyphs().thumb)]);
     }
 }
 
 /// Returns the visible part of an input line for `columns`.
 pub(super) fn typed(line: &LineEdit, columns: usize) -> [Span; 3] {
-    let [before, under, after] = line.seeing(columns);
-    [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]
+    let [before, under, after] = line.visible_parts(columns);
+    [Span::text(before), Span::new(Tone::Cursor, under), Span::text(after)]
 }
 
 /// Draws the rows of a text from `top` on.
-pub(super) fn rows(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, text_box: &TextBox, top: usize) {
+pub(super) fn rows(pen: &Painter<'_>, area: Rect, text_box: &TextBox, top: usize) {
     for (at, row) in area.rows().enumerate().take_while(|(at, _)| top + at < text_box.wrapped.len()) {
         let row_spans = text_box.wrapped.row(&text_box.lines, top + at).into_iter();
         let spans: Vec<Span> = row_spans.map(|(text, tone)| Span::new(tone, text)).collect();
-        pen.put(frame, row, &spans);
+        pen.put(row, &spans);
     }
-    scroll_bar(frame, Rect { width: area.width + 1, ..area }, pen, top, text_box.wrapped.len());
+    scroll_bar(Rect { width: area.width + 1, ..area }, pen, top, text_box.wrapped.len());
 }
 
 /// Draws a centered box and returns its inner area.
-pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
-    let all = frame.area();
-    framed(frame, pen, middle((all.width, all.height), size), title, foot)
+pub(super) fn boxed(pen: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
+    let all = pen.area();
+    framed(pen, middle((all.width, all.height), size), title, foot)
 }
 
 /// Draws the part of a box inside of the frame, which can be smaller than the model's size, and returns its inner area.
-pub(super) fn framed(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, title: &str, foot: &str) -> Rect {
-    let area = area.intersection(frame.area());
-    frame.render_widget(Clear, area);
+pub(super) fn framed(pen: &Painter<'_>, area: Rect, title: &str, foot: &str) -> Rect {
+    let area = area.intersection(pen.area());
+    pen.clear(area);
     // The right half of a wide character would hide the frame.
     for position in area.columns().take(1).flat_map(Rect::positions).filter(|position| position.x > 0) {
-        let cell = &mut frame.buffer_mut()[(position.x - 1, position.y)];
+        let mut buffer = pen.buffer.borrow_mut();
+        let cell = &mut buffer[(position.x - 1, position.y)];
         if width(cell.symbol()) > 1 {
             cell.set_symbol(" ");
         }
@@ -176,7 +170,7 @@ pub(super) fn framed(frame: &mut Frame<'_>, pen: &Painter<'_>, area: Rect, title
         block = block.border_type(BorderType::Rounded);
     }
     let inner = block.inner(area);
-    frame.render_widget(block, area);
+    pen.render(block, area);
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
@@ -190,6 +184,69 @@ pub(super) fn status_sign(state: Option<PiState>, glyphs: &Glyphs) -> (Tone, &st
         Some(PiState::Idle) => (Tone::Dim, &glyphs.idle),
         None => (Tone::Dim, &glyphs.live),
     }
+}
+
+/// The columns of a table: names, bars beside them, and numbers.
+pub(super) struct TableColumns {
+    /// Columns of the names.
+    pub(super) name: usize,
+    /// Columns of the longest bar.
+    pub(super) bar: usize,
+}
+
+impl TableColumns {
+    /// Returns the heading. The first number is the one that the bars show.
+    pub(super) fn heading(
+        &self,
+        text: &str,
+        numbers: impl Iterator<Item = (&'static str, usize)>,
+        glyphs: &Glyphs,
+    ) -> Vec<Span> {
+        let text = glyphs.cut(text, self.name + self.bar + 1);
+        let gap = " ".repeat((self.name + self.bar + 2).saturating_sub(width(&text)));
+        let number = |(at, (name, columns)): (usize, (&str, usize))| {
+            Span::new(if at == 0 { Tone::Accent } else { Tone::Dim }, right_aligned(name, columns))
+        };
+        [Span::accent(text), Span::text(gap)].into_iter().chain(numbers.enumerate().map(number)).collect()
+    }
+
+    /// Returns a row.
+    pub(super) fn row(
+        &self,
+        mut spans: Vec<Span>,
+        bar: &str,
+        numbers: impl Iterator<Item = (String, usize)>,
+    ) -> Vec<Span> {
+        let gap = " ".repeat(self.name.saturating_sub(spans_width(&spans)) + 1);
+        let after = " ".repeat(self.bar + 1 - width(bar).min(self.bar));
+        spans.extend([Span::text(gap), Span::new(Tone::Cost, format!("{bar}{after}"))]);
+        spans.extend(numbers.enumerate().map(|(at, (number, columns))| {
+            Span::new(if at == 0 { Tone::Text } else { Tone::Dim }, right_aligned(&number, columns))
+        }));
+        spans
+    }
+}
+
+/// Returns the position in a text as a percentage, or as a line while its end is unknown. Returns `None` if all is visible.
+pub(super) fn text_position(top: usize, height: usize, len: usize, is_whole: bool) -> Option<String> {
+    match is_whole {
+        true if len <= height => None,
+        true => Some(format!("{}%", 100 * (top + height).min(len) / len)),
+        false => Some(format!("line {}+", top + 1)),
+    }
+}
+
+/// Joins the first facts that fit.
+pub(super) fn fitting(facts: impl IntoIterator<Item = String>, gap: &str, columns: usize) -> String {
+    let mut text = String::new();
+    for fact in facts {
+        let next = if text.is_empty() { fact } else { format!("{text}{gap}{fact}") };
+        if width(&next) > columns {
+            break;
+        }
+        text = next;
+    }
+    text
 }
 
 /// Aligns a text to the right of some columns.

@@ -63,7 +63,7 @@ pub(crate) struct Browser {
     pub(crate) copied: Vec<String>,
     /// `true` if a clipboard is available.
     pub(crate) has_clipboard: bool,
-    pub(crate) desk: JobContext,
+    pub(crate) context: JobContext,
     /// Directory of the journal, the trash and the demo sessions; removed on drop.
     state: tempfile::TempDir,
 }
@@ -134,8 +134,8 @@ impl Browser {
     fn in_state(setting: Startup, size: (u16, u16), state: tempfile::TempDir) -> Self {
         let setting = Arc::new(setting);
         let model = Model::new(setting.clone(), size, NOW);
-        let desk = by_hand::desk(setting, state.path());
-        let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, desk, state };
+        let context = by_hand::context(setting, state.path());
+        let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, context, state };
         let effects = start(&mut browser.model);
         browser.perform(effects);
         browser
@@ -176,7 +176,7 @@ impl Browser {
     /// Runs an effect and returns the resulting messages.
     pub(crate) fn replies(&self, effect: Effect) -> Vec<Msg> {
         let Effect::Ask(ticket, work) = effect else { return Vec::new() };
-        by_hand::replies(&self.desk, &ticket, work)
+        by_hand::replies(&self.context, &ticket, work)
     }
 
     /// Requests a change and applies it with the given result.
@@ -206,7 +206,7 @@ impl Browser {
 
     /// Restarts pitree with an empty undo history.
     pub(crate) fn restarted(&mut self) {
-        self.desk = by_hand::desk(self.model.setting.clone(), self.state.path());
+        self.context = by_hand::context(self.model.setting.clone(), self.state.path());
     }
 
     /// Returns the names of the files in the trash.
@@ -307,7 +307,7 @@ impl Browser {
     /// Returns the open palettes, the topmost last.
     pub(crate) fn palettes(&self) -> Vec<&Palette> {
         let layers = self.model.layers.0.iter();
-        layers.filter_map(|layer| if let Layer::Palette(palette) = layer { Some(palette) } else { None }).collect()
+        layers.filter_map(|layer| if let Layer::Palette(palette) = layer { Some(&**palette) } else { None }).collect()
     }
 
     /// Returns the text of the selected row of the focused list.

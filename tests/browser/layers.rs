@@ -147,7 +147,7 @@ fn a_completed_directory_is_shown_with_its_last_part() {
     let longer = format!("/home/me/{}/api-backend", "directory/".repeat(9).trim_end_matches('/'));
     let mut prompt = Prompt::new(PromptPurpose::Word(Vec::new()), "Directory: ", "/home");
     prompt.options = vec![long.clone(), longer];
-    browser.model.layers.0.push(Layer::Prompt(prompt));
+    browser.model.layers.push(prompt);
     shows(&browser, &long);
     shows(&browser, "/home/me/…/directory/");
     shows(&browser, "/api-backend");

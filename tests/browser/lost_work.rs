@@ -115,5 +115,5 @@ fn another_selection_cancels_the_search() {
     let started = ["k", "j"].map(|name| searches(&mut browser, key(name)));
     let [[(first, work)], [(second, _)]] = [&started[0][..], &started[1][..]] else { panic!("each is searched") };
     assert!(!first.is_wanted() && second.is_wanted());
-    assert!(by_hand::replies(&browser.desk, first, work.clone()).is_empty(), "it is canceled");
+    assert!(by_hand::replies(&browser.context, first, work.clone()).is_empty(), "it is canceled");
 }

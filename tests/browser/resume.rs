@@ -238,7 +238,7 @@ fn a_renamed_directory_is_offered_and_remembered() {
     shows(&browser, "contains 1 of 1 touched");
     browser.press("1");
     assert_eq!(places(&browser), [moved.to_str().unwrap()]);
-    let state = browser.desk.state_dir.clone();
+    let state = browser.context.state_dir.clone();
     assert_eq!(pitree::disk::relocations::now(state.as_deref(), &gone), Some(moved));
 }
 
@@ -259,7 +259,7 @@ fn another_directory_can_be_entered_for_a_missing_one() {
     browser.press("tab").type_text("a").press("tab enter");
     assert!(browser.model.layers.0.is_empty());
     assert_eq!(places(&browser), [format!("{}/", moved.display())]);
-    assert!(pitree::disk::relocations::now(browser.desk.state_dir.as_deref(), &gone).is_some());
+    assert!(pitree::disk::relocations::now(browser.context.state_dir.as_deref(), &gone).is_some());
 
     let (_dir, mut browser, _, _) = with_a_gone_directory();
     browser.press("d");
@@ -301,7 +301,7 @@ fn reported(browser: &Browser) -> Vec<Option<&str>> {
 fn a_pi_with_navigation_support_receives_the_entry_without_writes() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.pi_goes = Some(Ok(()));
+    browser.model.pi_can_navigate = Some(Ok(()));
     let before = world.text("main");
     browser.press("l");
     to_entry(&mut browser, "left it is");
@@ -322,7 +322,7 @@ fn a_pi_with_navigation_support_receives_the_entry_without_writes() {
 fn a_fork_at_a_message_takes_its_text_from_the_original() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.pi_goes = Some(Ok(()));
+    browser.model.pi_can_navigate = Some(Ok(()));
     let before = world.text("main");
     browser.press("l");
     to_entry(&mut browser, "go left");
@@ -341,7 +341,7 @@ fn a_fork_at_a_message_takes_its_text_from_the_original() {
 fn pi_receives_the_entry_in_a_replacement_directory_too() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.pi_goes = Some(Ok(()));
+    browser.model.pi_can_navigate = Some(Ok(()));
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("enter h");

@@ -165,8 +165,8 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
     let mut browser = Browser::demo(220, 60);
     browser.press("g");
     let select = |browser: &mut Browser, key| {
-        let Model { sessions, catalog, setting, focus, .. } = &mut browser.model;
-        sessions.select(key, catalog, &setting.glyphs);
+        let Model { sessions, catalog, focus, .. } = &mut browser.model;
+        sessions.select(key, catalog);
         *focus = Place::Tree;
         browser.press("g");
     };

@@ -479,12 +479,12 @@ fn configured(dir: &Path, text: &str, query: &str) -> (Model, JobContext) {
 #[test]
 fn starts_with_a_query() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut model, desk) = configured(dir.path(), "", "cookie");
+    let (mut model, context) = configured(dir.path(), "", "cookie");
     let mut todo: VecDeque<Effect> = start(&mut model).into();
     let (mut rows, mut selected) = (Vec::new(), Vec::new());
     while let Some(effect) = todo.pop_front() {
         let Effect::Ask(ticket, work) = effect else { panic!("{effect:?}") };
-        for msg in by_hand::replies(&desk, &ticket, work) {
+        for msg in by_hand::replies(&context, &ticket, work) {
             todo.extend(update(&mut model, by_hand::without_pis(msg)));
             rows.push(model.sessions.rows.len());
             selected.extend(model.sessions.selected_session().map(|key| model.catalog[key].title().to_string()));

@@ -13,7 +13,7 @@ use pitree::pi::launch::Start;
 use pitree::runtime::jobs::JobContext;
 
 /// Creates a job context with a journal and the trash in the directory `trash`, in a temporary directory.
-pub(crate) fn desk(setting: Arc<Startup>, state: &Path) -> JobContext {
+pub(crate) fn context(setting: Arc<Startup>, state: &Path) -> JobContext {
     let bin = state.join("trash");
     fs::create_dir_all(&bin).unwrap();
     let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
@@ -41,7 +41,7 @@ pub(crate) fn text_of(clip: Clip) -> String {
 }
 
 /// Runs a job and returns its replies.
-pub(crate) fn replies(desk: &JobContext, ticket: &Ticket, work: Work) -> Vec<Msg> {
+pub(crate) fn replies(context: &JobContext, ticket: &Ticket, work: Work) -> Vec<Msg> {
     let mut replies = Vec::new();
     // This would wait for an event.
     if matches!(work, Work::Watch { .. } | Work::FollowPis | Work::FollowMarks) {
@@ -51,7 +51,7 @@ pub(crate) fn replies(desk: &JobContext, ticket: &Ticket, work: Work) -> Vec<Msg
     if matches!(work, Work::CheckPi) {
         return vec![Msg::Reply(ticket.clone(), Reply::PiNavigates(Err("pi is too old".into())))];
     }
-    desk.work(ticket, work, |reply| {
+    context.work(ticket, work, |reply| {
         replies.push(Msg::Reply(ticket.clone(), reply));
         true
     });

@@ -117,7 +117,7 @@ const OTHER: &[u8] = include_bytes!("../../fixtures/sessions/--home-dev-app--/br
 
 struct Browser {
     model: Model,
-    desk: JobContext,
+    context: JobContext,
 }
 
 /// Runs a script. The first byte is the length of the script that follows, with three bytes for each step; the rest is
@@ -136,8 +136,8 @@ pub(crate) fn run(data: &[u8]) {
     let located = Located { dirs: vec![path("sessions")], origin: "--dir".into(), mirrors: None };
     let config = Config::default();
     let setting = Arc::new(Startup::new(&config, located, "/home/demo".into(), false));
-    let desk = by_hand::desk(setting.clone(), &path("state"));
-    let mut browser = Browser { model: Model::new(setting, (100, 30), NOW), desk };
+    let context = by_hand::context(setting.clone(), &path("state"));
+    let mut browser = Browser { model: Model::new(setting, (100, 30), NOW), context };
     let effects = start(&mut browser.model);
     browser.perform(effects);
     browser.look();
@@ -177,7 +177,7 @@ impl Browser {
                 self.send(Msg::Reply(ticket, Reply::Exported(Err("typed names of files are anywhere".into()))));
                 continue;
             }
-            for reply in by_hand::replies(&self.desk, &ticket, work) {
+            for reply in by_hand::replies(&self.context, &ticket, work) {
                 self.send(reply);
             }
         }

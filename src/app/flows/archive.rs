@@ -2,16 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::app::command::{AfterChange, Command, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked, without_mirrored};
-use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::flows::{Choice, Flow, ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
 use crate::app::model::Model;
-use crate::app::panes::sessions::SessionRow;
 use crate::base::paths::shorten;
-use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::changes::{FileSnapshot, Request};
-use crate::keymap::Place;
 use crate::render::DocLine;
 
 /// The consequence of a move to the archive.
@@ -21,19 +17,13 @@ const UNLISTED: &str = "pi's /resume will not list them. pitree still lists, sea
 ///
 /// # Errors
 /// No session is selected.
-pub fn ask(model: &Model) -> Result<Command, &'static str> {
-    let (pane, catalog) = (&model.sessions, &model.catalog);
-    let marked = marked(model);
+pub fn ask(model: &Model) -> Flow {
+    let catalog = &model.catalog;
     let hidden = hidden_note(model);
-    let (chosen, family) = match (marked, pane.selected_row()) {
-        (Some(marked), _) => (marked, Vec::new()),
-        (_, Some(SessionRow::Project(at))) if model.focus == Place::Sessions => {
-            (pane.projects[*at].sessions.to_vec(), Vec::new())
-        }
-        (_, Some(SessionRow::Session { key, .. })) => (vec![*key], catalog.families().family(*key)),
-        (_, Some(SessionRow::MissingParent(..))) => return Err("this session is missing; select one of its forks"),
-        (_, Some(SessionRow::Project(_))) => return Err("select a session"),
-        (_, None) => return Err(NO_SESSION),
+    let (chosen, family) = match list_target(model)? {
+        ListTarget::Marked(marked) => (marked, Vec::new()),
+        ListTarget::Project(project) => (project.sessions.clone(), Vec::new()),
+        ListTarget::Session(key) => (vec![key], catalog.families().family(key)),
     };
     let is_archived = |key: &SessionKey| catalog[*key].facts().is_archived();
     let is_link = |key: &SessionKey| catalog[*key].facts().is_link();
@@ -61,14 +51,13 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     }
     choices.push(cancel());
     let mut lines = delete::titles(model, &chosen);
-    lines.extend(hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)));
+    lines.extend(hidden.map(|hidden| DocLine::warning(&hidden)));
     if !others.is_empty() {
-        lines.push(DocLine::new(Tone::Text, UNLISTED));
+        lines.push(DocLine::text(UNLISTED));
         lines.extend(delete::running_pi_signs(model, &others, None));
     }
     let title = if others.is_empty() { "Bring back from the archive?" } else { "Move to the archive?" };
-    // A pi may have started since the sessions were read.
-    Ok(Command::All(vec![Command::ListPis, Command::ask(title, lines, choices)]))
+    Ok(Command::ask_about_files(title, lines, choices))
 }
 
 /// Asks again because some files changed.
@@ -79,25 +68,25 @@ pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot]) -> Command {
         return Command::warn("these sessions no longer exist");
     }
     let mut lines = delete::titles(model, &sessions);
-    lines.push(DocLine::new(Tone::Warning, "Sessions changed since they were read; no files were moved."));
+    lines.push(DocLine::warning("Sessions changed since they were read; no files were moved."));
     lines.extend(delete::running_pi_signs(model, &sessions, None));
     let choices = vec![to_archive(model, 'a', "Move to archive", &sessions), cancel()];
     Command::ask("Move to the archive?", lines, choices)
 }
 
-fn to_archive(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
+fn to_archive(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice {
     let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
-    QuestionChoice::new(key, word, delete::size(model, sessions), Command::ChangeFiles(Request::Archive { files }))
+    Choice::new(key, word, delete::size(model, sessions), Command::ChangeFiles(Request::Archive { files }))
 }
 
-fn back(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
+fn back(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice {
     let files = sessions.iter().map(|&key| model.catalog[key].file_path()).collect();
-    let change = Command::Change(Request::Unarchive { files }, AfterChange::Select);
-    QuestionChoice::new(key, word, delete::size(model, sessions), change)
+    let change = Command::Change(Request::Unarchive { files }, NextStep::Select);
+    Choice::new(key, word, delete::size(model, sessions), change)
 }
 
 /// Asks whether to bring archived sessions back before a change of them.
-pub(crate) fn ask_first(model: &Model, paths: &[PathBuf], request: Request, after: AfterChange) -> Command {
+pub(crate) fn ask_first(model: &Model, paths: &[PathBuf], request: Request, after: NextStep) -> Command {
     let change = Command::Change(request.after_unarchive(), after);
     question(model, paths, "bring back from the archive, then apply the change", change)
 }
@@ -105,7 +94,7 @@ pub(crate) fn ask_first(model: &Model, paths: &[PathBuf], request: Request, afte
 /// Asks whether to bring an archived session back before pi resumes it.
 pub(crate) fn ask_to_resume(model: &Model, plan: ResumePlan) -> Command {
     let files = vec![plan.start.path.clone()];
-    let change = Command::Change(Request::Unarchive { files: files.clone() }, AfterChange::Resume(Box::new(plan)));
+    let change = Command::Change(Request::Unarchive { files: files.clone() }, NextStep::resume(plan));
     question(model, &files, "bring back from the archive, then resume in pi", change)
 }
 
@@ -115,8 +104,8 @@ fn question(model: &Model, paths: &[PathBuf], what: &'static str, change: Comman
     if let [session] = sessions[..] {
         let original = model.catalog[session].real_path().to_string_lossy();
         let text = format!("The file returns to {}.", shorten(&original, &model.setting.home));
-        lines.push(DocLine::new(Tone::Text, &text));
+        lines.push(DocLine::text(&text));
     }
     let title = if paths.len() == 1 { "This session is archived" } else { "These sessions are archived" };
-    Command::ask(title, lines, vec![QuestionChoice::new('b', "Bring back and continue", what, change), cancel()])
+    Command::ask(title, lines, vec![Choice::new('b', "Bring back and continue", what, change), cancel()])
 }

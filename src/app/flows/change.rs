@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::app::command::{AfterChange, Command};
-use crate::app::flows::{archive, cancel, delete};
-use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::command::{Command, NextStep};
+use crate::app::flows::{Choice, archive, cancel, delete};
 use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
@@ -19,7 +18,7 @@ pub fn take(
     model: &Model,
     (request, result): (Request, Result<ChangeResult>),
     new: Option<SessionKey>,
-    after: AfterChange,
+    after: NextStep,
 ) -> Command {
     let done = match result {
         Ok(done) => done,
@@ -34,16 +33,15 @@ pub fn take(
     let is_undoable = !request.is_step() && !done.changes.is_empty();
     let message = if is_undoable { Command::SayUndoable(text) } else { Command::Say(Tone::Active, text) };
     let then = match after {
-        AfterChange::Nothing => return message,
-        AfterChange::Select => {
+        NextStep::Select => {
             let made = || model.catalog.key_of(done.made.as_deref()?);
             new.or_else(made).map_or_else(Command::nothing, Command::Select)
         }
-        AfterChange::Resume(go_on) => {
-            let mut go_on = *go_on;
-            go_on.start.path = done.made.unwrap_or(go_on.start.path);
-            Command::Resume(go_on)
+        NextStep::Resume(mut plan) => {
+            plan.start.path = done.made.unwrap_or(plan.start.path);
+            Command::Resume(*plan)
         }
+        _ => return message,
     };
     Command::All(vec![message, then])
 }
@@ -64,7 +62,7 @@ fn describe(model: &Model, done: &ChangeResult) -> String {
 }
 
 /// Asks about a refused change, if the user can decide.
-fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterChange) -> Command {
+fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: NextStep) -> Command {
     match (refusal, request) {
         (Refusal::Old { version, path }, request) => {
             let Some(request) = migrating(request) else { return Command::nothing() };
@@ -72,9 +70,9 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
                 "This session uses format version {version}; this change requires version 3. pitree can migrate it first, as pi does on opening. The original goes to the trash; undo restores it."
             );
             let what = "convert to version 3, then apply the change";
-            let choice = QuestionChoice::new('b', "Migrate and continue", what, Command::Change(request, after));
+            let choice = Choice::new('b', "Migrate and continue", what, Command::Change(request, after));
             let session = model.catalog.key_of(&path);
-            let mut lines = vec![DocLine::new(Tone::Text, &text)];
+            let mut lines = vec![DocLine::text(&text)];
             lines.extend(delete::running_pi_signs(model, session.as_slice(), None));
             Command::ask("Old session format", lines, vec![choice, cancel()])
         }
@@ -91,19 +89,19 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: AfterC
 }
 
 /// Asks again because the session file was replaced.
-fn ask_again(model: &Model, path: &Path, then: Request, after: AfterChange) -> Command {
+fn ask_again(model: &Model, path: &Path, then: Request, after: NextStep) -> Command {
     let path_text = path.display();
     let text =
         format!("{path_text} was replaced since it was read; nothing was written. It now contains this session:");
     let title = model.short(&model.title_of(path, None));
-    let lines = vec![DocLine::new(Tone::Text, &text), DocLine::new(Tone::Text, &title)];
+    let lines = vec![DocLine::text(&text), DocLine::text(&title)];
     let what = match &then {
         Request::Rename { name, .. } if name.is_empty() => "clear the name of this session".into(),
         Request::Rename { name, .. } => format!("name this session {:?}", model.short(name)),
         Request::Label { label, .. } => format!("label its entry {:?}", model.short(label)),
         _ => "apply the change to this session".into(),
     };
-    let anyway = QuestionChoice::new('a', "Change anyway", what, Command::Change(then, after));
+    let anyway = Choice::new('a', "Change anyway", what, Command::Change(then, after));
     Command::ask("File was replaced", lines, vec![anyway, cancel()])
 }
 
@@ -123,11 +121,11 @@ fn ask_to_undo(model: &Model, earlier: EarlierChange) -> Command {
     let EarlierChange { group, time, summary, sessions, more } = earlier;
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{summary}, {}", when(model, time)))];
     let name = |(path, title): &(PathBuf, Option<String>)| model.short(&model.title_of(path, title.as_deref()));
-    lines.extend(sessions.iter().map(|session| DocLine::new(Tone::Text, &format!("  {}", name(session)))));
-    lines.extend((more > 0).then(|| DocLine::new(Tone::Text, &format!("  and {}", count(more, "more", "more")))));
-    lines.push(DocLine::new(Tone::Dim, "This change was made by an earlier run or another pitree."));
-    let undo = Command::Change(Request::UndoLast { sure: Some(group) }, AfterChange::Select);
-    let choices = vec![QuestionChoice::new('u', "Undo", "revert this change", undo), cancel()];
+    lines.extend(sessions.iter().map(|session| DocLine::text(&format!("  {}", name(session)))));
+    lines.extend((more > 0).then(|| DocLine::text(&format!("  and {}", count(more, "more", "more")))));
+    lines.push(DocLine::dim("This change was made by an earlier run or another pitree."));
+    let undo = Command::Change(Request::UndoLast { sure: Some(group) }, NextStep::Select);
+    let choices = vec![Choice::new('u', "Undo", "revert this change", undo), cancel()];
     Command::ask("Undo this change?", lines, choices)
 }
 

@@ -1,8 +1,7 @@
 //! Clean-up: a box with suggestions. Each choice lists its sessions, marked, so that the user can look at them first.
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::cancel;
-use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::flows::{Choice, cancel};
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::{bytes, count};
@@ -25,7 +24,7 @@ pub(crate) fn ask(suggestions: Vec<CleanSuggestion>) -> Command {
     }
     let note = "Sessions with marks or labels, and those used today, are not suggested. A choice marks its sessions, and shows only \
                 marked ones: then move them to the trash or the archive, or slim them.";
-    let lines = vec![DocLine::new(Tone::Dim, note)];
+    let lines = vec![DocLine::dim(note)];
     let choice = |(key, suggestion): (char, CleanSuggestion)| {
         let what = match suggestion.rule {
             CleanRule::Leftovers => count(suggestion.count(), "file", "files"),
@@ -39,7 +38,7 @@ pub(crate) fn ask(suggestions: Vec<CleanSuggestion>) -> Command {
             }
             _ => Command::ShowMarked(suggestion.sessions),
         };
-        QuestionChoice::new(key, suggestion.rule.title(), sentence, then)
+        Choice::new(key, suggestion.rule.title(), sentence, then)
     };
     let mut choices: Vec<_> = ('1'..).zip(suggestions).map(choice).collect();
     choices.push(cancel());

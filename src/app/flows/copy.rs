@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::NO_SESSION;
+use crate::app::flows::{Choice, Flow, NO_SESSION};
 use crate::app::layers::answer::ChoiceAction;
-use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::{Clip, EntryBody, Work};
 use crate::app::model::Model;
 use crate::base::machine_paths;
@@ -22,7 +21,7 @@ const BY_HAND: usize = 50_000;
 ///
 /// # Errors
 /// No session is selected.
-pub fn ask(model: &Model) -> Result<Command, &'static str> {
+pub fn ask(model: &Model) -> Flow {
     let is_project = model.sessions.selected_project().is_some();
     let no_session = if is_project { "cannot copy a project; select a session" } else { NO_SESSION };
     let (_, session) = model.meant_session().ok_or(no_session)?;
@@ -31,32 +30,32 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     if let Some((_, tree, at)) = model.meant_entry() {
         let node = &tree.nodes[at as usize];
         let body = EntryBody { path: session.path.clone(), tree: tree.clone(), at };
-        choices.push(QuestionChoice::new(
+        choices.push(Choice::new(
             't',
             "Entry text",
             model.short(&node.text),
-            Command::Errand(Work::Text(body), NextStep::Report),
+            Command::Errand(Work::Text(body), NextStep::Nothing),
         ));
         if let Some(id) = &node.id {
-            choices.push(QuestionChoice::new('i', "Entry ID", &**id, text(id.to_string())));
+            choices.push(Choice::new('i', "Entry ID", &**id, text(id.to_string())));
         }
     }
     choices.push(match machine_paths::place(&session.path) {
-        Some(place) => QuestionChoice::new('p', "Session path", place.clone(), text(place)),
+        Some(place) => Choice::new('p', "Session path", place.clone(), text(place)),
         None => {
             let copy = copy_path(&session.path, &session.header.id);
-            QuestionChoice::new('p', "Session path", session.path.to_string_lossy(), copy)
+            Choice::new('p', "Session path", session.path.to_string_lossy(), copy)
         }
     });
     let id = session.header.id.clone();
-    choices.push(QuestionChoice::new('s', "Session ID", id.clone(), text(id)));
+    choices.push(Choice::new('s', "Session ID", id.clone(), text(id)));
     let start = ResumePlan::at(session).start;
     let command = match session.facts().is_archived() {
         // It must be brought back first.
         true => text(format!("pitree resume {}", quote(&session.header.id))),
         false => Command::copy(Clip::Command(start)),
     };
-    choices.push(QuestionChoice::new('c', "Resume command", "resumes the session in pi, from a shell", command));
+    choices.push(Choice::new('c', "Resume command", "resumes the session in pi, from a shell", command));
     Ok(Command::ask("Copy", Vec::new(), choices))
 }
 
@@ -109,14 +108,14 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyp
     let start = |most: usize| text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end]);
     let shown = start(BY_HAND);
     match (done, then) {
-        (true, Some(go_on)) => Command::Resume(go_on),
+        (true, Some(plan)) => Command::Resume(plan),
         (true, None) => {
             let start = start(SHOWN);
             let more = if start.len() < text.len() { &*glyphs.ellipsis } else { "" };
             Command::Say(Tone::Active, format!("copied: {start}{more}"))
         }
-        (false, Some(go_on)) => {
-            let go = QuestionChoice::new('g', "Resume", "in pi; first copy the text above", Command::Resume(go_on));
+        (false, Some(plan)) => {
+            let go = Choice::new('g', "Resume", "in pi; first copy the text above", Command::Resume(plan));
             Command::ask("Clipboard not available", plain(Tone::Text, shown), vec![go])
         }
         (false, None) => Command::note("Clipboard not available", shown),

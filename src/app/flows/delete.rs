@@ -3,19 +3,16 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::app::command::{AfterChange, Command};
-use crate::app::flows::{NO_SESSION, cancel, hidden_note, marked};
+use crate::app::command::{Command, NextStep};
+use crate::app::flows::{Choice, Flow, ListTarget, cancel, hidden_note, list_target};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::model::Model;
-use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::Tone;
 use crate::base::time;
 use crate::catalog::SessionKey;
 use crate::changes::{FileSnapshot, Request};
-use crate::keymap::Place;
 use crate::pi::warnings::LOSES;
 use crate::render::DocLine;
 
@@ -28,41 +25,34 @@ const NAMED: usize = 4;
 ///
 /// # Errors
 /// No session is selected.
-pub fn ask(model: &Model) -> Result<Command, &'static str> {
-    let (pane, catalog) = (&model.sessions, &model.catalog);
-    let mut choices = Vec::new();
+pub fn ask(model: &Model) -> Flow {
+    let (catalog, mut choices) = (&model.catalog, Vec::new());
     let (mut notes, mut project) = (Vec::new(), None);
-    let all = if let Some(marked) = marked(model) {
-        notes.extend(hidden_note(model));
-        choices.push(to_trash(model, 't', "Move to trash", &marked));
-        marked
-    } else {
-        match pane.selected_row() {
-            Some(SessionRow::Project(at)) if model.focus == Place::Sessions => {
-                let sessions = catalog.with_subagents(&pane.projects[*at].sessions);
-                project = Some(named_project(model, &pane.projects[*at].cwd));
-                choices.push(to_trash(model, 't', "Move to trash", &sessions));
-                sessions
+    let all = match list_target(model)? {
+        ListTarget::Marked(marked) => {
+            notes.extend(hidden_note(model));
+            choices.push(to_trash(model, 't', "Move to trash", &marked));
+            marked
+        }
+        ListTarget::Project(listed) => {
+            let sessions = catalog.with_subagents(&listed.sessions);
+            project = Some(named_project(model, &listed.cwd));
+            choices.push(to_trash(model, 't', "Move to trash", &sessions));
+            sessions
+        }
+        ListTarget::Session(key) => {
+            let (one, family) = (vec![key], catalog.families().family(key));
+            let word = if family.len() > 1 { "This session" } else { "Move to trash" };
+            choices.push(to_trash(model, 't', word, &one));
+            if family.len() > 1 {
+                choices.push(to_trash(model, 'f', "Whole family", &family));
             }
-            Some(SessionRow::Session { key, .. }) => {
-                let (one, family) = (vec![*key], catalog.families().family(*key));
-                let word = if family.len() > 1 { "This session" } else { "Move to trash" };
-                choices.push(to_trash(model, 't', word, &one));
-                if family.len() > 1 {
-                    choices.push(to_trash(model, 'f', "Whole family", &family));
-                }
-                one
-            }
-            Some(SessionRow::MissingParent(..)) => return Err("this session is missing; select one of its forks"),
-            Some(SessionRow::Project(_)) => return Err("select a session"),
-            None => return Err(NO_SESSION),
+            one
         }
     };
     choices.push(cancel());
     let lines = project.into_iter().chain(facts(model, &all, &notes)).collect();
-    let question = Command::ask("Move to trash?", lines, choices);
-    // A pi may have started since the sessions were read.
-    Ok(Command::All(vec![Command::ListPis, question]))
+    Ok(Command::ask_about_files("Move to trash?", lines, choices))
 }
 
 /// Asks again because some files changed.
@@ -85,27 +75,26 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
     let files = count(left.len(), "file", "files");
     let size = bytes(left.iter().map(|file| file.bytes).sum());
     let lines = vec![
-        DocLine::new(Tone::Warning, &format!("Moving to the trash failed: {reason}")),
-        DocLine::new(Tone::Text, &format!("Still in place: {files}, {size}.")),
+        DocLine::warning(&format!("Moving to the trash failed: {reason}")),
+        DocLine::text(&format!("Still in place: {files}, {size}.")),
     ];
     let prompt = format!("Type \"{WORD}\" to delete {files} permanently: ");
     let prompt = Command::prompt(PromptPurpose::Word(left), prompt, "");
-    let choices =
-        vec![cancel(), QuestionChoice::new('d', "Delete permanently", "bypass the trash; cannot be undone", prompt)];
+    let choices = vec![cancel(), Choice::new('d', "Delete permanently", "bypass the trash; cannot be undone", prompt)];
     Command::ask("Cannot move to trash", lines, choices)
 }
 
 /// Returns the choice that moves sessions to the trash.
-fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> QuestionChoice<Command> {
+fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice {
     let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
-    QuestionChoice::new(key, word, size(model, sessions), Command::ChangeFiles(Request::Trash { files }))
+    Choice::new(key, word, size(model, sessions), Command::ChangeFiles(Request::Trash { files }))
 }
 
 /// Moves or replaces files. Asks again if a pi may be using one of them.
 pub(crate) fn go(model: &Model, request: Request) -> Command {
     let sessions: Vec<SessionKey> = request.paths().into_iter().filter_map(|path| model.catalog.key_of(path)).collect();
     let selects = matches!(request, Request::Archive { .. } | Request::Move(_));
-    let after = if selects { AfterChange::Select } else { AfterChange::Nothing };
+    let after = if selects { NextStep::Select } else { NextStep::Nothing };
     let (text, word, sentence) = match &request {
         Request::Rewrite { .. } => (
             "A running pi can write removed entries again.",
@@ -119,7 +108,7 @@ pub(crate) fn go(model: &Model, request: Request) -> Command {
         return change;
     }
     let lines = running_pi_signs(model, &sessions, Some(text));
-    let sure = QuestionChoice::new('d', word, sentence, change);
+    let sure = Choice::new('d', word, sentence, change);
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 
@@ -139,8 +128,8 @@ pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
 pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey], text: Option<&str>) -> Vec<DocLine> {
     let signs = model.catalog.signs(sessions, model.now, &model.setting.home);
     let signs = first_of(signs.iter().map(|sign| format!("{sign}.")));
-    let lines = signs.map(|sign| DocLine::new(Tone::Warning, &sign));
-    lines.chain(text.map(|text| DocLine::new(Tone::Text, text))).collect()
+    let lines = signs.map(|sign| DocLine::warning(&sign));
+    lines.chain(text.map(DocLine::text)).collect()
 }
 
 /// Returns the first of some texts, and the number of the others.
@@ -177,23 +166,23 @@ fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLin
     let catalog = &model.catalog;
     let going: HashSet<SessionKey> = sessions.iter().copied().collect();
     let named = |keys: &[SessionKey]| first_of(keys.iter().map(|&key| model.short_title(key))).collect::<Vec<_>>();
-    let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
+    let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::warning(note)).collect();
     lines.extend(titles(model, sessions));
     let newest = sessions.iter().filter_map(|&key| catalog[key].facts().modified()).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
-    lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(model, sessions))));
+    lines.push(DocLine::text(&format!("{}{newest}", size(model, sessions))));
     lines.extend(running_pi_signs(model, sessions, None));
     let links = sessions.iter().filter(|&&key| catalog[key].is_link).count();
     if links > 0 {
         let stays = if links == 1 { "its target stays" } else { "their targets stay" };
         let text = format!("{}: {stays}.", count(links, "symbolic link", "symbolic links"));
-        lines.push(DocLine::new(Tone::Text, &text));
+        lines.push(DocLine::text(&text));
     }
     let orphans = sessions.iter().flat_map(|&key| catalog.families().forks(key)).filter(|key| !going.contains(key));
     let orphans: Vec<SessionKey> = orphans.copied().collect();
     if !orphans.is_empty() {
         let text = count(orphans.len(), "session loses its parent:", "sessions lose their parent:");
-        lines.push(DocLine::new(Tone::Text, &text));
+        lines.push(DocLine::text(&text));
         lines.extend(named(&orphans).iter().map(|title| DocLine::new(Tone::Fork, &format!("  {title}"))));
     }
     lines

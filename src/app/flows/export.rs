@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::app::command::{Command, NextStep};
-use crate::app::flows::NO_SESSION;
+use crate::app::command::{Command, NextStep, PreparedExport};
+use crate::app::flows::{Choice, Flow, NO_SESSION};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::{Question, QuestionChoice};
+use crate::app::layers::dialogs::Question;
 use crate::app::message::{Clip, Work};
-use crate::app::model::{Model, PreparedExport};
+use crate::app::model::Model;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
 use crate::catalog::export::request::{ExportRequest, ExportResult, ExportTo, ListedSecret, Scope};
@@ -31,7 +31,7 @@ const COLUMNS: usize = 140;
 ///
 /// # Errors
 /// No session is selected.
-pub fn open(model: &Model) -> Result<Command, &'static str> {
+pub fn open(model: &Model) -> Flow {
     let (marked, _) = model.sessions.marked(&model.catalog);
     let marked = if model.focus == Place::Sessions { marked } else { Vec::new() };
     let (files, end): (Vec<PathBuf>, _) = if marked.is_empty() {
@@ -61,19 +61,18 @@ pub(crate) fn question(model: &Model, prepared: &PreparedExport, selected: char)
         change(&mut request);
         Command::Export(Box::new(request), key)
     };
-    let mut choices =
-        vec![QuestionChoice::new('w', "Write", "to a file; asks for its name", ask_where(model, request))];
+    let mut choices = vec![Choice::new('w', "Write", "to a file; asks for its name", ask_where(model, request))];
     if request.files.len() == 1 {
         let to = ExportRequest { to: ExportTo::Clipboard, ..request.clone() };
-        let copy = Command::Errand(Work::Export(Box::new(to)), NextStep::Report);
-        choices.push(QuestionChoice::new('y', "Copy", "to the clipboard", copy));
+        let copy = Command::Errand(Work::Export(Box::new(to)), NextStep::Nothing);
+        choices.push(Choice::new('y', "Copy", "to the clipboard", copy));
     }
     let format = next(Format::ALL, request.format);
     let is_other = format!("{}; next: {}", request.format.name(), format.name());
-    choices.push(QuestionChoice::new('f', "Format", is_other, changed('f', &|request| request.format = format)));
+    choices.push(Choice::new('f', "Format", is_other, changed('f', &|request| request.format = format)));
     let scope = next(Scope::ALL, request.scope);
     let is_other = format!("{}; next: {}", request.scope.name(), scope.name());
-    choices.push(QuestionChoice::new(
+    choices.push(Choice::new(
         'b',
         "Content",
         is_other,
@@ -88,11 +87,11 @@ pub(crate) fn question(model: &Model, prepared: &PreparedExport, selected: char)
         false => "kept: paths, names and addresses",
     };
     let change = changed('p', &|request| request.is_anonymous = !request.is_anonymous);
-    choices.push(QuestionChoice::new('p', "Personal data", is_other, change));
+    choices.push(Choice::new('p', "Personal data", is_other, change));
     if prepared.result().is_some_and(|result| !result.secrets.is_empty()) {
         let list = "list the likely secrets; keep or replace each";
-        let list = QuestionChoice::new('s', "Secrets", list, Command::ExportSecrets(0));
-        choices.push(QuestionChoice { stays: true, ..list });
+        let list = Choice::new('s', "Secrets", list, Command::ExportSecrets(0));
+        choices.push(Choice { stays: true, ..list });
     }
     Question::new(TITLE, lines(model, prepared), choices).select_key(selected)
 }
@@ -121,7 +120,7 @@ pub(crate) fn write(request: ExportRequest, path: &str) -> Command {
         return Command::warn("no name, nothing exported");
     }
     let request = ExportRequest { to: ExportTo::File(path.trim().into()), ..request };
-    Command::Errand(Work::Export(Box::new(request)), NextStep::Report)
+    Command::Errand(Work::Export(Box::new(request)), NextStep::Nothing)
 }
 
 fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
@@ -132,7 +131,7 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
     };
     let mut lines = vec![DocLine::new(Tone::Strong, &model.short(&what))];
     match &prepared.result {
-        None => lines.push(DocLine::new(Tone::Dim, "looking for secrets")),
+        None => lines.push(DocLine::dim("looking for secrets")),
         Some(Err(error)) => lines.push(DocLine::new(Tone::Error, error)),
         Some(Ok(result)) => {
             let kept = result.secrets.iter().filter(|secret| request.kept.contains(secret)).count();
@@ -143,8 +142,7 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
                 text += &format!(", {kept} kept");
             }
             lines.push(DocLine::new(if kept > 0 { Tone::Warning } else { Tone::Text }, &text));
-            lines.push(DocLine::new(
-                Tone::Dim,
+            lines.push(DocLine::dim(
                 "Rules cannot find every secret, and images are not checked: read the export before you share it.",
             ));
             lines.push(DocLine::default());
@@ -163,7 +161,7 @@ pub(crate) fn secrets(prepared: &PreparedExport, selected: usize) -> Option<Ques
         let is_kept = prepared.request.kept.contains(secret);
         let entry = secret.entry.as_deref().map(|id| format!(", first in entry {id}")).unwrap_or_default();
         let sentence = format!("{} {}…{entry}", secret.mark, secret.sample);
-        QuestionChoice {
+        Choice {
             // Only the arrow keys reach later rows.
             key: char::from_digit(at as u32 + 1, 10).unwrap_or(' '),
             word: if is_kept { "keep   " } else { "replace" },
@@ -173,8 +171,7 @@ pub(crate) fn secrets(prepared: &PreparedExport, selected: usize) -> Option<Ques
         }
     };
     let choices = result.secrets.iter().enumerate().map(choice).collect();
-    let lines = vec![DocLine::of(vec![Span::new(
-        Tone::Text,
+    let lines = vec![DocLine::of(vec![Span::text(
         "Enter keeps or replaces a value. Esc goes back. Values are never shown, only their first characters.",
     )])];
     Some(Question::new(SECRETS, lines, choices).select_at(selected))

@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{cancel, copy};
+use crate::app::flows::{Choice, cancel, copy};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::layers::file_text::FileTextView;
 use crate::app::layers::files::{FilesView, SessionScope};
 use crate::app::message::Work;
@@ -172,7 +171,7 @@ pub(crate) fn copy_selected(model: &Model, view: &FilesView) -> Command {
         (Some((state, _)), _) if matches!(state.exactness, Exactness::Unknown | Exactness::Removed) => {
             Command::warn(no_content(state))
         }
-        (Some((_, here)), _) => Command::Errand(Work::CopyFile(here), NextStep::Report),
+        (Some((_, here)), _) => Command::Errand(Work::CopyFile(here), NextStep::Nothing),
         (None, Some(file)) => copy::exact_path(Path::new(&file.path)),
         (None, None) => Command::warn("there is nothing to copy"),
     }
@@ -191,7 +190,7 @@ pub(crate) fn write(at: FileAt, path: &str) -> Command {
         "" => Command::warn("no path, nothing written"),
         path => {
             let write = FileWrite { at, to: path.into(), replaces: false };
-            Command::Errand(Work::WriteFile(Box::new(write)), NextStep::Report)
+            Command::Errand(Work::WriteFile(Box::new(write)), NextStep::Nothing)
         }
     }
 }
@@ -202,16 +201,16 @@ pub(crate) fn written(mut write: FileWrite, result: Result<Written, String>) -> 
         Ok(Written::New(path)) => Command::Say(Tone::Active, format!("wrote {}", path.display())),
         Ok(Written::Taken(path)) => {
             write.replaces = true;
-            let replace = Command::Errand(Work::WriteFile(Box::new(write)), NextStep::Report);
+            let replace = Command::Errand(Work::WriteFile(Box::new(write)), NextStep::Nothing);
             let path = path.display().to_string();
             if runs_by_itself([&*path]) {
                 let text = format!("Programs run from {path} by themselves. An existing file is replaced.");
-                let write = QuestionChoice::new('w', "Write anyway", "the session chose its content", replace);
-                return Command::ask("Write file?", vec![DocLine::new(Tone::Warning, &text)], vec![cancel(), write]);
+                let write = Choice::new('w', "Write anyway", "the session chose its content", replace);
+                return Command::ask("Write file?", vec![DocLine::warning(&text)], vec![cancel(), write]);
             }
-            let replace = QuestionChoice::new('r', "Replace", "its content is lost", replace);
+            let replace = Choice::new('r', "Replace", "its content is lost", replace);
             let text = format!("{path} exists. A symbolic link is replaced itself, its target is kept.");
-            Command::ask("Replace file?", vec![DocLine::new(Tone::Text, &text)], vec![cancel(), replace])
+            Command::ask("Replace file?", vec![DocLine::text(&text)], vec![cancel(), replace])
         }
         Err(error) => Command::ShowError("Cannot write file", error),
     }

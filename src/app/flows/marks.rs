@@ -1,7 +1,7 @@
 //! Lasting marks: pins and tags of sessions, and notes of sessions and entries.
 
-use crate::app::command::{AfterChange, Command};
-use crate::app::flows::NO_SESSION;
+use crate::app::command::{Command, NextStep};
+use crate::app::flows::{Flow, NO_SESSION};
 use crate::app::layers::answer::PromptPurpose;
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
@@ -40,7 +40,7 @@ fn with_marks(model: &Model, key: SessionKey) -> ExpectedSession {
 ///
 /// # Errors
 /// No session is selected.
-pub(crate) fn pin(model: &Model) -> Result<Command, &'static str> {
+pub(crate) fn pin(model: &Model) -> Flow {
     let sessions = match selected(model, with_marks) {
         Some((sessions, _)) => sessions,
         None => vec![with_marks(model, model.meant_session().ok_or(NO_SESSION)?.0)],
@@ -54,7 +54,7 @@ pub(crate) fn pin(model: &Model) -> Result<Command, &'static str> {
 ///
 /// # Errors
 /// No session is selected.
-pub(crate) fn tags(model: &Model) -> Result<Command, &'static str> {
+pub(crate) fn tags(model: &Model) -> Flow {
     if let Some((sessions, what)) = selected(model, with_marks) {
         let question = format!("tags of {what}, such as +release -draft: ");
         return Ok(Command::prompt(PromptPurpose::Tags(sessions, Vec::new()), question, ""));
@@ -70,7 +70,7 @@ pub(crate) fn tags(model: &Model) -> Result<Command, &'static str> {
 ///
 /// # Errors
 /// No session, or no entry with an ID, is selected.
-pub(crate) fn note(model: &Model) -> Result<Command, &'static str> {
+pub(crate) fn note(model: &Model) -> Flow {
     let (session, mark, question) = if model.focus == Place::Sessions || model.meant_entry().is_none() {
         (model.meant_session().ok_or(NO_SESSION)?.0, Mark::Note, "note on the session: ")
     } else {
@@ -126,5 +126,5 @@ pub(super) fn accept_note(session: ExpectedSession, mark: Mark, before: &str, te
 }
 
 fn change(marks: Vec<NewMark>) -> Command {
-    Command::Change(Request::Mark { marks }, AfterChange::Nothing)
+    Command::Change(Request::Mark { marks }, NextStep::Nothing)
 }

@@ -1,18 +1,17 @@
 //! Resuming a session whose working directory is missing, because a project was moved or the session comes from another
 //! machine. The user resumes in the current or the new directory, or copies the command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::app::command::{Command, ResumePlan};
-use crate::app::flows::{cancel_by, move_sessions};
+use crate::app::flows::{Choice, cancel_by, move_sessions};
+use crate::app::layers::Layers;
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::{Prompt, QuestionChoice};
-use crate::app::layers::{Layer, Layers};
+use crate::app::layers::dialogs::Prompt;
 use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
 use crate::base::paths::shorten;
-use crate::base::text::Tone;
 use crate::catalog::{Catalog, SessionKey};
 use crate::disk::relocations::RelocationCandidate;
 use crate::pi::launch::Start;
@@ -36,12 +35,12 @@ pub(crate) fn hints(catalog: &Catalog, session: Option<SessionKey>) -> (Vec<Stri
 }
 
 /// Asks where to resume.
-pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
+pub(crate) fn ask(model: &Model, plan: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
     let home = &model.setting.home;
-    let gone = &go_on.start.cwd;
+    let gone = &plan.start.cwd;
     let lines = vec![
-        DocLine::new(Tone::Warning, &shorten(gone, home)),
-        DocLine::new(Tone::Text, "pi asks for confirmation before it resumes in another directory."),
+        DocLine::warning(&shorten(gone, home)),
+        DocLine::text("pi asks for confirmation before it resumes in another directory."),
     ];
     let moved = |(key, candidate): (char, &RelocationCandidate)| {
         let dir = candidate.dir.to_string_lossy();
@@ -50,61 +49,40 @@ pub(crate) fn ask(model: &Model, go_on: &ResumePlan, candidates: &[RelocationCan
             of => format!("contains {} of {of} touched files", candidate.files),
         };
         let what = format!("{}: {why}; remembered for this project", shorten(&dir, home));
-        let elsewhere = Command::remember_directory(go_on.clone(), dir.into_owned());
-        QuestionChoice::new(key, "Use directory", what, elsewhere)
+        let elsewhere = Command::remember_directory(plan.clone(), dir.into_owned());
+        Choice::new(key, "Use directory", what, elsewhere)
     };
-    let mut choices: Vec<QuestionChoice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
+    let mut choices: Vec<Choice> = ('1'..='9').zip(candidates).map(moved).collect();
     choices.extend(move_sessions::choice(model, gone, candidates.first().map(|candidate| &*candidate.dir)));
-    let here = Start { cwd: String::new(), ..go_on.start.clone() };
-    let resume = |start| Command::Resume(ResumePlan { start, ..go_on.clone() });
+    let here = Start { cwd: String::new(), ..plan.start.clone() };
+    let resume = |start| Command::Resume(ResumePlan { start, ..plan.clone() });
     let started = match shorten(&model.setting.here, home) {
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
     };
     let fork = Start { forks: true, ..here.clone() };
-    choices.push(QuestionChoice::new('h', "Resume here", started.clone(), resume(here.clone())));
-    choices.push(QuestionChoice::new('f', "Fork here", format!("pi copies the session; {started}"), resume(fork)));
-    let purpose = PromptPurpose::Directory(go_on.start.clone());
+    choices.push(Choice::new('h', "Resume here", started.clone(), resume(here.clone())));
+    choices.push(Choice::new('f', "Fork here", format!("pi copies the session; {started}"), resume(fork)));
+    let purpose = PromptPurpose::Directory(plan.start.clone());
     let prompt = Command::prompt(purpose, "directory: ", &move_sessions::beside(gone));
     let other = "remembered for all sessions of this project";
-    choices.push(QuestionChoice::new('d', "Enter directory", other, prompt));
+    choices.push(Choice::new('d', "Enter directory", other, prompt));
     let copy = Command::copy(Clip::Command(here));
-    choices.push(QuestionChoice::new('y', "Copy command", "to run it elsewhere", copy));
+    choices.push(Choice::new('y', "Copy command", "to run it elsewhere", copy));
     choices.push(cancel_by('c'));
     Command::ask("Working directory not found", lines, choices)
 }
 
-/// Resumes in the new directory. An invalid directory keeps its prompt open.
-pub(crate) fn go(layers: &mut Layers<Command>, go_on: ResumePlan, kept: Result<PathBuf, String>) -> Command {
-    if let Some(prompt) = prompt(layers) {
-        match kept {
-            Ok(_) => drop(layers.0.pop()),
-            Err(why) => {
-                prompt.problem = Some(why);
-                return Command::nothing();
-            }
-        }
-    }
-    match kept {
-        Ok(dir) => {
-            let start = Start { cwd: dir.to_string_lossy().into_owned(), ..go_on.start };
-            Command::Resume(ResumePlan { start, ..go_on })
-        }
-        Err(why) => Command::ShowError("Cannot start pi", why),
-    }
-}
-
-/// Returns the directory prompt if it is on top.
-fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
-    match layers.0.last_mut() {
-        Some(Layer::Prompt(prompt)) if prompt.purpose.is_directory() => Some(prompt),
-        _ => None,
-    }
+/// Resumes in a directory.
+pub(crate) fn go(plan: ResumePlan, dir: &Path) -> Command {
+    let start = Start { cwd: dir.to_string_lossy().into_owned(), ..plan.start };
+    Command::Resume(ResumePlan { start, ..plan })
 }
 
 /// Completes the directory prompt on top if its text is still `typed`, and lists the candidates.
 pub(crate) fn complete(layers: &mut Layers<Command>, (typed, path): (&str, &str), names: Vec<String>, home: &str) {
-    let Some(prompt) = prompt(layers).filter(|prompt| prompt.line.value() == typed) else { return };
+    let is_it = |prompt: &&mut Prompt| prompt.purpose.is_directory() && prompt.line.value() == typed;
+    let Some(prompt) = layers.top_as_mut().filter(is_it) else { return };
     prompt.problem = names.is_empty().then(|| "no matching directory".into());
     if !names.is_empty() {
         // A trailing slash means that the directory is unique.

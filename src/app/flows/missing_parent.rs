@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::app::command::{AfterChange, Command};
+use crate::app::command::{Command, NextStep};
 use crate::app::model::Model;
 use crate::app::title::of_message;
 use crate::base::paths::shorten;
@@ -15,7 +15,7 @@ use crate::changes::history::HistoryEntry;
 pub(crate) fn confirm(model: &Model, key: MissingParentKey) -> Command {
     let Some(parent) = model.catalog.missing_parent(key) else { return Command::nothing() };
     match in_trash(model, parent) {
-        Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, AfterChange::Select),
+        Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, NextStep::Select),
         None => {
             let path = shorten(&parent.path.to_string_lossy(), &model.setting.home).into_owned();
             Command::warn(format!("not in pitree's trash: {}", clean(&path)))

@@ -4,21 +4,16 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{NO_SESSION, cancel, delete, hidden_note, marked, without_mirrored};
+use crate::app::flows::{Choice, Flow, ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::QuestionChoice;
-use crate::app::layers::{Layer, Layers};
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
-use crate::base::text::Tone;
 use crate::catalog::moves::{MovePlan, MoveSelection, PlannedMove};
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{ExpectedSession, MoveRequest, Request, SessionMove};
 use crate::disk::locate::Located;
-use crate::keymap::Place;
 use crate::render::DocLine;
 
 /// Selects the sessions of a directory and of missing directories below it, except archived ones.
@@ -31,18 +26,13 @@ fn of_project(model: &Model, dir: &str) -> MoveSelection {
 ///
 /// # Errors
 /// No session is selected, or only archived ones.
-pub(crate) fn ask(model: &Model) -> Result<Command, &'static str> {
-    let (pane, catalog) = (&model.sessions, &model.catalog);
-    let is_list = model.focus == Place::Sessions;
-    let selection = match (marked(model), pane.selected_row()) {
-        (Some(sessions), _) => MoveSelection { sessions, from: None },
-        (_, Some(SessionRow::Project(at))) if is_list && !catalog.is_unlisted(pane.projects[*at].key) => {
-            of_project(model, &pane.projects[*at].cwd)
-        }
-        (_, Some(SessionRow::Session { key, .. })) => MoveSelection { sessions: vec![*key], from: None },
-        (_, Some(SessionRow::MissingParent(..))) => return Err("this session is missing; select one of its forks"),
-        (_, Some(SessionRow::Project(_))) => return Err("select a session"),
-        (_, None) => return Err(NO_SESSION),
+pub(crate) fn ask(model: &Model) -> Flow {
+    let catalog = &model.catalog;
+    let selection = match list_target(model)? {
+        ListTarget::Marked(sessions) => MoveSelection { sessions, from: None },
+        ListTarget::Project(project) if !catalog.is_unlisted(project.key) => of_project(model, &project.cwd),
+        ListTarget::Project(_) => return Err("select a session"),
+        ListTarget::Session(key) => MoveSelection { sessions: vec![key], from: None },
     };
     let selection = MoveSelection { sessions: without_mirrored(model, selection.sessions)?, ..selection };
     let first = *selection.sessions.first().ok_or("all sessions are archived; bring them back first")?;
@@ -63,7 +53,7 @@ pub(super) fn beside(dir: &str) -> String {
 }
 
 /// Returns the choice to move the sessions of a missing directory: to a candidate, or to a directory that is entered.
-pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Option<QuestionChoice<Command>> {
+pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Option<Choice> {
     let selection = of_project(model, gone);
     let sessions = count(selection.sessions.len(), "session", "sessions");
     selection.sessions.first()?;
@@ -71,7 +61,7 @@ pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Opt
         Some(dir) => (format!("{sessions} to {}", shorten(&dir, &model.setting.home)), check(selection, &dir)),
         None => (format!("{sessions} to a directory that you enter"), prompt(selection, gone)),
     };
-    Some(QuestionChoice::new('m', "Move project", what, then))
+    Some(Choice::new('m', "Move project", what, then))
 }
 
 /// Checks the directory that was entered, then asks.
@@ -79,55 +69,29 @@ pub(crate) fn check(selection: MoveSelection, dir: &str) -> Command {
     Command::Errand(Work::CheckDir(dir.into()), NextStep::Move(Box::new(selection)))
 }
 
-/// Asks whether to move the sessions to a directory. An invalid directory keeps its prompt open.
-pub(crate) fn confirm(
-    model: &Model,
-    layers: &mut Layers<Command>,
-    selection: &MoveSelection,
-    dir: Result<String, String>,
-) -> Command {
-    let prompt = match layers.0.last_mut() {
-        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, PromptPurpose::Move(_)) => Some(prompt),
-        _ => None,
-    };
-    match (dir, prompt) {
-        (Ok(dir), prompt) => {
-            if prompt.is_some() {
-                layers.0.pop();
-            }
-            question(model, selection, &dir)
-        }
-        (Err(why), Some(prompt)) => {
-            prompt.problem = Some(why);
-            Command::nothing()
-        }
-        (Err(why), None) => Command::ShowError("Cannot move", why),
-    }
-}
-
-fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to: &str) -> Command {
+/// Asks whether to move sessions to a directory.
+pub(crate) fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to: &str) -> Command {
     let catalog = &model.catalog;
     let plan = plan(catalog, &model.setting.located, (sessions, from.as_deref(), to));
     let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
     let to_text = format!("to {}", shorten(to, &model.setting.home));
     let mut lines = delete::titles(model, sessions);
     let hidden = if from.is_none() { hidden_note(model) } else { None };
-    lines.extend(hidden.map(|hidden| DocLine::new(Tone::Warning, &hidden)));
-    lines.push(DocLine::new(Tone::Text, &to_text));
-    lines.push(DocLine::new(Tone::Dim, "pi lists them there. The originals go to the trash; undo moves all back."));
+    lines.extend(hidden.map(|hidden| DocLine::warning(&hidden)));
+    lines.push(DocLine::text(&to_text));
+    lines.push(DocLine::dim("pi lists them there. The originals go to the trash; undo moves all back."));
     lines.extend(delete::running_pi_signs(model, &keys, None));
     let size = delete::size(model, &keys);
     let request = |plan: &MovePlan| Command::ChangeFiles(request(catalog, &model.setting.located, plan));
     let alone = MovePlan { forks: Vec::new(), ..plan.clone() };
-    let mut choices = vec![QuestionChoice::new('m', "Move", size, request(&alone))];
+    let mut choices = vec![Choice::new('m', "Move", size, request(&alone))];
     if !plan.forks.is_empty() {
         let forks = count(plan.forks.len(), "fork elsewhere", "forks elsewhere");
         let what = format!("also set the new path in {forks}; pitree finds the parent without it, pi does not");
-        choices.push(QuestionChoice::new('r', "Move and relink", what, request(&plan)));
+        choices.push(Choice::new('r', "Move and relink", what, request(&plan)));
     }
     choices.push(cancel());
-    // A pi may have started since the sessions were read.
-    Command::All(vec![Command::ListPis, Command::ask("Move to another directory?", lines, choices)])
+    Command::ask_about_files("Move to another directory?", lines, choices)
 }
 
 /// Plans a move of sessions from a directory, if a project moves, to another one. Forks of sessions whose path stays the

@@ -1,12 +1,10 @@
-//! Names of sessions, labels of entries, and forks.
+//! Names of sessions and labels of entries.
 
-use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, delete, export, files, marks, move_sessions, picker};
+use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::flows::{Choice, Flow, NO_SESSION, cancel, delete, export, files, marks, move_sessions};
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::dialogs::QuestionChoice;
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::startup::PickerFormat;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::live::SessionActivity;
@@ -20,7 +18,7 @@ use crate::session::tree::{Index, Tree};
 ///
 /// # Errors
 /// No session is selected.
-pub fn rename(model: &Model) -> Result<Command, &'static str> {
+pub fn rename(model: &Model) -> Flow {
     if let Some((sessions, what)) = marks::selected(model, marks::expected) {
         return Ok(Command::prompt(PromptPurpose::Names(sessions), format!("name of {what}: "), ""));
     }
@@ -40,7 +38,7 @@ pub fn rename(model: &Model) -> Result<Command, &'static str> {
 ///
 /// # Errors
 /// No entry of a loaded session, and no session in the list, is selected.
-pub fn label(model: &Model) -> Result<Command, &'static str> {
+pub fn label(model: &Model) -> Flow {
     if let Some((sessions, what)) = marks::selected(model, marks::expected) {
         let question = format!("label of the last message of {what}: ");
         return Ok(Command::prompt(PromptPurpose::Labels(sessions), question, ""));
@@ -62,29 +60,10 @@ pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Inde
     Command::prompt(purpose, "label: ", label)
 }
 
-/// Forks the session at the selected entry.
-///
-/// # Errors
-/// No entry of a loaded session is selected.
-pub fn fork(model: &Model) -> Result<Command, &'static str> {
-    let (session, tree, at) = model.whole_entry()?;
-    let session = &model.catalog[session];
-    if model.setting.picker == Some(PickerFormat::Json) {
-        return Ok(picker::fork(session, &tree, at));
-    }
-    let at = Some(EntryId::of(&tree, at));
-    Ok(fork_of(Request::Fork { path: session.path.clone(), at, migrate: false }))
-}
-
-/// Creates a fork and selects it.
-pub(crate) fn fork_of(request: Request) -> Command {
-    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, AfterChange::Select)])
-}
-
 /// Returns the command for an accepted line.
 pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
     let path = |key| model.catalog[key].path.clone();
-    let change = |request| Command::Change(request, AfterChange::Nothing);
+    let change = |request| Command::Change(request, NextStep::Nothing);
     match purpose {
         PromptPurpose::Name(session, identity) => {
             let here = change(Request::Rename { path: path(session), name: text.clone() }.if_same(identity));
@@ -121,9 +100,9 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
     let (Some(what), Some(pi)) = (what, status) else { return here };
     let text = "The running pi does not see changes to the file until it reopens the session.";
     let lines = delete::running_pi_signs(model, &[session], Some(text));
-    let request = Command::Errand(Work::SendToPi(pi.clone(), what), NextStep::Report);
-    let by_pi = QuestionChoice::new('p', "Let pi write it", "pi shows the change at once", request);
-    let here = QuestionChoice::new('w', "Write it here", "append a line to the file; can be undone", here);
+    let request = Command::Errand(Work::SendToPi(pi.clone(), what), NextStep::Nothing);
+    let by_pi = Choice::new('p', "Let pi write it", "pi shows the change at once", request);
+    let here = Choice::new('w', "Write it here", "append a line to the file; can be undone", here);
     Command::ask("This session is open in a running pi", lines, vec![by_pi, here, cancel()])
 }
 

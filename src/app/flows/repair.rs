@@ -5,12 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::command::Command;
-use crate::app::flows::slim::marked_or_selected;
-use crate::app::flows::{cancel, delete, hidden_note};
-use crate::app::layers::dialogs::QuestionChoice;
+use crate::app::flows::{Choice, Flow, cancel, delete, hidden_note, marked_or_selected};
 use crate::app::model::Model;
 use crate::base::numbers::count;
-use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::doctor::known_of;
 use crate::changes::change::RewritePurpose;
@@ -27,7 +24,7 @@ const LISTED: usize = 8;
 ///
 /// # Errors
 /// No session is selected, or none has a problem that pitree can repair.
-pub fn ask(model: &Model) -> Result<Command, &'static str> {
+pub fn ask(model: &Model) -> Flow {
     let catalog = &model.catalog;
     let mut sessions: Vec<SessionKey> = marked_or_selected(model)?;
     sessions.retain(|&key| {
@@ -37,25 +34,24 @@ pub fn ask(model: &Model) -> Result<Command, &'static str> {
     if sessions.is_empty() {
         return Err("no problem known; `pitree doctor` checks each line");
     }
-    let mut lines: Vec<DocLine> =
-        hidden_note(model).map(|hidden| DocLine::new(Tone::Warning, &hidden)).into_iter().collect();
+    let mut lines: Vec<DocLine> = hidden_note(model).map(|hidden| DocLine::warning(&hidden)).into_iter().collect();
     let before = lines.len();
     for (&key, problem) in sessions.iter().flat_map(|key| catalog[*key].problems.iter().map(move |one| (key, one))) {
         let title = if sessions.len() > 1 { format!("{}: ", catalog[key].title()) } else { String::new() };
-        lines.push(DocLine::new(Tone::Warning, &model.short(&format!("{title}{problem}"))));
+        lines.push(DocLine::warning(&model.short(&format!("{title}{problem}"))));
     }
     let more = (lines.len() - before).saturating_sub(LISTED);
     lines.truncate(before + LISTED);
     if more > 0 {
-        lines.push(DocLine::new(Tone::Dim, &format!("and {more} more")));
+        lines.push(DocLine::dim(&format!("and {more} more")));
     }
     let note = "The repaired file replaces the original, which goes to the trash. Bytes without a place go to a file next to it.";
-    lines.push(DocLine::new(Tone::Dim, note));
+    lines.push(DocLine::dim(note));
     lines.extend(delete::running_pi_signs(model, &sessions, None));
     let files = count(sessions.len(), "session", "sessions");
     let repair = Command::ChangeFiles(request(model, &sessions));
-    let choices = vec![QuestionChoice::new('r', "Repair", files, repair), cancel()];
-    Ok(Command::All(vec![Command::ListPis, Command::ask("Repair?", lines, choices)]))
+    let choices = vec![Choice::new('r', "Repair", files, repair), cancel()];
+    Ok(Command::ask_about_files("Repair?", lines, choices))
 }
 
 fn request(model: &Model, keys: &[SessionKey]) -> Request {

@@ -5,16 +5,16 @@
 
 use std::sync::Arc;
 
-use crate::app::command::{Command, ResumePlan};
-use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
-use crate::app::layers::Layer;
+use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::flows::{Choice, NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
 use crate::app::layers::context::ContextTarget;
-use crate::app::layers::dialogs::{Question, QuestionChoice};
+use crate::app::layers::dialogs::Question;
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::archive_paths;
 use crate::base::numbers::count;
-use crate::base::text::{Span, Tone};
+use crate::base::text::Span;
 use crate::catalog::SessionKey;
 use crate::changes::{Request, SessionIdentity};
 use crate::keymap::Place;
@@ -79,13 +79,15 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
     if to.is_here && to.text_of.is_none() {
         return at_leaf(model, key, leaf);
     }
-    let Some(pi_goes) = &model.pi_goes else { return Command::AskPi(key, tree.clone(), at) };
-    if tree.header.is_newer() && pi_goes.is_err() {
-        Command::show(Layer::Question(as_it_is(tree, leaf)))
+    let Some(pi_can_navigate) = &model.pi_can_navigate else {
+        return Command::Errand(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at));
+    };
+    if tree.header.is_newer() && pi_can_navigate.is_err() {
+        Command::show(as_it_is(tree, leaf))
     } else if tree.is_partial {
         Command::warn("the session is still being read")
     } else {
-        Command::show(Layer::Question(question(model, (key, tree), at, &leaf, pi_goes)))
+        Command::show(question(model, (key, tree), at, &leaf, pi_can_navigate))
     }
 }
 
@@ -96,12 +98,12 @@ const NEWER_MESSAGE: &str =
 /// Resumes at the leaf. Asks first if a pi may be using the session, or if the newest message is on another branch.
 fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     let is_elsewhere = model.catalog[key].facts().is_mirrored();
-    let newer = model.catalog[key].details().newer_message.map(|_| DocLine::new(Tone::Warning, NEWER_MESSAGE));
+    let newer = model.catalog[key].details().newer_message.map(|_| DocLine::warning(NEWER_MESSAGE));
     if !model.catalog.is_live(key) {
         let Some(newer) = newer else { return Command::Resume(leaf) };
         let note = "To resume after it, select it in the tree.";
-        let open = QuestionChoice::new('o', "Resume", "at the leaf", Command::Resume(leaf));
-        return Command::ask("Resume at the leaf?", vec![newer, DocLine::new(Tone::Text, note)], vec![open, cancel()]);
+        let open = Choice::new('o', "Resume", "at the leaf", Command::Resume(leaf));
+        return Command::ask("Resume at the leaf?", vec![newer, DocLine::text(note)], vec![open, cancel()]);
     }
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
     let mut lines = delete::running_pi_signs(model, &[key], Some(text));
@@ -113,9 +115,9 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
         let request = Some(request.if_same(SessionIdentity::of(model.catalog.get(key)?)));
         let there = Command::Resume(ResumePlan { request, ..leaf.clone() });
         let what = "copy the path to the leaf into a fork; the running pi keeps this session";
-        Some(QuestionChoice::new('n', "New session", what, there))
+        Some(Choice::new('n', "New session", what, there))
     });
-    let open = QuestionChoice::new('o', "Resume anyway", "open this session in a second pi", Command::Resume(leaf));
+    let open = Choice::new('o', "Resume anyway", "open this session in a second pi", Command::Resume(leaf));
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
     Command::ask(delete::at_work(model, &[key]), lines, choices)
 }
@@ -126,14 +128,14 @@ fn question(
     (key, tree): (SessionKey, &Arc<Tree>),
     chosen: Index,
     leaf: &ResumePlan,
-    pi_goes: &Result<(), String>,
+    pi_can_navigate: &Result<(), String>,
 ) -> Question<Command> {
     let to = resume::at(tree, chosen);
     let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
     let session = SessionIdentity::of(&model.catalog[key]);
     let text_of = to.text_of.map(|at| (tree.clone(), at));
-    let mut choices = match pi_goes {
+    let mut choices = match pi_can_navigate {
         Ok(()) => by_itself(tree, chosen, to, leaf),
         Err(_) => {
             let request = Request::MoveLeaf { path: path.clone(), to: at.clone(), migrate: false };
@@ -143,11 +145,11 @@ fn question(
             };
             let request = request.map(|request| request.if_same(session.clone()));
             let plan = ResumePlan { request, text_of: text_of.clone(), ..leaf.clone() };
-            vec![QuestionChoice::new('h', "Resume here", here, Command::Resume(plan))]
+            vec![Choice::new('h', "Resume here", here, Command::Resume(plan))]
         }
     };
     let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
-    let given = to.text_of.filter(|_| pi_goes.is_ok()).and_then(|text_of| {
+    let given = to.text_of.filter(|_| pi_can_navigate.is_ok()).and_then(|text_of| {
         resume::give_back(tree, text_of, &archive_paths::original(&path).unwrap_or_else(|| path.clone()))
     });
     let fork = match given {
@@ -159,11 +161,11 @@ fn question(
     let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
     let what = "show each message the model will see, with token counts";
     if !tree.header.is_newer() {
-        choices.push(QuestionChoice::new('n', "New session", new, Command::Resume(fork)));
+        choices.push(Choice::new('n', "New session", new, Command::Resume(fork)));
     }
-    let context = QuestionChoice::new('c', "Context", what, Command::ShowContext(sees));
-    choices.push(QuestionChoice { stays: true, ..context });
-    let mut lines = facts(model, tree, to, pi_goes);
+    let context = Choice::new('c', "Context", what, Command::ShowContext(sees));
+    choices.push(Choice { stays: true, ..context });
+    let mut lines = facts(model, tree, to, pi_can_navigate);
     if model.catalog.is_live(key) {
         let text = "A running pi does not see the new entries and continues from its own last entry.";
         lines.extend(delete::running_pi_signs(model, &[key], Some(text)));
@@ -172,13 +174,13 @@ fn question(
 }
 
 /// Returns the choices if pi goes to the entry by itself, with or without a summary of the current branch.
-fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<QuestionChoice<Command>> {
+fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<Choice> {
     let goto = |summarize| leaf.with_message(resume::goto(tree, chosen, summarize));
     let here = "in this session; pi writes nothing until you send a message";
-    let mut choices = vec![QuestionChoice::new('h', "Resume here", here, Command::Resume(goto(false)))];
+    let mut choices = vec![Choice::new('h', "Resume here", here, Command::Resume(goto(false)))];
     if left(tree, to.at).is_some() {
         let with = "the model summarizes the current branch first, as in pi's /tree";
-        choices.push(QuestionChoice::new('s', "Summarize, then resume", with, Command::Resume(goto(true))));
+        choices.push(Choice::new('s', "Summarize, then resume", with, Command::Resume(goto(true))));
     }
     choices
 }
@@ -190,12 +192,12 @@ fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
         tree.header.version,
         env!("CARGO_PKG_VERSION"),
     );
-    let open = QuestionChoice::new('o', "Open in pi", "at the current leaf", Command::Resume(leaf));
-    Question::new("Unsupported session format", vec![DocLine::new(Tone::Text, &text)], vec![open, cancel()])
+    let open = Choice::new('o', "Open in pi", "at the current leaf", Command::Resume(leaf));
+    Question::new("Unsupported session format", vec![DocLine::text(&text)], vec![open, cancel()])
 }
 
 /// Describes the state after resuming.
-fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: &Result<(), String>) -> Vec<DocLine> {
+fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_can_navigate: &Result<(), String>) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
     let messages = match seen.sent.len() {
         0 => "The model will see an empty conversation.".into(),
@@ -206,25 +208,26 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_goes: &Result<(), Strin
             format!("The model will see {}{from}.{last}", count(messages, "message", "messages"))
         }
     };
-    let mut lines = vec![DocLine::new(Tone::Text, &messages)];
+    let mut lines = vec![DocLine::text(&messages)];
     if to.is_here && tree.newer_message.is_some() {
-        lines.push(DocLine::new(Tone::Warning, NEWER_MESSAGE));
+        lines.push(DocLine::warning(NEWER_MESSAGE));
     }
     if to.text_of.is_some() {
-        let goes = if pi_goes.is_ok() { "puts its text in the editor" } else { "copies its text to the clipboard" };
+        let goes =
+            if pi_can_navigate.is_ok() { "puts its text in the editor" } else { "copies its text to the clipboard" };
         let text = format!("pi resumes before this message and {goes} so that you can edit and resend it.");
-        lines.push(DocLine::new(Tone::Text, &text));
+        lines.push(DocLine::text(&text));
     }
-    if let Err(reason) = pi_goes
+    if let Err(reason) = pi_can_navigate
         && !to.is_here
     {
-        lines.push(DocLine::new(Tone::Text, &format!("pi cannot go to this entry by itself: {reason}.")));
+        lines.push(DocLine::text(&format!("pi cannot go to this entry by itself: {reason}.")));
     }
     if let Some((end, entries)) = left(tree, to.at) {
         let entries = count(entries, "entry", "entries");
         lines.push(DocLine::of(vec![
-            Span::new(Tone::Text, format!("The current branch ({entries}) stays in the tree. It ends with: ")),
-            Span::new(Tone::Dim, model.short(tree.nodes[end as usize].words())),
+            Span::text(format!("The current branch ({entries}) stays in the tree. It ends with: ")),
+            Span::dim(model.short(tree.nodes[end as usize].words())),
         ]));
     }
     lines

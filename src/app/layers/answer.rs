@@ -94,8 +94,6 @@ pub enum ChoiceAction {
     Explain(&'static str),
     /// Show or hide a session of the family in the tree.
     ToggleMember(SessionKey),
-    /// None.
-    Nothing,
 }
 
 /// Returns the number of rows by which an action moves, down or (negative) up; `None` for other actions.

@@ -5,7 +5,12 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::layers::answer::{LayerResult, movement};
+use ratatui::layout::Rect;
+
+use crate::app::layers::answer::LayerResult;
+use crate::app::layers::screen::{List, Screen};
+use crate::app::ticket::Claim;
+use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::sort;
 use crate::catalog::{EntryRef, SessionKey};
@@ -43,7 +48,7 @@ pub struct ContextTarget {
 #[derive(Clone, Debug)]
 pub struct ContextView {
     /// The entry.
-    pub place: ContextTarget,
+    pub target: ContextTarget,
     /// The title, cleaned: session and entry.
     pub title: String,
     /// The messages, or the error; `None` while they are read.
@@ -58,25 +63,26 @@ pub struct ContextView {
     pub rows: Vec<ListingRow>,
     /// The initially selected row.
     first: usize,
+    /// The pending reading.
+    pub(crate) claim: Option<Claim>,
 }
 
 impl ContextView {
     /// Creates a view whose context is being read.
-    pub fn new(place: ContextTarget, title: String) -> Self {
+    pub fn new(target: ContextTarget, title: String) -> Self {
         let (cursor, sum) = Default::default();
-        Self { place, title, listing: None, cursor, sum, by_size: false, rows: Vec::new(), first: 0 }
+        Self { target, title, listing: None, cursor, sum, by_size: false, rows: Vec::new(), first: 0, claim: None }
     }
 
     /// Takes the context and the lines that explain its sum. Selects the first sent message.
-    pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2], size: (u16, u16)) {
+    pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2]) {
         self.listing = Some(listing);
         self.sum = sum;
-        self.list();
-        self.fit(size);
+        self.make_rows();
     }
 
     /// Lists the rows in order and selects the first sent message.
-    fn list(&mut self) {
+    fn make_rows(&mut self) {
         self.rows = if let Some(Ok(listing)) = &self.listing { listing.rows.clone() } else { Vec::new() };
         if self.by_size {
             sort::by_key(&mut self.rows, |row| Reverse(row.tokens.filter(|_| row.why.is_none())));
@@ -91,7 +97,7 @@ impl ContextView {
         let is_moved = self.cursor.at != self.first;
         let selected = self.rows.get(self.cursor.at).filter(|_| is_moved).cloned();
         self.by_size = !self.by_size;
-        self.list();
+        self.make_rows();
         let is_it =
             |row: &ListingRow| selected.as_ref().is_some_and(|it| it.at == row.at && Arc::ptr_eq(&it.text, &row.text));
         if let Some(at) = self.rows.iter().position(is_it) {
@@ -102,48 +108,35 @@ impl ContextView {
     /// Returns the entry of the selected row.
     pub(crate) fn selected(&self) -> Option<EntryRef> {
         let row = self.rows.get(self.cursor.at)?;
-        Some(EntryRef { session: self.place.session, at: row.at })
+        Some(EntryRef { session: self.target.session, at: row.at })
+    }
+}
+
+impl<C> Screen<C> for ContextView {
+    fn list(&mut self, (width, rows): TerminalSize) -> Option<List<'_>> {
+        let area = Rect { x: 0, y: above(rows), width, height: rows.saturating_sub(above(rows) + 1) };
+        Some(List { cursor: &mut self.cursor, len: self.rows.len(), area })
     }
 
-    /// Returns the number of visible rows.
-    fn height((_, rows): (u16, u16)) -> usize {
-        rows.saturating_sub(above(rows) + 1).max(1).into()
-    }
-
-    /// Scrolls to the selection.
-    pub(crate) fn fit(&mut self, size: (u16, u16)) {
-        self.cursor.fit(self.rows.len(), Self::height(size));
-    }
-
-    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
-        let page = Self::height(size).saturating_sub(1).max(1);
+    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult<C> {
         match action {
-            Some(Action::NextSort) => self.sort(),
-            Some(Action::Back | Action::Context) => return LayerResult::Close,
-            Some(action) => match movement(action, page) {
-                Some(by) => self.cursor.go(by, self.rows.len()),
-                None => return LayerResult::Act(action),
-            },
-            None => {}
+            Action::NextSort => self.sort(),
+            Action::Back | Action::Context => return LayerResult::Close,
+            action => return LayerResult::Act(action),
         }
-        self.fit(size);
         LayerResult::Stay
     }
 
-    pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
-        self.cursor.scroll(by, self.rows.len(), Self::height(size));
+    fn hints(&self) -> &'static [Action] {
+        use Action as A;
+        &[A::Help, A::Confirm, A::ResumeHere, A::Fork, A::NextSort, A::Back, A::Down, A::Up, A::PageDown, A::Quit]
     }
 
-    /// Selects the clicked row; a click on the selected row confirms it.
-    pub(super) fn click<C>(&mut self, row: u16, size: (u16, u16)) -> LayerResult<C> {
-        let line = row.checked_sub(above(size.1)).map(usize::from).filter(|&line| line < Self::height(size));
-        let Some(at) = line.map(|line| self.cursor.top + line).filter(|&at| at < self.rows.len()) else {
-            return LayerResult::Stay;
-        };
-        if std::mem::replace(&mut self.cursor.at, at) == at {
-            LayerResult::Act(Action::Confirm)
-        } else {
-            LayerResult::Stay
+    fn word(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::Confirm => Some("go to entry"),
+            Action::Fork => Some("fork here"),
+            _ => None,
         }
     }
 }

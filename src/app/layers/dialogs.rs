@@ -4,6 +4,8 @@
 use crossterm::event::KeyModifiers;
 
 use crate::app::layers::answer::{LayerResult, PromptPurpose, movement};
+use crate::app::layers::screen::Screen;
+use crate::app::widgets::TerminalSize;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{TextBox, largest, middle};
 use crate::base::text::{Span, Tone};
@@ -31,7 +33,7 @@ impl Note {
     }
 
     /// Returns the content of the box.
-    pub(crate) fn text_box(&self, terminal: (u16, u16)) -> TextBox {
+    pub(crate) fn text_box(&self, terminal: TerminalSize) -> TextBox {
         let mut lines = plain(Tone::Text, &self.text);
         let has_command = self.text.lines().next().is_some_and(|first| first.ends_with(':'));
         for (at, line) in lines.iter_mut().enumerate() {
@@ -39,19 +41,32 @@ impl Note {
         }
         TextBox::new(lines, largest(terminal, NOTE), 0)
     }
+}
 
-    pub(super) fn press<C>(&mut self, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
+impl<C> Screen<C> for Note {
+    fn press(&mut self, _key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
         let text_box = self.text_box(terminal);
-        let Some(by) = action.and_then(|action| movement(action, text_box.height)) else { return LayerResult::Close };
-        if !text_box.scrolls() {
-            return LayerResult::Close;
+        match action.and_then(|action| movement(action, text_box.height)) {
+            Some(by) if text_box.scrolls() => self.wheel(by, terminal),
+            _ => LayerResult::Close,
         }
-        self.top = text_box.scrolled(self.top, by);
+    }
+
+    fn click(&mut self, _position: (u16, u16), _terminal: TerminalSize) -> LayerResult<C> {
+        LayerResult::Close
+    }
+
+    fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult<C> {
+        self.top = self.text_box(terminal).scrolled(self.top, by);
         LayerResult::Stay
     }
 
-    pub(super) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
-        self.top = self.text_box(terminal).scrolled(self.top, by);
+    fn hints(&self) -> &'static [Action] {
+        &[Action::Down, Action::Up]
+    }
+
+    fn offers(&self, _action: Action, terminal: TerminalSize) -> bool {
+        self.text_box(terminal).scrolls()
     }
 }
 
@@ -125,12 +140,12 @@ impl<C: Clone> Question<C> {
     }
 
     /// Returns the name of the selected choice.
-    pub fn word(&self) -> &'static str {
+    pub fn answer_word(&self) -> &'static str {
         self.choices.get(self.selected).map_or("close", |choice| choice.word.trim_end())
     }
 
     /// Returns the content of the box.
-    pub(crate) fn text_box(&self, terminal: (u16, u16)) -> TextBox {
+    pub(crate) fn text_box(&self, terminal: TerminalSize) -> TextBox {
         let mut lines = self.text.clone();
         if !lines.is_empty() && !self.choices.is_empty() {
             lines.push(DocLine::default());
@@ -138,8 +153,8 @@ impl<C: Clone> Question<C> {
         for (at, choice) in self.choices.iter().enumerate() {
             let mark = if at == self.selected { "> " } else { "  " };
             let spans = vec![
-                Span::new(Tone::Text, mark),
-                Span::new(Tone::Accent, format!("{}  ", choice.key)),
+                Span::text(mark),
+                Span::accent(format!("{}  ", choice.key)),
                 Span::new(Tone::Strong, choice.word),
                 Span::clean(Tone::Text, &format!("  {}", choice.sentence)),
             ];
@@ -154,8 +169,43 @@ impl<C: Clone> Question<C> {
         !self.choices.is_empty() && text_box.wrapped.place(&text_box.lines, row).is_some_and(|(at, _)| at == line)
     }
 
+    /// Scrolls by some rows.
+    fn scroll(&mut self, by: isize, terminal: TerminalSize) {
+        self.top = self.text_box(terminal).scrolled(self.top, by);
+    }
+
+    /// Selects the next or previous choice; scrolls if the selected choice is not visible or there is no other.
+    fn go(&mut self, by: isize, terminal: TerminalSize) {
+        if self.is_in_sight(terminal) {
+            let next = self.selected.saturating_add_signed(by).min(self.choices.len().saturating_sub(1));
+            if next != self.selected {
+                self.selected = next;
+                while !self.is_in_sight(terminal) {
+                    let top = self.top;
+                    self.scroll(by, terminal);
+                    if self.top == top {
+                        return;
+                    }
+                }
+                return;
+            }
+        }
+        self.scroll(by, terminal);
+    }
+
+    /// Returns `true` if the selected choice is visible; if it is taller than the box, its start.
+    fn is_in_sight(&self, terminal: TerminalSize) -> bool {
+        let text_box = self.text_box(terminal);
+        let mut rows = (0..text_box.wrapped.len()).filter(|&row| self.is_selected(&text_box, row));
+        let Some(first) = rows.next() else { return true };
+        let last = rows.next_back().unwrap_or(first).min(first + text_box.height.saturating_sub(1));
+        self.top <= first && last < self.top + text_box.height
+    }
+}
+
+impl<C: Clone> Screen<C> for Question<C> {
     /// Takes a key. The letter of a choice has priority over its action.
-    pub(super) fn press(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
+    fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
         let letter = key.typed().filter(|_| key.modifiers == KeyModifiers::NONE);
         if let Some(choice) = self.choices.iter().find(|choice| Some(choice.key) == letter) {
             return choice.answer();
@@ -176,49 +226,33 @@ impl<C: Clone> Question<C> {
     }
 
     /// Confirms the clicked choice; a click outside the box closes it.
-    pub(super) fn click(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
+    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
         let text_box = self.text_box(terminal);
         let area = middle(terminal, text_box.size);
-        if !area.contains((column, row).into()) {
+        if !area.contains(position.into()) {
             return LayerResult::Close;
         }
-        let at = row.checked_sub(area.y + 1).map(usize::from).filter(|&at| at < text_box.height);
+        let at = position.1.checked_sub(area.y + 1).map(usize::from).filter(|&at| at < text_box.height);
         let line = at.and_then(|at| text_box.wrapped.place(&text_box.lines, self.top + at));
         let choice = line.and_then(|(line, _)| line.checked_sub(text_box.lines.len() - self.choices.len()));
         choice.and_then(|at| self.choices.get(at)).map_or(LayerResult::Stay, QuestionChoice::answer)
     }
 
-    /// Scrolls by some rows.
-    pub(crate) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
-        self.top = self.text_box(terminal).scrolled(self.top, by);
-    }
-
-    /// Selects the next or previous choice; scrolls if the selected choice is not visible or there is no other.
-    fn go(&mut self, by: isize, terminal: (u16, u16)) {
-        if self.is_in_sight(terminal) {
-            let next = self.selected.saturating_add_signed(by).min(self.choices.len().saturating_sub(1));
-            if next != self.selected {
-                self.selected = next;
-                while !self.is_in_sight(terminal) {
-                    let top = self.top;
-                    self.scroll(by, terminal);
-                    if self.top == top {
-                        return;
-                    }
-                }
-                return;
-            }
-        }
+    fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult<C> {
         self.scroll(by, terminal);
+        LayerResult::Stay
     }
 
-    /// Returns `true` if the selected choice is visible; if it is taller than the box, its start.
-    fn is_in_sight(&self, terminal: (u16, u16)) -> bool {
-        let text_box = self.text_box(terminal);
-        let mut rows = (0..text_box.wrapped.len()).filter(|&row| self.is_selected(&text_box, row));
-        let Some(first) = rows.next() else { return true };
-        let last = rows.next_back().unwrap_or(first).min(first + text_box.height.saturating_sub(1));
-        self.top <= first && last < self.top + text_box.height
+    fn hints(&self) -> &'static [Action] {
+        &[Action::Confirm, Action::Down, Action::Up, Action::Back, Action::Help]
+    }
+
+    fn word(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::Confirm => Some(self.answer_word()),
+            Action::Back => Some("cancel"),
+            _ => None,
+        }
     }
 }
 
@@ -244,19 +278,15 @@ impl Prompt {
         Self { purpose, question: question.into(), line, options: Vec::new(), problem: None }
     }
 
-    /// Inserts pasted text.
-    pub(super) fn paste(&mut self, text: &str) {
-        self.line.paste(text);
-        self.forget();
-    }
-
     /// Removes candidates and error of the previous text.
     fn forget(&mut self) {
         self.options.clear();
         self.problem = None;
     }
+}
 
-    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>) -> LayerResult<C> {
+impl<C> Screen<C> for Prompt {
+    fn press(&mut self, key: Key, action: Option<Action>, _terminal: TerminalSize) -> LayerResult<C> {
         let is_dir = self.purpose.is_directory();
         match action {
             Some(Action::Accept) => LayerResult::Submit(self.purpose.clone(), self.line.value().into()),
@@ -269,6 +299,64 @@ impl Prompt {
                 LayerResult::Stay
             }
         }
+    }
+
+    fn paste(&mut self, text: &str) -> LayerResult<C> {
+        self.line.paste(text);
+        self.forget();
+        LayerResult::Stay
+    }
+
+    fn wheel(&mut self, _by: isize, _terminal: TerminalSize) -> LayerResult<C> {
+        LayerResult::Pass
+    }
+}
+
+/// The input line of a search over all sessions; its text is in [`Search`](crate::app::search::Search), whose module
+/// handles the input.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SearchLine;
+
+impl<C> Screen<C> for SearchLine {
+    fn press(&mut self, _key: Key, _action: Option<Action>, _terminal: TerminalSize) -> LayerResult<C> {
+        LayerResult::Pass
+    }
+
+    fn paste(&mut self, _text: &str) -> LayerResult<C> {
+        LayerResult::Pass
+    }
+
+    fn click(&mut self, _position: (u16, u16), _terminal: TerminalSize) -> LayerResult<C> {
+        LayerResult::Pass
+    }
+
+    fn wheel(&mut self, _by: isize, _terminal: TerminalSize) -> LayerResult<C> {
+        LayerResult::Pass
+    }
+}
+
+/// The input line of a search in the tree or the preview, or of the filter of a list.
+#[derive(Clone, Debug, Default)]
+pub struct FindLine(pub LineEdit);
+
+impl<C> Screen<C> for FindLine {
+    fn press(&mut self, key: Key, action: Option<Action>, _terminal: TerminalSize) -> LayerResult<C> {
+        match action {
+            Some(Action::Accept) => LayerResult::KeepSearch,
+            Some(Action::Cancel | Action::Close) => LayerResult::CancelSearch,
+            Some(action @ Action::OnlyHits) => LayerResult::Act(action),
+            action if self.0.press(key, action) => LayerResult::SearchText(self.0.value().into()),
+            _ => LayerResult::Stay,
+        }
+    }
+
+    fn paste(&mut self, text: &str) -> LayerResult<C> {
+        self.0.paste(text);
+        LayerResult::SearchText(self.0.value().into())
+    }
+
+    fn wheel(&mut self, _by: isize, _terminal: TerminalSize) -> LayerResult<C> {
+        LayerResult::Pass
     }
 }
 

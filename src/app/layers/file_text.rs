@@ -5,10 +5,13 @@ use std::sync::Arc;
 use ratatui::layout::Rect;
 
 use crate::app::layers::answer::{LayerResult, movement};
+use crate::app::layers::screen::Screen;
+use crate::app::ticket::Claim;
+use crate::app::widgets::TerminalSize;
 use crate::base::text::{Glyphs, Span};
 use crate::catalog::EntryRef;
 use crate::catalog::file_states::{FileAt, FileTextRequest};
-use crate::keymap::Action;
+use crate::keymap::{Action, Key};
 use crate::render::DocLine;
 use crate::render::wrap::{VerbatimStyle, Wrapped};
 
@@ -39,6 +42,8 @@ pub struct FileTextView {
     pub wrapped: Wrapped,
     /// The first visible row.
     pub top: usize,
+    /// The pending reading.
+    pub(crate) claim: Option<Claim>,
 }
 
 impl FileTextView {
@@ -59,12 +64,13 @@ impl FileTextView {
             lines: Arc::default(),
             wrapped: Wrapped::with_style(1, style),
             top: 0,
+            claim: None,
         }
     }
 
     /// Takes the text.
     pub(crate) fn take(&mut self, facts: String, lines: Vec<DocLine>) {
-        (self.facts, self.lines, self.is_reading) = (facts, Arc::new(lines), false);
+        (self.facts, self.lines, self.is_reading, self.claim) = (facts, Arc::new(lines), false, None);
         self.wrapped = Wrapped::with_style(self.wrapped.width, self.wrapped.style.clone());
     }
 
@@ -80,10 +86,11 @@ impl FileTextView {
         shown
             .map_or_else(Vec::new, |shown| shown.pieces.into_iter().map(|(text, tone)| Span::new(tone, text)).collect())
     }
+}
 
-    /// Wraps the visible text to the size of the terminal.
-    pub(crate) fn fit(&mut self, size: (u16, u16)) {
-        let body = Self::body(size);
+impl<C> Screen<C> for FileTextView {
+    fn fit(&mut self, terminal: TerminalSize) {
+        let body = Self::body(terminal);
         let (columns, rows) = (usize::from(body.width).max(1), usize::from(body.height));
         if self.wrapped.width != columns {
             self.wrapped = Wrapped::with_style(columns, self.wrapped.style.clone());
@@ -94,27 +101,49 @@ impl FileTextView {
         }
     }
 
-    /// Handles an action. Actions that need the model are returned.
-    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
-        let page = usize::from(Self::body(size).height).saturating_sub(1).max(1);
-        let Some(action) = action else { return LayerResult::Stay };
-        match action {
-            Action::Back => return LayerResult::Close,
-            action => match movement(action, page) {
-                Some(isize::MAX) => {
-                    self.wrapped.all(&self.lines);
-                    self.top = self.wrapped.len();
-                }
-                Some(by) => self.top = self.top.saturating_add_signed(by),
-                None => return LayerResult::Act(action),
-            },
+    fn press(&mut self, _key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
+        let page = usize::from(Self::body(terminal).height).saturating_sub(1).max(1);
+        match action.and_then(|action| movement(action, page)) {
+            Some(by) => self.wheel(by, terminal),
+            None => action.map_or(LayerResult::Stay, |action| self.act(action, terminal)),
         }
-        self.fit(size);
+    }
+
+    fn wheel(&mut self, by: isize, _terminal: TerminalSize) -> LayerResult<C> {
+        self.top = self.top.saturating_add_signed(by);
         LayerResult::Stay
     }
 
-    pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
-        self.top = self.top.saturating_add_signed(by);
-        self.fit(size);
+    fn hints(&self) -> &'static [Action] {
+        use Action as A;
+        &[
+            A::Help,
+            A::Down,
+            A::ShowContent,
+            A::DiffState,
+            A::DiffDisk,
+            A::WriteFile,
+            A::Copy,
+            A::NextEntry,
+            A::PreviousEntry,
+            A::Confirm,
+            A::Back,
+            A::PageDown,
+            A::Quit,
+        ]
+    }
+
+    fn offers(&self, action: Action, _terminal: TerminalSize) -> bool {
+        use Action as A;
+        self.at.is_some() || matches!(action, A::Help | A::Down | A::Back | A::PageDown | A::Quit)
+    }
+
+    fn word(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::NextEntry => Some("next"),
+            Action::PreviousEntry => Some("previous"),
+            Action::Confirm => Some("go to entry"),
+            _ => None,
+        }
     }
 }

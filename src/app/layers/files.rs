@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{LayerResult, movement};
+use crate::app::layers::answer::LayerResult;
+use crate::app::layers::screen::{List, Screen};
+use crate::app::ticket::Claim;
+use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::normalize::fold;
 use crate::base::sort;
@@ -20,9 +23,10 @@ use crate::session::tree::Tree;
 const HEAD: u16 = 2;
 
 /// Sessions of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionScope {
     /// All sessions.
+    #[default]
     All,
     /// One session.
     Session(SessionKey),
@@ -61,6 +65,8 @@ pub struct UnfoldedFile {
     pub is_reading: bool,
     /// The error.
     pub problem: Option<String>,
+    /// The pending reading.
+    pub(crate) claim: Option<Claim>,
 }
 
 /// A row of the list.
@@ -75,7 +81,7 @@ pub enum FilesRow {
 }
 
 /// The files of sessions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FilesView {
     /// The sessions.
     pub scope: SessionScope,
@@ -105,31 +111,18 @@ pub struct FilesView {
     pub rows: Vec<FilesRow>,
     /// The selected row.
     pub cursor: Cursor,
+    /// The pending listing.
+    pub(crate) claim: Option<Claim>,
 }
 
 impl FilesView {
     /// Creates a view without files.
     pub(crate) fn new(scope: SessionScope) -> Self {
-        Self {
-            scope,
-            opened_for: scope,
-            title: String::new(),
-            filter: String::new(),
-            words: Arc::default(),
-            as_of: 0,
-            files: Vec::new(),
-            unfolded: BTreeMap::new(),
-            trees: HashMap::new(),
-            marked: None,
-            is_listing: true,
-            wanted: None,
-            rows: Vec::new(),
-            cursor: Cursor::default(),
-        }
+        Self { scope, opened_for: scope, is_listing: true, ..Self::default() }
     }
 
     /// Replaces the files. The selected row stays selected.
-    pub(crate) fn list(&mut self, files: Vec<ListedFile>) {
+    pub(crate) fn take(&mut self, files: Vec<ListedFile>) {
         let selected = self.selection();
         self.files = files;
         self.is_listing = false;
@@ -188,9 +181,10 @@ impl FilesView {
     }
 
     /// Unfolds a file whose states are read.
-    pub(crate) fn unfold(&mut self, file: &str) {
+    pub(crate) fn unfold(&mut self, file: &str, claim: Claim) {
         let selected = self.selection();
-        self.unfolded.insert(file.into(), UnfoldedFile { is_reading: true, ..UnfoldedFile::default() });
+        self.unfolded
+            .insert(file.into(), UnfoldedFile { is_reading: true, claim: Some(claim), ..UnfoldedFile::default() });
         self.make_rows(selected);
     }
 
@@ -270,45 +264,66 @@ impl FilesView {
     pub fn body((columns, rows): (u16, u16)) -> Rect {
         Rect { x: 0, y: HEAD.min(rows), width: columns, height: rows.saturating_sub(HEAD + 1) }
     }
+}
 
-    fn height(size: (u16, u16)) -> usize {
-        Self::body(size).height.max(1).into()
+impl<C> Screen<C> for FilesView {
+    fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
+        Some(List { cursor: &mut self.cursor, len: self.rows.len(), area: Self::body(terminal) })
     }
 
-    /// Scrolls to the selection.
-    pub(crate) fn fit(&mut self, size: (u16, u16)) {
-        self.cursor.fit(self.rows.len(), Self::height(size));
-    }
-
-    /// Handles an action. Actions that need the model are returned.
-    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
-        let page = Self::height(size).saturating_sub(1).max(1);
-        let Some(action) = action else { return LayerResult::Stay };
+    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult<C> {
         match action {
             Action::Files => return LayerResult::Close,
             Action::Back if self.filter.is_empty() => return LayerResult::Close,
             Action::Back => self.narrow(""),
             Action::Fold => self.fold(),
-            action => match movement(action, page) {
-                Some(by) => self.cursor.go(by, self.rows.len()),
-                None => return LayerResult::Act(action),
-            },
+            action => return LayerResult::Act(action),
         }
-        self.fit(size);
         LayerResult::Stay
     }
 
-    pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
-        self.cursor.scroll(by, self.rows.len(), Self::height(size));
+    fn hints(&self) -> &'static [Action] {
+        use Action as A;
+        &[
+            A::Help,
+            A::Confirm,
+            A::ShowContent,
+            A::DiffState,
+            A::DiffDisk,
+            A::WriteFile,
+            A::Copy,
+            A::Find,
+            A::Mark,
+            A::AllSessions,
+            A::Back,
+            A::Down,
+            A::Up,
+            A::Quit,
+        ]
     }
 
-    /// Selects the clicked row; a click on the selected row confirms it.
-    pub(super) fn click<C>(&mut self, position: (u16, u16), size: (u16, u16)) -> LayerResult<C> {
-        let body = Self::body(size);
-        let line = body.contains(position.into()).then(|| usize::from(position.1 - body.y));
-        match line.map(|line| self.cursor.top + line).filter(|&at| at < self.rows.len()) {
-            Some(at) if std::mem::replace(&mut self.cursor.at, at) == at => LayerResult::Act(Action::Confirm),
-            _ => LayerResult::Stay,
+    fn offers(&self, action: Action, _terminal: TerminalSize) -> bool {
+        match action {
+            Action::ShowContent | Action::DiffState | Action::DiffDisk | Action::WriteFile | Action::Mark => {
+                self.selected_state().is_some()
+            }
+            Action::AllSessions => self.opened_for != SessionScope::All,
+            Action::Confirm | Action::Copy => !self.rows.is_empty(),
+            _ => true,
+        }
+    }
+
+    fn word(&self, action: Action) -> Option<&'static str> {
+        let is_state = self.selected_state().is_some();
+        match action {
+            Action::Back if !self.filter.is_empty() => Some("clear filter"),
+            Action::Confirm if is_state => Some("go to entry"),
+            Action::Confirm if self.is_unfolded() => Some("fold"),
+            Action::Confirm => Some("unfold"),
+            Action::Copy if !is_state => Some("copy path"),
+            Action::Find => Some("filter"),
+            Action::AllSessions if self.scope == SessionScope::All => Some("fewer sessions"),
+            _ => None,
         }
     }
 }

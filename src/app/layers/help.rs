@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::app::layers::answer::{LayerResult, movement};
+use crate::app::layers::screen::Screen;
 use crate::app::startup::Startup;
+use crate::app::widgets::TerminalSize;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{TextBox, largest};
 use crate::base::text::{Span, Tone, clean, width};
@@ -110,7 +112,7 @@ impl Help {
     }
 
     /// Returns the content of the box without the row of the filter.
-    pub(crate) fn text_box(&self, terminal: (u16, u16)) -> TextBox {
+    pub(crate) fn text_box(&self, terminal: TerminalSize) -> TextBox {
         let size = largest(terminal, WIDEST);
         let rows = self.rows();
         let widest = |part: fn(&HelpEntry) -> &str| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
@@ -127,19 +129,19 @@ impl Help {
             }
             let padded =
                 |text: &str, columns: usize| format!("  {text}{}", " ".repeat(columns.saturating_sub(width(text))));
-            let mut spans = vec![Span::new(Tone::Accent, padded(&row.keys, keys))];
-            spans.push(Span::new(Tone::Dim, padded(&row.name, names)));
+            let mut spans = vec![Span::accent(padded(&row.keys, keys))];
+            spans.push(Span::dim(padded(&row.name, names)));
             let mut indent = keys + names + 6;
             if size.0 < NARROW {
                 lines.push(DocLine { spans: std::mem::take(&mut spans), indent: 4, verbatim: false });
-                spans.push(Span::new(Tone::Text, "  "));
+                spans.push(Span::text("  "));
                 indent = 4;
             }
-            spans.push(Span::new(Tone::Text, format!("  {}", row.help)));
+            spans.push(Span::text(format!("  {}", row.help)));
             lines.push(DocLine { spans, indent: u16::try_from(indent).unwrap_or_default(), verbatim: false });
         }
         if lines.is_empty() {
-            lines.push(DocLine::new(Tone::Dim, "no match"));
+            lines.push(DocLine::dim("no match"));
         }
         // The box keeps its size while the user types.
         let mut text_box = TextBox::new(lines, size, 1);
@@ -147,13 +149,10 @@ impl Help {
         text_box.size = size;
         text_box
     }
+}
 
-    /// Scrolls by some rows.
-    pub(super) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
-        self.top = self.text_box(terminal).scrolled(self.top, by);
-    }
-
-    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
+impl<C> Screen<C> for Help {
+    fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
         let page = usize::from(terminal.1 / 2);
         match action {
             Some(leaving @ (Action::Quit | Action::Suspend)) => return LayerResult::Act(leaving),
@@ -161,8 +160,9 @@ impl Help {
             Some(Action::Back | Action::Help | Action::Confirm) => return LayerResult::Close,
             action => {
                 if let Some(by) = action.and_then(|action| movement(action, page)) {
-                    self.scroll(by, terminal);
-                } else if self.line.press(key, action) {
+                    return self.wheel(by, terminal);
+                }
+                if self.line.press(key, action) {
                     self.top = 0;
                 }
             }
@@ -170,8 +170,22 @@ impl Help {
         LayerResult::Stay
     }
 
-    pub(super) fn paste(&mut self, text: &str) {
+    fn paste(&mut self, text: &str) -> LayerResult<C> {
         self.line.paste(text);
         self.top = 0;
+        LayerResult::Stay
+    }
+
+    fn click(&mut self, _position: (u16, u16), _terminal: TerminalSize) -> LayerResult<C> {
+        LayerResult::Close
+    }
+
+    fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult<C> {
+        self.top = self.text_box(terminal).scrolled(self.top, by);
+        LayerResult::Stay
+    }
+
+    fn hints(&self) -> &'static [Action] {
+        &[Action::Back, Action::Down, Action::Up, Action::PageDown, Action::Quit]
     }
 }

@@ -11,30 +11,90 @@ pub mod file_text;
 pub mod files;
 pub mod help;
 pub mod palette;
+pub mod screen;
 pub mod space;
 pub mod stats;
 
-use crate::app::layers::answer::ChoiceAction;
-use crate::app::widgets::line::LineEdit;
+use crate::app::widgets::TerminalSize;
 use crate::keymap::{Action, Key, Place};
-use answer::LayerResult;
+use answer::{ChoiceAction, LayerResult};
 use compare::CompareView;
 use context::ContextView;
-use dialogs::{Note, Prompt, Question};
+use dialogs::{FindLine, Note, Prompt, Question, SearchLine};
 use file_text::FileTextView;
 use files::FilesView;
 use help::Help;
-use palette::Palette;
+use palette::{Palette, PaletteKind};
+use screen::Screen;
 use space::SpaceView;
 use stats::StatsView;
 
-/// A layer over the panes.
-#[derive(Clone, Debug)]
-pub enum Layer<C> {
-    /// The input line of a search over all sessions; its text is in [`Search`](crate::app::search::Search).
-    Search,
+/// A kind of layer.
+pub trait LayerKind<C>: Sized {
+    /// Returns the layer if it has this kind.
+    fn of(layer: &Layer<C>) -> Option<&Self>;
+
+    /// Returns the layer for changes if it has this kind.
+    fn of_mut(layer: &mut Layer<C>) -> Option<&mut Self>;
+}
+
+/// Defines the layers. To add one, implement [`Screen`] for it and add its line here, with the name of its [`Place`].
+macro_rules! layers {
+    ($($(#[$doc:meta])* $name:ident($kind:ty),)+) => {
+        /// A layer over the panes.
+        #[derive(Clone, Debug)]
+        pub enum Layer<C> {
+            $($(#[$doc])* $name(Box<$kind>),)+
+        }
+
+        impl<C: Clone> Layer<C> {
+            /// Returns the place whose keys work.
+            pub fn place(&self) -> Place {
+                match self {
+                    Self::Palette(palette) if palette.kind == PaletteKind::Labels => Place::Labels,
+                    $(Self::$name(_) => Place::$name,)+
+                }
+            }
+
+            /// Returns the layer as a screen.
+            pub fn screen(&self) -> &dyn Screen<C> {
+                match self {
+                    $(Self::$name(layer) => &**layer,)+
+                }
+            }
+
+            fn screen_mut(&mut self) -> &mut dyn Screen<C> {
+                match self {
+                    $(Self::$name(layer) => &mut **layer,)+
+                }
+            }
+        }
+
+        $(
+            impl<C> LayerKind<C> for $kind {
+                fn of(layer: &Layer<C>) -> Option<&Self> {
+                    if let Layer::$name(layer) = layer { Some(layer) } else { None }
+                }
+
+                fn of_mut(layer: &mut Layer<C>) -> Option<&mut Self> {
+                    if let Layer::$name(layer) = layer { Some(layer) } else { None }
+                }
+            }
+
+            impl<C> From<$kind> for Layer<C> {
+                fn from(layer: $kind) -> Self {
+                    Self::$name(Box::new(layer))
+                }
+            }
+        )+
+    };
+}
+
+layers! {
+    /// The input line of a search over all sessions.
+    Search(SearchLine),
     /// The input line of a search in the tree or the preview.
-    Find(LineEdit),
+    Find(FindLine),
     /// A prompt for a line of text.
     Prompt(Prompt),
     /// A list with a filter.
@@ -44,22 +104,22 @@ pub enum Layer<C> {
     /// A text in a box.
     Note(Note),
     /// A comparison of two branches.
-    Compare(Box<CompareView>),
+    Compare(CompareView),
     /// The help.
     Help(Help),
     /// A model context.
     Context(ContextView),
     /// Statistics.
-    Stats(Box<StatsView>),
+    Stats(StatsView),
     /// The space that sessions take.
-    Space(Box<SpaceView>),
+    Space(SpaceView),
     /// The files that sessions touched.
-    Files(Box<FilesView>),
+    Files(FilesView),
     /// The content of a file, or a difference.
-    FileText(Box<FileTextView>),
+    FileText(FileTextView),
 }
 
-/// The stack of layers, the one on top last.
+/// The stack of layers, topmost last.
 #[derive(Debug)]
 pub struct Layers<C>(pub Vec<Layer<C>>);
 
@@ -70,17 +130,14 @@ impl<C> Default for Layers<C> {
 }
 
 impl<C: Clone> Layers<C> {
-    /// Closes all layers of a kind.
-    pub(crate) fn close(&mut self, place: Place) {
-        self.0.retain(|layer| layer.place() != place);
+    /// Opens a layer on top.
+    pub fn push(&mut self, layer: impl Into<Layer<C>>) {
+        self.0.push(layer.into());
     }
 
-    /// Returns the question with a title.
-    pub(crate) fn question_mut(&mut self, title: &str) -> Option<&mut Question<C>> {
-        self.0.iter_mut().find_map(|layer| match layer {
-            Layer::Question(question) if question.title == title => Some(question),
-            _ => None,
-        })
+    /// Closes the layers of a place.
+    pub(crate) fn close(&mut self, place: Place) {
+        self.0.retain(|layer| layer.place() != place);
     }
 
     /// Closes the questions with a title.
@@ -88,202 +145,98 @@ impl<C: Clone> Layers<C> {
         self.0.retain(|layer| !matches!(layer, Layer::Question(question) if question.title == title));
     }
 
-    /// Returns `true` if there is a layer of a kind.
-    pub fn has(&self, place: Place) -> bool {
-        self.0.iter().any(|layer| layer.place() == place)
-    }
-
-    /// Returns the action of the selected row if a palette is on top.
-    pub(crate) fn selected_choice(&self) -> Option<&ChoiceAction> {
-        let Layer::Palette(palette) = self.top()? else { return None };
-        Some(&palette.selected()?.action)
-    }
-
     /// Closes all palettes.
     pub(crate) fn close_palettes(&mut self) {
         self.0.retain(|layer| !matches!(layer, Layer::Palette(_)));
     }
 
-    /// Returns the layer on top.
+    /// Returns the question with a title.
+    pub(crate) fn question_mut(&mut self, title: &str) -> Option<&mut Question<C>> {
+        self.all_mut::<Question<C>>().find(|question| question.title == title)
+    }
+
+    /// Returns `true` if there is a layer of a place.
+    pub fn has(&self, place: Place) -> bool {
+        self.0.iter().any(|layer| layer.place() == place)
+    }
+
+    /// Returns the action of the selected item if the topmost layer is a palette.
+    pub(crate) fn selected_choice(&self) -> Option<&ChoiceAction> {
+        Some(&self.top_as::<Palette>()?.selected()?.action)
+    }
+
+    /// Returns the topmost layer.
     pub fn top(&self) -> Option<&Layer<C>> {
         self.0.last()
     }
 
-    /// Returns the palettes, the one on top last.
-    pub(crate) fn palettes_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Palette> {
-        self.0.iter_mut().filter_map(|layer| match layer {
-            Layer::Palette(palette) => Some(palette),
-            _ => None,
-        })
+    /// Returns the topmost layer if it has a kind.
+    pub fn top_as<T: LayerKind<C>>(&self) -> Option<&T> {
+        T::of(self.top()?)
     }
 
-    /// Returns the topmost model context.
-    pub(crate) fn context_mut(&mut self) -> Option<&mut ContextView> {
-        self.0.iter_mut().rev().find_map(|layer| match layer {
-            Layer::Context(view) => Some(view),
-            _ => None,
-        })
+    /// Returns the topmost layer for changes if it has a kind.
+    pub(crate) fn top_as_mut<T: LayerKind<C>>(&mut self) -> Option<&mut T> {
+        T::of_mut(self.0.last_mut()?)
     }
 
-    /// Returns the statistics.
-    pub(crate) fn stats_mut(&mut self) -> Option<&mut StatsView> {
-        self.0.iter_mut().find_map(|layer| match layer {
-            Layer::Stats(view) => Some(&mut **view),
-            _ => None,
-        })
+    /// Returns the topmost layer of a kind.
+    pub fn get<T: LayerKind<C>>(&self) -> Option<&T> {
+        self.0.iter().rev().find_map(T::of)
     }
 
-    /// Returns the screen of the space that sessions take.
-    pub(crate) fn space_mut(&mut self) -> Option<&mut SpaceView> {
-        self.0.iter_mut().find_map(|layer| match layer {
-            Layer::Space(view) => Some(&mut **view),
-            _ => None,
-        })
+    /// Returns the topmost layer of a kind for changes.
+    pub(crate) fn get_mut<T: LayerKind<C>>(&mut self) -> Option<&mut T> {
+        self.0.iter_mut().rev().find_map(T::of_mut)
     }
 
-    /// Returns the files that sessions touched.
-    pub(crate) fn files_mut(&mut self) -> Option<&mut FilesView> {
-        self.0.iter_mut().find_map(|layer| match layer {
-            Layer::Files(view) => Some(&mut **view),
-            _ => None,
-        })
+    /// Changes the topmost layer of a kind. Returns `None` without such a layer.
+    pub(crate) fn update<T: LayerKind<C>, R>(&mut self, change: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.get_mut().map(change)
     }
 
-    /// Returns the shown file.
-    pub(crate) fn file_text_mut(&mut self) -> Option<&mut FileTextView> {
-        self.0.iter_mut().rev().find_map(|layer| match layer {
-            Layer::FileText(view) => Some(&mut **view),
-            _ => None,
-        })
+    /// Returns the layers of a kind for changes.
+    pub(crate) fn all_mut<'a, T: LayerKind<C> + 'a>(&'a mut self) -> impl Iterator<Item = &'a mut T> {
+        self.0.iter_mut().filter_map(T::of_mut)
     }
 
-    /// Returns the place in which the layer on top resolves keys.
+    /// Returns the place of the topmost layer.
     pub fn place(&self) -> Option<Place> {
         self.top().map(Layer::place)
     }
 
-    /// Returns the comparisons.
-    pub(crate) fn comparisons_mut(&mut self) -> impl Iterator<Item = &mut CompareView> {
-        self.0.iter_mut().filter_map(|layer| match layer {
-            Layer::Compare(compare) => Some(&mut **compare),
-            _ => None,
-        })
+    /// Updates what depends on the size of the terminal.
+    pub(crate) fn fit(&mut self, terminal: TerminalSize) {
+        self.0.iter_mut().for_each(|layer| layer.screen_mut().fit(terminal));
     }
 
-    /// Passes a key and its action to the layer on top.
-    pub fn press(&mut self, key: Key, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
+    fn input(&mut self, input: impl FnOnce(&mut dyn Screen<C>) -> LayerResult<C>) -> LayerResult<C> {
+        self.0.last_mut().map_or(LayerResult::Pass, |layer| input(layer.screen_mut()))
+    }
+
+    /// Handles a key, which the keymap resolved in the place of the topmost layer.
+    pub fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
         if let Some(leaving @ (Action::Suspend | Action::Help)) = action
-            && !matches!(self.top(), Some(Layer::Help(_)))
+            && self.place() != Some(Place::Help)
         {
             return LayerResult::Act(leaving);
         }
-        match self.0.last_mut() {
-            None | Some(Layer::Search) => LayerResult::Pass,
-            Some(Layer::Find(line)) => press_find(line, key, action),
-            Some(Layer::Prompt(prompt)) => prompt.press(key, action),
-            Some(Layer::Palette(palette)) => palette.press(key, action, size),
-            Some(Layer::Question(question)) => question.press(key, action, size),
-            Some(Layer::Note(note)) => note.press(action, size),
-            Some(Layer::Compare(compare)) => compare.press(action, size),
-            Some(Layer::Help(help)) => help.press(key, action, size),
-            Some(Layer::Context(context)) => context.press(action, size),
-            Some(Layer::Stats(stats)) => stats.press(action, size),
-            Some(Layer::Space(space)) => space.press(action, size),
-            Some(Layer::Files(files)) => files.press(action, size),
-            Some(Layer::FileText(text)) => text.press(action, size),
-        }
+        self.input(|layer| layer.press(key, action, terminal))
     }
 
-    /// Passes pasted text to the layer on top.
+    /// Handles pasted text.
     pub fn paste(&mut self, text: &str) -> LayerResult<C> {
-        match self.0.last_mut() {
-            None | Some(Layer::Search) => return LayerResult::Pass,
-            Some(Layer::Find(line)) => {
-                line.paste(text);
-                return LayerResult::SearchText(line.value().into());
-            }
-            Some(Layer::Prompt(prompt)) => prompt.paste(text),
-            Some(Layer::Palette(palette)) => palette.paste(text),
-            Some(Layer::Help(help)) => help.paste(text),
-            // There is nothing to paste into.
-            Some(
-                Layer::Question(_)
-                | Layer::Note(_)
-                | Layer::Compare(_)
-                | Layer::Context(_)
-                | Layer::Stats(_)
-                | Layer::Space(_)
-                | Layer::Files(_)
-                | Layer::FileText(_),
-            ) => {}
-        }
-        LayerResult::Stay
+        self.input(|layer| layer.paste(text))
     }
 
-    /// Passes a click to the layer on top.
-    pub fn click(&mut self, (column, row): (u16, u16), size: (u16, u16)) -> LayerResult<C> {
-        match self.0.last_mut() {
-            None | Some(Layer::Search) => LayerResult::Pass,
-            // A click does not discard typed text; a shown file has nothing to click.
-            Some(Layer::Find(_) | Layer::Prompt(_) | Layer::FileText(_)) => LayerResult::Stay,
-            Some(Layer::Palette(palette)) => palette.click((column, row), size),
-            Some(Layer::Question(question)) => question.click((column, row), size),
-            Some(Layer::Compare(compare)) => compare.click((column, row), size),
-            Some(Layer::Note(_) | Layer::Help(_)) => LayerResult::Close,
-            Some(Layer::Context(context)) => context.click(row, size),
-            Some(Layer::Stats(stats)) => stats.click((column, row), size),
-            Some(Layer::Space(space)) => space.click((column, row), size),
-            Some(Layer::Files(files)) => files.click((column, row), size),
-        }
+    /// Handles a click.
+    pub fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
+        self.input(|layer| layer.click(position, terminal))
     }
 
-    /// Passes a turn of the mouse wheel to the layer on top.
-    pub fn wheel(&mut self, by: isize, size: (u16, u16)) -> LayerResult<C> {
-        match self.0.last_mut() {
-            None | Some(Layer::Search | Layer::Find(_) | Layer::Prompt(_)) => return LayerResult::Pass,
-            Some(Layer::Palette(palette)) => palette.wheel(by, size),
-            Some(Layer::Question(question)) => question.scroll(by, size),
-            Some(Layer::Note(note)) => note.scroll(by, size),
-            Some(Layer::Compare(compare)) => compare.wheel(by, size),
-            Some(Layer::Help(help)) => help.scroll(by, size),
-            Some(Layer::Context(context)) => context.wheel(by, size),
-            Some(Layer::Stats(stats)) => stats.wheel(by, size),
-            Some(Layer::Space(space)) => space.wheel(by, size),
-            Some(Layer::Files(files)) => files.wheel(by, size),
-            Some(Layer::FileText(text)) => text.wheel(by, size),
-        }
-        LayerResult::Stay
-    }
-}
-
-impl<C> Layer<C> {
-    /// Returns the place in which the layer resolves keys.
-    pub fn place(&self) -> Place {
-        match self {
-            Self::Search => Place::Search,
-            Self::Find(_) => Place::Find,
-            Self::Prompt(_) => Place::Prompt,
-            Self::Palette(palette) => palette.place(),
-            Self::Question(_) => Place::Question,
-            Self::Note(_) => Place::Note,
-            Self::Compare(_) => Place::Compare,
-            Self::Help(_) => Place::Help,
-            Self::Context(_) => Place::Context,
-            Self::Stats(_) => Place::Stats,
-            Self::Space(_) => Place::Space,
-            Self::Files(_) => Place::Files,
-            Self::FileText(_) => Place::FileText,
-        }
-    }
-}
-
-fn press_find<C>(line: &mut LineEdit, key: Key, action: Option<Action>) -> LayerResult<C> {
-    match action {
-        Some(Action::Accept) => LayerResult::KeepSearch,
-        Some(Action::Cancel | Action::Close) => LayerResult::CancelSearch,
-        Some(action @ Action::OnlyHits) => LayerResult::Act(action),
-        action if line.press(key, action) => LayerResult::SearchText(line.value().into()),
-        _ => LayerResult::Stay,
+    /// Handles the mouse wheel: scrolls by some rows, down or (negative) up.
+    pub fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult<C> {
+        self.input(|layer| layer.wheel(by, terminal))
     }
 }
 
@@ -304,9 +257,9 @@ mod tests {
         let setting = Startup::default();
         let mut layers = Layers::default();
         assert!(matches!(press(&mut layers, &setting, "x"), LayerResult::Pass));
-        layers.0.push(Layer::Find(LineEdit::default()));
-        layers.0.push(Layer::Help(Help::default()));
-        layers.0.push(Layer::Note(Note::new("Title", "a line\n".repeat(50))));
+        layers.push(FindLine::default());
+        layers.push(Help::default());
+        layers.push(Note::new("Title", "a line\n".repeat(50)));
         assert!(matches!(layers.paste("text"), LayerResult::Stay));
         assert!(matches!(layers.wheel(3, (80, 24)), LayerResult::Stay));
         let Some(Layer::Note(note)) = layers.0.pop() else { panic!("the note is on top") };
@@ -325,7 +278,7 @@ mod tests {
         let setting = Startup::default();
         let mut layers = Layers::default();
         let choices = vec![QuestionChoice::new('a', "one", "", 1), QuestionChoice::new('j', "two", "", 2)];
-        layers.0.push(Layer::Question(Question::new("Which?", Vec::new(), choices)));
+        layers.push(Question::new("Which?", Vec::new(), choices));
         assert!(
             matches!(press(&mut layers, &setting, "j"), LayerResult::CloseAndRun(2)),
             "the letter of a choice selects it"

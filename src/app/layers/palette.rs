@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{ChoiceAction, LayerResult, movement};
+use crate::app::layers::answer::{ChoiceAction, LayerResult};
+use crate::app::layers::screen::{List, Screen};
 use crate::app::panes::sessions::ProjectName;
+use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{largest, middle};
 use crate::base::normalize::fold;
 use crate::base::sort;
 use crate::base::text::{Glyphs, Span, Tone, highlight, spans_width, width};
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key};
 use crate::search::text_match::Words;
 
 /// Maximum columns and rows of the box.
@@ -140,7 +142,7 @@ impl Palette {
     }
 
     /// Replaces the items. Keeps the selected item selected unless it is the first one.
-    pub fn list(&mut self, rows: Vec<PaletteItem>) {
+    pub fn fill(&mut self, rows: Vec<PaletteItem>) {
         let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.action.clone());
         self.rows = rows;
         self.narrow();
@@ -209,21 +211,16 @@ impl Palette {
     }
 
     /// Returns the area of the box.
-    pub fn area(&self, terminal: (u16, u16)) -> Rect {
+    pub fn area(&self, terminal: TerminalSize) -> Rect {
         let widest = if self.kind == PaletteKind::Actions { COMMANDS } else { LARGEST.0 };
         let (columns, rows) = largest(terminal, widest);
         middle(terminal, (columns, rows.min(LARGEST.1)))
     }
 
     /// Returns the area of the list.
-    pub fn list_area(&self, terminal: (u16, u16)) -> Rect {
+    pub fn list_area(&self, terminal: TerminalSize) -> Rect {
         let Rect { x, y, width, height } = self.area(terminal);
         Rect::new(x + 2, y + 2, width.saturating_sub(4), height.saturating_sub(3))
-    }
-
-    /// Scrolls to the selection.
-    pub fn fit(&mut self, terminal: (u16, u16)) {
-        self.cursor.fit(self.shown.len(), self.list_area(terminal).height.into());
     }
 
     fn typed(&mut self) {
@@ -231,15 +228,21 @@ impl Palette {
         self.narrow();
     }
 
-    /// Returns the place in which the palette resolves keys.
-    pub fn place(&self) -> Place {
-        if self.kind == PaletteKind::Labels { Place::Labels } else { Place::Palette }
+    fn take<C>(&self) -> LayerResult<C> {
+        self.selected().map_or(LayerResult::Stay, |row| LayerResult::Choose(row.action.clone()))
+    }
+}
+
+impl<C> Screen<C> for Palette {
+    fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
+        let area = self.list_area(terminal);
+        Some(List { cursor: &mut self.cursor, len: self.shown.len(), area })
     }
 
-    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
-        let page = self.list_area(terminal).height.saturating_sub(1).max(1).into();
-        if let Some(by) = action.and_then(|action| movement(action, page)) {
-            self.cursor.go(by, self.shown.len());
+    fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
+        if let (Some(action), Some(list)) = (action, Screen::<C>::list(self, terminal))
+            && list.go(action)
+        {
             return LayerResult::Stay;
         }
         match action {
@@ -260,30 +263,38 @@ impl Palette {
         LayerResult::Stay
     }
 
-    pub(super) fn paste(&mut self, text: &str) {
+    fn paste(&mut self, text: &str) -> LayerResult<C> {
         self.line.paste(text);
         self.typed();
-    }
-
-    /// Chooses the clicked item; a click outside the box closes it.
-    pub(super) fn click<C>(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
-        let list = self.list_area(terminal);
-        if !self.area(terminal).contains((column, row).into()) {
-            return LayerResult::Close;
-        }
-        let at = self.cursor.top + usize::from(row.saturating_sub(list.y));
-        if list.contains((column, row).into()) && at < self.shown.len() {
-            self.cursor.at = at;
-            return self.take();
-        }
         LayerResult::Stay
     }
 
-    pub(super) fn wheel(&mut self, by: isize, terminal: (u16, u16)) {
-        self.cursor.scroll(by, self.shown.len(), self.list_area(terminal).height.into());
+    /// Takes the clicked item; a click outside the box closes it.
+    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
+        if !self.area(terminal).contains(position.into()) {
+            return LayerResult::Close;
+        }
+        match Screen::<C>::list(self, terminal).and_then(|list| list.row_at(position)) {
+            Some(at) => {
+                self.cursor.at = at;
+                self.take()
+            }
+            None => LayerResult::Stay,
+        }
     }
 
-    fn take<C>(&self) -> LayerResult<C> {
-        self.selected().map_or(LayerResult::Stay, |row| LayerResult::Choose(row.action.clone()))
+    fn hints(&self) -> &'static [Action] {
+        use Action as A;
+        match self.kind {
+            PaletteKind::Labels => {
+                &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help]
+            }
+            _ => &[A::Accept, A::CopyPath, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
+        }
+    }
+
+    fn offers(&self, action: Action, _terminal: TerminalSize) -> bool {
+        let is_restored = || self.selected().is_some_and(|row| matches!(row.action, ChoiceAction::Restore(_)));
+        action != Action::CopyPath || is_restored()
     }
 }

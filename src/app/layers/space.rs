@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{LayerResult, movement, neighbor};
+use crate::app::layers::answer::{LayerResult, neighbor};
+use crate::app::layers::screen::{List, Screen};
+use crate::app::ticket::Claim;
+use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::catalog::space::{SpaceContent, SpaceGrouping, SpaceRow};
 use crate::catalog::stats::sessions::StatsSessions;
@@ -46,6 +49,8 @@ pub struct SpaceView {
     pub problem: Option<String>,
     /// The selected row.
     pub cursor: Cursor,
+    /// The pending measurement.
+    pub(crate) claim: Option<Claim>,
 }
 
 impl SpaceView {
@@ -60,6 +65,7 @@ impl SpaceView {
             grouping: SpaceGrouping::Kind,
             problem: None,
             cursor: Cursor::default(),
+            claim: None,
         }
     }
 
@@ -92,58 +98,46 @@ impl SpaceView {
         let largest = (below > 0).then(|| row(list.bottom() + 1, below - 1));
         SpaceLayout { head: row(0, above), heading: row(above, 1), list, largest }
     }
+}
 
-    fn height(&self, size: (u16, u16)) -> usize {
-        self.layout(size).list.height.max(1).into()
+impl<C> Screen<C> for SpaceView {
+    fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
+        let (len, area) = (self.rows().len(), self.layout(terminal).list);
+        Some(List { cursor: &mut self.cursor, len, area })
     }
 
-    /// Scrolls to the selection.
-    pub(crate) fn fit(&mut self, size: (u16, u16)) {
-        self.cursor.fit(self.rows().len(), self.height(size));
-    }
-
-    /// Handles an action. Actions that lead elsewhere are returned.
-    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
-        let page = self.height(size).saturating_sub(1).max(1);
-        let Some(action) = action else { return LayerResult::Stay };
+    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult<C> {
         match action {
-            Action::Back | Action::Space => return LayerResult::Close,
+            Action::Back | Action::Space => LayerResult::Close,
             Action::NextGrouping | Action::PreviousGrouping => {
                 self.grouping = neighbor(SpaceGrouping::ALL, self.grouping, action == Action::NextGrouping);
                 self.cursor = Cursor::default();
+                LayerResult::Stay
             }
-            action => match movement(action, page) {
-                Some(by) => {
-                    self.cursor.go(by, self.rows().len());
-                    self.fit(size);
-                }
-                None => return LayerResult::Act(action),
-            },
+            action => LayerResult::Act(action),
         }
-        LayerResult::Stay
     }
 
-    pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
-        let (len, height) = (self.rows().len(), self.height(size));
-        self.cursor.scroll(by, len, height);
-    }
-
-    /// Selects the clicked row; a click on the selected row, or on a large entry, opens it.
-    pub(super) fn click<C>(&mut self, position: (u16, u16), size: (u16, u16)) -> LayerResult<C> {
-        let layout = self.layout(size);
-        let line = |area: Rect| area.contains(position.into()).then(|| usize::from(position.1 - area.y));
-        if let Some(at) = line(layout.list).map(|line| self.cursor.top + line).filter(|&at| at < self.rows().len()) {
-            if self.cursor.at == at {
-                return LayerResult::Act(Action::Confirm);
-            }
-            self.cursor.at = at;
-            return LayerResult::Stay;
+    /// Selects the clicked row. A click on the selected row or on one of the largest entries opens it.
+    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
+        if let Some(result) = self.click_row(position, terminal) {
+            return result;
         }
-        let entry = layout.largest.and_then(line).and_then(|line| line.checked_sub(1));
+        let largest = self.layout(terminal).largest.filter(|area| area.contains(position.into()));
+        let entry = largest.and_then(|area| usize::from(position.1 - area.y).checked_sub(1));
         if let Some(at) = entry.filter(|&at| at < self.rows_of(SpaceGrouping::Entry).len()) {
             (self.grouping, self.cursor) = (SpaceGrouping::Entry, Cursor { at, top: 0 });
             return LayerResult::Act(Action::Confirm);
         }
         LayerResult::Stay
+    }
+
+    fn hints(&self) -> &'static [Action] {
+        use Action as A;
+        &[A::Help, A::NextGrouping, A::Confirm, A::Back, A::Down, A::Up, A::Quit]
+    }
+
+    fn word(&self, action: Action) -> Option<&'static str> {
+        (action == Action::Confirm).then_some("open")
     }
 }

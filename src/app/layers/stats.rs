@@ -6,7 +6,10 @@ use jiff::civil::Date;
 use jiff::{Span, ToSpan};
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{LayerResult, movement, neighbor};
+use crate::app::layers::answer::{LayerResult, neighbor};
+use crate::app::layers::screen::{List, Screen};
+use crate::app::ticket::Claim;
+use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::clean_words;
 use crate::catalog::stats::keys::OTHER;
@@ -197,11 +200,12 @@ pub struct StatsView {
     pub problem: Option<String>,
     /// The selected row.
     pub cursor: Cursor,
+    /// The pending count.
+    pub(crate) claim: Option<Claim>,
 }
 
 /// The part of the screen that was clicked.
 enum Clicked {
-    Row(usize),
     Day(Date),
     /// A row of a panel.
     Group(usize, usize),
@@ -221,7 +225,7 @@ impl StatsView {
     }
 
     /// Takes a part of the content.
-    pub(crate) fn take(&mut self, part: OverviewPart, size: (u16, u16)) {
+    pub(crate) fn take(&mut self, part: OverviewPart) {
         match part {
             OverviewPart::Table(days, table) => {
                 let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.keys.clone());
@@ -231,10 +235,12 @@ impl StatsView {
                 self.table = Some(table);
                 self.sum_period();
             }
-            OverviewPart::Panels(panels) => self.panels = panels.into(),
+            OverviewPart::Panels(panels) => {
+                self.panels = panels.into();
+                self.claim = None;
+            }
         }
         self.problem = None;
-        self.fit(size);
     }
 
     /// Returns the rows of the table.
@@ -280,11 +286,6 @@ impl StatsView {
         Some(&days[at].1)
     }
 
-    /// Scrolls to the selection.
-    pub(crate) fn fit(&mut self, size: (u16, u16)) {
-        self.cursor.fit(self.rows().len(), self.height(size));
-    }
-
     /// Returns the areas of the screen.
     pub fn layout(&self, size: (u16, u16)) -> StatsLayout {
         let mut rows = PANELS.map(|(_, rows)| rows);
@@ -292,84 +293,9 @@ impl StatsView {
         StatsLayout::new(size, rows)
     }
 
-    fn height(&self, size: (u16, u16)) -> usize {
-        self.layout(size).list.height.max(1).into()
-    }
-
-    /// Handles an action. Actions that need another content, or something outside, are returned.
-    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> LayerResult<C> {
-        let page = self.height(size).saturating_sub(1).max(1);
-        let Some(action) = action else { return LayerResult::Stay };
-        match action {
-            Action::Back | Action::Stats => return LayerResult::Close,
-            Action::NextGrouping | Action::PreviousGrouping => {
-                self.grouping = neighbor(&GROUPINGS, self.grouping, action == Action::NextGrouping);
-                self.cursor = Cursor::default();
-            }
-            Action::NextColumn => self.column = neighbor(&COLUMNS, self.column, true),
-            Action::NextPeriod | Action::PreviousPeriod => {
-                let forward = action == Action::NextPeriod;
-                let Some(period) = self.period.step(&self.rules.calendar, forward) else { return LayerResult::Stay };
-                if forward && period.days(&self.rules.calendar).is_none_or(|(first, _)| first > self.today) {
-                    return LayerResult::Stay;
-                }
-                self.period = period;
-                self.sum_period();
-            }
-            Action::LongerPeriod | Action::ShorterPeriod => {
-                match self.period.length.next(action == Action::LongerPeriod) {
-                    Some(length) => self.period.length = length,
-                    None => return LayerResult::Stay,
-                }
-                self.sum_period();
-            }
-            action => match movement(action, page) {
-                Some(by) => {
-                    self.cursor.go(by, self.rows().len());
-                    self.fit(size);
-                    return LayerResult::Stay;
-                }
-                None => return LayerResult::Act(action),
-            },
-        }
-        LayerResult::Act(action)
-    }
-
-    pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
-        let len = self.rows().len();
-        let height = self.height(size);
-        self.cursor.scroll(by, len, height);
-    }
-
-    /// Selects the clicked row, day or group; a click on the selected row opens it.
-    pub(super) fn click<C>(&mut self, position: (u16, u16), size: (u16, u16)) -> LayerResult<C> {
-        match self.clicked(position, size) {
-            Some(Clicked::Row(at)) if self.cursor.at == at => LayerResult::Act(Action::Confirm),
-            Some(Clicked::Row(at)) => {
-                self.cursor.at = at;
-                LayerResult::Stay
-            }
-            Some(Clicked::Day(day)) => {
-                self.period = Period { length: PeriodLength::Day, day };
-                self.sum_period();
-                LayerResult::Act(Action::ShorterPeriod)
-            }
-            Some(Clicked::Group(panel, at)) => {
-                let table = self.panels[panel].clone();
-                (self.grouping, self.cursor) = (table.grouping, Cursor { at, top: 0 });
-                self.table = Some(Arc::new(table));
-                LayerResult::Act(Action::NextGrouping)
-            }
-            None => LayerResult::Stay,
-        }
-    }
-
-    fn clicked(&self, position: (u16, u16), size: (u16, u16)) -> Option<Clicked> {
-        let layout = self.layout(size);
+    fn clicked(&self, position: (u16, u16), terminal: TerminalSize) -> Option<Clicked> {
+        let layout = self.layout(terminal);
         let line = |area: Rect| area.contains(position.into()).then(|| position.1 - area.y);
-        if let Some(line) = line(layout.list) {
-            return Some(self.cursor.top + usize::from(line)).filter(|&at| at < self.rows().len()).map(Clicked::Row);
-        }
         if let Some((area, line)) = layout.calendar.and_then(|area| Some((area, line(area)?))) {
             let week = position.0.checked_sub(area.x + WEEKDAY_COLUMNS)?;
             let weeks = self.weeks(area.width);
@@ -396,6 +322,85 @@ impl StatsView {
         text += &format!("|---|{}\n", "---:|".repeat(SHOWN.len()));
         self.rows().iter().for_each(|one| text += &row(&words(one, self.grouping, home), &one.sum));
         text + &row("total", &all)
+    }
+}
+
+impl<C> Screen<C> for StatsView {
+    fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
+        let (len, area) = (self.rows().len(), self.layout(terminal).list);
+        Some(List { cursor: &mut self.cursor, len, area })
+    }
+
+    /// Handles an action. Actions that need another content, or something outside, are returned.
+    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult<C> {
+        match action {
+            Action::Back | Action::Stats => return LayerResult::Close,
+            Action::NextGrouping | Action::PreviousGrouping => {
+                self.grouping = neighbor(&GROUPINGS, self.grouping, action == Action::NextGrouping);
+                self.cursor = Cursor::default();
+            }
+            Action::NextColumn => self.column = neighbor(&COLUMNS, self.column, true),
+            Action::NextPeriod | Action::PreviousPeriod => {
+                let forward = action == Action::NextPeriod;
+                let Some(period) = self.period.step(&self.rules.calendar, forward) else { return LayerResult::Stay };
+                if forward && period.days(&self.rules.calendar).is_none_or(|(first, _)| first > self.today) {
+                    return LayerResult::Stay;
+                }
+                self.period = period;
+                self.sum_period();
+            }
+            Action::LongerPeriod | Action::ShorterPeriod => {
+                match self.period.length.next(action == Action::LongerPeriod) {
+                    Some(length) => self.period.length = length,
+                    None => return LayerResult::Stay,
+                }
+                self.sum_period();
+            }
+            _ => {}
+        }
+        LayerResult::Act(action)
+    }
+
+    /// Selects the clicked row, day or group; a click on the selected row opens it.
+    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
+        if let Some(result) = self.click_row(position, terminal) {
+            return result;
+        }
+        match self.clicked(position, terminal) {
+            Some(Clicked::Day(day)) => {
+                self.period = Period { length: PeriodLength::Day, day };
+                self.sum_period();
+                LayerResult::Act(Action::ShorterPeriod)
+            }
+            Some(Clicked::Group(panel, at)) => {
+                let table = self.panels[panel].clone();
+                (self.grouping, self.cursor) = (table.grouping, Cursor { at, top: 0 });
+                self.table = Some(Arc::new(table));
+                LayerResult::Act(Action::NextGrouping)
+            }
+            None => LayerResult::Stay,
+        }
+    }
+
+    fn hints(&self) -> &'static [Action] {
+        use Action as A;
+        &[
+            A::Help,
+            A::NextGrouping,
+            A::PreviousPeriod,
+            A::NextPeriod,
+            A::LongerPeriod,
+            A::NextColumn,
+            A::Confirm,
+            A::Copy,
+            A::Back,
+            A::ShorterPeriod,
+            A::Quit,
+        ]
+    }
+
+    fn word(&self, action: Action) -> Option<&'static str> {
+        (action == Action::Confirm).then_some("open")
     }
 }
 

@@ -121,7 +121,7 @@ pub(crate) struct PreviewFind {
     /// `true` if the words or the text changed and the search is not yet started.
     is_due: bool,
     /// The claim on the running search.
-    pub(crate) looking: Option<Claim>,
+    pub(crate) claim: Option<Claim>,
     /// `true` to jump to the first hit when results arrive.
     goes: bool,
     /// The index of the current hit.
@@ -135,12 +135,12 @@ impl PreviewFind {
     fn be_due(&mut self, goes: bool) {
         self.goes |= goes;
         self.hits.clear();
-        self.looking = None;
+        self.claim = None;
         self.is_due = !self.words.is_empty();
     }
 
     fn is_awaited(&self) -> bool {
-        self.is_due || self.looking.is_some()
+        self.is_due || self.claim.is_some()
     }
 }
 
@@ -318,7 +318,7 @@ impl PreviewPane {
     /// Stores the hits and jumps to the first one after the start position.
     pub(crate) fn take_hits(&mut self, hits: Vec<PreviewHit>, hidden_hits: Option<HiddenHits>) {
         let Some(find) = &mut self.find else { return };
-        find.looking = None;
+        find.claim = None;
         (find.hits, find.hidden_hits) = (hits, hidden_hits);
         if !std::mem::take(&mut find.goes) {
             return;

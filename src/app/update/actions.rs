@@ -2,14 +2,11 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, family, files, find_in_session, machines, search, space, stats, unread};
+use super::{comparison, context, family, files, find_in_session, machines, search, slim, space, stats, unread};
 use crate::app::card;
-use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{
-    self, archive, context_view, copy, delete, export, marks, move_sessions, name, repair, resume, slim,
-};
+use crate::app::command::{Command, NextStep};
+use crate::app::flows::{self, Flow, archive, copy, delete, export, fork, marks, move_sessions, name, repair, resume};
 use crate::app::jump_history::JumpPosition;
-use crate::app::layers::Layer;
 use crate::app::layers::answer::{movement, neighbor};
 use crate::app::layers::help::Help;
 use crate::app::layers::palette::PaletteKind;
@@ -20,7 +17,7 @@ use crate::app::palettes;
 use crate::app::panes::layout::{Layout, TALL};
 use crate::app::panes::preview::{EntryForm, PreviewSubject};
 use crate::base::numbers::{count, thousands};
-use crate::base::text::{Tone, spans_text};
+use crate::base::text::spans_text;
 use crate::changes::Request;
 use crate::config::{Filter, Sort};
 use crate::keymap::{Action, Group, Key, Place};
@@ -43,7 +40,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Quit => model.effects.push(Effect::Quit),
         Action::Suspend => model.effects.push(Effect::Suspend),
         Action::Help => open_help(model),
-        Action::Welcome => model.layers.0.push(Layer::Note(flows::welcome::note(model))),
+        Action::Welcome => model.layers.push(flows::welcome::note(model)),
         Action::Find => find_in_session::open(model),
         Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
@@ -63,7 +60,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Wrap => {
             let is_wrapped = model.preview.toggle_wrap();
             let not = "not wrapping long lines; scroll with left and right";
-            model.say(Tone::Dim, if is_wrapped { "wrapping long lines" } else { not });
+            model.hint(if is_wrapped { "wrapping long lines" } else { not });
         }
         Action::NextPane => turn(model, 1),
         Action::PreviousPane => turn(model, Place::PANES.len() - 1),
@@ -78,31 +75,17 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::FoldAll | Action::UnfoldAll => {
             let fold = action == Action::FoldAll;
             match model.focus {
-                Place::Sessions => model.sessions.fold_all(fold, &model.catalog, &model.setting.glyphs),
+                Place::Sessions => model.sessions.fold_all(fold, &model.catalog),
                 _ => model.tree.fold_all(fold),
             }
         }
         Action::Confirm => model.execute(resume::confirm(model)),
-        Action::Rename => model.execute(name::rename(model).unwrap_or_else(Command::warn)),
-        Action::Label => model.execute(name::label(model).unwrap_or_else(Command::warn)),
         Action::MarkRead => unread::mark_read(model),
-        Action::Pin => model.execute(marks::pin(model).unwrap_or_else(Command::warn)),
-        Action::Tags => model.execute(marks::tags(model).unwrap_or_else(Command::warn)),
-        Action::Annotate => model.execute(marks::note(model).unwrap_or_else(Command::warn)),
-        Action::Fork => model.execute(name::fork(model).unwrap_or_else(Command::warn)),
-        Action::Context => model.execute(context_view::open(model).unwrap_or_else(Command::warn)),
-        Action::Repair => model.execute(repair::ask(model).unwrap_or_else(Command::warn)),
         Action::CleanUp => model.execute(flows::cleanup::open(model)),
-        Action::Slim => model.execute(slim::open(model).unwrap_or_else(Command::warn)),
-        Action::Export => model.execute(export::open(model).unwrap_or_else(Command::warn)),
-        Action::Delete => model.execute(delete::ask(model).unwrap_or_else(Command::warn)),
-        Action::Archive => model.execute(archive::ask(model).unwrap_or_else(Command::warn)),
-        Action::Move => model.execute(move_sessions::ask(model).unwrap_or_else(Command::warn)),
-        Action::Copy => model.execute(copy::ask(model).unwrap_or_else(Command::warn)),
-        Action::Undo => model.execute(Command::Change(Request::UndoLast { sure: None }, AfterChange::Select)),
+        Action::Undo => model.execute(Command::Change(Request::UndoLast { sure: None }, NextStep::Select)),
         Action::Trash => open_history(model, PaletteKind::Trash),
         Action::History => open_history(model, PaletteKind::History),
-        Action::Redo => model.execute(Command::Change(Request::Redo, AfterChange::Select)),
+        Action::Redo => model.execute(Command::Change(Request::Redo, NextStep::Select)),
         Action::Mark => comparison::mark(model),
         Action::MarkAll => mark_all(model),
         Action::Search => search::open(model, ""),
@@ -129,47 +112,67 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::ToolRuns => {
             model.tree.toggle_runs();
             let shown = if model.tree.collapses_runs { "run of tool calls in one" } else { "tool call in its own" };
-            model.say(Tone::Dim, format!("showing each {shown} row"));
+            model.hint(format!("showing each {shown} row"));
         }
         Action::SegmentUp => model.tree.segment_up(),
         Action::SegmentDown => model.tree.segment_down(),
         Action::PreviousBranchPoint | Action::NextBranchPoint => {
             if !model.tree.branch_point(action == Action::NextBranchPoint) {
                 let way = if action == Action::NextBranchPoint { "below" } else { "above" };
-                model.say(Tone::Dim, format!("no branch point {way}"));
+                model.hint(format!("no branch point {way}"));
             }
         }
         Action::GoToLeaf => model.tree.go_to_leaf(),
         Action::Follow => {
             let follows = model.tree.toggle_follow();
-            model.say(Tone::Dim, if follows { "following the leaf" } else { "no longer following" });
+            model.hint(if follows { "following the leaf" } else { "no longer following" });
         }
         Action::Family => family::toggle(model),
         Action::FamilyFiles if model.tree.session.is_some() => open_palette(model, PaletteKind::Family),
         Action::GoOver => family::go_over(model),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
         // Layers handle the other actions.
-        _ => {
-            if let Some(by) = movement(action, page) {
-                go(model, by);
-            }
-        }
+        _ => match (flow(action), movement(action, page)) {
+            (Some(flow), _) => model.execute(flow(model).unwrap_or_else(Command::warn)),
+            (None, Some(by)) => go(model, by),
+            (None, None) => {}
+        },
     }
+}
+
+/// Returns the flow of an action.
+fn flow(action: Action) -> Option<fn(&Model) -> Flow> {
+    Some(match action {
+        Action::Rename => name::rename,
+        Action::Label => name::label,
+        Action::Pin => marks::pin,
+        Action::Tags => marks::tags,
+        Action::Annotate => marks::note,
+        Action::Fork => fork::fork,
+        Action::Context => context::open,
+        Action::Repair => repair::ask,
+        Action::Slim => slim::open,
+        Action::Export => export::open,
+        Action::Delete => delete::ask,
+        Action::Archive => archive::ask,
+        Action::Move => move_sessions::ask,
+        Action::Copy => copy::ask,
+        _ => return None,
+    })
 }
 
 pub(super) fn open_help(model: &mut Model) {
     let help = Help { over: Some(model.place()), setting: model.setting.clone(), ..Help::default() };
-    model.layers.0.push(Layer::Help(help));
+    model.layers.push(help);
 }
 
 pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
-    model.layers.0.push(Layer::Palette(palettes::palette(model, kind)));
+    model.layers.push(palettes::palette(model, kind));
 }
 
 /// Opens the trash or the history and reads the journal again.
 fn open_history(model: &mut Model, kind: PaletteKind) {
-    model.past = None;
-    model.looking_back = Some(model.ask(Work::ReadHistory));
+    family::read_history(model);
     open_palette(model, kind);
 }
 
@@ -182,11 +185,11 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
     match found {
         Some((_, action)) if action.row().group == Group::Tree => act(model, action),
         Some((place, action)) => {
-            model.say(Tone::Dim, format!("{key} ({}) works in the {} pane", action.row().word, place.name()));
+            model.hint(format!("{key} ({}) works in the {} pane", action.row().word, place.name()));
         }
         None => {
             let (help, dot) = (model.setting.key(Action::Help), &model.setting.glyphs.dot);
-            model.say(Tone::Dim, format!("{key} is not bound in any pane {dot} {help}: help"));
+            model.hint(format!("{key} is not bound in any pane {dot} {help}: help"));
         }
     }
 }
@@ -194,7 +197,11 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
 /// Reads all sessions again.
 pub(super) fn scan(model: &mut Model) {
     model.catalog.begin_reading();
-    let claim = Some(model.ask(Work::Scan { is_first: model.catalog.is_empty() }));
+    let claim = Some(model.ask_or(Work::Scan { is_first: model.catalog.is_empty() }, |model, _, error| {
+        model.scan.claim = None;
+        model.catalog.progress.finished = true;
+        model.show_failure(error);
+    }));
     model.scan = ScanState { claim, changed: Default::default() };
 }
 
@@ -202,15 +209,15 @@ fn reload(model: &mut Model) {
     scan(model);
     machines::sync(model);
     model.read_tree();
-    model.say(Tone::Dim, "reloading sessions");
+    model.hint("reloading sessions");
 }
 
 /// Reads all sessions again after pi exited.
 pub(super) fn returned(model: &mut Model, failure: Option<String>) {
     reload(model);
     match failure {
-        Some(failure) => model.say(Tone::Warning, failure),
-        None => model.say(Tone::Dim, "pi exited; reloading sessions"),
+        Some(failure) => model.warn(failure),
+        None => model.hint("pi exited; reloading sessions"),
     }
 }
 
@@ -226,7 +233,7 @@ fn open_program(model: &mut Model, with: Opener) {
         let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
         model.effects.push(Effect::Open(TextCopy { with, name: "card.txt".into(), text }));
     } else {
-        model.say(Tone::Dim, "nothing to open");
+        model.hint("nothing to open");
     }
 }
 
@@ -243,7 +250,7 @@ fn resize(model: &mut Model, larger: bool) {
     let is_zoomed = std::mem::take(&mut model.pane_sizes.zoomed);
     if !model.pane_sizes.resize(model.screen(), larger) && !is_zoomed {
         let end = if larger { "maximum" } else { "minimum" };
-        model.say(Tone::Dim, format!("pane is already at its {end} size"));
+        model.hint(format!("pane is already at its {end} size"));
     }
 }
 
@@ -252,8 +259,7 @@ fn share_preview(model: &mut Model) {
     let is_seen = |layout: Layout| layout.preview.is_some() && (layout.is_stacked() || layout.tree.is_some());
     if shown && !model.layout().is_some_and(is_seen) {
         let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
-        model
-            .say(Tone::Dim, if is_room { "the preview is below the tree" } else { "terminal too low for the preview" });
+        model.hint(if is_room { "the preview is below the tree" } else { "terminal too low for the preview" });
     }
 }
 
@@ -262,7 +268,7 @@ fn next_form(model: &mut Model) {
     model.entry_form = neighbor(EntryForm::ALL, model.entry_form, true);
     model.preview.reading = None;
     model.preview.is_stale = true;
-    model.say(Tone::Dim, format!("the preview shows {}", model.entry_form.name()));
+    model.hint(format!("the preview shows {}", model.entry_form.name()));
 }
 
 /// Selects another entry without leaving the pane; in the list and in a session's preview, another session.
@@ -292,10 +298,10 @@ fn jump(model: &mut Model, forward: bool) {
     let here = model.jump_position();
     let Some(jump_position) = std::iter::from_fn(|| model.jumps.next(here, forward)).find(is_there) else {
         let text = if forward { "at the newest jump" } else { "at the oldest jump" };
-        return model.say(Tone::Dim, text);
+        return model.hint(text);
     };
     if let Some(session) = jump_position.session.filter(|&session| model.sessions.selected_session() != Some(session)) {
-        model.sessions.select(session, &model.catalog, &model.setting.glyphs);
+        model.sessions.select(session, &model.catalog);
     }
     if let Some(entry) = jump_position.entry {
         model.tree.go_to_entry(entry);
@@ -324,7 +330,7 @@ fn mark_all(model: &mut Model) {
             format!("{marked}; {folded} in folded rows not marked {dot} {unfold}: unfold all")
         }
     };
-    model.say(Tone::Dim, text);
+    model.hint(text);
 }
 
 /// Changes the order or the filter of the sessions.
@@ -363,11 +369,11 @@ fn change_list(model: &mut Model, action: Action) {
         _ => toggled(&mut shows.subagents, "showing subagent sessions", "hiding subagent sessions"),
     };
     match action {
-        Action::NextSort | Action::WaitingFirst => model.sessions.reorder(&model.catalog, &model.setting.glyphs),
-        _ => model.sessions.rebuild(&model.catalog, &model.setting.glyphs),
+        Action::NextSort | Action::WaitingFirst => model.sessions.reorder(&model.catalog),
+        _ => model.rebuild_list(),
     }
     if let Some(message) = message {
-        model.say(Tone::Dim, message);
+        model.hint(message);
     }
 }
 
@@ -398,7 +404,7 @@ fn back(model: &mut Model) {
         Place::Sessions if !model.sessions.marks.is_empty() => {
             model.sessions.marks.clear();
             if std::mem::take(&mut model.sessions.shows.marked_only) {
-                model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+                model.rebuild_list();
             }
         }
         Place::Sessions if model.search.is_some() => search::close(model),
@@ -410,7 +416,7 @@ fn back(model: &mut Model) {
 fn fold(model: &mut Model) {
     match model.focus {
         // There is no pane to the left.
-        Place::Sessions => drop(model.sessions.fold(&model.catalog, &model.setting.glyphs)),
+        Place::Sessions => drop(model.sessions.fold(&model.catalog)),
         Place::Tree if model.tree.fold_or_up() => {}
         Place::Tree => model.focus = Place::Sessions,
         _ if model.preview.scroll_sideways(false, model.height(Place::Preview)) => {}
@@ -420,15 +426,15 @@ fn fold(model: &mut Model) {
 
 fn unfold(model: &mut Model) {
     match model.focus {
-        Place::Sessions if model.sessions.unfold(&model.catalog, &model.setting.glyphs) => {}
+        Place::Sessions if model.sessions.unfold(&model.catalog) => {}
         Place::Sessions if model.sessions.selected_session().is_none() => go(model, 1),
         Place::Sessions => model.focus = Place::Tree,
         Place::Tree if model.tree.unfold_or_in() => {}
         Place::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
             Some(_) if model.tree.selected_fork().is_some_and(|fork| fork.is_open) => {
-                model.say(Tone::Dim, "this fork has no entries of its own yet");
+                model.hint("this fork has no entries of its own yet");
             }
-            Some(fork) => drop(model.sessions.select(fork, &model.catalog, &model.setting.glyphs)),
+            Some(fork) => drop(model.sessions.select(fork, &model.catalog)),
             None => model.focus = Place::Preview,
         },
         _ => drop(model.preview.scroll_sideways(true, model.height(Place::Preview))),

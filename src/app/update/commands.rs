@@ -1,10 +1,9 @@
 //! Execution of commands.
 
-use super::{export, search, slim};
-use crate::app::command::{AfterChange, Command, NextStep, ResumePlan};
-use crate::app::flows::{archive, context_view, delete};
-use crate::app::layers::Layer;
-use crate::app::layers::dialogs::Note;
+use super::{context, export, search, slim};
+use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::flows::{archive, delete};
+use crate::app::layers::dialogs::{Note, Prompt};
 use crate::app::message::{Clip, Effect, EntryBody, Work};
 use crate::app::model::{Errand, Model, Notice, PendingChange};
 use crate::app::picker_output::{PickedEntry, PickerOutput};
@@ -26,16 +25,16 @@ impl Model {
                 self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
             }
             Command::ShowError(title, error) => self.show_error(title, error),
-            Command::Show(layer) => self.layers.0.push(*layer),
-            Command::ShowContext(place) => {
-                self.seeing = Some(self.ask(Work::Context(place.clone())));
-                let view = context_view::view(self, place);
-                self.layers.0.push(Layer::Context(view));
+            Command::Show(layer) => self.layers.push(*layer),
+            Command::ShowContext(target) => {
+                let mut view = context::view(self, target.clone());
+                view.claim = Some(self.ask_or(Work::Context(target), context::fail));
+                self.layers.push(view);
             }
             Command::Focus(place) => self.focus = place,
             Command::Select(key) => {
                 self.jumps.leave(self.jump_position());
-                self.sessions.select(key, &self.catalog, &self.setting.glyphs);
+                self.sessions.select(key, &self.catalog);
             }
             Command::SelectProject(key) => self.select_project(key),
             Command::GoTo(entry) => {
@@ -53,18 +52,14 @@ impl Model {
                 }
             }
             Command::ToggleFold if self.focus == Place::Sessions => {
-                self.sessions.toggle(&self.catalog, &self.setting.glyphs);
+                self.sessions.toggle(&self.catalog);
             }
             Command::ToggleFold => drop(self.tree.toggle()),
             Command::GoToHit => search::go_to_hit(self),
             Command::Change(request, after) => self.queue_change(request, after),
-            Command::ListPis => self.looking = Some(self.ask(Work::ListPis)),
+            Command::ListPis => self.listing_pis = Some(self.ask(Work::ListPis)),
             Command::ChangeFiles(request) => self.execute(delete::go(self, request)),
             Command::Errand(work, then) => self.start_errand(work, then),
-            Command::AskPi(session, tree, at) => {
-                let claim = self.ask(Work::CheckPi);
-                self.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
-            }
             Command::Export(request, selected) => export::show(self, *request, selected),
             Command::Slim(request, selected) => slim::show(self, *request, selected),
             Command::ShowMarked(sessions) => self.show_marked(sessions),
@@ -78,7 +73,7 @@ impl Model {
         if width(&error) + 2 <= usize::from(self.size.0) && !error.contains('\n') {
             self.say(Tone::Error, error);
         } else {
-            self.layers.0.push(Layer::Note(Note::new(title, error)));
+            self.layers.push(Note::new(title, error));
         }
     }
 
@@ -92,28 +87,22 @@ impl Model {
         shows.subagents |= sessions.iter().any(|&key| catalog.get(key).is_some_and(|one| one.facts().is_subagent()));
         (shows.marked_only, shows.here_only, shows.named_only) = (true, false, false);
         pane.marks = sessions.into_iter().collect();
-        pane.fold_all(false, catalog, &self.setting.glyphs);
+        pane.fold_all(false, catalog);
         self.focus = Place::Sessions;
         let all = self.setting.key(Action::MarkedOnly);
-        self.say(
-            Tone::Dim,
-            format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.setting.glyphs.dot),
-        );
+        self.hint(format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.setting.glyphs.dot));
     }
 
     /// Selects a session in order to go to one of its entries. Returns `true` if it exists.
     fn select_session(&mut self, session: SessionKey) -> bool {
         let here = self.jump_position();
-        let is_there = self.sessions.select(session, &self.catalog, &self.setting.glyphs);
+        let is_there = self.sessions.select(session, &self.catalog);
         if is_there {
             self.jumps.leave(here);
             self.focus = Place::Tree;
         } else {
             let reload = self.setting.key(Action::Reload);
-            self.say(
-                Tone::Warning,
-                format!("this session no longer exists {} {reload}: reload", self.setting.glyphs.dot),
-            );
+            self.warn(format!("this session no longer exists {} {reload}: reload", self.setting.glyphs.dot));
         }
         is_there
     }
@@ -121,31 +110,61 @@ impl Model {
     /// Selects a project and unfolds it.
     fn select_project(&mut self, key: ProjectKey) {
         let (here, sort) = (self.jump_position(), self.sessions.shows.sort);
-        if !self.sessions.select_project(key, &self.catalog, &self.setting.glyphs) {
-            return self.say(Tone::Warning, "this project no longer has sessions");
+        if !self.sessions.select_project(key, &self.catalog) {
+            return self.warn("this project no longer has sessions");
         }
         self.jumps.leave(here);
         self.focus = Place::Sessions;
         if sort != self.sessions.shows.sort {
-            self.say(Tone::Dim, format!("sorted by {}", self.sessions.shows.sort.name()));
+            self.hint(format!("sorted by {}", self.sessions.shows.sort.name()));
         }
     }
 
     /// Queues a change.
-    fn queue_change(&mut self, request: Request, after: AfterChange) {
+    fn queue_change(&mut self, request: Request, then: NextStep) {
         let claim = self.ask(Work::Change { request: request.clone(), now: self.now });
         // An earlier message would cover the progress.
         self.notice = None;
         if !self.changes.is_empty() {
-            self.say(Tone::Dim, "waiting for the previous change");
+            self.hint("waiting for the previous change");
         }
-        self.changes.push_back(PendingChange { claim, request, after, progress: None, waits: None });
+        self.changes.push_back(PendingChange { claim, request, then, progress: None, waits: None });
     }
 
     /// Starts background work with a next step.
     pub(super) fn start_errand(&mut self, work: Work, then: NextStep) {
         let claim = self.ask(work);
         self.errands.push(Errand { claim, then });
+    }
+
+    /// Returns the directory that a prompt or a choice named. Closes the prompt, or shows there why the directory cannot be
+    /// used.
+    pub(super) fn accept_directory<T>(&mut self, title: &str, dir: Result<T, String>) -> Option<T> {
+        let is_prompt = |prompt: &&mut Prompt| prompt.purpose.is_directory();
+        match (dir, self.layers.top_as_mut().filter(is_prompt)) {
+            (Ok(dir), prompt) => {
+                if prompt.is_some() {
+                    self.layers.0.pop();
+                }
+                return Some(dir);
+            }
+            (Err(why), Some(prompt)) => prompt.problem = Some(why),
+            (Err(why), None) => self.show_error(title, why),
+        }
+        None
+    }
+
+    /// Shows a failure for a while, whatever key is pressed.
+    pub(super) fn show_failure(&mut self, error: impl Into<String>) {
+        self.say(Tone::Error, error);
+        self.hold_notice();
+    }
+
+    /// Ends an errand and shows its result.
+    pub(super) fn finish_errand(&mut self, ticket: u64, result: Command) {
+        self.end_errand(ticket);
+        self.execute(result);
+        self.hold_notice();
     }
 
     /// Does the next step of resuming in pi: reads the text to give back, makes the change, copies the text or starts pi.
@@ -155,21 +174,21 @@ impl Model {
         }
         if let Some((tree, at)) = plan.text_of.take() {
             let body = EntryBody { path: plan.start.path.clone(), tree, at };
-            return self.start_errand(Work::Text(body), NextStep::Resume(Box::new(plan)));
+            return self.start_errand(Work::Text(body), NextStep::resume(plan));
         }
         if let Some(request) = plan.request.take() {
-            return self.queue_change(request, AfterChange::Resume(Box::new(plan)));
+            return self.queue_change(request, NextStep::resume(plan));
         }
         // The JSON output of a picker contains the text.
         if self.setting.picker != Some(PickerFormat::Json)
             && let Some(text) = plan.text.take()
         {
-            return self.start_errand(Work::Copy(Clip::Text(text)), NextStep::Resume(Box::new(plan)));
+            return self.start_errand(Work::Copy(Clip::Text(text)), NextStep::resume(plan));
         }
         // pi starts only after all changes are made.
         if let Some(last) = self.changes.back_mut() {
-            last.after = AfterChange::Resume(Box::new(plan));
-            return self.say(Tone::Dim, "pi starts after the current change; press any key to cancel");
+            last.then = NextStep::resume(plan);
+            return self.hint("pi starts after the current change; press any key to cancel");
         }
         let ResumePlan { start, text, .. } = plan;
         self.effects.push(match self.setting.picker {
@@ -191,6 +210,8 @@ impl Model {
     pub(super) fn read_tree(&mut self) {
         self.tree.is_outdated = false;
         let session = self.tree.session.and_then(|key| self.catalog.get(key)).cloned();
-        self.tree.opening = session.map(|session| self.ask(Work::Open(session.path.clone())));
+        self.tree.opening = session.map(|session| {
+            self.ask_or(Work::Open(session.path.clone()), |model, _, error| model.tree.fail(error.into()))
+        });
     }
 }

@@ -1,13 +1,19 @@
 //! Comparison of two branches.
 
+use std::sync::Arc;
+
 use super::files;
 use crate::app::command::Command;
-use crate::app::flows::compare;
-use crate::app::layers::Layer;
+use crate::app::flows::{NO_SESSION, name, resume};
+use crate::app::layers::compare::{CompareView, FINAL_FILES};
+use crate::app::layers::file_text::FileTextView;
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::base::text::Tone;
-use crate::catalog::EntryRef;
+use crate::base::text::clean;
+use crate::catalog::compare::{BranchEnd, CompareRequest, ComparedBranches};
+use crate::catalog::file_states::{FileForm, FileTextRequest, StateSource};
+use crate::catalog::final_files::FinalFile;
+use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::{Action, Place};
 
 /// Marks or unmarks the selected row.
@@ -16,7 +22,7 @@ pub(super) fn mark(model: &mut Model) {
         return model.sessions.toggle_mark();
     }
     match model.whole_entry() {
-        Err(why) => model.say(Tone::Warning, why),
+        Err(why) => model.warn(why),
         Ok((session, _, at)) => {
             toggle(&mut model.marks, EntryRef { session, at });
             let (compare, mark) = (model.setting.key(Action::Compare), model.setting.key(Action::Mark));
@@ -28,7 +34,7 @@ pub(super) fn mark(model: &mut Model) {
                 ),
                 marked => format!("{marked} entries marked {dot} {compare}: compare"),
             };
-            model.say(Tone::Dim, message);
+            model.hint(message);
         }
     }
 }
@@ -43,48 +49,172 @@ fn toggle(marks: &mut Vec<EntryRef>, entry: EntryRef) {
     }
 }
 
-/// Starts a comparison.
+/// Opens a comparison.
 pub(super) fn open(model: &mut Model) {
-    match compare::ask(model) {
-        Err(why) => model.say(Tone::Warning, why),
-        Ok((layer, asked)) => {
-            model.comparing = Some(model.ask(Work::Compare(asked)));
-            model.layers.0.push(Layer::Compare(Box::new(layer)));
+    match ask(model) {
+        Err(why) => model.warn(why),
+        Ok((mut view, asked)) => {
+            view.claim = Some(model.ask_or(Work::Compare(asked), fail));
+            model.layers.push(view);
         }
     }
 }
 
-/// Does an action on the chosen side.
+/// Does an action on the comparison.
 pub(super) fn act(model: &mut Model, action: Action) {
-    let Some(Layer::Compare(layer)) = model.layers.top() else { return };
+    let Some(view) = model.layers.top_as::<CompareView>() else { return };
     if action == Action::FileDifference {
-        return match compare::difference(model, layer) {
+        return match difference(model, view) {
             Ok(text) => files::show_text(model, text),
-            Err(why) => model.say(Tone::Dim, why),
+            Err(why) => model.hint(why),
         };
     }
     if action == Action::Confirm
-        && let Some(asked) = compare::again(model, layer)
+        && let Some(asked) = again(model, view)
     {
-        model.comparing = Some(model.ask(Work::Compare(asked)));
-        return model.say(Tone::Dim, "the session has changed; comparing again");
+        model.with_layer(|model, view: &mut CompareView| view.claim = Some(model.ask_or(Work::Compare(asked), fail)));
+        return model.hint("the session has changed; comparing again");
     }
-    let command = compare::act(model, layer, action);
+    let command = side_command(model, view, action);
     if matches!(command, Command::GoTo(_)) {
         model.layers.close(Place::Compare);
     }
     model.execute(command);
 }
 
-/// Fits comparisons to the terminal; cancels the reading of a closed one.
-pub(super) fn sync(model: &mut Model) {
-    let mut is_there = false;
-    for compare in model.layers.comparisons_mut() {
-        compare.fit(&model.setting.glyphs, model.size);
-        is_there = true;
+/// Takes a comparison.
+pub(super) fn take(model: &mut Model, compared: Arc<ComparedBranches>) {
+    model.layers.update(|view: &mut CompareView| view.take(compared));
+}
+
+/// Takes the files that differ at the ends, or the error.
+pub(super) fn take_files(model: &mut Model, files: Result<Arc<Vec<FinalFile>>, String>) {
+    model.layers.update(|view: &mut CompareView| view.take_files(files));
+}
+
+/// Handles a failed comparison.
+fn fail(model: &mut Model, _ticket: u64, error: &str) {
+    model.layers.close(Place::Compare);
+    model.execute(Command::ShowError("Cannot compare", error.into()));
+}
+
+/// A chosen branch: its session and what to read of it.
+type Branch = (SessionKey, CompareRequest);
+
+/// Chooses the branch to the leaf of a session.
+fn leaf(model: &Model, session: SessionKey) -> Result<Branch, String> {
+    let digest = model.catalog.get(session).ok_or("a marked session no longer exists")?;
+    Ok((session, CompareRequest { path: digest.path.clone(), tree: None, at: None }))
+}
+
+/// Chooses an entry of any session.
+fn entry(model: &Model, EntryRef { session, at }: EntryRef) -> Result<Branch, String> {
+    let tree = model.tree.file(session).filter(|tree| !tree.is_partial).cloned();
+    let (_, leaf) = leaf(model, session)?;
+    Ok((session, CompareRequest { tree, at: Some(at), ..leaf }))
+}
+
+/// Chooses the selected entry or fork.
+fn selected(model: &Model) -> Result<Branch, String> {
+    if let (Place::Tree, Some(fork)) = (model.focus, model.tree.selected_fork()) {
+        return leaf(model, fork.key);
     }
-    if !is_there {
-        model.comparing = None;
+    let (session, _, at) = model.whole_entry()?;
+    entry(model, EntryRef { session, at })
+}
+
+/// Returns the view and the two branches to compare.
+///
+/// # Errors
+/// There are not exactly two branches; the message says what to do.
+fn ask(model: &Model) -> Result<(CompareView, [CompareRequest; 2]), String> {
+    let [a, b] = if model.focus == Place::Sessions { sessions(model)? } else { entries(model)? };
+    let sessions = [a.0, b.0];
+    let titles = sessions.map(|session| model.short_title(session));
+    Ok((CompareView::new(sessions, titles, model.setting.glyphs.clone()), [a.1, b.1]))
+}
+
+/// Returns the marked sessions, oldest first; with one mark, the marked and the selected session.
+fn sessions(model: &Model) -> Result<[Branch; 2], String> {
+    let (mut marked, _) = model.sessions.marked(&model.catalog);
+    model.catalog.sort_oldest_first(&mut marked);
+    match (&marked[..], &model.marks[..]) {
+        (&[a, b], _) => Ok([leaf(model, a)?, leaf(model, b)?]),
+        (&[a], _) => match model.sessions.selected_session() {
+            Some(b) if a != b => Ok([leaf(model, a)?, leaf(model, b)?]),
+            Some(_) => Err("this session is already marked; select or mark another one of its family".into()),
+            None => Err(NO_SESSION.into()),
+        },
+        (&[], &[a, b]) => Ok([entry(model, a)?, entry(model, b)?]),
+        (&[], _) => {
+            let mark = model.setting.key(Action::Mark);
+            Err(format!("no sessions marked; press {mark} to mark two of one family"))
+        }
+        (several, _) => Err(format!("cannot compare {} sessions; mark exactly two", several.len())),
+    }
+}
+
+/// Returns two marked entries, the marked and the selected one, or the selected one and the leaf.
+fn entries(model: &Model) -> Result<[Branch; 2], String> {
+    match model.marks[..] {
+        [a, b] => Ok([entry(model, a)?, entry(model, b)?]),
+        [a, ..] => {
+            let here = selected(model)?;
+            if here.0 == a.session && here.1.at == Some(a.at) {
+                return Err("this entry is already marked; select or mark another one".into());
+            }
+            Ok([entry(model, a)?, here])
+        }
+        [] => {
+            let here = selected(model)?;
+            let session = model.tree.session.ok_or(NO_SESSION)?;
+            let is_tip = here.1.tree.as_ref().zip(here.1.at).is_some_and(|(tree, at)| tree.is_tip(at));
+            if is_tip && here.0 == session {
+                let mark = model.setting.key(Action::Mark);
+                return Err(format!("cannot compare the leaf with itself; select another entry or mark two ({mark})"));
+            }
+            // The tree of the open session is loaded.
+            let end = match model.tree.own().and_then(|tree| tree.leaf) {
+                Some(at) => entry(model, EntryRef { session, at })?,
+                None => leaf(model, session)?,
+            };
+            Ok([here, end])
+        }
+    }
+}
+
+/// Returns the branches for a new comparison if one of the files has grown, because its leaf may have moved.
+fn again(model: &Model, compare: &CompareView) -> Option<[CompareRequest; 2]> {
+    let ends = &compare.compared.as_ref()?.ends;
+    let has_grown = |(key, end): (&SessionKey, &BranchEnd)| {
+        model.catalog.get(*key).is_some_and(|session| session.entry_count > end.tree.nodes.len())
+    };
+    let asked = |end: &BranchEnd| CompareRequest { path: end.path.clone(), tree: None, at: Some(end.at) };
+    compare.sessions.iter().zip(ends).any(has_grown).then(|| ends.each_ref().map(asked))
+}
+
+/// Creates the view of the difference of the selected file at the two ends.
+///
+/// # Errors
+/// No file is selected.
+fn difference(model: &Model, compare: &CompareView) -> Result<FileTextView, String> {
+    let file = compare.selected_file().ok_or_else(|| format!("select a file below \"{FINAL_FILES}\""))?;
+    let form = FileForm::Difference(file.states.clone().map(StateSource::Known));
+    let request = FileTextRequest { file: file.name.clone(), form };
+    let title = clean(&file.name).into_owned();
+    Ok(FileTextView::new(title, "from the end of A to the end of B".into(), request, &model.setting.glyphs))
+}
+
+/// Returns the command for an action on the chosen side: resume, label or go to the common entry.
+fn side_command(model: &Model, compare: &CompareView, action: Action) -> Command {
+    let (Some((session, tree, at)), Some(common)) = (compare.end(), compare.common()) else {
+        return Command::warn("the sessions are still being read");
+    };
+    match action {
+        _ if !model.catalog.has(session) => Command::warn("this session no longer exists"),
+        Action::Label => name::label_at(model, session, tree, at),
+        Action::GoToCommon => Command::GoTo(common),
+        _ => resume::at_entry(model, session, tree, at),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::app::palettes;
 use crate::base::numbers::count;
 use crate::base::text::Tone;
 use crate::catalog::{EntryRef, SessionKey};
+use crate::changes::history::HistoryEntry;
 use crate::keymap::Action;
 use crate::session::entry::EntryId;
 
@@ -16,7 +17,7 @@ pub(super) fn toggle(model: &mut Model) {
     let is_alone = !model.tree.is_whole() && model.catalog.family(session).len() < 2;
     let (is_read, others) = (model.catalog.progress.finished, model.catalog.same_origin(session).len());
     if is_alone && is_read && others == 0 {
-        return model.say(Tone::Dim, "no related sessions: no parent and no forks found");
+        return model.hint("no related sessions: no parent and no forks found");
     }
     let message = match model.tree.toggle_family() {
         false => "showing this session only".into(),
@@ -32,7 +33,7 @@ pub(super) fn toggle(model: &mut Model) {
             format!("{share} {dot} {key}: list family")
         }
     };
-    model.say(Tone::Dim, message);
+    model.hint(message);
 }
 
 /// Hides or shows a session of the family; shows the family first if necessary.
@@ -52,15 +53,35 @@ pub(super) fn toggle_member(model: &mut Model, session: SessionKey) {
 /// Refills the palettes.
 pub(super) fn fill(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
-    layers.palettes_mut().for_each(|palette| palettes::fill(model, palette));
+    layers.all_mut().for_each(|palette| palettes::fill(model, palette));
     model.layers = layers;
+}
+
+/// Reads the change history.
+pub(super) fn read_history(model: &mut Model) {
+    model.past = None;
+    let claim = model.ask_or(Work::ReadHistory, |model, _, error| {
+        model.say(Tone::Error, error);
+        take_history(model, Vec::new());
+    });
+    model.reading_history = Some(claim);
+}
+
+/// Takes the change history.
+pub(super) fn take_history(model: &mut Model, past: Vec<HistoryEntry>) {
+    (model.reading_history, model.past) = (None, Some(past));
+    fill(model);
 }
 
 /// Merges the sessions that the tree is to show.
 pub(super) fn sync(model: &mut Model) {
     let is_whole = model.tree.own().is_some_and(|tree| !tree.is_partial);
     if is_whole && let Some(to_join) = model.tree.next_to_join(&model.catalog) {
-        model.tree.joining = Some(model.ask(Work::Join(Box::new(to_join))));
+        let claim = model.ask_or(Work::Join(Box::new(to_join)), |model, _, error| {
+            model.tree.fail_to_join();
+            model.say(Tone::Error, error);
+        });
+        model.tree.joining = Some(claim);
     }
 }
 
@@ -70,7 +91,7 @@ pub(super) fn go_over(model: &mut Model) {
         return model.execute(Command::Select(fork));
     }
     let meant = model.meant_entry();
-    let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry or a fork") };
+    let Some((session, tree, at)) = meant else { return model.hint("select an entry or a fork") };
     let id = EntryId::of(&tree, at);
     if Some(session) != model.tree.session {
         return model.execute(Command::GoToId(session, id));
@@ -78,6 +99,6 @@ pub(super) fn go_over(model: &mut Model) {
     let shown = model.tree.shown(EntryRef { session, at });
     match shown.and_then(|shown| model.tree.others_of(shown).first().copied()) {
         Some(other) => model.execute(Command::GoToId(other, id)),
-        None => model.say(Tone::Dim, "no other session has this entry"),
+        None => model.hint("no other session has this entry"),
     }
 }

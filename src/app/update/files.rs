@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::app::command::Command;
 use crate::app::flows::files::{self, ShownForm};
 use crate::app::layers::Layer;
+use crate::app::layers::dialogs::FindLine;
 use crate::app::layers::file_text::FileTextView;
-use crate::app::layers::files::{FilesView, ListedFile, SessionScope};
+use crate::app::layers::files::{FilesView, ListedFile, SessionScope, UnfoldedFile};
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
@@ -22,21 +23,24 @@ pub(super) fn open(model: &mut Model) {
     let Some(scope) = files::selected_scope(model) else { return };
     let mut view = FilesView::new(scope);
     fill(model, &mut view);
-    model.files.left = None;
-    model.layers.0.push(Layer::Files(Box::new(view)));
+    model.files_left = None;
+    model.layers.push(view);
 }
 
 /// Requests the current files.
 fn fill(model: &mut Model, view: &mut FilesView) {
     let work = files::fill(model, view);
-    model.files.filling = Some(model.ask(work));
+    view.claim = Some(model.ask_or(work, |model, _, error| {
+        take(model, Vec::new());
+        model.say(Tone::Error, error);
+    }));
 }
 
 /// Takes the files.
 pub(super) fn take(model: &mut Model, files: Vec<ListedFile>) {
-    model.files.filling = None;
-    let Some(view) = model.layers.files_mut() else { return };
-    view.list(files);
+    let Some(view) = model.layers.get_mut::<FilesView>() else { return };
+    view.claim = None;
+    view.take(files);
     if let Some((path, is_unfolded)) = view.wanted.take() {
         view.select(&path);
         if is_unfolded && view.selected_file().is_some_and(|file| file.path == path) {
@@ -47,19 +51,15 @@ pub(super) fn take(model: &mut Model, files: Vec<ListedFile>) {
 
 /// Does an action of the files.
 pub(super) fn act(model: &mut Model, action: Action) {
-    let Some(Layer::Files(view)) = model.layers.top() else { return };
+    let Some(view) = model.layers.top_as::<FilesView>() else { return };
     match action {
         Action::Confirm if view.selected_state().is_some() => go_to_entry(model),
-        Action::Confirm if view.is_unfolded() => {
-            if let Some(view) = model.layers.files_mut() {
-                view.fold();
-            }
-        }
+        Action::Confirm if view.is_unfolded() => drop(model.layers.update(FilesView::fold)),
         Action::Confirm | Action::Unfold => unfold(model),
-        Action::Find => model.layers.0.push(Layer::Find(LineEdit::new(&view.filter.clone()))),
+        Action::Find => model.layers.push(FindLine(LineEdit::new(&view.filter.clone()))),
         Action::Mark => {
-            if !model.layers.files_mut().is_some_and(FilesView::toggle_mark) {
-                model.say(Tone::Dim, files::NO_STATE);
+            if model.layers.update(FilesView::toggle_mark) != Some(true) {
+                model.hint(files::NO_STATE);
             }
         }
         Action::AllSessions => toggle_scope(model),
@@ -69,9 +69,9 @@ pub(super) fn act(model: &mut Model, action: Action) {
 
 /// Does an action of the text of a file.
 pub(super) fn act_on_text(model: &mut Model, action: Action) {
-    let Some(Layer::FileText(view)) = model.layers.top() else { return };
+    let Some(view) = model.layers.top_as::<FileTextView>() else { return };
     if view.at.is_none() {
-        return model.say(Tone::Dim, "this key works in the list of files");
+        return model.hint("this key works in the list of files");
     }
     match action {
         Action::NextEntry | Action::PreviousEntry => {
@@ -81,11 +81,11 @@ pub(super) fn act_on_text(model: &mut Model, action: Action) {
                 FileForm::Difference([_, StateSource::Disk]) => ShownForm::Disk,
                 FileForm::Difference(_) => ShownForm::Difference,
             };
-            if model.layers.files_mut().is_some_and(|files| files.step(by)) {
+            if model.layers.update(|files: &mut FilesView| files.step(by)) == Some(true) {
                 show(model, form);
             } else {
                 let end = if by > 0 { "this is the oldest state in the list" } else { "this is the newest state" };
-                model.say(Tone::Dim, end);
+                model.hint(end);
             }
         }
         Action::Confirm => go_to_entry(model),
@@ -104,7 +104,7 @@ fn act_on_state(model: &mut Model, action: Action) {
                 Action::Copy => files::copy_selected(model, view),
                 _ => files::ask_where(model, view),
             };
-            let command = list(model).map(command);
+            let command = model.layers.get::<FilesView>().map(command);
             return command.into_iter().for_each(|command| model.execute(command));
         }
         _ => return,
@@ -112,64 +112,61 @@ fn act_on_state(model: &mut Model, action: Action) {
     show(model, form);
 }
 
-/// Returns the list of files.
-fn list(model: &Model) -> Option<&FilesView> {
-    model.layers.0.iter().find_map(|layer| if let Layer::Files(view) = layer { Some(&**view) } else { None })
-}
-
 /// Shows the selected state.
 fn show(model: &mut Model, form: ShownForm) {
-    match list(model).map(|view| files::text(model, view, form)) {
+    match model.layers.get::<FilesView>().map(|view| files::text(model, view, form)) {
         Some(Ok(text)) => show_text(model, text),
-        Some(Err(why)) => model.say(Tone::Dim, why),
+        Some(Err(why)) => model.hint(why),
         None => {}
     }
 }
 
 /// Shows a text, in place of one that is shown. The lines of that one stay until the new ones are read.
 pub(super) fn show_text(model: &mut Model, mut text: FileTextView) {
-    model.files.reading = Some(model.ask(Work::ReadFile(Box::new(text.request.clone()))));
+    text.claim = Some(model.ask_or(Work::ReadFile(Box::new(text.request.clone())), |model, _, error| {
+        take_text(model, String::new(), vec![DocLine::new(Tone::Error, &without_os_error_codes(error))]);
+    }));
     if let Some(Layer::FileText(shown)) = model.layers.0.pop_if(|layer| matches!(layer, Layer::FileText(_))) {
         (text.lines, text.wrapped) = (shown.lines, shown.wrapped);
     }
-    model.layers.0.push(Layer::FileText(Box::new(text)));
+    model.layers.push(text);
 }
 
 fn unfold(model: &mut Model) {
-    let Some(view) = list(model).filter(|view| !view.is_unfolded()) else { return };
-    let Some(path) = view.selected_file().map(|file| file.path.clone()) else { return };
-    let work = files::states(model, view, &path);
-    list_states(model, path.clone(), work);
-    if let Some(view) = model.layers.files_mut() {
-        view.unfold(&path);
-    }
+    model.with_layer(|model, view: &mut FilesView| {
+        let path = view.selected_file().filter(|_| !view.is_unfolded()).map(|file| file.path.clone());
+        path.into_iter().for_each(|path| list_states(model, view, &path));
+    });
 }
 
-fn list_states(model: &mut Model, path: String, work: Work) {
-    let claim = model.ask(work);
-    model.files.listing.push((path, claim));
+fn list_states(model: &mut Model, view: &mut FilesView, path: &str) {
+    let work = files::states(model, view, path);
+    view.unfold(path, model.ask_or(work, |model, ticket, error| end_states(model, ticket, Some(error))));
 }
 
 /// Lists the files of all sessions, or those of the first scope again.
 fn toggle_scope(model: &mut Model) {
-    let Some(view) = list(model) else { return };
-    let scope = if view.scope == SessionScope::All { view.opened_for } else { SessionScope::All };
-    let wanted = view.selected_file().map(|file| (file.path.clone(), view.is_unfolded()));
-    let mut new = FilesView { opened_for: view.opened_for, wanted, ..FilesView::new(scope) };
-    new.narrow(&view.filter);
-    fill(model, &mut new);
-    model.files.listing.clear();
-    if let Some(view) = model.layers.files_mut() {
+    model.with_layer(|model, view: &mut FilesView| {
+        let scope = if view.scope == SessionScope::All { view.opened_for } else { SessionScope::All };
+        let wanted = view.selected_file().map(|file| (file.path.clone(), view.is_unfolded()));
+        let mut new = FilesView { opened_for: view.opened_for, wanted, ..FilesView::new(scope) };
+        new.narrow(&view.filter);
+        fill(model, &mut new);
         *view = new;
-    }
+    });
 }
 
 /// Goes to the entry of the selected state. Going back later returns to the list.
 fn go_to_entry(model: &mut Model) {
-    let Some(entry) = list(model).and_then(|view| Some(view.selected_state()?.entry)) else { return };
+    let Some(entry) = model.layers.get::<FilesView>().and_then(|view| Some(view.selected_state()?.entry)) else {
+        return;
+    };
     while let Some(layer) = model.layers.0.pop() {
-        if let Layer::Files(view) = layer {
-            model.files.left = Some(view);
+        if let Layer::Files(mut view) = layer {
+            // The work is canceled.
+            view.claim = None;
+            view.unfolded.values_mut().for_each(|unfolded| unfolded.claim = None);
+            model.files_left = Some(view);
             break;
         }
     }
@@ -178,95 +175,47 @@ fn go_to_entry(model: &mut Model) {
 
 /// Returns to the list, if the user left it for an entry. Returns `true` if so.
 pub(super) fn go_back(model: &mut Model) -> bool {
-    let Some(mut view) = model.files.left.take() else { return false };
+    let Some(mut view) = model.files_left.take() else { return false };
     // The work was canceled when the list was left.
-    for path in view.unfinished() {
-        let work = files::states(model, &view, &path);
-        list_states(model, path.clone(), work);
-        view.unfold(&path);
-    }
+    view.unfinished().iter().for_each(|path| list_states(model, &mut view, path));
     model.layers.0.push(Layer::Files(view));
     true
 }
 
 /// Filters the files by the typed text. Returns `true` if they are shown.
 pub(super) fn filter(model: &mut Model, text: &str) -> bool {
-    let size = model.size;
-    let Some(view) = model.layers.files_mut() else { return false };
-    view.narrow(text);
-    view.fit(size);
-    true
+    model.layers.update(|view: &mut FilesView| view.narrow(text)).is_some()
 }
 
 /// Takes states of a file in a session.
 pub(super) fn take_states(model: &mut Model, file: &str, states: Vec<StateRow>, (key, tree): (SessionKey, Arc<Tree>)) {
-    if let Some(view) = model.layers.files_mut() {
+    model.layers.update(|view: &mut FilesView| {
         view.trees.insert(key, tree);
         view.update(file, |unfolded| unfolded.states.extend(states));
-    }
+    });
 }
 
-/// Notes that all states of a file were read.
-pub(super) fn end_states(model: &mut Model, ticket: u64) {
-    end(model, ticket, None);
-}
-
-fn end(model: &mut Model, ticket: u64, problem: Option<&str>) -> bool {
-    let Some(at) = model.files.listing.iter().position(|(_, claim)| claim.number == ticket) else { return false };
-    let (file, _) = model.files.listing.remove(at);
-    if let Some(view) = model.layers.files_mut() {
-        view.update(&file, |unfolded| (unfolded.is_reading, unfolded.problem) = (false, problem.map(String::from)));
-    }
-    true
+/// Notes that all states of a file were read, or that this failed.
+pub(super) fn end_states(model: &mut Model, ticket: u64, problem: Option<&str>) {
+    let is_it = |unfolded: &UnfoldedFile| unfolded.claim.as_ref().is_some_and(|claim| claim.number == ticket);
+    let Some(view) = model.layers.get_mut::<FilesView>() else { return };
+    let file = view.unfolded.iter().find_map(|(file, unfolded)| is_it(unfolded).then(|| file.clone()));
+    view.update(&file.unwrap_or_default(), |unfolded| {
+        (unfolded.is_reading, unfolded.claim, unfolded.problem) = (false, None, problem.map(String::from));
+    });
 }
 
 /// Takes the text of a file.
 pub(super) fn take_text(model: &mut Model, facts: String, lines: Vec<DocLine>) {
-    model.files.reading = None;
-    let size = model.size;
-    if let Some(view) = model.layers.file_text_mut() {
-        view.take(facts, lines);
-        view.fit(size);
-    }
+    model.layers.update(|view: &mut FileTextView| view.take(facts, lines));
 }
 
-/// Handles work that failed. Returns `true` if the ticket was of this screen.
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    if model.files.filling.take_if(|claim| claim.number == ticket).is_some() {
-        take(model, Vec::new());
-        model.say(Tone::Error, error);
-        return true;
-    }
-    if model.files.reading.take_if(|claim| claim.number == ticket).is_some() {
-        let error = without_os_error_codes(error);
-        take_text(model, String::new(), vec![DocLine::new(Tone::Error, &error)]);
-        return true;
-    }
-    end(model, ticket, Some(error))
-}
-
-/// Lists the files again after the sessions have changed; cancels the work of closed views.
+/// Lists the files again after the sessions have changed.
 pub(super) fn sync(model: &mut Model) {
-    let size = model.size;
-    let version = model.catalog.version();
-    match model.layers.file_text_mut() {
-        Some(view) => view.fit(size),
-        None => model.files.reading = None,
-    }
-    let mut layers = std::mem::take(&mut model.layers);
-    match layers.files_mut() {
-        Some(view) => {
-            // Files that keep changing do not restart the list.
-            if view.as_of != version && model.files.filling.is_none() {
-                fill(model, view);
-            }
-            view.fit(size);
-            model.files.listing.retain(|(file, _)| view.unfolded.contains_key(file));
+    model.with_layer(|model, view: &mut FilesView| {
+        // Files that keep changing do not restart the list.
+        if view.as_of != model.catalog.version() && view.claim.is_none() {
+            fill(model, view);
         }
-        None => {
-            model.files.listing.clear();
-            model.files.filling = None;
-        }
-    }
-    model.layers = layers;
+    });
 }

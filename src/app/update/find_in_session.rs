@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::app::layers::Layer;
+use crate::app::layers::dialogs::FindLine;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
-use crate::app::widgets::line::LineEdit;
-use crate::base::text::Tone;
 use crate::keymap::Place;
 use crate::search::text_match::Words;
 
@@ -18,7 +16,7 @@ pub(super) fn open(model: &mut Model) {
     } else if !model.tree.begin_find() {
         return;
     }
-    model.layers.0.push(Layer::Find(LineEdit::default()));
+    model.layers.push(FindLine::default());
 }
 
 /// Takes the typed words.
@@ -82,9 +80,9 @@ pub(super) fn next(model: &mut Model, forward: bool) {
     };
     match found {
         None if model.focus == Place::Preview && model.preview.is_awaited() => {}
-        None => model.say(Tone::Dim, "no match in this session"),
-        Some(true) if forward => model.say(Tone::Dim, "search wrapped to the top"),
-        Some(true) => model.say(Tone::Dim, "search wrapped to the end"),
+        None => model.hint("no match in this session"),
+        Some(true) if forward => model.hint("search wrapped to the top"),
+        Some(true) => model.hint("search wrapped to the end"),
         Some(false) => {}
     }
 }
@@ -107,7 +105,7 @@ pub(super) fn sync(model: &mut Model) {
         let found = hit.and_then(|entry| model.entry_body(entry));
         let claim = model.ask(Work::FindInPreview { lines, words, found });
         if let Some(find) = &mut model.preview.find {
-            find.looking = Some(claim);
+            find.claim = Some(claim);
         }
     }
 }
@@ -120,8 +118,8 @@ fn follow_search(model: &mut Model) {
         return;
     }
     let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.own().cloned()) else { return };
-    let (session, around) = (Box::new(model.catalog.searched_session(key)), Box::new(model.query_scope()));
-    let claim = model.ask(Work::MatchEntries { query, around, session, tree });
+    let request = model.search_request(query, [model.catalog.searched_session(key)].into());
+    let claim = model.ask(Work::MatchEntries(request, tree));
     if let Some(find) = &mut model.tree.find {
         find.claim = Some(claim);
     }

@@ -4,16 +4,14 @@
 use crossterm::event::KeyCode;
 
 use super::actions::{act, act_elsewhere, open_help};
-use super::{comparison, family, files, find_in_session, search, space, stats};
-use crate::app::command::{AfterChange, Command, NextStep};
-use crate::app::flows::{context_view, copy, name, picker, resume};
+use super::{comparison, context, family, files, find_in_session, search, space, stats};
+use crate::app::command::{Command, NextStep};
+use crate::app::flows::{copy, name, picker, resume};
 use crate::app::hints::hints;
-use crate::app::layers::Layer;
 use crate::app::layers::answer::{ChoiceAction, LayerResult};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model};
 use crate::app::palettes;
-use crate::base::text::Tone;
 use crate::changes::Request;
 use crate::keymap::{Action, Key, Place};
 
@@ -43,7 +41,7 @@ pub(super) fn press(model: &mut Model, key: Key) {
             let panes = Place::PANES.iter();
             let action = panes.filter_map(|&place| model.setting.config.keymap.resolve(place, key)).next();
             let word = action.map_or(String::new(), |action| format!(" ({})", action.row().word));
-            model.say(Tone::Dim, format!("{key}{word} does nothing here"));
+            model.hint(format!("{key}{word} does nothing here"));
         }
         answer => take(model, answer),
     }
@@ -86,7 +84,7 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
         }
     }
     cancel_pending(model);
-    let is_over = !matches!(model.layers.top(), None | Some(Layer::Search));
+    let is_over = !matches!(model.layers.place(), None | Some(Place::Search));
     if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {
         return; // the first click closed what the second one is meant for as well
     }
@@ -126,16 +124,15 @@ fn cancel_pending(model: &mut Model) {
     if !model.layers.has(Place::Find) && model.focus != Place::Sessions {
         model.tree.stop_following();
     }
-    let asks = model.asking_pi.take().is_some();
     let dropped: Vec<Errand> =
-        model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Report)).collect();
-    let waits = asks || dropped.iter().any(|errand| matches!(errand.then, NextStep::Resume(_)));
+        model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Nothing)).collect();
+    let waits = dropped.iter().any(|errand| matches!(errand.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
     if dropped.iter().any(|errand| matches!(errand.then, NextStep::Open(_))) {
-        model.say(Tone::Warning, "opening canceled by a key press");
+        model.warn("opening canceled by a key press");
     }
-    let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, AfterChange::Resume(_)));
+    let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.then, NextStep::Resume(_)));
     let waiting = waiting.map(|pending| {
-        pending.after = AfterChange::Nothing;
+        pending.then = NextStep::Nothing;
         // A change that only prepares resuming is canceled if it has not started.
         let request = match &pending.request {
             Request::IfSame { then, .. } => then,
@@ -146,7 +143,7 @@ fn cancel_pending(model: &mut Model) {
         }
     });
     if waiting.count() > 0 || waits {
-        model.say(Tone::Warning, "resuming canceled by a key press");
+        model.warn("resuming canceled by a key press");
     }
 }
 
@@ -173,45 +170,32 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
         LayerResult::CompleteDir(typed) => model.start_errand(Work::CompleteDir(typed), NextStep::Complete),
         LayerResult::Submit(purpose, text) => model.execute(name::accept(model, purpose, text)),
         LayerResult::Choose(choice) => choose(model, choice),
-        LayerResult::Act(Action::Quit) => model.effects.push(Effect::Quit),
-        LayerResult::Act(Action::Suspend) => model.effects.push(Effect::Suspend),
-        LayerResult::Act(Action::Help) => open_help(model),
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => {
-            act_in_context(model, action);
-        }
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Stats(_))) => stats::act(model, action),
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Space(_))) => space::act(model, action),
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::Files(_))) => files::act(model, action),
-        LayerResult::Act(action) if matches!(model.layers.top(), Some(Layer::FileText(_))) => {
-            files::act_on_text(model, action);
-        }
-        LayerResult::Act(Action::OnlyHits) if model.layers.has(Place::Files) => {}
-        LayerResult::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
-        LayerResult::Act(Action::CopyPath) => {
-            model.execute(copy::path_of(model, model.layers.selected_choice()));
-        }
-        LayerResult::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
-            let is_cleared = action == Action::ClearLabel;
-            model.execute(palettes::change_label(model, model.layers.selected_choice(), is_cleared));
-        }
-        LayerResult::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon | Action::FileDifference)) => {
-            comparison::act(model, action);
-        }
-        LayerResult::Act(_) => {}
+        LayerResult::Act(action) => act_in_layer(model, action),
     }
 }
 
-/// Does an action of the model context. Going elsewhere also closes the dialog below.
-fn act_in_context(model: &mut Model, action: Action) {
-    let Some(Layer::Context(view)) = model.layers.0.pop() else { return };
-    let asks = matches!(model.layers.top(), Some(Layer::Question(_)));
-    if asks && action == Action::ResumeHere {
-        return; // that is what is asked
+/// Does an action that the topmost layer returned.
+fn act_in_layer(model: &mut Model, action: Action) {
+    match (action, model.layers.place()) {
+        (Action::Quit, _) => model.effects.push(Effect::Quit),
+        (Action::Suspend, _) => model.effects.push(Effect::Suspend),
+        (Action::Help, _) => open_help(model),
+        (_, Some(Place::Compare)) => comparison::act(model, action),
+        (_, Some(Place::Context)) => context::act(model, action),
+        (_, Some(Place::Stats)) => stats::act(model, action),
+        (_, Some(Place::Space)) => space::act(model, action),
+        (_, Some(Place::Files)) => files::act(model, action),
+        (_, Some(Place::FileText)) => files::act_on_text(model, action),
+        (Action::OnlyHits, _) if !model.layers.has(Place::Files) && model.focus == Place::Tree => {
+            model.tree.toggle_only_hits();
+        }
+        (Action::CopyPath, _) => model.execute(copy::path_of(model, model.layers.selected_choice())),
+        (Action::RenameLabel | Action::ClearLabel, _) => {
+            let is_cleared = action == Action::ClearLabel;
+            model.execute(palettes::change_label(model, model.layers.selected_choice(), is_cleared));
+        }
+        _ => {}
     }
-    if asks {
-        model.layers.0.pop();
-    }
-    model.execute(context_view::act(model, &view, action));
 }
 
 /// Does the action of the chosen row of a palette.
@@ -234,14 +218,13 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
         ChoiceAction::Project(key) => close_and_carry(model, Command::SelectProject(key)),
         ChoiceAction::Entry(entry) => close_and_carry(model, Command::GoTo(entry)),
         ChoiceAction::Restore(number) => {
-            close_and_carry(model, Command::Change(Request::Undo { number: Some(number) }, AfterChange::Select));
+            close_and_carry(model, Command::Change(Request::Undo { number: Some(number) }, NextStep::Select));
         }
         ChoiceAction::Undo(group) => {
-            close_and_carry(model, Command::Change(Request::UndoGroup { group }, AfterChange::Select));
+            close_and_carry(model, Command::Change(Request::UndoGroup { group }, NextStep::Select));
         }
         ChoiceAction::ToggleMember(session) => family::toggle_member(model, session),
-        ChoiceAction::Explain(why) => model.say(Tone::Dim, why),
-        ChoiceAction::Nothing => {}
+        ChoiceAction::Explain(why) => model.hint(why),
     }
 }
 
@@ -275,7 +258,7 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
     let (column, columns) = (usize::from(column - area.body.x), usize::from(area.body.width.saturating_sub(1)));
     match place {
         Place::Sessions if model.sessions.is_sign(at, column) => {
-            model.sessions.toggle(&model.catalog, &model.setting.glyphs);
+            model.sessions.toggle(&model.catalog);
         }
         Place::Tree if model.tree.is_sign(at, column, columns) => drop(model.tree.toggle()),
         _ if double => model.execute(resume::confirm(model)),

@@ -20,7 +20,8 @@ pub(super) fn sync(model: &mut Model) {
     }
     model.lost = LostWorkState { session, ..LostWorkState::default() };
     let compared = selected.and_then(|key| compared_paths(&model.catalog[key].facts()));
-    model.lost.searching = compared.map(|compared| model.ask(Work::FindLostWork(compared)));
+    model.lost.searching =
+        compared.map(|compared| model.ask_or(Work::FindLostWork(compared), |model, _, _| model.lost.searching = None));
 }
 
 /// Returns `true` if the working directory of a session may exist on this machine, and no pi is changing its files.
@@ -33,9 +34,4 @@ fn has_files(model: &Model, key: SessionKey) -> bool {
 /// Takes the result.
 pub(super) fn take(model: &mut Model, work: LostWork) {
     (model.lost.searching, model.lost.work) = (None, work);
-}
-
-/// Handles a failed search: the session is not searched again. Returns `true` if the ticket was of this search.
-pub(super) fn take_failure(model: &mut Model, ticket: u64) -> bool {
-    model.lost.searching.take_if(|claim| claim.number == ticket).is_some()
 }

@@ -4,7 +4,6 @@ use crate::app::machines::ShownMachine;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::count;
-use crate::base::text::Tone;
 use crate::pi::status::PiStatus;
 
 /// Starts the synchronization.
@@ -31,10 +30,7 @@ pub(super) fn take(model: &mut Model, name: String, shown: ShownMachine) {
     let gone = shown.state.gone;
     if gone > 0 && before == 0 && !shown.is_syncing {
         let sessions = count(usize::try_from(gone).unwrap_or(usize::MAX), "session is", "sessions are");
-        model.say(
-            Tone::Warning,
-            format!("{sessions} gone on {name} and kept here; to decide, run: pitree machine sync {name}"),
-        );
+        model.warn(format!("{sessions} gone on {name} and kept here; to decide, run: pitree machine sync {name}"));
     }
     model.machines.known.insert(name, shown);
     let Some(mirrors) = model.setting.located.mirrors.clone() else { return };
@@ -42,6 +38,6 @@ pub(super) fn take(model: &mut Model, name: String, shown: ShownMachine) {
         model.machines.known.iter().flat_map(|(name, shown)| shown.state.pis_in(name, &mirrors)).collect();
     if model.catalog.set_remote_pis(pis, model.now) {
         model.preview.is_stale = true;
-        model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+        model.rebuild_list();
     }
 }

@@ -7,6 +7,7 @@
 mod actions;
 mod commands;
 mod comparison;
+mod context;
 mod export;
 mod family;
 mod files;
@@ -24,11 +25,9 @@ mod unread;
 
 use crate::app::command::{NextStep, ResumePlan};
 use crate::app::flows::{self, missing_directory};
-use crate::app::layers::Layer;
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, bounded};
-use crate::base::text::Tone;
 pub(crate) use keys::WHEEL;
 pub use keys::message;
 
@@ -70,19 +69,16 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure),
-        Msg::Shown(message) => message.into_iter().for_each(|message| model.say(Tone::Warning, message)),
+        Msg::Shown(message) => message.into_iter().for_each(|message| model.warn(message)),
         Msg::Gone(start) => {
-            model.start_errand(
-                missing_directory::look(model, &start),
-                NextStep::Resume(Box::new(ResumePlan::of(start))),
-            );
+            model.start_errand(missing_directory::look(model, &start), NextStep::resume(ResumePlan::of(start)));
         }
-        Msg::Welcome => model.layers.0.push(Layer::Note(flows::welcome::note(model))),
+        Msg::Welcome => model.layers.push(flows::welcome::note(model)),
         Msg::DemoResumed(line) => {
             let text = format!("The demo does not start pi. With your own sessions, pitree would run:\n{line}");
-            model.layers.0.push(Layer::Note(Note::new("Resume in pi", text)));
+            model.layers.push(Note::new("Resume in pi", text));
         }
-        Msg::NotResumed(text) => model.layers.0.push(Layer::Note(Note::new("Cannot start pi", text))),
+        Msg::NotResumed(text) => model.layers.push(Note::new("Cannot start pi", text)),
     }
     sync::sync(model);
     if is_input {

@@ -4,28 +4,25 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{export, family, files, lost_work, machines, search, slim, space, stats, unread};
+use super::{comparison, context, export, family, files, lost_work, machines, search, slim, space, stats, unread};
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{self, change, cleanup, context_view, copy, missing_directory, move_sessions, name, resume};
+use crate::app::flows::{self, change, cleanup, copy, missing_directory, move_sessions, name, resume};
 use crate::app::message::{Changed, Effect, Reply, Work};
 use crate::app::model::Model;
 use crate::app::note;
 use crate::app::opener::TextCopy;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::tree::family::FamilyTree;
-use crate::app::ticket::Claim;
-use crate::base::text::{Span, Tone};
+use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::changes::change::{ArchiveChange, MoveChange};
-use crate::changes::history::HistoryEntry;
 use crate::changes::{Change, changes_of};
 use crate::config::Sort;
 use crate::disk::incremental::FileChanges;
 use crate::keymap::Place;
-use crate::render::{DocLine, entry};
+use crate::render::entry;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::entry::EntryId;
-use crate::session::prompt::listing::Listing;
 use crate::session::tree::{Index, Tree};
 
 /// Handles a reply.
@@ -42,19 +39,19 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.set_pis(pis, model.now);
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
-                model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+                model.rebuild_list();
             }
         }
         Reply::Marks(marks) => {
             if model.catalog.set_marks(marks) {
                 model.preview.is_stale = true;
-                model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+                model.rebuild_list();
             }
         }
         Reply::LastSeen(seen) => unread::take(model, seen),
         Reply::Worktrees(worktrees) => {
             if model.catalog.set_worktrees(worktrees) {
-                rebuild_list(model);
+                note_live(model);
             }
         }
         Reply::Scanned { mut batch, gone, held: _held } => {
@@ -66,26 +63,26 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.gone_dirs.extend(gone);
             if !batch.sessions.is_empty() {
                 model.catalog.add(batch.sessions);
-                rebuild_list(model);
+                note_live(model);
                 open_wanted(model);
             }
         }
         Reply::ScanDone => {
             model.scan.claim = None;
             model.catalog.end_reading();
-            rebuild_list(model);
+            note_live(model);
             watch(model);
         }
         Reply::FilesChanged { news, gone, .. } => {
             take_news(model, news, gone);
             open_wanted(model);
         }
-        Reply::Warning(why) => model.say(Tone::Warning, why),
+        Reply::Warning(why) => model.warn(why),
         Reply::Opened(tree) => show_tree(model, tree),
         Reply::ForkPoints(forks, others) => model.tree.set_forks(forks, others),
         Reply::Joined(joined) => {
             if let Some(lost) = &joined.lost {
-                model.say(Tone::Warning, format!("not shown: {lost}"));
+                model.warn(format!("not shown: {lost}"));
             }
             show_family(model, joined);
             family::fill(model);
@@ -110,50 +107,42 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::PreviewHits(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
-        Reply::Context(listing) => take_context(model, Ok(listing)),
+        Reply::Context(listing) => context::take(model, Ok(listing)),
         Reply::Text(text) => take_text(model, ticket, text),
         Reply::Counted(part) => stats::take(model, part),
         Reply::Summed(sum) => stats::take_month(model, &sum),
         Reply::Measuring(done, all) => space::take_progress(model, (done, all)),
         Reply::Measured(content) => space::take(model, content),
         Reply::SessionMeasured(measured) => space::take_session(model, &measured),
-        Reply::FinalFiles(files) => {
-            model.comparing = None;
-            model.layers.comparisons_mut().for_each(|compare| compare.take_files(files.clone()));
-        }
-        Reply::Compared(compared) => {
-            model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone()));
-        }
+        Reply::FinalFiles(files) => comparison::take_files(model, files),
+        Reply::Compared(compared) => comparison::take(model, compared),
         Reply::FilesListed(listed) => files::take(model, listed),
         Reply::States { file, states, session } => files::take_states(model, &file, states, session),
-        Reply::StatesListed => files::end_states(model, ticket),
+        Reply::StatesListed => files::end_states(model, ticket, None),
         Reply::FileText(facts, lines) => files::take_text(model, facts, lines),
         Reply::FileWritten(write, result) => {
-            model.end_errand(ticket);
-            model.execute(flows::files::written(*write, result));
-            model.hold_notice();
+            model.finish_errand(ticket, flows::files::written(*write, result));
         }
-        Reply::History(past) => take_past(model, past),
+        Reply::History(past) => family::take_history(model, past),
         Reply::PiAnswered(request, result) => {
-            model.end_errand(ticket);
-            model.execute(name::after_request(&request, result));
-            model.hold_notice();
+            model.finish_errand(ticket, name::after_request(&request, result));
         }
         Reply::PiNavigates(goes) => {
-            model.pi_goes = Some(goes);
-            if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
+            model.pi_can_navigate = Some(goes);
+            if let Some(NextStep::AskToResume(session, tree, at)) = model.end_errand(ticket) {
                 model.execute(resume::entry(model, session, &tree, at));
             }
         }
         Reply::RelocationsFound(candidates) => {
-            if let Some(go_on) = model.end_going_on(ticket) {
-                model.execute(missing_directory::ask(model, &go_on, &candidates));
+            if let Some(plan) = model.end_resuming(ticket) {
+                model.execute(missing_directory::ask(model, &plan, &candidates));
             }
         }
         Reply::Remembered(kept) => {
-            if let Some(go_on) = model.end_going_on(ticket) {
-                let command = missing_directory::go(&mut model.layers, go_on, kept);
-                model.execute(command);
+            if let Some(plan) = model.end_resuming(ticket)
+                && let Some(dir) = model.accept_directory("Cannot start pi", kept)
+            {
+                model.execute(missing_directory::go(plan, &dir));
             }
         }
         Reply::CompletedDir(typed, path, names) => {
@@ -161,15 +150,14 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             missing_directory::complete(&mut model.layers, (&typed, &path), names, &model.setting.home);
         }
         Reply::CheckedDir(dir) => {
-            if let Some(NextStep::Move(selection)) = model.end_errand(ticket) {
-                let mut layers = std::mem::take(&mut model.layers);
-                let command = move_sessions::confirm(model, &mut layers, &selection, dir);
-                model.layers = layers;
-                model.execute(command);
+            if let Some(NextStep::Move(selection)) = model.end_errand(ticket)
+                && let Some(dir) = model.accept_directory("Cannot move", dir)
+            {
+                model.execute(move_sessions::question(model, &selection, &dir));
             }
         }
         Reply::Copied(text, done) => {
-            let then = model.end_going_on(ticket);
+            let then = model.end_resuming(ticket);
             model.execute(copy::take_copied(&text, done, then, &model.setting.glyphs));
             model.hold_notice();
         }
@@ -207,30 +195,13 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
             return model.effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text }));
         }
         (Some(NextStep::Open(_)), Err(error)) => Command::Say(Tone::Error, error),
-        (Some(NextStep::Resume(go_on)), Ok(text)) => {
+        (Some(NextStep::Resume(plan)), Ok(text)) => {
             let text = Some(text).filter(|text| !text.is_empty());
-            Command::Resume(ResumePlan { text, ..*go_on })
+            Command::Resume(ResumePlan { text, ..*plan })
         }
         (_, text) => copy::take_text(text),
     };
     model.execute(command);
-}
-
-/// Passes a model context to its view.
-fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
-    let mut layers = std::mem::take(&mut model.layers);
-    if let Some(view) = layers.context_mut() {
-        let explain = |listing: &Arc<Listing>| context_view::explain(model, &view.place.tree, listing);
-        let sum = listing.as_ref().map(explain).unwrap_or_default();
-        view.take(listing, sum, model.size);
-    }
-    model.layers = layers;
-}
-
-fn take_past(model: &mut Model, past: Vec<HistoryEntry>) {
-    model.looking_back = None;
-    model.past = Some(past);
-    family::fill(model);
 }
 
 fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)>, waits: Option<String>) {
@@ -252,7 +223,7 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
         model.read_tree();
     }
     model.notice = None;
-    model.execute(change::take(model, (request, result), new, pending.after));
+    model.execute(change::take(model, (request, result), new, pending.then));
     model.hold_notice();
 }
 
@@ -276,52 +247,22 @@ fn keep_owners(model: &Model, changes: &[Change], read: &mut [Digest]) {
 
 /// Handles work that failed, in the place that waits for it.
 fn take_failure(model: &mut Model, ticket: u64, error: String) {
-    let is_it = |claim: &Option<Claim>| claim.as_ref().is_some_and(|claim| claim.number == ticket);
-    if is_it(&model.tree.opening) {
-        model.tree.fail(error);
-    } else if is_it(&model.tree.joining) {
-        model.tree.fail_to_join();
-        model.say(Tone::Error, error);
-    } else if is_it(&model.preview.reading) {
-        model.preview.take(vec![DocLine { spans: vec![Span::clean(Tone::Error, &error)], ..DocLine::default() }]);
-    } else if is_it(&model.seeing) {
-        take_context(model, Err(error));
-    } else if is_it(&model.looking_back) {
-        model.say(Tone::Error, error);
-        take_past(model, Vec::new());
-    } else if stats::take_failure(model, ticket, &error)
-        || space::take_failure(model, ticket, &error)
-        || files::take_failure(model, ticket, &error)
-        || slim::take_failure(model, ticket, &error)
-        || lost_work::take_failure(model, ticket)
-    {
-    } else if is_it(&model.checked.counting) {
-        // The card does without; a search and an export report the reason.
-        model.checked.counting = None;
-    } else if is_it(&model.comparing) {
-        model.comparing = None;
-        model.layers.close(Place::Compare);
-        model.execute(Command::ShowError("Cannot compare", error));
-    } else {
-        if is_it(&model.scan.claim) {
-            model.scan.claim = None;
-            model.catalog.progress.finished = true;
-        }
-        if is_it(&model.watching) {
-            model.watching = None;
-        }
-        model.changes.retain(|pending| pending.claim.number != ticket);
-        model.end_errand(ticket);
-        model.say(Tone::Error, error);
-        model.hold_notice();
+    if let Some(at) = model.failures.iter().position(|(failed, _)| failed.number == ticket) {
+        return model.failures.swap_remove(at).1(model, ticket, &error);
     }
+    model.changes.retain(|pending| pending.claim.number != ticket);
+    model.end_errand(ticket);
+    model.show_failure(error);
 }
 
 /// Starts watching for changes once all sessions are read.
 fn watch(model: &mut Model) {
     if model.watching.is_none() {
         let known = model.catalog.keys().map(|key| model.catalog[key].clone()).collect();
-        model.watching = Some(model.ask(Work::Watch(known)));
+        model.watching = Some(model.ask_or(Work::Watch(known), |model, _, error| {
+            model.watching = None;
+            model.show_failure(error);
+        }));
         model.following_pis = Some(model.ask(Work::FollowPis));
         model.following_marks = Some(model.ask(Work::FollowMarks));
     }
@@ -373,14 +314,14 @@ fn update_list(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option
         model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
     }
     let new = model.catalog.update(read, gone);
-    rebuild_list(model);
+    note_live(model);
     new
 }
 
 /// Rebuilds the list of sessions.
-fn rebuild_list(model: &mut Model) {
+fn note_live(model: &mut Model) {
     model.catalog.note_live(model.now);
-    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+    model.rebuild_list();
 }
 
 /// Shows the tree of the open session.

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::app::layers::Layer;
-use crate::app::message::Work;
+use crate::app::layers::dialogs::SearchLine;
+use crate::app::message::{SearchRequest, Work};
 use crate::app::model::Model;
 use crate::app::search::Search;
 use crate::app::widgets::line::LineEdit;
-use crate::base::text::Tone;
 use crate::catalog::search::SessionHit;
 use crate::keymap::Place;
 use crate::search::matching::Matcher;
@@ -21,13 +20,13 @@ pub(super) fn open(model: &mut Model, text: &str) {
     model.focus = Place::Sessions;
     model.layers.close(Place::Search);
     if text.is_empty() {
-        model.layers.0.push(Layer::Search);
+        model.layers.push(SearchLine);
         if model.search.is_some() {
             return;
         }
     }
     model.jumps.leave(here);
-    model.giving_back = None;
+    model.freeing_cache = None;
     add_to_history(model);
     model.search = Some(Search::new(text, model.sessions.selected_key()));
     take_sessions(model);
@@ -39,10 +38,20 @@ pub(super) fn close(model: &mut Model) {
     restore_selection(model);
     end(model);
     model.sessions.hits = None;
-    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+    model.rebuild_list();
 }
 
 /// Restores the selection from before the search, unless the user has selected a hit.
+/// Restores the search in which a screen was opened; an empty query stands for none.
+pub(super) fn restore(model: &mut Model, query: &str) {
+    if model.search.is_some() {
+        close(model);
+    }
+    if !query.is_empty() {
+        open(model, query);
+    }
+}
+
 fn restore_selection(model: &mut Model) {
     if let Some(from) = model.search.as_ref().and_then(|search| search.from) {
         model.sessions.selected = Some(from);
@@ -61,7 +70,7 @@ fn end(model: &mut Model) {
     model.search = None;
     model.layers.close(Place::Search);
     model.values = Arc::default();
-    model.giving_back = Some(model.ask(Work::ForgetTexts));
+    model.freeing_cache = Some(model.ask(Work::ForgetTexts));
 }
 
 /// Keeps the selected row, whatever hits follow.
@@ -95,7 +104,7 @@ pub(super) fn recall(model: &mut Model, forward: bool) {
     let Some(search) = &model.search else { return };
     match model.queries.next(search.line.value(), forward) {
         Some(text) => set_line(model, &text),
-        None => model.say(Tone::Dim, if forward { "at the newest query" } else { "at the oldest query" }),
+        None => model.hint(if forward { "at the newest query" } else { "at the oldest query" }),
     }
 }
 
@@ -124,7 +133,7 @@ pub(super) fn go_to_results(model: &mut Model) {
 pub(super) fn return_to_line(model: &mut Model) -> bool {
     let is_first = model.search.is_some() && model.focus == Place::Sessions && model.sessions.cursor.at == 0;
     if is_first {
-        model.layers.0.push(Layer::Search);
+        model.layers.push(SearchLine);
     }
     is_first
 }
@@ -154,7 +163,7 @@ pub(super) fn go_to_hit(model: &mut Model) {
 pub(super) fn go_back(model: &mut Model) {
     model.focus = Place::Sessions;
     if model.search.as_ref().is_some_and(|search| search.from_line) {
-        model.layers.0.push(Layer::Search);
+        model.layers.push(SearchLine);
     }
 }
 
@@ -171,7 +180,7 @@ fn ask(model: &mut Model) {
     let query = search.query.clone();
     search.matcher = Some(Arc::new(Matcher::new(&query, &scope)));
     search.searching = None;
-    (search.elsewhere, search.looking) = (None, None);
+    (search.elsewhere, search.suggesting) = (None, None);
     if query.is_empty() {
         search.answered = None;
         restore_selection(model);
@@ -180,14 +189,14 @@ fn ask(model: &mut Model) {
         // Sessions that are still being read are not shown: most of them would disappear again.
         model.sessions.hits = Some(HashMap::new());
     } else {
-        let sessions = search.sessions.clone();
-        let claim = model.ask(Work::Search { query, sessions, around: Box::new(scope) });
+        let request = SearchRequest { query, sessions: search.sessions.clone(), scope: Box::new(scope) };
+        let claim = model.ask(Work::Search(request));
         if let Some(search) = &mut model.search {
             search.searching = Some(claim);
         }
         return;
     }
-    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+    model.rebuild_list();
 }
 
 /// Takes the current sessions and reads their texts.
@@ -245,14 +254,14 @@ pub(super) fn request_suggestions(model: &mut Model) {
     let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.catalog.progress.finished;
     let is_done = |search: &&Search| {
         let is_answered = search.answered.as_ref() == Some(&search.query);
-        is_answered && search.read.or(search.searched).is_none() && search.looking.is_none()
+        is_answered && search.read.or(search.searched).is_none() && search.suggesting.is_none()
     };
     let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
     let Some(query) = search.answered.as_ref().filter(|query| !query.is_empty()).cloned() else { return };
-    let (sessions, around) = (search.sessions.clone(), Box::new(model.query_scope()));
-    let claim = model.ask(Work::Suggest { query, sessions, around });
+    let request = model.search_request(query, search.sessions.clone());
+    let claim = model.ask(Work::Suggest(request));
     if let Some(search) = &mut model.search {
-        search.looking = Some(claim);
+        search.suggesting = Some(claim);
     }
 }
 
@@ -273,7 +282,7 @@ pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, p
     hits.retain(|&key, _| model.catalog.has(key));
     search.entries = hits.values().map(|found| found.entries).sum();
     model.sessions.hits = Some(hits);
-    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
+    model.rebuild_list();
     if !is_chosen {
         model.sessions.select_first_hit();
     }

@@ -2,25 +2,31 @@
 
 use std::collections::HashMap;
 
-use crate::app::command::SlimRequest;
-use crate::app::flows::slim;
-use crate::app::layers::Layer;
+use crate::app::command::{Command, PreparedSlimming, SlimRequest};
+use crate::app::flows::{Choice, Flow, cancel_by, delete, hidden_note, marked_or_selected};
+use crate::app::layers::dialogs::Question;
 use crate::app::message::Work;
-use crate::app::model::{Model, PreparedSlimming};
+use crate::app::model::Model;
+use crate::base::numbers::{bytes, count};
+use crate::base::text::Tone;
 use crate::changes::slim::SlimOverview;
+use crate::render::DocLine;
+use crate::session::write::slim::{SlimRules, SlimSaving};
 
 /// Shows the box and measures the sessions. The previous result stays until then.
 pub(super) fn show(model: &mut Model, request: SlimRequest, selected: char) {
     let mut groups = HashMap::new();
     let target = |&key: &_| Some((model.catalog.get(key)?.clone(), model.catalog.sharing_group(key, &mut groups)));
     let targets = request.sessions.iter().filter_map(target).collect();
-    let claim = model.ask(Work::PlanSlimming(targets, request.rules.clone()));
+    let claim = model.ask_or(Work::PlanSlimming(targets, request.rules.clone()), |model, ticket, error| {
+        update(model, ticket, |prepared| prepared.overview = Some(Err(error.into())));
+    });
     let same = |before: &PreparedSlimming| before.request.sessions == request.sessions;
     let overview = model.slimming.take().filter(same).and_then(|before| before.overview);
     let prepared = PreparedSlimming { claim, request, selected, overview, done: None };
-    model.layers.close_question(slim::TITLE);
-    let question = slim::question(model, &prepared, selected);
-    model.layers.0.push(Layer::Question(question));
+    model.layers.close_question(TITLE);
+    let question = question(model, &prepared, selected);
+    model.layers.push(question);
     model.slimming = Some(prepared);
 }
 
@@ -34,29 +40,138 @@ pub(super) fn take(model: &mut Model, ticket: u64, overview: SlimOverview) {
     update(model, ticket, |prepared| prepared.overview = Some(Ok(overview)));
 }
 
-/// Shows an error. Returns `true` if it belongs to the box.
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    update(model, ticket, |prepared| prepared.overview = Some(Err(error.into())))
-}
-
-fn update(model: &mut Model, ticket: u64, change: impl FnOnce(&mut PreparedSlimming)) -> bool {
-    let Some(mut prepared) = model.slimming.take_if(|prepared| prepared.claim.number == ticket) else { return false };
+fn update(model: &mut Model, ticket: u64, change: impl FnOnce(&mut PreparedSlimming)) {
+    let Some(mut prepared) = model.slimming.take_if(|prepared| prepared.claim.number == ticket) else { return };
     let is_first = prepared.overview.is_none();
     change(&mut prepared);
     // Before the result, there is nothing to choose.
-    let shown = model.layers.question_mut(slim::TITLE).filter(|_| !is_first);
+    let shown = model.layers.question_mut(TITLE).filter(|_| !is_first);
     let selected = shown.and_then(|question| Some(question.selected()?.key)).unwrap_or(prepared.selected);
-    let new = slim::question(model, &prepared, selected);
-    if let Some(question) = model.layers.question_mut(slim::TITLE) {
+    let new = question(model, &prepared, selected);
+    if let Some(question) = model.layers.question_mut(TITLE) {
         *question = new;
     }
     model.slimming = Some(prepared);
-    true
 }
 
 /// Cancels the measurement once the box is closed.
 pub(super) fn forget_closed(model: &mut Model) {
-    if model.slimming.is_some() && model.layers.question_mut(slim::TITLE).is_none() {
+    if model.slimming.is_some() && model.layers.question_mut(TITLE).is_none() {
         model.slimming = None;
     }
+}
+
+/// The title of the box.
+const TITLE: &str = "Slim";
+
+/// The maximum number of listed types of snapshots.
+const TYPES: usize = 6;
+
+/// The size in bytes over which results in a context are shortened, once that is switched on.
+const INSIDE: u64 = 64 * 1024;
+
+/// Shows the box for the marked sessions, or else for the selected one.
+///
+/// # Errors
+/// No session is selected.
+pub(super) fn open(model: &Model) -> Flow {
+    let sessions = marked_or_selected(model)?;
+    Ok(Command::All(vec![
+        Command::ListPis,
+        Command::Slim(Box::new(SlimRequest { sessions, rules: SlimRules::default() }), 's'),
+    ]))
+}
+
+/// Creates the box. `selected` is the key of the selected choice.
+fn question(model: &Model, prepared: &PreparedSlimming, selected: char) -> Question<Command> {
+    let PreparedSlimming { request, overview, .. } = prepared;
+    let mut choices = Vec::new();
+    let rules = &request.rules;
+    let switch = |key: char, word: &'static str, sentence: String, change: &dyn Fn(&mut SlimRules)| {
+        let mut request = request.clone();
+        change(&mut request.rules);
+        Choice::new(key, word, sentence, Command::Slim(Box::new(request), key))
+    };
+    if let Some(Ok(overview)) = overview {
+        let total = overview.total();
+        if total > 0 {
+            let sentence = format!("save {}; the originals go to the trash", bytes(total));
+            choices.push(Choice::new('s', "Slim   ", sentence, Command::ChangeFiles(overview.request())));
+        }
+        for (number, (name, saving, is_removed)) in ('1'..).zip(overview.types().into_iter().take(TYPES)) {
+            let word = if is_removed { "Remove " } else { "Keep   " };
+            let sentence = format!("snapshots of {}: {}", model.short(&name), in_words(saving));
+            choices.push(switch(number, word, sentence, &|rules| match rules
+                .kept_types
+                .iter()
+                .position(|kept| *kept == name)
+            {
+                Some(at) => drop(rules.kept_types.remove(at)),
+                None => rules.kept_types.push(name.clone()),
+            }));
+        }
+        let [outside, inside, _] = overview.sums();
+        let word = if rules.outside.is_some() { "Remove " } else { "Keep   " };
+        let sentence = format!("results and images that no model receives: {}", in_words(outside));
+        let default = SlimRules::default().outside;
+        choices.push(switch('o', word, sentence, &|rules| {
+            rules.outside = if rules.outside.is_some() { None } else { default };
+        }));
+        let word = if rules.inside.is_some() { "Shorten" } else { "Keep   " };
+        let sentence = format!("results and images that a model receives: {}", in_words(inside));
+        choices.push(switch('i', word, sentence, &|rules| {
+            rules.inside = if rules.inside.is_some() { None } else { Some(INSIDE) };
+        }));
+    }
+    choices.push(Choice { word: "Cancel ", ..cancel_by('n') });
+    Question::new(TITLE, lines(model, prepared), choices).select_key(selected)
+}
+
+fn in_words(saving: SlimSaving) -> String {
+    match saving.count {
+        0 => "none".into(),
+        entries => format!("{} in {}", bytes(saving.bytes), count(entries, "entry", "entries")),
+    }
+}
+
+fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
+    let sessions = &prepared.request.sessions;
+    let what = match &sessions[..] {
+        [key] => model.catalog.get(*key).map_or(String::new(), |session| session.title().to_string()),
+        several => count(several.len(), "marked session", "marked sessions"),
+    };
+    let size: u64 = sessions.iter().filter_map(|&key| Some(model.catalog.get(key)?.facts().bytes())).sum();
+    let mut lines = vec![DocLine::new(Tone::Strong, &format!("{}, {}", model.short(&what), bytes(size)))];
+    let hidden = hidden_note(model);
+    lines.extend(hidden.map(|hidden| DocLine::warning(&hidden)));
+    match &prepared.overview {
+        None => {
+            let done = prepared.done.map_or(String::new(), |done| format!(" {done} of {}", sessions.len()));
+            lines.push(DocLine::dim(&format!("measuring{done}")));
+        }
+        Some(Err(error)) => lines.push(DocLine::new(Tone::Error, error)),
+        Some(Ok(overview)) => {
+            let [.., shared] = overview.sums();
+            if overview.total() == 0 {
+                lines.push(DocLine::text("Nothing to save with these rules."));
+            }
+            let note = "Prompts, answers, thinking and tool calls stay. Nothing is free before the trash is emptied.";
+            lines.push(DocLine::dim(note));
+            if shared.count > 0 {
+                let text = format!("Kept because other sessions contain it too: {}.", in_words(shared));
+                lines.push(DocLine::dim(&text));
+            }
+            if prepared.request.rules.inside.is_some() {
+                let text = "Shortening what a model receives changes its context.";
+                lines.push(DocLine::warning(text));
+            }
+            if let Some((_, reason)) = overview.failed.first() {
+                let more = overview.failed.len() - 1;
+                let more = if more > 0 { format!("; {more} more not read") } else { String::new() };
+                lines.push(DocLine::warning(&format!("{reason}{more}")));
+            }
+        }
+    }
+    lines.extend(delete::running_pi_signs(model, sessions, None));
+    lines
 }

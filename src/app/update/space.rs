@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use super::search;
+use super::{search, stats};
 use crate::app::command::Command;
-use crate::app::flows::stats_view;
 use crate::app::layers::Layer;
 use crate::app::layers::space::SpaceView;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
-use crate::base::text::Tone;
 use crate::catalog::space::{SessionKinds, SpaceContent, SpaceGrouping, SpaceKey};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
@@ -24,40 +22,35 @@ const CHEAP: u64 = 32 * 1024 * 1024;
 /// Opens the screen: in the list over the listed sessions, in the other panes over the open one.
 pub(super) fn open(model: &mut Model) {
     let one = model.meant_session().filter(|_| model.focus != Place::Sessions).map(|(key, _)| key);
-    let view = match one {
+    let mut view = match one {
         Some(key) => {
             let sessions = StatsSessions::new(&model.catalog, |other| other == key);
             SpaceView::new(model.short_title(key), String::new(), Arc::new(sessions))
         }
         None => {
-            let (query, scope) = stats_view::scope(model);
-            let sessions = StatsSessions::new(&model.catalog, |key| stats_view::is_listed(model, key));
+            let (query, scope) = stats::scope(model);
+            let sessions = StatsSessions::new(&model.catalog, |key| stats::is_listed(model, key));
             SpaceView::new(scope, query, Arc::new(sessions))
         }
     };
     model.space.left = None;
-    model.space.measuring = Some(model.ask(Work::Measure(view.sessions.clone())));
-    model.layers.0.push(Layer::Space(Box::new(view)));
+    view.claim = Some(model.ask_or(Work::Measure(view.sessions.clone()), |model, _, error| {
+        model.layers.update(|view: &mut SpaceView| (view.claim, view.problem) = (None, Some(error.into())));
+    }));
+    model.layers.push(view);
 }
 
 /// Takes the progress.
 pub(super) fn take_progress(model: &mut Model, progress: (usize, usize)) {
-    if let Some(view) = model.layers.space_mut() {
-        view.progress = progress;
-    }
+    model.layers.update(|view: &mut SpaceView| view.progress = progress);
 }
 
 /// Takes the content.
 pub(super) fn take(model: &mut Model, content: Arc<SpaceContent>) {
-    model.space.measuring = None;
     // The content is newer.
     model.space.kinds.retain(|key, _| !content.kinds.contains_key(key));
     model.space.content = Some(content.clone());
-    let size = model.size;
-    if let Some(view) = model.layers.space_mut() {
-        view.content = Some(content);
-        view.fit(size);
-    }
+    model.layers.update(|view: &mut SpaceView| (view.content, view.claim) = (Some(content), None));
 }
 
 /// Takes the kinds of a session for its card.
@@ -77,7 +70,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     if action != Action::Confirm {
         return;
     }
-    let Some(Layer::Space(view)) = model.layers.top() else { return };
+    let Some(view) = model.layers.top_as::<SpaceView>() else { return };
     match target(view) {
         Ok(target) => {
             if let Some(Layer::Space(view)) = model.layers.0.pop() {
@@ -91,7 +84,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
                 SpaceTarget::Query(query) => search::open(model, &query),
             }
         }
-        Err(why) => model.say(Tone::Dim, why),
+        Err(why) => model.hint(why),
     }
 }
 
@@ -121,23 +114,13 @@ fn target(view: &SpaceView) -> Result<SpaceTarget, &'static str> {
 /// Returns to the screen, if the user left it for a row. Returns `true` if so.
 pub(super) fn go_back(model: &mut Model) -> bool {
     let Some(view) = model.space.left.take() else { return false };
-    if model.search.is_some() {
-        search::close(model);
-    }
-    if !view.query.is_empty() {
-        search::open(model, &view.query.clone());
-    }
+    search::restore(model, &view.query);
     model.layers.0.push(Layer::Space(view));
     true
 }
 
 /// Cancels the measurement of a closed screen, and measures the session whose card is shown.
 pub(super) fn sync(model: &mut Model) {
-    let size = model.size;
-    match model.layers.space_mut() {
-        Some(view) => view.fit(size),
-        None => model.space.measuring = None,
-    }
     let shown = match model.preview.subject {
         PreviewSubject::Session(key) => Some(key),
         _ => None,
@@ -155,23 +138,7 @@ pub(super) fn sync(model: &mut Model) {
         return;
     }
     let path = session.path.clone();
-    let claim = model.ask(Work::MeasureSession(path));
+    // After a failure, the card shows no kinds. The session is not measured again before its file has grown.
+    let claim = model.ask_or(Work::MeasureSession(path), |model, _, _| take_session(model, &SessionSpace::default()));
     model.space.measuring_session = Some((key, claim));
-}
-
-/// Handles a failed measurement. Returns `true` if the ticket was one.
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    if model.space.measuring.take_if(|claim| claim.number == ticket).is_some() {
-        if let Some(view) = model.layers.space_mut() {
-            view.problem = Some(error.into());
-        }
-        return true;
-    }
-    let Some((key, _)) = model.space.measuring_session.take_if(|(_, claim)| claim.number == ticket) else {
-        return false;
-    };
-    // The card then shows no kinds. It is not measured again before the file has grown.
-    let kinds = SessionKinds::new(&SessionSpace::default(), listed(model, key));
-    model.space.kinds.insert(key, kinds);
-    true
 }

@@ -3,119 +3,116 @@
 use std::sync::Arc;
 
 use super::search;
-use crate::app::flows::stats_view::{self, StatsTarget};
+use crate::app::command::Command;
 use crate::app::layers::Layer;
 use crate::app::layers::stats::StatsView;
-use crate::app::message::Work;
+use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
-use crate::base::text::Tone;
+use crate::app::widgets::cursor::Cursor;
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::base::text::clean;
+use crate::catalog::stats::keys::GroupKey;
 use crate::catalog::stats::overview::OverviewPart;
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::keymap::Action;
+use crate::catalog::{EntryRef, SessionKey};
+use crate::keymap::{Action, Place};
+use crate::search::qualifier::value::in_quotes;
 use crate::session::stats::StatsSum;
+use crate::session::stats::columns::StatsColumn;
+use crate::session::stats::grouping::Grouping;
+use crate::session::stats::period::{Period, PeriodLength};
 use crate::session::stats::prices::Prices;
 
 /// Opens the screen over the listed sessions.
 pub(super) fn open(model: &mut Model) {
     (model.stats.left, model.stats.was_opened) = (None, true);
-    match stats_view::view(model) {
+    match view(model) {
         Ok(view) => show(model, view),
-        Err(why) => model.say(Tone::Warning, why),
+        Err(why) => model.warn(why),
     }
 }
 
+/// Opens a view and counts its content.
 fn show(model: &mut Model, view: StatsView) {
-    model.layers.0.push(Layer::Stats(Box::new(view)));
-    count(model);
+    model.layers.push(view);
+    start_count(model);
 }
 
-/// Counts what the screen shows.
-fn count(model: &mut Model) {
-    let Some(view) = model.layers.stats_mut() else { return };
-    let request = Box::new(view.request());
-    model.stats.counting = Some(model.ask(Work::Count(request)));
+/// Counts the content of the view.
+fn start_count(model: &mut Model) {
+    model.with_layer(|model, view: &mut StatsView| {
+        let work = Work::Count(Box::new(view.request()));
+        view.claim = Some(model.ask_or(work, |model, _, error| {
+            model.layers.update(|view: &mut StatsView| (view.claim, view.problem) = (None, Some(error.into())));
+        }));
+    });
 }
 
 /// Takes a part of the content.
 pub(super) fn take(model: &mut Model, part: OverviewPart) {
-    let size = model.size;
-    if matches!(part, OverviewPart::Panels(_)) {
-        model.stats.counting = None;
-    }
-    if let Some(view) = model.layers.stats_mut() {
-        view.take(part, size);
-    }
+    model.layers.update(|view: &mut StatsView| view.take(part));
 }
 
-/// Does an action of the screen.
+/// Does an action on the view.
 pub(super) fn act(model: &mut Model, action: Action) {
-    let Some(Layer::Stats(view)) = model.layers.top() else { return };
+    let Some(view) = model.layers.top_as::<StatsView>() else { return };
     match action {
-        Action::Confirm => match stats_view::target(view) {
+        Action::Confirm => match target(view) {
             Ok(target) => leave(model, target),
-            Err(why) => model.say(Tone::Dim, why),
+            Err(why) => model.hint(why),
         },
-        Action::Copy => model.execute(stats_view::copy(model, view)),
+        Action::Copy => model.execute(copy(model, view)),
         Action::NextGrouping
         | Action::PreviousGrouping
         | Action::NextColumn
         | Action::NextPeriod
         | Action::PreviousPeriod
         | Action::LongerPeriod
-        | Action::ShorterPeriod => count(model),
+        | Action::ShorterPeriod => start_count(model),
         _ => {}
     }
 }
 
 /// Leaves the screen for a row; going back from there returns to it.
 fn leave(model: &mut Model, target: StatsTarget) {
-    let Some(Layer::Stats(view)) = model.layers.0.pop() else { return };
+    let Some(Layer::Stats(mut view)) = model.layers.0.pop() else { return };
     match target {
         StatsTarget::Command(command) => model.execute(*command),
         StatsTarget::Query(query) => search::open(model, &query),
     }
+    view.claim = None;
     model.stats.left = Some(view);
 }
 
-/// Returns to the screen, if the user left it for a row. Returns `true` if so.
+/// Returns to the screen from one of its rows. Returns `false` if the user did not leave it.
 pub(super) fn go_back(model: &mut Model) -> bool {
     let Some(mut view) = model.stats.left.take() else { return false };
-    if model.search.is_some() {
-        search::close(model);
-    }
-    if !view.query.is_empty() {
-        search::open(model, &view.query.clone());
-    }
+    search::restore(model, &view.query);
     view.as_of = model.catalog.version();
     show(model, *view);
     true
 }
 
-/// Counts again after sessions have changed, once the previous count has ended.
+/// Opens the screen at the start if requested, and counts again after sessions have changed.
 pub(super) fn sync(model: &mut Model) {
     sync_month(model);
     if model.setting.opens_statistics && !model.stats.was_opened && !model.catalog.is_empty() {
         model.stats.was_opened = true;
         open(model);
     }
-    let size = model.size;
-    let version = model.catalog.version();
-    let Some(view) = model.layers.stats_mut() else {
-        model.stats.counting = None;
-        return;
-    };
-    view.fit(size);
-    if view.as_of == version || model.stats.counting.is_some() {
-        return;
+    let is_outdated = model.with_layer(|model, view: &mut StatsView| {
+        let is_outdated = view.as_of != model.catalog.version() && view.claim.is_none();
+        if is_outdated {
+            take_sessions(model, view);
+            view.days = None;
+        }
+        is_outdated
+    });
+    if is_outdated == Some(true) {
+        start_count(model);
     }
-    let mut view = view.clone();
-    stats_view::take_sessions(model, &mut view);
-    view.days = None;
-    if let Some(shown) = model.layers.stats_mut() {
-        *shown = view;
-    }
-    count(model);
 }
 
 /// Counts the cost of the current month after sessions have changed, if there is a budget.
@@ -133,7 +130,8 @@ fn sync_month(model: &mut Model) {
     let request = TableRequest { since, ..TableRequest::by(&[]) };
     let sessions = StatsSessions::new(&model.catalog, |_| true);
     model.stats.month_as_of = as_of;
-    model.stats.counting_month = Some(model.ask(Work::Sum(Arc::new((sessions, rules, request)))));
+    let work = Work::Sum(Arc::new((sessions, rules, request)));
+    model.stats.counting_month = Some(model.ask_or(work, |model, _, _| model.stats.counting_month = None));
 }
 
 /// Takes the sum of the current month.
@@ -142,14 +140,144 @@ pub(super) fn take_month(model: &mut Model, sum: &StatsSum) {
     model.stats.month_cost = Some(sum.cost);
 }
 
-/// Handles a failed count. Returns `true` if the ticket was one.
-pub(super) fn take_failure(model: &mut Model, ticket: u64, error: &str) -> bool {
-    if model.stats.counting.as_ref().is_some_and(|claim| claim.number == ticket) {
-        model.stats.counting = None;
-        if let Some(view) = model.layers.stats_mut() {
-            view.problem = Some(error.into());
+/// Creates the view of the listed sessions before they are counted.
+///
+/// # Errors
+/// The current time is unknown.
+fn view(model: &Model) -> Result<StatsView, &'static str> {
+    let today = model.setting.zoned(model.now).ok_or("the current time is out of range")?.date();
+    let settings = &model.setting.config.stats;
+    let rules = settings.rules(model.setting.zone.clone(), Prices::default());
+    let mut view = StatsView {
+        scope: String::new(),
+        query: String::new(),
+        as_of: 0,
+        sessions: Arc::default(),
+        period: Period { length: PeriodLength::Month, day: today },
+        today,
+        rules: Arc::new(rules),
+        grouping: Grouping::Project,
+        column: StatsColumn::Cost,
+        days: None,
+        totals: None,
+        table: None,
+        panels: Arc::default(),
+        problem: None,
+        cursor: Cursor::default(),
+        claim: None,
+    };
+    take_sessions(model, &mut view);
+    // The shortest period in which something happened.
+    let newest = model.catalog.keys().filter(|&key| is_listed(model, key));
+    let newest = newest.filter_map(|key| model.catalog[key].facts().modified()).max();
+    view.period.length = [PeriodLength::Month, PeriodLength::Year]
+        .into_iter()
+        .find(|&length| {
+            let since = Period { length, ..view.period }.range(&view.rules.calendar).0;
+            newest.zip(since).is_some_and(|(newest, since)| newest >= since)
+        })
+        .unwrap_or(PeriodLength::All);
+    Ok(view)
+}
+
+/// Takes the sessions that are listed now.
+fn take_sessions(model: &Model, view: &mut StatsView) {
+    (view.query, view.scope) = scope(model);
+    view.sessions = Arc::new(StatsSessions::new(&model.catalog, |key| is_listed(model, key)));
+    view.as_of = model.catalog.version();
+}
+
+/// Returns the query whose hits are listed, empty for none, and the listed sessions in words.
+pub(super) fn scope(model: &Model) -> (String, String) {
+    let shows = &model.sessions.shows;
+    let search = model.search.as_ref().filter(|_| model.sessions.hits.is_some());
+    let query = search.map_or_else(String::new, |search| search.line.value().trim().into());
+    let words = match () {
+        () if !model.sessions.marks.is_empty() => {
+            count(model.sessions.marks.len(), "marked session", "marked sessions")
         }
-        return true;
+        () if search.is_some() => format!("search: {}", clean(&query)),
+        () if shows.here_only => clean(&shorten(&model.setting.here, &model.setting.home)).into_owned(),
+        () if shows.named_only => "named sessions".into(),
+        () => "all sessions".into(),
+    };
+    (query, words)
+}
+
+/// Returns `true` if a session is marked, or else listed. Hidden subagents count.
+pub(super) fn is_listed(model: &Model, key: SessionKey) -> bool {
+    let pane = &model.sessions;
+    if !pane.marks.is_empty() {
+        return pane.marks.contains(&key);
     }
-    model.stats.counting_month.take_if(|claim| claim.number == ticket).is_some()
+    if let Some(hits) = &pane.hits {
+        return hits.contains_key(&key);
+    }
+    pane.passes(&model.catalog, key)
+}
+
+/// The target of a row.
+enum StatsTarget {
+    /// A session or an entry.
+    Command(Box<Command>),
+    /// A search.
+    Query(String),
+}
+
+/// Returns where the selected row leads.
+///
+/// # Errors
+/// It leads nowhere; the message says why.
+fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
+    let row = view.selected().ok_or("there is nothing to open")?;
+    let key = row.keys.first().ok_or("this row stands for several groups")?;
+    let name = match (view.grouping, key) {
+        (_, GroupKey::None) => return Err("entries without such a property have no search"),
+        (_, &GroupKey::Session(session)) => {
+            let commands = vec![Command::Select(session), Command::Focus(Place::Sessions)];
+            return Ok(StatsTarget::Command(Box::new(Command::All(commands))));
+        }
+        (_, &GroupKey::Entry(session, at)) => {
+            return Ok(StatsTarget::Command(Box::new(Command::GoTo(EntryRef { session, at }))));
+        }
+        (Grouping::Hour, _) => return Err("there is no search for hours"),
+        (Grouping::Project, _) => "in",
+        (Grouping::Machine, _) => "on",
+        (Grouping::Model, _) => "model",
+        (Grouping::Provider, _) => "provider",
+        (Grouping::Tool, _) => "tool",
+        (Grouping::Tag, _) => "tag",
+        (_, GroupKey::Text(_)) => "active",
+    };
+    let GroupKey::Text(text) = key else { return Err("this row leads nowhere") };
+    let mut parts = Vec::new();
+    if view.grouping == Grouping::Week {
+        let week = text.parse().ok().map(|day| Period { length: PeriodLength::Week, day });
+        parts.extend(week.and_then(|week| active(week, view)));
+    } else {
+        // A group of several tags is found by all of them; a tag has no spaces.
+        let values = if name == "tag" { text.split(' ').collect() } else { vec![text.as_str()] };
+        parts.extend(values.into_iter().map(|value| format!("{name}:{}", in_quotes(value))));
+        if name != "active" {
+            parts.extend(active(view.period, view));
+        }
+    }
+    parts.extend(Some(view.query.clone()).filter(|query| !query.is_empty()));
+    Ok(StatsTarget::Query(parts.join(" ")))
+}
+
+/// Returns the query for sessions with entries in a period; `None` for all time.
+fn active(period: Period, view: &StatsView) -> Option<String> {
+    let (first, end) = period.days(&view.rules.calendar)?;
+    let last = end.yesterday().ok()?;
+    let text = if first == last { first.to_string() } else { format!("{first}..{last}") };
+    Some(format!("active:{text}"))
+}
+
+/// Copies the table as Markdown.
+fn copy(model: &Model, view: &StatsView) -> Command {
+    if view.table.is_none() {
+        return Command::warn("the sessions are still being counted");
+    }
+    Command::copy(Clip::Text(view.markdown(&model.setting.home)))
 }

@@ -1,18 +1,20 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{comparison, family, files, find_in_session, lost_work, search, slim, space, stats, unread};
+use super::{family, files, find_in_session, lost_work, search, slim, space, stats, unread};
 use crate::app::card;
+use crate::app::layers::palette::Palette;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::RowItem;
-use crate::base::text::Tone;
+use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
 use crate::catalog::search::HitPlace;
 use crate::keymap::Place;
+use crate::render::DocLine;
 
 /// Updates the dependent state.
 pub(super) fn sync(model: &mut Model) {
@@ -21,14 +23,14 @@ pub(super) fn sync(model: &mut Model) {
     model.sessions.note_selection();
     if let Some(area) = model.area(Place::Sessions) {
         let room = (area.body.width.into(), area.body.height.into());
-        model.sessions.fit(room, &model.catalog, &model.setting.glyphs);
+        model.sessions.fit(room, &model.catalog);
     }
     follow_session(model);
     if model.tree.is_outdated && model.tree.opening.is_none() {
         model.read_tree(); // its file has grown
     }
     if model.tree.note_leaving() && model.notice.is_none() {
-        model.say(Tone::Dim, "no longer following");
+        model.hint("no longer following");
     }
     model.tree.note_selection();
     if let Some(area) = model.area(Place::Tree) {
@@ -49,10 +51,10 @@ pub(super) fn sync(model: &mut Model) {
     lost_work::sync(model);
     follow_selection(model);
     find_in_session::sync(model);
-    comparison::sync(model);
     stats::sync(model);
     space::sync(model);
     files::sync(model);
+    model.layers.fit(model.size);
     slim::forget_closed(model);
     welcome(model);
     unread::sync(model);
@@ -74,16 +76,8 @@ fn welcome(model: &mut Model) {
 /// Refills palettes after the sessions have changed.
 fn refill_palettes(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
-    for palette in layers.palettes_mut() {
-        if palette.as_of != model.catalog.version() {
-            palettes::fill(model, palette);
-        }
-        palette.fit(model.size);
-    }
-    match layers.context_mut() {
-        Some(view) => view.fit(model.size),
-        None => model.seeing = None,
-    }
+    let is_old = |palette: &&mut Palette| palette.as_of != model.catalog.version();
+    layers.all_mut().filter(is_old).for_each(|palette| palettes::fill(model, palette));
     model.layers = layers;
 }
 
@@ -159,12 +153,14 @@ fn follow_selection(model: &mut Model) {
     if let (true, PreviewSubject::Entry(entry)) = (is_other || is_stale, wanted)
         && let Some(body) = model.entry_body(entry)
     {
-        model.preview.reading = Some(model.ask(Work::Read(body, model.entry_form)));
+        let work = Work::Read(body, model.entry_form);
+        model.preview.reading = Some(model.ask_or(work, |model, _, error| {
+            model.preview.take(vec![DocLine::of(vec![Span::clean(Tone::Error, error)])]);
+        }));
     }
-    if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.looking_back.is_none() {
+    if is_other && matches!(wanted, PreviewSubject::MissingParent(_)) && model.reading_history.is_none() {
         // The missing session may be in the trash.
-        model.past = None;
-        model.looking_back = Some(model.ask(Work::ReadHistory));
+        family::read_history(model);
     }
     if let PreviewSubject::Session(key) = wanted {
         count_secrets(model, key, is_other);
@@ -186,7 +182,9 @@ fn count_secrets(model: &mut Model, key: SessionKey, is_other: bool) {
     let has_grown = model.checked.asked != Some((key, bytes)) && bytes <= MOST_AGAIN;
     if is_other || has_grown {
         model.checked.asked = Some((key, bytes));
-        model.checked.counting = Some(model.ask(Work::CheckSession(key, path)));
+        // The card does without the secrets; a search and an export report the reason.
+        let claim = model.ask_or(Work::CheckSession(key, path), |model, _, _| model.checked.counting = None);
+        model.checked.counting = Some(claim);
     }
 }
 

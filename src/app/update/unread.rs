@@ -7,7 +7,6 @@ use crate::app::flows::{self, NO_SESSION};
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::base::numbers::count;
-use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::keymap::Place;
 use crate::session::last_seen::LastSeen;
@@ -65,7 +64,7 @@ pub(super) fn mark_read(model: &mut Model) {
         (_, 0) => "already read".into(),
         (_, read) => format!("marked {} as read", count(read, "session", "sessions")),
     };
-    model.say(Tone::Dim, text);
+    model.hint(text);
 }
 
 /// Notes that sessions were shown. Returns the number of those that were unread.

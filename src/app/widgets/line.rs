@@ -71,7 +71,7 @@ impl LineEdit {
 
     /// Returns the visible part of the line for `columns`, free of control characters: the text before the cursor, the
     /// character under the cursor (a space at the end of the line), and the text after it.
-    pub(crate) fn seeing(&self, columns: usize) -> [String; 3] {
+    pub(crate) fn visible_parts(&self, columns: usize) -> [String; 3] {
         let at = self.value().char_indices().nth(self.input.cursor()).map_or(self.value().len(), |(at, _)| at);
         let (before, rest) = self.value().split_at(at);
         let (before, rest) = (clean(before), clean(rest));
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn wide_characters_and_long_lines_keep_the_cursor_in_sight() {
         let seen = |line: &LineEdit, columns| {
-            let [before, under, after] = line.seeing(columns);
+            let [before, under, after] = line.visible_parts(columns);
             format!("{before}[{under}]{after}")
         };
         let mut line = LineEdit::new("漢字ab");
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(seen(&line, 10), "漢[字]ab");
         assert_eq!(seen(&line, 4), "漢[字]");
         assert_eq!(seen(&line, 3), "[字]a");
-        assert_eq!(LineEdit::new("a\u{1b}b").seeing(9)[0], "a␛b");
+        assert_eq!(LineEdit::new("a\u{1b}b").visible_parts(9)[0], "a␛b");
     }
 
     proptest::proptest! {
@@ -191,7 +191,7 @@ mod tests {
             for _ in 0..back {
                 press(&mut line, "left");
             }
-            let [before, under, after] = line.seeing(columns);
+            let [before, under, after] = line.visible_parts(columns);
             proptest::prop_assert!(width(&before) + width(&under) + width(&after) <= columns);
             proptest::prop_assert!(width(&under) > 0);
         }

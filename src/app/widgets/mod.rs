@@ -3,3 +3,6 @@
 pub mod cursor;
 pub mod line;
 pub mod text_box;
+
+/// Columns and rows of the terminal.
+pub type TerminalSize = (u16, u16);

@@ -138,7 +138,7 @@ pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &G
     let of = match quote.of {
         Some(TextField::User) => Span::new(Tone::User, "user "),
         Some(TextField::Assistant) => Span::new(Tone::Assistant, "asst "),
-        Some(field) => Span::new(Tone::Dim, format!("{}: ", field.name())),
+        Some(field) => Span::dim(format!("{}: ", field.name())),
         None => Span::default(),
     };
     let before = vec![Span::new(Tone::Active, path), of];

@@ -3,7 +3,7 @@
 
 use crate::app::panes::sessions::Project;
 use crate::app::title::{title, words};
-use crate::base::text::{Glyphs, Span, Tone, width};
+use crate::base::text::{Glyphs, Span, width};
 use crate::catalog::{Catalog, SessionKey};
 
 /// The columns between a name and the words after it.
@@ -57,7 +57,7 @@ impl SessionName {
             _ => 0,
         };
         let words = self.words.as_ref().filter(|_| room > 0);
-        let words = words.map(|words| Span::new(Tone::Dim, format!("{:GAP$}{}", "", glyphs.cut(words, room))));
+        let words = words.map(|words| Span::dim(format!("{:GAP$}{}", "", glyphs.cut(words, room))));
         let used = words.as_ref().map_or(0, |words| width(&words.text));
         (glyphs.cut(&self.title, columns.saturating_sub(used)).into_owned(), words)
     }
@@ -80,7 +80,7 @@ pub(super) fn project_name(projects: &[Project], at: usize, home: &str, glyphs: 
         let number = project.namesakes.iter().take_while(|&&other| other != at).count() + 1;
         let number = number.to_string();
         spans = name(project, room.saturating_sub(number.len() + 2));
-        spans.push(Span::new(Tone::Dim, format!(" #{number}")));
+        spans.push(Span::dim(format!(" #{number}")));
     }
     spans
 }
@@ -145,8 +145,8 @@ mod tests {
         };
         let mut catalog = Catalog::default();
         catalog.add(dirs.iter().map(session).collect());
-        let mut pane = SessionsPane::new(Sort::Threaded, CurrentDir::default());
-        pane.rebuild(&catalog, &UNICODE);
+        let mut pane = SessionsPane::new(Sort::Threaded, CurrentDir::default(), Glyphs::default());
+        pane.rebuild(&catalog);
         pane.projects
     }
 

@@ -1,6 +1,5 @@
 //! Draws the preview: the visible rows of the wrapped text.
 
-use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::model::Model;
@@ -11,9 +10,9 @@ use crate::keymap::Place;
 use crate::render::wrap::VerbatimStyle;
 use crate::session::entry::kind::EntryKind;
 use crate::ui::paint::Painter;
-use crate::ui::widgets::{hits, scroll_bar, title};
+use crate::ui::widgets::{hits, scroll_bar, text_position, title};
 
-pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.preview;
     let height = usize::from(area.body.height);
     let (top, len, is_whole) = pane.seen(model.now);
@@ -27,23 +26,19 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         VerbatimStyle { left: 0, .. } => Some("unwrapped".into()),
         VerbatimStyle { left, .. } => Some(format!("from column {}", left + 1)),
     };
-    let place = match () {
-        () if is_whole && len <= height => None,
-        () if is_whole => Some(format!("{}%", 100 * (top + height).min(len) / len)),
-        () => Some(format!("line {}+", top + 1)),
-    };
+    let place = text_position(top, height, len, is_whole);
     let facts: Vec<String> = [hits, side, place].into_iter().flatten().collect();
     let mut right = facts.join(&format!(" {} ", pen.glyphs().dot));
     right.extend((!facts.is_empty()).then_some(' '));
     let focused = model.focus == Place::Preview;
-    title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), "", right));
+    title(pen, area, focused, (Span::clean(Tone::Text, &name(model)), "", right));
     for (row, spans) in area.text().rows().zip(pane.rows(height, model.now)) {
-        pen.put(frame, row, &spans);
+        pen.put(row, &spans);
     }
     if pane.lines.is_empty() && pane.is_late(model.now) && pane.subject != PreviewSubject::Nothing {
-        pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);
+        pen.put(Rect { height: 1, ..area.body }, &[Span::dim(" reading")]);
     }
-    scroll_bar(frame, area.body, pen, top, len);
+    scroll_bar(area.body, pen, top, len);
 }
 
 fn name(model: &Model) -> String {

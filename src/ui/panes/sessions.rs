@@ -1,8 +1,6 @@
 //! Draws the list of projects, families and sessions. The row of a session has the name first, and to the right the facts
 //! that leave enough room for it.
 
-use ratatui::Frame;
-
 use crate::app::flows::missing_parent;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
@@ -25,7 +23,7 @@ use crate::ui::panes::hits;
 use crate::ui::panes::names::{SessionName, project_name, short_project_name};
 use crate::ui::widgets::{ListView, status_sign, tall_list, title};
 
-pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.sessions;
     let mut facts = Vec::new();
     facts.extend((!pane.marks.is_empty()).then(|| format!("{} marked", thousands(pane.marks.len()))));
@@ -49,10 +47,10 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
     };
     let is_room = width("  Sessions") + width(&facts) + width(&heads) <= columns;
     let heads = if is_room { heads } else { String::new() };
-    title(frame, pen, area, focused, (Span::new(Tone::Text, "Sessions"), &facts, heads));
+    title(pen, area, focused, (Span::text("Sessions"), &facts, heads));
     if let (true, Some(found)) = (pane.rows.is_empty(), &pane.hits) {
         for (row, text) in area.body.rows().zip(hits::nothing(model, pen, found.len(), area.body.width.into())) {
-            pen.put(frame, row, &[Span::clean(Tone::Dim, &text)]);
+            pen.put(row, &[Span::clean(Tone::Dim, &text)]);
         }
     } else if pane.rows.is_empty() && model.catalog.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
@@ -65,10 +63,10 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
         } else {
             format!("  only subagent sessions{dot}{}: show them", pen.key(Action::ShowSubagents))
         };
-        pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
+        pen.put(body, &[Span::dim(text)]);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
-    tall_list(frame, pen, &rows, |at| pane.rows[at].lines(), |at, columns| row(model, pen, at, columns));
+    tall_list(pen, &rows, |at| pane.rows[at].lines(), |at, columns| row(model, pen, at, columns));
 }
 
 /// Returns the lines of a row.
@@ -93,15 +91,15 @@ fn project_row(model: &Model, pen: &Painter<'_>, row: usize, place: usize, colum
     if is_folded {
         behind += &format!("  {} {}", glyphs.hidden, thousands(project.sessions.len()));
     }
-    let mut behind = vec![Span::new(Tone::Dim, behind)];
+    let mut behind = vec![Span::dim(behind)];
     if model.sessions.is_marked(&model.sessions.rows[row]) {
-        behind.push(Span::new(Tone::Accent, format!(" {}", glyphs.mark)));
+        behind.push(Span::accent(format!(" {}", glyphs.mark)));
     }
     let age = if project.latest > i64::MIN { time::age(model.now, project.latest) } else { "?".into() };
-    let mut left = vec![Span::new(Tone::Dim, format!("{} ", if is_folded { &glyphs.closed } else { &glyphs.open }))];
+    let mut left = vec![Span::dim(format!("{} ", if is_folded { &glyphs.closed } else { &glyphs.open }))];
     let cost = nonzero_dollars(project.sum.cost).unwrap_or_default();
     let cost = first_column(model.sessions.shows.sort, columns, &cost);
-    let age = vec![Span::new(Tone::Dim, format!("{age:>4}  "))];
+    let age = vec![Span::dim(format!("{age:>4}  "))];
     let room =
         |right: &[Span]| columns.saturating_sub([&left[..], &behind, right].map(spans_width).iter().sum::<usize>() + 1);
     let label = |room| project_name(&model.sessions.projects, place, &model.setting.home, glyphs, room);
@@ -132,15 +130,15 @@ fn missing_parent_row(
     let sign = if is_folded { &glyphs.closed } else { &glyphs.open };
     let mut right = if is_folded { format!("{} {} ", glyphs.hidden, thousands(forks)) } else { String::new() };
     right += &format!("missing {}  ", glyphs.gone);
-    let left = [Span::new(Tone::Dim, format!("  {sign} ")), Span::new(Tone::Dim, missing_parent::title(model, gone))];
-    both(&left, &[Span::new(Tone::Dim, right)], columns, glyphs)
+    let left = [Span::dim(format!("  {sign} ")), Span::dim(missing_parent::title(model, gone))];
+    both(&left, &[Span::dim(right)], columns, glyphs)
 }
 
 /// Returns the column headings at the right.
 fn heads(model: &Model, columns: usize) -> String {
     let sort = model.sessions.shows.sort;
     let first = if sort == Sort::Size { "size" } else { "cost" };
-    let age = [Span::new(Tone::Dim, " age   ")];
+    let age = [Span::dim(" age   ")];
     spans_text(&[entries_column(columns, "entries"), first_column(sort, columns, first), age.to_vec()].concat())
 }
 
@@ -168,9 +166,9 @@ const WITH_ENTRIES: usize = 50;
 
 /// A session row and the data to draw it.
 #[derive(Clone, Copy)]
-struct SessionRowView<'a> {
+struct SessionRowView<'a, 'b> {
     model: &'a Model,
-    pen: &'a Painter<'a>,
+    pen: &'a Painter<'b>,
     /// The index in the list.
     at: usize,
     key: SessionKey,
@@ -183,7 +181,7 @@ struct SessionRowView<'a> {
     is_tall: bool,
 }
 
-impl SessionRowView<'_> {
+impl SessionRowView<'_, '_> {
     /// Returns the lines of the row.
     fn lines(self) -> Vec<Vec<Span>> {
         let found = self.model.sessions.found(self.key);
@@ -231,7 +229,7 @@ impl SessionRowView<'_> {
         let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 3);
         if model.sessions.show_paths {
             let path = self.path();
-            left.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut_path(&path, room))));
+            left.push(Span::dim(format!("  {}", pen.glyphs().cut_path(&path, room))));
         } else if let Some((project, dir)) = project {
             left.extend(self.project_after(&project, &dir, room));
         }
@@ -260,19 +258,19 @@ impl SessionRowView<'_> {
         }
         let mut text = None;
         if found.snippet.is_some() && self.is_tall {
-            let indent = vec![Span::new(Tone::Dim, " ".repeat(width(self.prefix) + 4))];
+            let indent = vec![Span::dim(" ".repeat(width(self.prefix) + 4))];
             let room = columns.saturating_sub(spans_width(&indent));
             text = Some([indent, hits::snippet(model, found, room, pen.glyphs())].concat());
         } else if found.snippet.is_some() {
             let snippet = hits::snippet(model, found, room(&left), pen.glyphs());
-            left.push(Span::new(Tone::Dim, "  "));
+            left.push(Span::dim("  "));
             left.extend(snippet);
         }
         if model.sessions.show_paths {
             let path = self.path();
             left = cut(&left, columns / 3, pen.glyphs());
             let path = pen.glyphs().cut_path(&path, room(&left)).into_owned();
-            left.push(Span::new(Tone::Dim, format!("  {path}")));
+            left.push(Span::dim(format!("  {path}")));
         }
         [both(&left, &facts, columns, pen.glyphs())].into_iter().chain(text).collect()
     }
@@ -289,10 +287,10 @@ impl SessionRowView<'_> {
     /// Returns the symbols before the name, the mark first.
     fn signs(self) -> Vec<Span> {
         let (model, glyphs) = (self.model, self.pen.glyphs());
-        let mut signs = vec![mark(model, self.pen, self.at), Span::new(Tone::Dim, tail(self.prefix, self.columns / 5))];
+        let mut signs = vec![mark(model, self.pen, self.at), Span::dim(tail(self.prefix, self.columns / 5))];
         if self.below > 0 {
             let sign = if model.sessions.is_folded(self.at) { &glyphs.closed } else { &glyphs.open };
-            signs.push(Span::new(Tone::Dim, format!("{sign} ")));
+            signs.push(Span::dim(format!("{sign} ")));
         }
         let [kinds, _] = symbols(model, self.key);
         signs.extend(kinds.into_iter().map(|(tone, symbol, _)| Span::new(tone, symbol + " ")));
@@ -312,7 +310,7 @@ impl SessionRowView<'_> {
             fits
         };
         let tags: Vec<Span> = tags.take_while(fits).collect();
-        let gap = (!tags.is_empty()).then(|| Span::new(Tone::Dim, " "));
+        let gap = (!tags.is_empty()).then(|| Span::dim(" "));
         gap.into_iter().chain(tags).collect()
     }
 
@@ -350,7 +348,7 @@ impl SessionRowView<'_> {
     /// Returns the number of folded forks.
     fn folded(self) -> Vec<Span> {
         let is_folded = self.below > 0 && self.model.sessions.is_folded(self.at);
-        let text = || Span::new(Tone::Dim, format!("  {} {}", self.pen.glyphs().hidden, self.below));
+        let text = || Span::dim(format!("  {} {}", self.pen.glyphs().hidden, self.below));
         is_folded.then(text).into_iter().collect()
     }
 
@@ -363,7 +361,7 @@ impl SessionRowView<'_> {
         // Includes the cost and the age.
         let room = room.saturating_sub(width(&gone) + 18).max(columns / 5).max(8);
         let mut label = short_project_name(projects, place, &model.setting.home, pen.glyphs(), room);
-        label.push(Span::new(Tone::Dim, format!("{gone}  ")));
+        label.push(Span::dim(format!("{gone}  ")));
         Some(label)
     }
 
@@ -381,14 +379,14 @@ impl SessionRowView<'_> {
         let needed = width(dir).min(width(split_name(dir).1) + 1 + width(&glyphs.ellipsis));
         let dir = if rest >= needed { glyphs.cut_path(dir, rest) } else { "".into() };
         let text = format!("  {name}  {dir}");
-        (room >= PROJECT.1.min(width(project))).then(|| Span::new(Tone::Dim, text.trim_end()))
+        (room >= PROJECT.1.min(width(project))).then(|| Span::dim(text.trim_end()))
     }
 
     /// Returns the number of found entries, the number of forks that have the same ones, and the age.
     fn hit_facts(self, found: &SessionHit, room: usize) -> Vec<Span> {
         let mut facts = self.age().to_vec();
         if found.entries > 0 {
-            facts.insert(0, Span::new(Tone::Dim, format!("{} ", count(found.entries, "hit", "hits"))));
+            facts.insert(0, Span::dim(format!("{} ", count(found.entries, "hit", "hits"))));
         }
         if found.forks > 0 {
             let words = format!("also in {} ", count(found.forks, "fork", "forks"));
@@ -445,7 +443,7 @@ impl SessionRowView<'_> {
         let has_cost = self.columns >= WITH_COST && sort != Sort::Size || sort == Sort::Cost;
         let copies =
             self.model.catalog.copied_entries_text(self.key).filter(|_| has_cost && !self.model.sessions.show_paths)?;
-        Some(Span::new(Tone::Dim, format!("{} incl. {copies} ", nonzero_dollars(self.model.catalog[self.key].cost)?)))
+        Some(Span::dim(format!("{} incl. {copies} ", nonzero_dollars(self.model.catalog[self.key].cost)?)))
     }
 
     /// Returns the age, and the state of a running pi if there is one.
@@ -455,7 +453,7 @@ impl SessionRowView<'_> {
         let live =
             model.catalog.live(key).map(|live| status_sign(live.reported().map(|pi| pi.state), self.pen.glyphs()));
         let (tone, sign) = live.unwrap_or((Tone::Dim, " "));
-        [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(tone, sign)]
+        [Span::dim(format!("{age:>4} ")), Span::new(tone, sign)]
     }
 }
 
@@ -469,8 +467,8 @@ fn tail(prefix: &str, columns: usize) -> String {
 fn mark(model: &Model, pen: &Painter<'_>, row: usize) -> Span {
     let pane = &model.sessions;
     match pane.is_marked(&pane.rows[row]) {
-        true => Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)),
-        false => Span::new(Tone::Dim, if pane.is_flat { "" } else { "  " }),
+        true => Span::accent(format!("{} ", pen.glyphs().mark)),
+        false => Span::dim(if pane.is_flat { "" } else { "  " }),
     }
 }
 
@@ -485,5 +483,5 @@ fn first_column(sort: Sort, columns: usize, text: &str) -> Vec<Span> {
 
 /// Returns the number of entries.
 fn entries_column(columns: usize, text: &str) -> Vec<Span> {
-    if columns >= WITH_ENTRIES { vec![Span::new(Tone::Dim, format!("{text:>7} "))] } else { Vec::new() }
+    if columns >= WITH_ENTRIES { vec![Span::dim(format!("{text:>7} "))] } else { Vec::new() }
 }

@@ -1,8 +1,6 @@
 //! Draws the tree of the open session. A row is an entry, a fork, or a summary of several entries. Facts are at the right
 //! edge; text keeps a minimum width, so facts that do not fit are dropped.
 
-use ratatui::Frame;
-
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::tree::activity::Inherited;
@@ -27,7 +25,7 @@ use crate::ui::widgets::{ListView, hits, list, title};
 /// Minimum columns of the title.
 const ROOM: usize = 20;
 
-pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.tree;
     let name = pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| title::title(session));
     let facts = pane.tree.as_ref().map(|tree| {
@@ -75,25 +73,25 @@ pub(in crate::ui) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, 
     }
     right.push(' ');
     let focused = model.focus == Place::Tree;
-    title(frame, pen, area, focused, (Span::new(Tone::Text, name), "", right));
+    title(pen, area, focused, (Span::text(name), "", right));
     let Some(tree) = &pane.tree else {
         let lines = match (&pane.error, pane.session) {
             (Some(error), _) => vec![DocLine::new(Tone::Error, error)],
-            (None, Some(_)) => vec![DocLine::new(Tone::Dim, "reading")],
+            (None, Some(_)) => vec![DocLine::dim("reading")],
             (None, None) => Vec::new(),
         };
-        return plain_rows(frame, pen, area.text(), lines);
+        return plain_rows(pen, area.text(), lines);
     };
     if pane.rows.list.is_empty() {
         let text = if tree.nodes.is_empty() { " no entries yet".into() } else { empty_filter(pen) };
-        return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
+        return pen.put(ratatui::layout::Rect { height: 1, ..area.body }, &[Span::dim(text)]);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
-    list(frame, pen, &rows, |at, columns| {
+    list(pen, &rows, |at, columns| {
         // Build only the visible part of the tree lines, because trees may have thousands of levels; the text always
         // follows them.
         let (lines, is_cut) = pane.lines(at, columns);
-        let left = vec![Span::new(Tone::Dim, pane.rows.lead(at, lines, is_cut, pen.glyphs()))];
+        let left = vec![Span::dim(pane.rows.lead(at, lines, is_cut, pen.glyphs()))];
         row(left, columns, pen, tree, at)
     });
 }
@@ -158,19 +156,19 @@ fn file(model: &Model, row: RowIndex) -> Vec<Span> {
         RowItem::Fork(place) => pane.forks().get(place).and_then(|fork| family.number_of(fork.key)),
         RowItem::Inherited | RowItem::Start => None,
     };
-    number.map_or(Vec::new(), |number| vec![letter(number), Span::new(Tone::Text, " ")])
+    number.map_or(Vec::new(), |number| vec![letter(number), Span::text(" ")])
 }
 
-struct TreeRowView<'a> {
+struct TreeRowView<'a, 'b> {
     model: &'a Model,
-    pen: &'a Painter<'a>,
+    pen: &'a Painter<'b>,
     tree: &'a Tree,
     /// Columns after the tree lines.
     room: usize,
     at: RowIndex,
 }
 
-impl TreeRowView<'_> {
+impl TreeRowView<'_, '_> {
     /// Returns the number of other sessions that contain an entry.
     fn others(&self, entry: Index) -> Option<RowFact> {
         let others = self.model.tree.others_of(entry).len();
@@ -189,7 +187,7 @@ impl TreeRowView<'_> {
             }
             RowItem::Run(_) | RowItem::Fork(_) | RowItem::Inherited | RowItem::Start => false,
         };
-        is_marked.then(|| Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)))
+        is_marked.then(|| Span::accent(format!("{} ", pen.glyphs().mark)))
     }
 
     /// Returns the last commit of some entries, and the number of others.
@@ -210,10 +208,10 @@ impl TreeRowView<'_> {
         let one = &model.tree.rows.list[at];
         let mut left = Vec::new();
         if one.in_run {
-            left.push(Span::new(Tone::Text, "  "));
+            left.push(Span::text("  "));
         }
         if one.folded && !one.connector {
-            left.push(Span::new(Tone::Accent, format!("{} ", pen.glyphs().folded)));
+            left.push(Span::accent(format!("{} ", pen.glyphs().folded)));
         }
         let node = &tree.nodes[entry as usize];
         let is_turns = matches!(model.tree.filter, Filter::Turns | Filter::Outline);
@@ -260,7 +258,7 @@ impl TreeRowView<'_> {
             left.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
         }
         let sign = if run.is_open { &glyphs.unfolded } else { &glyphs.hidden };
-        left.push(Span::new(Tone::Dim, format!("{sign} ")));
+        left.push(Span::dim(format!("{sign} ")));
         left.extend(row_text::run(activity, glyphs));
         let mut facts = Vec::new();
         let took = activity.latest.zip(tree.nodes[run.first() as usize].time).map(|(end, begin)| end - begin);
@@ -301,7 +299,7 @@ impl TreeRowView<'_> {
         let room = self.room.saturating_sub(spans_width(&right) + width(&sign) + width("x \"\" "));
         let (title, words) = SessionName::of(&model.catalog, fork.key).cut(room, glyphs);
         let title = Span::new(Tone::Fork, format!("{} \"{title}\"", glyphs.fork));
-        ([Span::new(Tone::Accent, sign), title].into_iter().chain(words).collect(), right)
+        ([Span::accent(sign), title].into_iter().chain(words).collect(), right)
     }
 
     /// Draws the row of inherited entries: `── forked from "Refactor auth module" here · 12 unique · $0.06 ──`
@@ -315,15 +313,15 @@ impl TreeRowView<'_> {
         let mut facts = vec![format!("{own} {}", if parent.is_some() { "unique" } else { "added since" })];
         facts.extend(nonzero_dollars(cost));
         let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
-        let dashes = |columns: usize| Span::new(Tone::Dim, glyphs.dash.repeat(columns));
-        let start = [dashes(1), Span::new(Tone::Accent, format!("{sign} "))];
+        let dashes = |columns: usize| Span::dim(glyphs.dash.repeat(columns));
+        let start = [dashes(1), Span::accent(format!("{sign} "))];
         let room = columns.saturating_sub(spans_width(&start) + width(&right) + width("forked from \"\" here") + 2);
         let from = match parent {
             Some(parent) => format!("forked from \"{}\" here", glyphs.cut(&title::title(&model.catalog[parent]), room)),
             None => "forked here from a missing session".into(),
         };
         let mut spans = start.to_vec();
-        spans.push(Span::new(Tone::Dim, from + &right));
+        spans.push(Span::dim(from + &right));
         let rest = columns.saturating_sub(spans_width(&spans));
         spans.push(dashes(rest));
         spans
@@ -357,12 +355,12 @@ impl TreeRowView<'_> {
             if spans_width(&spans) + width(gap) + width(&text) + end > most {
                 break;
             }
-            spans.push(Span::new(Tone::Dim, gap));
+            spans.push(Span::dim(gap));
             spans.push(Span::new(tone, text));
             gap = if goes_on { &dot } else { " " };
         }
         if !spans.is_empty() {
-            spans.push(Span::new(Tone::Text, " "));
+            spans.push(Span::text(" "));
         }
         spans
     }

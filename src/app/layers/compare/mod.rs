@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{LayerResult, movement};
+use crate::app::layers::answer::LayerResult;
+use crate::app::layers::screen::{List, Screen};
+use crate::app::ticket::Claim;
+use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::{Glyphs, Span, Tone};
 use crate::catalog::compare::{BranchEnd, ComparedBranches};
@@ -53,11 +56,14 @@ pub struct CompareView {
     /// Rows of headings and unfolded sections, for the current width.
     pub rows: Vec<CompareRow>,
     columns: usize,
+    glyphs: Glyphs,
+    /// The pending comparison.
+    pub(crate) claim: Option<Claim>,
 }
 
 impl CompareView {
     /// Creates a view whose comparison is being read.
-    pub(crate) fn new(sessions: [SessionKey; 2], titles: [String; 2]) -> Self {
+    pub(crate) fn new(sessions: [SessionKey; 2], titles: [String; 2], glyphs: Glyphs) -> Self {
         Self {
             sessions,
             titles,
@@ -68,6 +74,8 @@ impl CompareView {
             sections: Vec::new(),
             rows: Vec::new(),
             columns: 0,
+            glyphs,
+            claim: None,
         }
     }
 
@@ -86,7 +94,7 @@ impl CompareView {
         }
         let files_of_ends = files.iter().flat_map(|files| files.iter());
         self.sections.extend(files_of_ends.filter_map(Section::of_difference));
-        self.files = files.ok();
+        (self.files, self.claim) = (files.ok(), None);
         self.columns = 0;
     }
 
@@ -119,29 +127,18 @@ impl CompareView {
         Rect { y: HEAD, height: area.height.saturating_sub(HEAD), ..area }
     }
 
-    /// Builds the rows for the terminal's width if necessary, and scrolls to the selection.
-    pub(crate) fn fit(&mut self, glyphs: &Glyphs, terminal: (u16, u16)) {
-        let body = Self::body(terminal);
-        // The scroll bar takes one column.
-        let columns = usize::from(body.width.saturating_sub(1));
-        if columns != self.columns {
-            self.columns = columns;
-            self.make_rows(glyphs);
-        }
-        self.cursor.fit(self.rows.len(), body.height.into());
-    }
-
     /// Builds the rows. The selection stays in its section, at the same distance from the heading if possible.
-    fn make_rows(&mut self, glyphs: &Glyphs) {
+    fn make_rows(&mut self) {
+        let glyphs = &self.glyphs;
         let section = self.section().unwrap_or(0);
         let below = self.cursor.at.saturating_sub(self.heading(section));
         self.rows.clear();
         for (section, one) in self.sections.iter().enumerate() {
             let sign = if one.is_folded { &glyphs.closed } else { &glyphs.open };
             let heading = vec![
-                Span::new(Tone::Dim, format!("{sign} ")),
+                Span::dim(format!("{sign} ")),
                 Span::new(Tone::Heading, &*one.title),
-                Span::new(Tone::Dim, format!("  {}", one.facts)),
+                Span::dim(format!("  {}", one.facts)),
             ];
             self.rows.push(CompareRow { section, is_heading: true, file: None, spans: heading });
             let rows = if one.is_folded { Vec::new() } else { one.rows(self.columns, glyphs) };
@@ -175,36 +172,49 @@ impl CompareView {
         self.sections.iter_mut().for_each(|section| section.is_folded = fold);
         self.columns = 0;
     }
+}
 
-    pub(super) fn press<C>(&mut self, action: Option<Action>, terminal: (u16, u16)) -> LayerResult<C> {
-        let page = Self::body(terminal).height.saturating_sub(1).max(1).into();
+impl<C> Screen<C> for CompareView {
+    fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
+        Some(List { cursor: &mut self.cursor, len: self.rows.len(), area: Self::body(terminal) })
+    }
+
+    fn fit(&mut self, terminal: TerminalSize) {
+        let body = Self::body(terminal);
+        // The scroll bar takes one column.
+        let columns = usize::from(body.width.saturating_sub(1));
+        if columns != self.columns {
+            self.columns = columns;
+            self.make_rows();
+        }
+        self.cursor.fit(self.rows.len(), body.height.into());
+    }
+
+    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult<C> {
         match action {
-            Some(Action::Fold) => self.fold(true),
-            Some(Action::Unfold) => self.fold(false),
-            Some(Action::FoldAll) => self.fold_all(true),
-            Some(Action::UnfoldAll) => self.fold_all(false),
-            Some(Action::SideA) => self.chosen = 0,
-            Some(Action::SideB) => self.chosen = 1,
-            Some(own @ (Action::Confirm | Action::Label | Action::GoToCommon | Action::FileDifference)) => {
+            Action::Fold => self.fold(true),
+            Action::Unfold => self.fold(false),
+            Action::FoldAll => self.fold_all(true),
+            Action::UnfoldAll => self.fold_all(false),
+            Action::SideA => self.chosen = 0,
+            Action::SideB => self.chosen = 1,
+            Action::Back | Action::Quit => return LayerResult::Close,
+            own @ (Action::Confirm | Action::Label | Action::GoToCommon | Action::FileDifference) => {
                 return LayerResult::Act(own);
             }
-            Some(Action::Back | Action::Quit) => return LayerResult::Close,
-            action => {
-                if let Some(by) = action.and_then(|action| movement(action, page)) {
-                    self.cursor.go(by, self.rows.len());
-                }
-            }
+            _ => {}
         }
         LayerResult::Stay
     }
 
     /// Chooses the clicked side; folds or unfolds the clicked section.
-    pub(super) fn click<C>(&mut self, (_, row): (u16, u16), terminal: (u16, u16)) -> LayerResult<C> {
-        match row.checked_sub(Self::body(terminal).y) {
-            None if (1..=2).contains(&row) => self.chosen = usize::from(row - 1),
-            Some(line) if self.cursor.top + usize::from(line) < self.rows.len() => {
-                self.cursor.at = self.cursor.top + usize::from(line);
-                let row = &self.rows[self.cursor.at];
+    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
+        let list = List { cursor: &mut self.cursor, len: self.rows.len(), area: Self::body(terminal) };
+        match (position.1, list.row_at(position)) {
+            (row @ 1..=2, _) => self.chosen = usize::from(row - 1),
+            (_, Some(at)) => {
+                self.cursor.at = at;
+                let row = &self.rows[at];
                 if row.is_heading {
                     self.fold(!self.sections[row.section].is_folded);
                 }
@@ -214,7 +224,21 @@ impl CompareView {
         LayerResult::Stay
     }
 
-    pub(super) fn wheel(&mut self, by: isize, terminal: (u16, u16)) {
-        self.cursor.scroll(by, self.rows.len(), Self::body(terminal).height.into());
+    fn hints(&self) -> &'static [Action] {
+        use Action as A;
+        &[
+            A::Help,
+            A::SideA,
+            A::SideB,
+            A::Confirm,
+            A::FileDifference,
+            A::Label,
+            A::GoToCommon,
+            A::Back,
+            A::Unfold,
+            A::Fold,
+            A::UnfoldAll,
+            A::FoldAll,
+        ]
     }
 }

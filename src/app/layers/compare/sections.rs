@@ -52,7 +52,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let sides = [&comparison.sides[0], &comparison.sides[1]];
     let numbers = |of: &dyn Fn(&SideSummary) -> usize| sides.map(|side| thousands(of(side)));
     let mut sections = vec![Section::new("Summary", String::new(), SectionBody::Facts(description::facts(comparison)))];
-    let replaying = DocLine::new(Tone::Dim, "replaying both branches");
+    let replaying = DocLine::dim("replaying both branches");
     sections.push(Section::new(FINAL_FILES, String::new(), SectionBody::Files(vec![replaying])));
     sections.push(Section::sides("Prompts", numbers(&|side| side.prompt_count), sides.map(prompts)));
     sections.push(Section::sides(
@@ -80,7 +80,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
 
 fn prompts(side: &SideSummary) -> Vec<DocLine> {
     let more = side.prompt_count - side.prompts.len();
-    let more = (more > 0).then(|| DocLine::new(Tone::Dim, &format!("and {} more", thousands(more))));
+    let more = (more > 0).then(|| DocLine::dim(&format!("and {} more", thousands(more))));
     side.prompts.iter().flat_map(|prompt| text(Tone::User, prompt)).chain(more).collect()
 }
 
@@ -88,20 +88,20 @@ fn prompts(side: &SideSummary) -> Vec<DocLine> {
 fn text(tone: Tone, text: &str) -> Vec<DocLine> {
     let line = |(at, line): (usize, std::borrow::Cow<'_, str>)| {
         let lead = if at == 0 { "" } else { "  " };
-        DocLine { spans: vec![Span::new(Tone::Text, lead), Span::new(tone, line)], indent: 2, verbatim: false }
+        DocLine { spans: vec![Span::text(lead), Span::new(tone, line)], indent: 2, verbatim: false }
     };
     clean_lines(text).enumerate().map(line).collect()
 }
 
 fn file(path: &str, uses: &str) -> DocLine {
-    let spans = vec![Span::clean(Tone::Text, path), Span::new(Tone::Dim, format!("  {uses}"))];
+    let spans = vec![Span::clean(Tone::Text, path), Span::dim(format!("  {uses}"))];
     DocLine { spans, indent: 2, verbatim: false }
 }
 
 /// Describes the states of a file at both ends.
 fn final_file(file: &FinalFile) -> DocLine {
     let facts = format!("  {}", file.facts());
-    DocLine::of(vec![Span::clean(Tone::Text, &file.name), Span::new(Tone::Dim, facts)])
+    DocLine::of(vec![Span::clean(Tone::Text, &file.name), Span::dim(facts)])
 }
 
 impl Section {
@@ -115,7 +115,7 @@ impl Section {
     pub(super) fn of_final_files(files: Result<&[FinalFile], &str>) -> Self {
         let (facts, lines) = match files {
             Err(error) => (String::new(), vec![DocLine::new(Tone::Error, error)]),
-            Ok([]) => (String::new(), vec![DocLine::new(Tone::Dim, "no known difference")]),
+            Ok([]) => (String::new(), vec![DocLine::dim("no known difference")]),
             Ok(files) => (count(files.len(), "file", "files"), files.iter().map(final_file).collect()),
         };
         Self::new(FINAL_FILES, facts, SectionBody::Files(lines))
@@ -148,7 +148,7 @@ impl Section {
     /// Returns the rows below the heading.
     pub(super) fn rows(&self, columns: usize, glyphs: &Glyphs) -> Vec<Vec<Span>> {
         let room = columns.saturating_sub(INDENT);
-        let lead = || Span::new(Tone::Text, " ".repeat(INDENT));
+        let lead = || Span::text(" ".repeat(INDENT));
         let indented = |row: Vec<Span>| [vec![lead()], row].concat();
         match &self.body {
             SectionBody::Facts(facts) => {
@@ -159,7 +159,7 @@ impl Section {
                     let [a, b] = sides.each_ref().map(|side| clean(side).into_owned());
                     let a = glyphs.cut(&a, half.saturating_sub(2)).into_owned();
                     indented(vec![
-                        Span::new(Tone::Dim, padded(name, NAME)),
+                        Span::dim(padded(name, NAME)),
                         Span::new(tone, padded(&a, half)),
                         Span::new(tone, glyphs.cut(&b, half)),
                     ])
@@ -174,7 +174,7 @@ impl Section {
                 let row = |at: usize| {
                     let mut row = a.get(at).cloned().unwrap_or_default();
                     let gap = half.saturating_sub(spans_width(&row));
-                    row.push(Span::new(Tone::Dim, format!("{} {} ", " ".repeat(gap), glyphs.bar)));
+                    row.push(Span::dim(format!("{} {} ", " ".repeat(gap), glyphs.bar)));
                     row.extend(b.get(at).cloned().unwrap_or_default());
                     indented(row)
                 };
@@ -185,7 +185,7 @@ impl Section {
                     let mut rows = wrapped(lines, room.saturating_sub(INDENT));
                     for (at, row) in rows.iter_mut().enumerate() {
                         let name = if at == 0 { name } else { "" };
-                        row.insert(0, Span::new(Tone::Accent, padded(name, INDENT)));
+                        row.insert(0, Span::accent(padded(name, INDENT)));
                     }
                     rows.into_iter().map(indented).collect()
                 };

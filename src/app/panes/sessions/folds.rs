@@ -4,7 +4,7 @@ use std::mem::take;
 use std::path::Path;
 
 use crate::app::panes::sessions::{Folds, RowKey, SavedFolds, SessionRow, SessionsPane, project_of};
-use crate::base::text::{Glyphs, width};
+use crate::base::text::width;
 use crate::catalog::{Catalog, ProjectKey};
 
 /// The maximum number of projects that start unfolded: a few screens of headers.
@@ -75,11 +75,11 @@ impl SessionsPane {
     }
 
     /// Folds the selected row or moves to its parent. Returns `true` if anything changed.
-    pub fn fold(&mut self, catalog: &Catalog, glyphs: &Glyphs) -> bool {
+    pub fn fold(&mut self, catalog: &Catalog) -> bool {
         let row = self.cursor.at;
         if let Some(key) = self.key(row).filter(|_| self.can_fold(row) && !self.is_folded(row)) {
             self.folds.fold(key);
-            self.rebuild(catalog, glyphs);
+            self.rebuild(catalog);
             return true;
         }
         let depth = match self.rows.get(row) {
@@ -105,34 +105,34 @@ impl SessionsPane {
     }
 
     /// Unfolds the selected row. Returns `true` if it was folded.
-    pub fn unfold(&mut self, catalog: &Catalog, glyphs: &Glyphs) -> bool {
+    pub fn unfold(&mut self, catalog: &Catalog) -> bool {
         let key = self.key(self.cursor.at).filter(|_| self.is_folded(self.cursor.at));
         if let Some(key) = key {
             self.folds.unfold(key);
-            self.rebuild(catalog, glyphs);
+            self.rebuild(catalog);
         }
         key.is_some()
     }
 
     /// Folds or unfolds the selected project.
-    pub(crate) fn toggle(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
-        if !self.unfold(catalog, glyphs) {
-            self.fold(catalog, glyphs);
+    pub(crate) fn toggle(&mut self, catalog: &Catalog) {
+        if !self.unfold(catalog) {
+            self.fold(catalog);
         }
     }
 
     /// Folds or unfolds all projects and families.
-    pub(crate) fn fold_all(&mut self, fold: bool, catalog: &Catalog, glyphs: &Glyphs) {
+    pub(crate) fn fold_all(&mut self, fold: bool, catalog: &Catalog) {
         self.folds.folded.clear();
         if self.folds.starts_folded {
             self.folds.unfolded.extend(self.projects.iter().map(|project| project.key));
         }
-        self.rebuild(catalog, glyphs);
+        self.rebuild(catalog);
         if fold {
             let rows = (0..self.rows.len()).filter(|&row| self.can_fold(row));
             self.folds.folded = rows.filter_map(|row| self.key(row)).collect();
             self.folds.unfolded.clear();
-            self.rebuild(catalog, glyphs);
+            self.rebuild(catalog);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::app::panes::sessions::{SessionRow, SessionsPane};
 use crate::app::title::plain;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::sort;
-use crate::base::text::{Glyphs, width};
+use crate::base::text::width;
 use crate::catalog::search::SessionHit;
 use crate::catalog::{Catalog, SessionKey};
 
@@ -26,7 +26,7 @@ impl SessionsPane {
     }
 
     /// Builds the rows of search results: grouped by project and family if all of them fit, otherwise in result order.
-    pub(super) fn show_hits(&mut self, catalog: &Catalog, shown: &[SessionKey], glyphs: &Glyphs) {
+    pub(super) fn show_hits(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
         let mut ranked: Vec<_> = shown.iter().filter_map(|&key| Some((self.found(key)?.hit.rank(), key))).collect();
         if !self.is_flat && !self.shows.hits_flat && ranked.len() < self.room.1 {
             let families = catalog.families();
@@ -42,7 +42,7 @@ impl SessionsPane {
                     project.sessions.retain(|key| self.hits.as_ref().is_none_or(|hits| hits.contains_key(key)));
                     project.sum = catalog.sum(&project.sessions);
                 }
-                self.threads(catalog, glyphs);
+                self.threads(catalog);
                 if self.rows.iter().map(SessionRow::lines).sum::<usize>() <= self.room.1 {
                     self.aside = Some(all);
                     return;

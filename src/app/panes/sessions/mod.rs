@@ -176,12 +176,13 @@ pub struct SessionsPane {
     pub(crate) selected: Option<RowKey>,
     /// The row selected by default rather than by the user.
     preselected: Option<RowKey>,
+    glyphs: Glyphs,
 }
 
 impl SessionsPane {
     /// Returns an empty list, sorted by `sort`, for a pitree started in `here`.
-    pub fn new(sort: Sort, here: CurrentDir) -> Self {
-        Self { shows: ListOptions { sort, ..ListOptions::default() }, here, ..Self::default() }
+    pub fn new(sort: Sort, here: CurrentDir, glyphs: Glyphs) -> Self {
+        Self { shows: ListOptions { sort, ..ListOptions::default() }, here, glyphs, ..Self::default() }
     }
 
     /// Returns the number of rows that fit on the screen.
@@ -190,11 +191,11 @@ impl SessionsPane {
     }
 
     /// Sets the size of the list and scrolls to the selection.
-    pub(crate) fn fit(&mut self, room: (usize, usize), catalog: &Catalog, glyphs: &Glyphs) {
+    pub(crate) fn fit(&mut self, room: (usize, usize), catalog: &Catalog) {
         let is_other = self.room != room;
         self.room = room;
         if is_other && self.hits.is_some() {
-            self.rebuild(catalog, glyphs);
+            self.rebuild(catalog);
         }
         self.cursor.fit_tall(self.rows.len(), room.1, |row| self.rows[row].lines());
     }
@@ -229,9 +230,9 @@ impl SessionsPane {
     }
 
     /// Rebuilds the rows in another order. Keeps the row that the user selected; otherwise selects the first session.
-    pub(crate) fn reorder(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
+    pub(crate) fn reorder(&mut self, catalog: &Catalog) {
         let is_moved = self.selected_key() != self.preselected;
-        self.rebuild(catalog, glyphs);
+        self.rebuild(catalog);
         if !is_moved {
             let first = self.rows.iter().position(|row| row.session().is_some());
             self.cursor = Cursor { at: first.unwrap_or_default(), top: 0 };
@@ -283,7 +284,7 @@ impl SessionsPane {
 
     /// Selects a session or its listed copy, unfolds its ancestors and turns off filters that hide it. Returns `false` if
     /// the session does not exist.
-    pub fn select(&mut self, key: SessionKey, catalog: &Catalog, glyphs: &Glyphs) -> bool {
+    pub fn select(&mut self, key: SessionKey, catalog: &Catalog) -> bool {
         let key = catalog.listed_copy(key);
         let Some(session) = catalog.get(key) else { return false };
         if !self.is_hit(key) {
@@ -302,20 +303,20 @@ impl SessionsPane {
         }
         self.folds.open(RowKey::Project(project_of(catalog, key)));
         self.selected = Some(RowKey::Session(key));
-        self.rebuild(catalog, glyphs);
+        self.rebuild(catalog);
         true
     }
 
     /// Selects a project and unfolds it, in the threaded order and without a search. Turns off filters that hide it.
     /// Returns `false` if the project does not exist.
-    pub(crate) fn select_project(&mut self, key: ProjectKey, catalog: &Catalog, glyphs: &Glyphs) -> bool {
+    pub(crate) fn select_project(&mut self, key: ProjectKey, catalog: &Catalog) -> bool {
         self.hits = None;
         self.shows.sort = Sort::Threaded;
         self.folds.open(RowKey::Project(key));
-        self.rebuild(catalog, glyphs);
+        self.rebuild(catalog);
         if self.project(key).is_none() {
             (self.shows.named_only, self.shows.here_only) = (false, false);
-            self.rebuild(catalog, glyphs);
+            self.rebuild(catalog);
         }
         let Some(project) = self.projects.iter().position(|project| project.key == key) else { return false };
         let alone = || self.alone.iter().find(|&(_, &shown)| shown == project).map(|(&row, _)| row);

@@ -99,7 +99,7 @@ impl ProjectName {
         let rest = room.saturating_sub(width(&spans[0].text) + 2);
         if !dir.is_empty() && (of_dir.is_some() || rest >= LEAST_DIR.min(width(dir))) {
             let place = dir.chars().count().saturating_sub(of_dir.unwrap_or(0) + 1);
-            spans.push(Span::new(Tone::Dim, format!("  {}", glyphs.cut_around(dir, place, rest))));
+            spans.push(Span::dim(format!("  {}", glyphs.cut_around(dir, place, rest))));
         }
         spans
     }
@@ -136,7 +136,7 @@ pub(super) fn of(catalog: &Catalog, families: &Families) -> Vec<Project> {
         project.sum = catalog.sum(&project.sessions);
     }
     pinned_first(&mut projects, catalog, families);
-    tell_apart(&mut projects);
+    find_namesakes(&mut projects);
     projects
 }
 
@@ -169,7 +169,7 @@ pub(super) fn add_hidden(projects: &mut [Project], catalog: &Catalog, hidden: &[
 
 /// Computes `shared` and `namesakes` of each project. Sorted by reversed path, the project with the longest common
 /// suffix is a neighbor.
-fn tell_apart(projects: &mut [Project]) {
+fn find_namesakes(projects: &mut [Project]) {
     let mut order: Vec<usize> = (0..projects.len()).collect();
     sort::by(&mut order, |&a, &b| projects[a].cwd.bytes().rev().cmp(projects[b].cwd.bytes().rev()));
     for pair in order.windows(2) {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::app::panes::sessions::{HiddenSubagents, RowKey, SessionRow, SessionsPane, Totals, project_of, projects};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::sort;
-use crate::base::text::Glyphs;
 use crate::catalog::parents::MissingParentKey;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
@@ -25,7 +24,7 @@ enum RowStep {
 
 impl SessionsPane {
     /// Rebuilds the rows. The selection stays on its session, or moves to the row that takes its place.
-    pub(crate) fn rebuild(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
+    pub(crate) fn rebuild(&mut self, catalog: &Catalog) {
         self.marks.retain(|&key| catalog.has(key));
         let is_gone = |row: &&SessionRow| match row {
             SessionRow::Session { key, .. } => !catalog.has(*key),
@@ -46,11 +45,11 @@ impl SessionsPane {
         self.alone.clear();
         self.is_flat = self.shows.sort != Sort::Threaded;
         match (&self.hits, self.is_flat) {
-            (Some(_), _) => self.show_hits(catalog, &shown, glyphs),
+            (Some(_), _) => self.show_hits(catalog, &shown),
             (None, true) => self.flat(catalog, shown.to_vec()),
             (None, false) => {
                 self.open_selected(catalog);
-                self.threads(catalog, glyphs);
+                self.threads(catalog);
             }
         }
         self.find_selection(catalog);
@@ -107,23 +106,23 @@ impl SessionsPane {
     }
 
     /// Builds the rows of sessions below their projects and parents.
-    pub(super) fn threads(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
+    pub(super) fn threads(&mut self, catalog: &Catalog) {
         for project in 0..self.projects.len() {
             if self.hits.is_none() && self.projects[project].sessions.len() == 1 && !self.projects[project].is_unlisted
             {
                 self.alone.insert(self.rows.len(), project);
-                self.thread(project, catalog, glyphs);
+                self.thread(project, catalog);
                 continue;
             }
             self.rows.push(SessionRow::Project(project));
             if self.hits.is_some() || !self.folds.has(RowKey::Project(self.projects[project].key)) {
-                self.thread(project, catalog, glyphs);
+                self.thread(project, catalog);
             }
         }
     }
 
     /// Builds the rows of a project's families, drawn like pi's threads (0.87.1).
-    fn thread(&mut self, project: usize, catalog: &Catalog, glyphs: &Glyphs) {
+    fn thread(&mut self, project: usize, catalog: &Catalog) {
         let mut stack = self.steps(project, catalog);
         while let Some(step) = stack.pop() {
             let (key, lines, last) = match step {
@@ -141,7 +140,7 @@ impl SessionsPane {
             let prefix = match last {
                 None => String::new(),
                 Some(last) => {
-                    format!("{lines}{}{} ", if last { &glyphs.corner } else { &glyphs.tee }, glyphs.dash)
+                    format!("{lines}{}{} ", if last { &self.glyphs.corner } else { &self.glyphs.tee }, self.glyphs.dash)
                 }
             };
             let is_tall = self.is_tall(catalog, key, &prefix);
@@ -154,7 +153,7 @@ impl SessionsPane {
                 Some(_) if lines.chars().count() >= DEEPEST => lines,
                 None => lines,
                 Some(true) => lines + "   ",
-                Some(false) => format!("{lines}{}  ", glyphs.bar),
+                Some(false) => format!("{lines}{}  ", self.glyphs.bar),
             };
             let forks = self.families.forks(key);
             for (place, &fork) in forks.iter().enumerate().rev() {

@@ -56,7 +56,7 @@ impl TreePane {
         find.is_following = is_new && !std::mem::take(&mut self.is_arrived);
         find.turn_to(tree);
         if find.is_behind() {
-            find.go_on();
+            find.continue_search();
         }
         find.searching = true;
         self.find = Some(find);
@@ -72,7 +72,7 @@ impl TreePane {
             self.begin_looking();
         }
         let is_behind = |find: &&mut TreeFind| find.query.is_none() && !find.words.is_empty() && find.is_behind();
-        let behind = self.find.as_mut().filter(is_behind).map(TreeFind::go_on);
+        let behind = self.find.as_mut().filter(is_behind).map(TreeFind::continue_search);
         is_other || behind.is_some()
     }
 

@@ -108,7 +108,7 @@ impl TreeFind {
     }
 
     /// Starts a search of the added entries.
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn continue_search(&mut self) {
         let len = self.tree.as_ref().map_or(0, |tree| tree.nodes.len());
         (self.start, self.searched) = (self.searched as Index, len);
         self.searching = true;

@@ -322,7 +322,7 @@ impl TreePane {
         let kept = self.kept.and_then(|entry| self.shown(entry));
         let mut rows = TreeRows::new(&tree, |at| kept == Some(at) || self.shows(&tree, at), folds, forks);
         if let Some(inherited) = self.inherited.filter(|_| !only_hits) {
-            rows.tell_inherited(&tree, inherited.last, self.place.shows_inherited);
+            rows.push_inherited_row(&tree, inherited.last, self.place.shows_inherited);
         }
         if self.collapses_runs && self.filter == Filter::Default && !only_hits {
             let is_hit = |at| self.find.as_ref().is_some_and(|find| find.is_hit(at));
@@ -331,13 +331,13 @@ impl TreePane {
                     && !(tree.labels.contains_key(&at) || tree.flagged.contains(&at) || is_hit(at))
             };
             let is_open = |first| self.entry(first).is_some_and(|first| self.place.open_runs.contains(&first));
-            rows.tell_runs(&tree, is_part, is_open);
+            rows.push_run_rows(&tree, is_part, is_open);
         }
         if matches!(self.filter, Filter::Turns | Filter::Outline) && self.turns.is_empty() {
             self.turns = activity::turns(&tree);
         }
         if rows.entries > 0 && tree.is_current_position(None) {
-            rows.tell_start();
+            rows.push_start_row();
         }
         let seen = rows.leaf.and_then(|row| rows.last_of(row));
         let steps = |leaf| tree.to_root(leaf).take_while(|at| Some(*at) != seen);

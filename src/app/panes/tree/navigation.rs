@@ -40,8 +40,8 @@ impl TreePane {
         self.show_at(at);
         // Expand the summary row that contains the entry: first the inherited entries, then a run among them.
         for _ in 0..2 {
-            let is_told = matches!(self.selected_item(), Some(RowItem::Run(_) | RowItem::Inherited));
-            if is_told && self.rows.row_of(at).is_some() && self.unfold() {
+            let is_summary = matches!(self.selected_item(), Some(RowItem::Run(_) | RowItem::Inherited));
+            if is_summary && self.rows.row_of(at).is_some() && self.unfold() {
                 self.show_at(at);
             }
         }

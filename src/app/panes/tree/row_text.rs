@@ -143,7 +143,7 @@ pub fn run(activity: &Activity, glyphs: &Glyphs) -> Vec<Span> {
     if activity.failed > 0 {
         spans.push(Span::new(Tone::Error, format!("{dot}{} failed", activity.failed)));
     }
-    spans.push(Span::new(Tone::Dim, format!("  {}", facts.join(&dot))));
+    spans.push(Span::dim(format!("  {}", facts.join(&dot))));
     spans
 }
 

@@ -11,7 +11,7 @@ const SHORTEST: usize = 2;
 impl TreeRows {
     /// Adds a row for the inherited entries, which end at `last`. The entries themselves are hidden unless it is `open`
     /// or no other rows exist.
-    pub(super) fn tell_inherited(&mut self, tree: &Tree, last: Index, open: bool) {
+    pub(super) fn push_inherited_row(&mut self, tree: &Tree, last: Index, open: bool) {
         let mut on_path = vec![false; tree.nodes.len()];
         tree.path(last).into_iter().for_each(|at| on_path[at as usize] = true);
         let is_inherited = |row: &TreeRow| matches!(row.item, RowItem::Entry(at) if on_path[at as usize]);
@@ -21,26 +21,26 @@ impl TreeRows {
         let old = std::mem::take(&mut self.list);
         self.list.reserve(old.len() + 1);
         let mut moved: Vec<RowIndex> = Vec::with_capacity(old.len());
-        let mut told = None;
+        let mut head = None;
         for (at, row) in old.iter().enumerate() {
             let is_hidden = !open && is_inherited(row);
-            if told.is_none() && (is_hidden || at > end) {
-                told = Some(self.list.len());
+            if head.is_none() && (is_hidden || at > end) {
+                head = Some(self.list.len());
                 let parent = open.then(|| moved[end]);
                 self.list.push(TreeRow::new(RowItem::Inherited, parent, !open));
             }
             if is_hidden {
-                moved.extend(told);
+                moved.extend(head);
                 continue;
             }
             moved.push(self.list.len());
             let parent = match row.parent {
-                Some(parent) if open && parent == end => told,
+                Some(parent) if open && parent == end => head,
                 parent => parent.map(|parent| moved[parent]),
             };
             self.list.push(TreeRow { parent, is_inherited: is_inherited(row), ..*row });
         }
-        if told.is_none() {
+        if head.is_none() {
             self.list.push(TreeRow::new(RowItem::Inherited, Some(moved[end]), false));
         }
         self.settle(&moved);
@@ -48,7 +48,12 @@ impl TreeRows {
 
     /// Collapses runs of tool calls into one row each. `is_part` selects the entries; `is_open` returns `true` for the
     /// first entry of an expanded run.
-    pub(super) fn tell_runs(&mut self, tree: &Tree, is_part: impl Fn(Index) -> bool, is_open: impl Fn(Index) -> bool) {
+    pub(super) fn push_run_rows(
+        &mut self,
+        tree: &Tree,
+        is_part: impl Fn(Index) -> bool,
+        is_open: impl Fn(Index) -> bool,
+    ) {
         let old = std::mem::take(&mut self.list);
         self.list.reserve(old.len());
         let mut moved: Vec<RowIndex> = Vec::with_capacity(old.len());
@@ -86,7 +91,7 @@ impl TreeRows {
     }
 
     /// Adds a note at the top that pi continues before the first message.
-    pub(super) fn tell_start(&mut self) {
+    pub(super) fn push_start_row(&mut self) {
         let moved: Vec<RowIndex> = (1..=self.list.len()).collect();
         for row in &mut self.list {
             row.parent = row.parent.map(|parent| parent + 1);
