@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -11,16 +10,16 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::base::archive_paths;
-use crate::base::numbers::thousands;
-use crate::base::paths::{self, shorten};
+use crate::base::numbers::{bytes, count, thousands};
+use crate::base::paths;
 use crate::base::text::clean;
 use crate::base::time;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, ChangeEvent, ChangeProgress, ChangeResult, Changes, Refusal, Request};
-use crate::cli::exit::{Exit, Stopped, by_signal};
+use crate::cli::exit::Stopped;
 use crate::cli::output::{PathFields, object};
-use crate::cli::{CommandContext, machine_context, now, output, resolve};
+use crate::cli::{CommandContext, Exit, machine_context, now, output, resolve, table};
 use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
@@ -30,6 +29,7 @@ use crate::machines::sync::SyncContext;
 use crate::pi::running;
 use crate::pi::warnings::signs;
 use crate::runtime::raw_output;
+use crate::session::digest::Digest;
 use crate::system::signals;
 
 /// The time in milliseconds before a command shows its progress, because most changes are short.
@@ -55,12 +55,35 @@ pub(super) struct ChangeArgs {
     pub(super) wait: u64,
 }
 
+/// Options of commands that ask before they change something.
+#[derive(Debug, clap::Args)]
+pub(super) struct ConfirmedArgs {
+    /// Don't ask
+    #[arg(long)]
+    pub(super) yes: bool,
+    #[command(flatten)]
+    pub(super) switches: ChangeArgs,
+}
+
+impl ConfirmedArgs {
+    /// Returns `true` if the user is asked.
+    ///
+    /// # Errors
+    /// Input or standard error is no terminal.
+    pub(super) fn asks(&self) -> Result<bool> {
+        let asks = !self.yes && !self.switches.dry_run;
+        if asks {
+            output::check_can_ask()?;
+        }
+        Ok(asks)
+    }
+}
+
 /// Makes the changes of a command and prints the results.
 pub(super) struct Changer<'a> {
     pub(super) changes: Changes,
     switches: &'a ChangeArgs,
-    pub(super) home: &'a str,
-    config: &'a Config,
+    pub(super) context: &'a CommandContext,
 }
 
 impl<'a> Changer<'a> {
@@ -68,18 +91,26 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// The sessions are samples, or there is no directory for the journal.
-    pub(super) fn new(chosen: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
-        chosen.refuse_samples()?;
+    pub(super) fn new(context: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
+        context.refuse_samples()?;
         let state_dir = locate::state_dir().context("cannot locate the journal: no home directory; set HOME")?;
-        let changes = changes(state_dir, &chosen.config).with_archive(chosen.archive.clone());
+        let changes = changes(state_dir, &context.config).with_archive(context.archive.clone());
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
-        Ok(Self { changes, switches, home: &chosen.home, config: &chosen.config })
+        Ok(Self { changes, switches, context })
     }
 
     /// Returns `true` for output as JSON.
     pub(super) fn is_json(&self) -> bool {
         self.switches.json
+    }
+
+    /// Makes a change and prints it.
+    ///
+    /// # Errors
+    /// The errors of [`make`](Self::make), or the output cannot be written.
+    pub(super) fn finish(&self, request: &Request) -> Result<Exit> {
+        self.say(&self.make(request)?, CliStep::Make)
     }
 
     /// Makes a change, and shows its progress if it takes long. A signal stops it between two of several changes. The
@@ -132,8 +163,9 @@ impl<'a> Changer<'a> {
         name: &str,
         make: impl FnOnce(&Machine, &SyncContext<'_>) -> Result<ChangeResult>,
     ) -> Result<ChangeResult> {
-        let machine = machine_context::named(&machine_context::machines(self.config)?, name)?;
-        machine_context::with_context((self.config, &self.changes), |context| make(&machine, context))
+        let config = &self.context.config;
+        let machine = machine_context::named(&machine_context::machines(config)?, name)?;
+        machine_context::with_context((config, &self.changes), |context| make(&machine, context))
     }
 
     /// Makes a change of mirrored files.
@@ -156,7 +188,7 @@ impl<'a> Changer<'a> {
         if output::is_yes("Bring back from the archive?")? {
             return Ok(());
         }
-        bail!(Stopped(Exit::Nothing.into(), "nothing was changed"))
+        bail!(NOTHING_CHANGED)
     }
 
     /// Brings back an archived session, after a question unless `is_sure`. Returns its original path, or the path of
@@ -205,14 +237,21 @@ impl<'a> Changer<'a> {
             output::progress("");
         }
         made.map_err(|error| match signals::noted() {
-            Some(signal) => error.context(Stopped(by_signal(signal), "stopped")),
+            Some(signal) => error.context(Stopped(Exit::Signal(signal), "stopped")),
             None => error,
         })
     }
 
     /// Lists signs of pis that may be using sessions. Returns `true` if there are any.
     pub(super) fn tell_signs(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
-        let signs = catalog.signs(sessions, now(), self.home);
+        // The pis of other machines are unknown.
+        let here = sessions.iter().map(|&key| &catalog[key]).filter(|session| !session.facts().is_mirrored());
+        self.tell_signs_of(&here.map(|session| &***session).collect::<Vec<_>>())
+    }
+
+    /// Like [`tell_signs`](Self::tell_signs), for sessions of this machine.
+    fn tell_signs_of(&self, sessions: &[&Digest]) -> bool {
+        let signs = signs(sessions, &running::running(locate::state_dir().as_deref()), now(), &self.context.home);
         signs.iter().take(SIGNS).for_each(|sign| output::note(&format!("{sign}.")));
         if signs.len() > SIGNS {
             output::note(&format!("and {} more", signs.len() - SIGNS));
@@ -228,14 +267,11 @@ impl<'a> Changer<'a> {
         &self,
         (verb, what): (&str, &str),
         keys: &[SessionKey],
-        mut catalog: Catalog,
+        catalog: &Catalog,
     ) -> Result<bool> {
-        catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
         output::note("The originals move to the trash, and take space until it is emptied.");
-        if !self.tell_signs(&catalog, keys) {
-            return output::is_yes(&format!("{verb} {what}?"));
-        }
-        Ok(output::ask(&format!("Type \"yes\" to {} {what} anyway:", verb.to_lowercase()))? == "yes")
+        let has_signs = self.tell_signs(catalog, keys);
+        is_confirmed(has_signs, &format!("{verb} {what}?"), &format!("{} {what}", verb.to_lowercase()))
     }
 
     /// Makes a change that requires a version 3 file. Asks the user unless migration is allowed (`migrate`). `request`
@@ -255,21 +291,19 @@ impl<'a> Changer<'a> {
         if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
             && let Ok(session) = resolve::digest(path)
         {
-            for sign in signs(&[&session], &running::running(locate::state_dir().as_deref()), now(), self.home) {
-                output::note(&format!("{sign}."));
-            }
+            self.tell_signs_of(&[&session]);
         }
         if output::is_yes("Convert to version 3?")? {
             return self.make(&request(true));
         }
-        bail!(Stopped(Exit::Nothing.into(), "nothing was changed"))
+        bail!(NOTHING_CHANGED)
     }
 
-    /// Prints what was done, or would be. Returns the exit code, which after a signal is the usual one of shells.
+    /// Prints what was done, or would be.
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say(&self, result: &ChangeResult, step: CliStep) -> Result<ExitCode> {
+    pub(super) fn say(&self, result: &ChangeResult, step: CliStep) -> Result<Exit> {
         let done = result;
         let print = || {
             let mut out = output::stdout();
@@ -294,10 +328,10 @@ impl<'a> Changer<'a> {
         done.warnings.iter().for_each(|warning| output::error(warning));
         if done.left == 0 {
             let is_found = step == CliStep::Make || !done.changes.is_empty();
-            return Ok(if is_found { Exit::Done } else { Exit::Nothing }.into());
+            return Ok(Exit::Done.found(is_found));
         }
         output::error(&format!("interrupted; {} remaining", thousands(done.left)));
-        Ok(signals::noted().map_or(Exit::Failed.into(), by_signal))
+        Ok(signals::noted().map_or(Exit::Failed, Exit::Signal))
     }
 
     /// Prints the path of the file that a change made, and what was done to standard error. A dry run and JSON are printed
@@ -305,12 +339,12 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say_made(&self, done: &ChangeResult) -> Result<ExitCode> {
+    pub(super) fn say_made(&self, done: &ChangeResult) -> Result<Exit> {
         match &done.made {
             Some(made) if !self.switches.json && !self.switches.dry_run => {
                 self.say_aside(done);
                 raw_output::print(made.as_os_str()).with_context(|| self.unprinted(done))?;
-                Ok(ExitCode::SUCCESS)
+                Ok(Exit::Done)
             }
             _ => self.say(done, CliStep::Make),
         }
@@ -357,8 +391,31 @@ impl<'a> Changer<'a> {
 
     /// Shortens a path with `~` for the home directory.
     pub(super) fn short(&self, path: &Path) -> String {
-        shorten(&path.to_string_lossy(), self.home).into_owned()
+        self.context.short(path)
     }
+}
+
+/// The error if the user declined a change.
+const NOTHING_CHANGED: Stopped = Stopped(Exit::Nothing, "nothing was changed");
+
+/// Asks before a change. If a pi may be using a session, the user types "yes" to do `what` anyway.
+///
+/// # Errors
+/// The terminal fails.
+pub(super) fn is_confirmed(has_signs: bool, question: &str, what: &str) -> Result<bool> {
+    if !has_signs {
+        return output::is_yes(question);
+    }
+    Ok(output::ask(&format!("Type \"yes\" to {what} anyway:"))? == "yes")
+}
+
+/// Lists the number, the size and the age of sessions.
+pub(super) fn tell_sessions(catalog: &Catalog, sessions: &[SessionKey]) {
+    let facts = || sessions.iter().map(|&key| catalog[key].facts());
+    let size = facts().filter(|facts| !facts.is_link()).map(|facts| facts.bytes()).sum();
+    let newest = facts().filter_map(|facts| facts.modified()).max();
+    let files = count(sessions.len(), "session", "sessions");
+    output::note(&format!("{files}, {}, newest activity: {}", bytes(size), table::age(newest)));
 }
 
 /// Returns the changes with the journal of a directory, the configured trash, and the user's lasting marks.
@@ -410,10 +467,10 @@ impl<'a> From<&'a Change> for ChangeFields<'a> {
 }
 
 /// Prints the JSON form of journal records.
-pub(super) fn print_records(out: &mut output::Output, records: &[JournalRecord]) -> Result<ExitCode> {
+pub(super) fn print_records(out: &mut output::Output, records: &[JournalRecord]) -> Result<Exit> {
     for JournalRecord { number, time, state, change, .. } in records {
         let change = ChangeFields::from(change);
         output::json(out, &object! { number, time: time::iso(*time), state, #[serde(flatten)] change })?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }

@@ -1,17 +1,19 @@
 //! The context of all commands: the configuration, the session directories, and what they need of both.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Result, bail};
 
+use crate::base::paths::shorten;
 use crate::catalog::Catalog;
 use crate::catalog::search::SearchedSession;
 use crate::cli::{machine_context, output};
 use crate::config::{Config, Filter};
 use crate::disk::demo::DemoDir;
 use crate::disk::last_seen;
+use crate::disk::load;
 use crate::disk::locate::{self, Environment, Located};
 use crate::disk::marks as marks_file;
 use crate::disk::scan::{IndexPlace, Scan, ScanSources};
@@ -22,6 +24,7 @@ use crate::search::query::Query;
 use crate::session::digest::listed::SharedSession;
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
+use crate::session::tree::Tree;
 use crate::session::worktrees::Worktrees;
 
 /// The context of all commands.
@@ -43,6 +46,16 @@ pub(crate) struct CommandContext {
     pub(super) scanned: Vec<PathBuf>,
     /// The directory of a demo, which is removed at the end.
     pub(super) demo: Option<DemoDir>,
+    /// The sessions for arguments.
+    pub(super) resolved: ResolvedSessions,
+}
+
+/// The sessions for arguments, loaded once for all of them.
+#[derive(Debug, Default)]
+pub(super) struct ResolvedSessions {
+    /// The ids in order, with their files.
+    pub(super) by_id: OnceLock<Vec<(String, PathBuf)>>,
+    pub(super) catalog: OnceLock<Catalog>,
 }
 
 impl CommandContext {
@@ -61,8 +74,21 @@ impl CommandContext {
         self.report_index(scan.keep().err().map(|error| error.to_string()));
     }
 
+    /// Loads a session.
+    ///
+    /// # Errors
+    /// The file cannot be read or is not a session.
+    pub(super) fn tree(&self, path: &Path) -> Result<Tree> {
+        load::tree(path, &self.home)
+    }
+
+    /// Shortens a path with `~` for the home directory.
+    pub(super) fn short(&self, path: &Path) -> String {
+        shorten(&path.to_string_lossy(), &self.home).into_owned()
+    }
+
     /// Reads all sessions.
-    pub(super) fn catalog(&self) -> Catalog {
+    pub(super) fn read_catalog(&self) -> Catalog {
         let mut catalog = self.report(Catalog::read(self.sources(), now()));
         catalog.set_remote_pis(machine_context::remote_pis(&self.config, self.located.mirrors.as_deref()), now());
         catalog

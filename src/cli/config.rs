@@ -28,11 +28,8 @@ impl ConfigCommand {
             write!(out, "{}", default_toml())?;
         } else if self.moved {
             let state = locate::state_dir().context("no home directory; set HOME")?;
-            let rows: Vec<[String; 2]> = relocations::all(&state)?.into_iter().map(<[String; 2]>::from).collect();
-            table::print(out, [Column::Path(usize::MAX); 2], &rows, &UNICODE)?;
-            if rows.is_empty() {
-                output::note("no moved directories recorded");
-            }
+            let rows = relocations::all(&state)?.into_iter().map(<[String; 2]>::from);
+            table::print(out, [Column::Path(usize::MAX); 2], rows, "no moved directories recorded", &UNICODE)?;
             output::note(&relocations::file(&state).to_string_lossy());
         } else {
             let path = file.map(Path::to_path_buf).or_else(locate::config_file);

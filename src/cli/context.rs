@@ -11,10 +11,9 @@ use serde::Serialize;
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
 use crate::cli::output::{Output, object};
-use crate::cli::resolve::SessionPlace;
 use crate::cli::table::{self, Column, LAST};
-use crate::cli::{CommandContext, completions, output, resolve};
-use crate::disk::{load, prompt};
+use crate::cli::{CommandContext, Exit, completions, output};
+use crate::disk::prompt;
 use crate::session::prompt::listing::{Listing, row};
 use crate::session::prompt::message::{SentCall, SentMessage, from, role};
 use crate::session::prompt::plan::{Plan, PlannedPart};
@@ -67,16 +66,16 @@ fn is_none(count: &usize) -> bool {
 }
 
 impl ContextCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
-        let tree = load::tree(&path, &chosen.home)?;
-        let at = match &entry {
-            Some(word) => Some(resolve::entry(word, &tree)?),
-            None => tree.leaf,
-        };
-        let plan = Plan::new(&tree, at);
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+        let place = context.place(&self.session, self.entry.as_deref())?;
+        let tree = context.tree(&place.path)?;
+        let plan = Plan::new(&tree, place.entry_in(&tree)?.or(tree.leaf));
         let parts = (&tree, &plan);
-        if self.json { self.json(parts, &path, out) } else { self.text(parts, (chosen, &path), out) }
+        match self.json {
+            true => self.json(parts, &place.path, out)?,
+            false => self.text(parts, (context, &place.path), out)?,
+        }
+        Ok(Exit::Done)
     }
 
     fn json(&self, (tree, plan): (&Tree, &Plan), path: &Path, out: &mut Output) -> Result<()> {
@@ -103,10 +102,9 @@ impl ContextCommand {
     fn text(
         &self,
         (tree, plan): (&Tree, &Plan),
-        (chosen, path): (&CommandContext, &Path),
+        (context, path): (&CommandContext, &Path),
         out: &mut Output,
     ) -> Result<()> {
-        let glyphs = chosen.config.signs();
         let (mut rows, mut listing) = (Vec::new(), Listing::default());
         let sum = prompt::each(path, (tree, plan), |part, messages| {
             let why = part.why().map(|why| why.text().to_string()).unwrap_or_default();
@@ -122,11 +120,11 @@ impl ContextCommand {
             Ok(true)
         })?;
         listing.end(plan, &sum.unwrap_or_default());
-        table::print(out, COLUMNS, &rows, glyphs)?;
+        context.table(out, COLUMNS, rows, "")?;
         if listing.messages == 0 {
             output::note("the context is empty: no messages");
         }
-        Ok(writeln!(out, "{}", clean(&listing.summary(&glyphs.dot)))?)
+        Ok(writeln!(out, "{}", clean(&listing.summary(&context.config.signs().dot)))?)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -19,14 +18,12 @@ use crate::catalog::doctor::{self, ExaminedFile};
 use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::chosen_sessions::note_mirrored;
-use crate::cli::exit::Exit;
+use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::chosen_sessions::{self, note_mirrored};
 use crate::cli::output::{self, Output, PathFields, object};
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::{self, SessionResolver};
-use crate::cli::table::{self, Column, PATH};
-use crate::cli::{CommandContext, completions, now, targets};
+use crate::cli::table::{Column, PATH};
+use crate::cli::{CommandContext, Exit, completions, now, resolve};
 use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
@@ -96,16 +93,15 @@ const LISTED: usize = 20;
 type Found = BTreeMap<PathBuf, Vec<Finding>>;
 
 impl DoctorCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
-        let changer = self.repair.then(|| Changer::new(chosen, &switches)).transpose()?;
-        let resolver = SessionResolver::new(chosen);
+        let changer = self.repair.then(|| Changer::new(context, &switches)).transpose()?;
         let mut unreadable = Vec::new();
-        let (files, is_all) = self.files(chosen, &resolver, &mut unreadable)?;
-        let mut found = examine(&files, chosen, &mut unreadable);
+        let (files, is_all) = self.files(context, &mut unreadable)?;
+        let mut found = examine(&files, context, &mut unreadable);
         let examined: HashSet<&Path> = files.iter().map(|file| &*file.path).collect();
         let between = if files.iter().any(|file| file.session.is_some()) {
-            resolver.catalog().findings_between()
+            context.catalog().findings_between()
         } else {
             Vec::new()
         };
@@ -113,14 +109,14 @@ impl DoctorCommand {
             found.entry(path).or_default().push(finding);
         }
         if is_all {
-            let own = leftovers(&chosen.scanned, locate::state_dir().as_deref()).into_iter().map(|path| (path, false));
-            for (path, is_orphan) in own.chain(drafts_of_others(&chosen.scanned)) {
+            let own = leftovers(&context.scanned, locate::state_dir().as_deref()).into_iter().map(|path| (path, false));
+            for (path, is_orphan) in own.chain(drafts_of_others(&context.scanned)) {
                 let code = if is_orphan { Code::OrphanDraft } else { Code::Leftover };
                 found.entry(path).or_default().push(Finding::new(code, None));
             }
         }
         add_history(&mut found, is_all);
-        self.print(&found, chosen, out)?;
+        self.print(&found, context, out)?;
         tell_count(&found, files.len(), self.notes || self.json);
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
@@ -134,39 +130,33 @@ impl DoctorCommand {
         note_mirrored(if self.repair { mirrored.len() } else { 0 });
         let has_problems = found.values().flatten().any(Finding::is_problem);
         let code = match changer {
-            Some(changer) if !damaged.is_empty() => self.mend(&damaged, resolver.into_catalog(), &changer)?,
-            _ if has_problems => Exit::Over.into(),
-            _ => end.into(),
+            Some(changer) if !damaged.is_empty() => self.mend(&damaged, &changer)?,
+            _ if has_problems => Exit::Over,
+            _ => end,
         };
-        Ok(if is_complete { code } else { end.into() })
+        Ok(if is_complete { code } else { end })
     }
 
     /// Returns the files to examine, and `true` if they are all.
-    fn files(
-        &self,
-        chosen: &CommandContext,
-        resolver: &SessionResolver<'_>,
-        unreadable: &mut Vec<Unreadable>,
-    ) -> Result<(Vec<ExaminedFile>, bool)> {
+    fn files(&self, context: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Result<(Vec<ExaminedFile>, bool)> {
         if self.words.is_empty() && self.project.dir.is_none() {
-            let catalog = resolver.catalog();
-            let all = scan::find(&chosen.scanned);
+            let all = scan::find(&context.scanned);
             unreadable.extend(all.unreadable);
+            let catalog = context.catalog();
             unreadable.extend(catalog.unreadable.iter().cloned());
             // The target of a link is listed itself, or belongs to another directory.
             let files = all.files.into_iter().filter(|file| !file.is_link).map(|file| file.path);
             return Ok((files.map(|path| examined(catalog, path)).collect(), true));
         }
-        let paths = targets::files(&self.words, &self.project, resolver, unreadable)?;
+        let paths = chosen_sessions::files(&self.words, &self.project, context, unreadable)?;
         let words: HashSet<&Path> = self.words.iter().map(Path::new).collect();
         if paths.iter().all(|path| words.contains(&**path)) {
             return Ok((paths.into_iter().map(|path| ExaminedFile { path, session: None }).collect(), false));
         }
-        let catalog = resolver.catalog();
-        Ok((paths.into_iter().map(|path| examined(catalog, path)).collect(), false))
+        Ok((paths.into_iter().map(|path| examined(context.catalog(), path)).collect(), false))
     }
 
-    fn print(&self, found: &Found, chosen: &CommandContext, out: &mut Output) -> Result<()> {
+    fn print(&self, found: &Found, context: &CommandContext, out: &mut Output) -> Result<()> {
         let mut rows = Vec::new();
         for (path, findings) in found {
             let absolute = resolve::absolute(path)?;
@@ -187,7 +177,7 @@ impl DoctorCommand {
                     output::json(out, &fields)?;
                 } else if self.notes || finding.is_problem() {
                     rows.push([
-                        shorten(&path_fields.path, &chosen.home).into_owned(),
+                        shorten(&path_fields.path, &context.home).into_owned(),
                         finding.line.map(|line| line.to_string()).unwrap_or_default(),
                         finding.code.name().into(),
                         finding.entry.clone().unwrap_or_default(),
@@ -196,11 +186,12 @@ impl DoctorCommand {
                 }
             }
         }
-        table::print(out, COLUMNS, &rows, chosen.config.signs())
+        context.table(out, COLUMNS, rows, "")
     }
 
     /// Repairs files.
-    fn mend(&self, damaged: &[&PathBuf], catalog: Catalog, changer: &Changer<'_>) -> Result<ExitCode> {
+    fn mend(&self, damaged: &[&PathBuf], changer: &Changer<'_>) -> Result<Exit> {
+        let catalog = changer.context.catalog();
         let paths: Vec<PathBuf> = damaged.iter().map(|path| resolve::absolute(path)).collect::<Result<_>>()?;
         let (mut sessions, mut keys, mut known) = (Vec::new(), Vec::new(), HashMap::new());
         for (path, header) in paths.iter().zip(catalog.known_headers(&paths)) {
@@ -246,21 +237,19 @@ impl DoctorCommand {
             output::error(&format!("{error:#}"));
         }
         if sessions.is_empty() {
-            return Ok(if failed.is_empty() { Exit::Over } else { Exit::Failed }.into());
+            return Ok(if failed.is_empty() { Exit::Over } else { Exit::Failed });
         }
         if !self.yes && !self.dry_run {
             output::check_can_ask()?;
             let files = count(sessions.len(), "file", "files");
             let question = ("Replace", &*format!("{files} by repaired ones"));
             if !changer.is_replacement_wanted(question, &keys, catalog)? {
-                output::note("canceled; no file changed");
-                return Ok(Exit::Nothing.into());
+                return output::nothing("canceled; no file changed");
             }
         }
         let by = SharedRewriter(Arc::new(writer));
-        let done = changer.make(&Request::Rewrite { purpose: RewritePurpose::Repair, sessions, by })?;
-        let code = changer.say(&done, CliStep::Make)?;
-        Ok(if failed.is_empty() { code } else { Exit::Failed.into() })
+        let code = changer.finish(&Request::Rewrite { purpose: RewritePurpose::Repair, sessions, by })?;
+        Ok(if failed.is_empty() { code } else { Exit::Failed })
     }
 }
 
@@ -287,9 +276,9 @@ fn examined(catalog: &Catalog, path: PathBuf) -> ExaminedFile {
     ExaminedFile { path, session }
 }
 
-fn examine(files: &[ExaminedFile], chosen: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Found {
+fn examine(files: &[ExaminedFile], context: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Found {
     let mut found = Found::new();
-    doctor::each(files, (now(), &chosen.home), |batch, done| {
+    doctor::each(files, (now(), &context.home), |batch, done| {
         output::progress(&format!("{done} of {} files", files.len()));
         for (path, result) in batch {
             match result {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap_complete::ArgValueCompleter;
@@ -15,9 +15,8 @@ use crate::catalog::export::source::{Scope, Source};
 use crate::catalog::export::target::{FileTaken, Target};
 use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
 use crate::cli::output::Output;
-use crate::cli::resolve::SessionPlace;
-use crate::cli::table::{self, Column};
-use crate::cli::{CommandContext, completions, exit::Exit, now, output, resolve};
+use crate::cli::table::Column;
+use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::disk::program;
 use crate::export::document::{Detail, ToolDetail};
 use crate::export::personal::PersonalData;
@@ -93,14 +92,14 @@ pub(super) struct ExportCommand {
 const COLUMNS: [Column; 4] = [Column::Whole, Column::Whole, Column::Whole, Column::Whole];
 
 impl ExportCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        self.export(chosen, out).map_err(|error| match error.downcast_ref::<FileTaken>() {
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+        self.export(context, out).map_err(|error| match error.downcast_ref::<FileTaken>() {
             Some(taken) => anyhow!("{taken}; use --force to replace it, or another --output"),
             None => error,
         })
     }
 
-    fn export(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    fn export(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
         let scope = match () {
             () if self.context => Scope::Context,
             () if self.tree || self.family => Scope::Tree,
@@ -109,10 +108,10 @@ impl ExportCommand {
         let is_stdout = self.output.as_deref() == Some(Path::new("-"));
         let format = self.format(is_stdout)?;
         self.check(format, is_stdout)?;
-        let mut sources = self.sources((scope, format), chosen)?;
-        let rules = ChosenRules::new(&chosen.config.redact)?;
+        let mut sources = self.sources((scope, format), context)?;
+        let rules = ChosenRules::new(&context.config.redact)?;
         if self.list {
-            return list(&mut sources, &rules, (chosen, out));
+            return list(&mut sources, &rules, (context, out));
         }
         if let (Format::Jsonl, Some(newer)) = (format, sources.iter().find(|source| source.tree.header.is_newer())) {
             bail!("{} has a newer format version; export it as md or html, or update pitree", newer.path.display());
@@ -140,27 +139,27 @@ impl ExportCommand {
                 open(&made)?;
             }
         }
-        Ok(Exit::Done.into())
+        Ok(Exit::Done)
     }
 
     /// Loads the sessions or their families, and chooses the entries.
-    fn sources(&self, content: (Scope, Format), chosen: &CommandContext) -> Result<Vec<Source>> {
+    fn sources(&self, content: (Scope, Format), context: &CommandContext) -> Result<Vec<Source>> {
         let mut sources: Vec<Source> = Vec::new();
-        let mut catalog = if self.family { resolve::catalog(chosen) } else { Catalog::default() };
+        let mut catalog = if self.family { context.absolute_catalog() } else { Catalog::default() };
         for word in &self.sessions {
-            let place = SessionPlace::new(word, None, chosen)?;
+            let place = context.place(word, None)?;
             if !self.family {
-                let source = Source::session(&place.path, &chosen.home)?;
+                let source = Source::session(&place.path, &context.home)?;
                 sources.push(self.choose(source, place.entry.as_deref(), content)?);
                 continue;
             }
             let key = resolve::key_of(&mut catalog, &place.path)?;
             if !self.is_directory(content.1) {
-                let source = Source::family(&catalog, key, &chosen.home)?;
+                let source = Source::family(&catalog, key, &context.home)?;
                 sources.push(self.choose(source, place.entry.as_deref(), content)?);
                 continue;
             }
-            for (member, source) in Source::members(&catalog, key, &chosen.home)? {
+            for (member, source) in Source::members(&catalog, key, &context.home)? {
                 let end = place.entry.as_deref().filter(|_| member == key);
                 let source = self.choose(source, end, content)?;
                 // Two of the named sessions can be of one family.
@@ -240,7 +239,7 @@ impl ExportCommand {
 }
 
 /// Lists likely secrets.
-fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, &mut Output)) -> Result<ExitCode> {
+fn list(sources: &mut [Source], rules: &Rules, (context, out): (&CommandContext, &mut Output)) -> Result<Exit> {
     let mut rows = Vec::new();
     for source in sources {
         for at in source.all_entries() {
@@ -256,11 +255,12 @@ fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, 
             });
         }
     }
-    table::print(out, COLUMNS, &rows, chosen.config.signs())?;
+    let found = rows.len();
+    context.table(out, COLUMNS, rows, "")?;
     out.flush()?;
-    let places = count(rows.len(), "place with a likely secret", "places with likely secrets");
+    let places = count(found, "place with a likely secret", "places with likely secrets");
     output::note(&format!("{places}; rules cannot find every secret"));
-    Ok(if rows.is_empty() { Exit::Done } else { Exit::Over }.into())
+    Ok(if found == 0 { Exit::Done } else { Exit::Over })
 }
 
 /// Opens a file in its default program.

@@ -92,10 +92,10 @@ impl HitSearch {
         query: Query,
         sessions: Arc<[SearchedSession]>,
         mut here: QueryScope,
-        chosen: &CommandContext,
+        context: &CommandContext,
     ) -> Result<Self> {
         if query.needs_secrets() {
-            let place = (&chosen.config.redact, chosen.cache.as_deref());
+            let place = (&context.config.redact, context.cache.as_deref());
             let known = SecretFinder::default().find(&sessions, place, |done, all| {
                 output::progress(&format!("{done} of {all} files"));
                 true
@@ -104,7 +104,7 @@ impl HitSearch {
             here.secrets = known.map(Arc::new);
         }
         if query.needs_lost_work() {
-            let place = (&*chosen.home, chosen.cache.as_deref());
+            let place = (&*context.home, context.cache.as_deref());
             let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
             let known = LossCache::default().find(&compared, place, |done, all| {
                 output::progress(&format!("{done} of {all} sessions compared"));
@@ -114,13 +114,13 @@ impl HitSearch {
             here.lost = known.map(Arc::new);
         }
         if query.needs_marks() {
-            here.marks = Arc::new(chosen.marks()?);
+            here.marks = Arc::new(context.marks()?);
         }
         if query.needs_last_seen() {
-            here.last_seen = Arc::new(chosen.last_seen());
+            here.last_seen = Arc::new(context.last_seen());
         }
         if query.needs_worktrees() {
-            here.worktrees = Arc::new(chosen.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
+            here.worktrees = Arc::new(context.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
         }
         let (matcher, literal) = (Matcher::new(&query, &here), Matcher::literal(&query, &here));
         let search = Self {

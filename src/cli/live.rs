@@ -12,8 +12,8 @@ use crate::base::sort;
 use crate::base::text::clean;
 use crate::base::time;
 use crate::cli::output::{Output, PathFields, object};
-use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{CommandContext, now, output, resolve};
+use crate::cli::table::{Column, LAST, PATH};
+use crate::cli::{CommandContext, Exit, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
 use crate::pi::running::RunningPis;
@@ -37,30 +37,35 @@ pub(super) struct LiveCommand {
 }
 
 impl LiveCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        chosen.refuse_samples()?;
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+        context.refuse_samples()?;
         let state = locate::state_dir().context("cannot locate the state directory: no home directory; set HOME")?;
         if self.line {
-            return line(&running::reported(Some(&state)), out);
+            line(&running::reported(Some(&state)), out)?;
+            return Ok(Exit::Done);
         }
         let mut titles = SessionTitles::default();
         if !self.follow {
             let pis = running::running(Some(&state));
-            return if self.json { json(&pis, out) } else { list(&pis, &mut titles, chosen, out) };
+            match self.json {
+                true => json(&pis, out)?,
+                false => list(&pis, &mut titles, context, out)?,
+            }
+            return Ok(Exit::Done);
         }
         let mut last: Option<RunningPis> = None;
         let mut ended = Ok(());
         running::follow(&state, |pis| {
             ended = match (&last, self.json) {
                 (_, true) => json(&pis, out),
-                (None, false) => list(&pis, &mut titles, chosen, out),
-                (Some(last), false) => changes((last, &pis), &mut titles, chosen, out),
+                (None, false) => list(&pis, &mut titles, context, out),
+                (Some(last), false) => changes((last, &pis), &mut titles, context, out),
             }
             .and_then(|()| Ok(out.flush()?));
             last = Some(pis);
             ended.is_ok()
         });
-        ended
+        ended.map(|()| Exit::Done)
     }
 }
 
@@ -94,7 +99,7 @@ impl SessionTitles {
     }
 }
 
-fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext, out: &mut Output) -> Result<()> {
+fn list(pis: &RunningPis, titles: &mut SessionTitles, context: &CommandContext, out: &mut Output) -> Result<()> {
     const COLUMNS: [Column; 7] = [
         Column::Whole,
         Column::Number,
@@ -108,21 +113,18 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext, o
     sort::by_key(&mut reported, |pi| pi.urgency());
     let row = |pi: &PiStatus| {
         let model = pi.model.clone().unwrap_or_default();
-        let cwd = shorten(&pi.cwd, &chosen.home).into_owned();
+        let cwd = shorten(&pi.cwd, &context.home).into_owned();
         let since = time::age(now(), pi.since);
         [pi.state.name().into(), since, pi.pid.to_string(), model, dollars(pi.cost), cwd, titles.of(pi)]
     };
     let mut rows: Vec<[String; 7]> = reported.into_iter().map(row).collect();
     rows.extend(silent(pis).map(|(dir, count)| {
-        let dir = shorten(&dir.to_string_lossy(), &chosen.home).into_owned();
+        let dir = shorten(&dir.to_string_lossy(), &context.home).into_owned();
         let what =
             if count == 1 { "1 pi, state unknown".into() } else { format!("{count} pi processes, state unknown") };
         ["?".into(), String::new(), String::new(), String::new(), String::new(), dir, what]
     }));
-    if rows.is_empty() {
-        output::note("no running pi found");
-    }
-    table::print(out, COLUMNS, &rows, chosen.config.signs())
+    context.table(out, COLUMNS, rows, "no running pi found")
 }
 
 /// Iterates over the directories of other pi processes, with their number.
@@ -136,12 +138,12 @@ fn silent(pis: &RunningPis) -> impl Iterator<Item = (&PathBuf, usize)> {
 fn changes(
     (before, after): (&RunningPis, &RunningPis),
     titles: &mut SessionTitles,
-    chosen: &CommandContext,
+    context: &CommandContext,
     out: &mut Output,
 ) -> Result<()> {
     let known: HashMap<u32, &PiStatus> = before.reported.iter().map(|pi| (pi.pid, pi)).collect();
     let mut say = |what: &str, pi: &PiStatus| {
-        let place = shorten(&pi.cwd, &chosen.home);
+        let place = shorten(&pi.cwd, &context.home);
         writeln!(out, "{}", clean(&format!("{what}  {}  {place}  {}", pi.pid, titles.of(pi))))
     };
     for pi in &after.reported {

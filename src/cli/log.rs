@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Result;
 
@@ -15,13 +14,11 @@ use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
 use crate::catalog::files::FilePlaces;
-use crate::cli::exit::Exit;
 use crate::cli::output::{Output, PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
-use crate::cli::{CommandContext, output, resolve};
+use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::disk::git::Repository;
-use crate::disk::load;
 use crate::disk::locate::Environment;
 use crate::disk::scan::Unreadable;
 use crate::session::digest::Digest;
@@ -83,15 +80,15 @@ struct LoggedState {
 }
 
 impl LogCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let is_wanted = self.project.matcher(chosen);
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+        let is_wanted = self.project.matcher(context);
         let Some(path) = &self.path else {
-            let print = |commit| print_commits(self, commit, chosen, out);
-            return self.commit.as_ref().map_or(Ok(Exit::Nothing.into()), print);
+            let print = |commit| print_commits(self, commit, context, out);
+            return self.commit.as_ref().map_or(Ok(Exit::Nothing), print);
         };
         let here = Environment::current().cwd;
-        let file = full_path(path, &here.to_string_lossy(), &chosen.home);
-        let (all, unreadable) = self.states(&file, &is_wanted, chosen)?;
+        let file = full_path(path, &here.to_string_lossy(), &context.home);
+        let (all, unreadable) = self.states(&file, &is_wanted, context)?;
         if self.json {
             for LoggedState { entry, lines, exactness, source, commit } in &all {
                 let LoggedEntry { session, session_id, id, time, prompt, is_abandoned, .. } = entry;
@@ -114,13 +111,13 @@ impl LogCommand {
                 )?;
             }
         } else {
-            rows(out, &all, chosen)?;
+            rows(out, &all, context)?;
         }
         if all.is_empty() {
             output::note(&format!("no listed state of {file}; see `pitree files` for the files of sessions"));
         }
         let end = output::end(out, unreadable)?;
-        Ok(end.found(!all.is_empty()).into())
+        Ok(end.found(!all.is_empty()))
     }
 
     /// Returns the listed states of a file, most recent first.
@@ -128,7 +125,7 @@ impl LogCommand {
         &self,
         file: &str,
         is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
-        chosen: &CommandContext,
+        context: &CommandContext,
     ) -> Result<(Vec<LoggedState>, Vec<Unreadable>)> {
         let mut all: Vec<LoggedState> = Vec::new();
         let state = |entry: LoggedEntry, version: &FileVersion| {
@@ -141,7 +138,7 @@ impl LogCommand {
                 commit: None,
             })
         };
-        let unreadable = each_state(file, is_wanted, chosen, state, |state, commit| {
+        let unreadable = each_state(file, is_wanted, context, state, |state, commit| {
             let is_listed =
                 self.commit.as_ref().is_none_or(|wanted| commit.is_some_and(|commit| wanted.is_of(&commit.sha)));
             let state = state.filter(|_| is_listed);
@@ -156,14 +153,14 @@ impl LogCommand {
 /// Returns the wanted sessions, oldest first.
 fn sessions(
     is_wanted: impl Fn(&SessionFacts<'_>) -> bool,
-    chosen: &CommandContext,
+    context: &CommandContext,
 ) -> (Vec<SharedSession>, Vec<Unreadable>) {
     let mut sessions: Vec<SharedSession> = Vec::new();
-    let mut scan = chosen.sources().scan();
+    let mut scan = context.sources().scan();
     let unreadable = crate::cli::read(&mut scan, |batch| {
         sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
     });
-    chosen.keep(scan);
+    context.keep(scan);
     NumberedCopies::remove_from(&mut sessions);
     sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
     (sessions, unreadable)
@@ -175,20 +172,20 @@ fn sessions(
 pub(super) fn each_state<R>(
     file: &str,
     is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
-    chosen: &CommandContext,
+    context: &CommandContext,
     mut visit: impl FnMut(LoggedEntry, &FileVersion) -> R,
     mut done: impl FnMut(R, Option<&DigestCommit>),
 ) -> Result<Vec<Unreadable>> {
-    let (sessions, unreadable) = sessions(is_wanted, chosen);
-    let control = ReplayControl { home: &chosen.home, is_wanted: &|| true };
+    let (sessions, unreadable) = sessions(is_wanted, context);
+    let control = ReplayControl { home: &context.home, is_wanted: &|| true };
     let files = [file.to_owned()].into();
     let mut known = HashSet::new();
-    let places = FilePlaces { home: &chosen.home, worktrees: &Worktrees::default() };
+    let places = FilePlaces { home: &context.home, worktrees: &Worktrees::default() };
     for session in sessions {
         if places.own_path(file, &session).is_none() {
             continue;
         }
-        let tree = load::tree(&session.path, &chosen.home)?;
+        let tree = context.tree(&session.path)?;
         let (mut states, mut results) = (HashSet::new(), Vec::new());
         each_version((&session.path, &tree), &files, control, &mut CommandEffects::new(), &mut |_, version| {
             let entry = version.entry;
@@ -243,14 +240,9 @@ struct MadeCommit<'a> {
 }
 
 /// Prints the entries whose commands made a commit, most recent first. A commit that forks inherited is listed once.
-fn print_commits(
-    log: &LogCommand,
-    wanted: &CommitPrefix,
-    chosen: &CommandContext,
-    out: &mut Output,
-) -> Result<ExitCode> {
-    let is_in_project = log.project.matcher(chosen);
-    let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts), chosen);
+fn print_commits(log: &LogCommand, wanted: &CommitPrefix, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    let is_in_project = log.project.matcher(context);
+    let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts), context);
     let all = sessions.iter().enumerate().flat_map(|(number, session)| {
         let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
         such.map(move |commit| (session.commit_key(commit), number, commit))
@@ -258,7 +250,7 @@ fn print_commits(
     let mut found = cost_sharing::once(all);
     sort::by_key(&mut found, |listed| std::cmp::Reverse((listed.what.time, listed.what.at)));
     found.truncate(log.limit.map_or(usize::MAX, NonZeroUsize::get));
-    let prompts = prompts(&sessions, &found, chosen)?;
+    let prompts = prompts(&sessions, &found, context)?;
     let (mut made, mut repositories) = (Vec::new(), HashMap::new());
     for (number, (ListedItem { session, what: commit, .. }, prompt)) in found.into_iter().zip(prompts).enumerate() {
         let session: &Digest = &sessions[session];
@@ -275,20 +267,20 @@ fn print_commits(
     }
     match log.json {
         true => made.iter().try_for_each(|made| made.print_json(out))?,
-        false => commit_rows(out, &made, chosen)?,
+        false => commit_rows(out, &made, context)?,
     }
     if made.is_empty() {
         output::note(&format!("no command printed the commit {wanted}; try a shorter prefix"));
     }
     let end = output::end(out, unreadable)?;
-    Ok(end.found(!made.is_empty()).into())
+    Ok(end.found(!made.is_empty()))
 }
 
 /// Returns the words of the prompts above commits. The tree of each session is loaded once.
 fn prompts(
     sessions: &[SharedSession],
     commits: &[ListedItem<usize, &DigestCommit>],
-    chosen: &CommandContext,
+    context: &CommandContext,
 ) -> Result<Vec<String>> {
     let mut by_session: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (number, listed) in commits.iter().enumerate() {
@@ -296,7 +288,7 @@ fn prompts(
     }
     let mut prompts = vec![String::new(); commits.len()];
     for (session, numbers) in by_session {
-        let tree = load::tree(&sessions[session].path, &chosen.home)?;
+        let tree = context.tree(&sessions[session].path)?;
         for number in numbers {
             let at = commits[number].what.at;
             if (at as usize) < tree.nodes.len() {
@@ -328,17 +320,16 @@ impl MadeCommit<'_> {
     }
 }
 
-fn commit_rows(out: &mut impl Write, all: &[MadeCommit<'_>], chosen: &CommandContext) -> Result<()> {
+fn commit_rows(out: &mut impl Write, all: &[MadeCommit<'_>], context: &CommandContext) -> Result<()> {
     const WHOLE: Column = Column::Whole;
     const COLUMNS: [Column; 8] =
         [Column::Number, WHOLE, WHOLE, WHOLE, WHOLE, Column::Words(TITLE), Column::Words(TITLE), Column::Words(LAST)];
-    let now = crate::cli::now();
     let length = resolve::shortest(all.iter().map(|made| made.session.header.id.as_str()));
     let row = |made: &MadeCommit<'_>| {
         let MadeCommit { session, commit, prompt, is_abandoned, is_confirmed } = made;
         let confirmed = is_confirmed.map_or("", |is| if is { "confirmed" } else { "not in the repository" });
         [
-            commit.time.map_or("?".into(), |then| time::age(now, then)),
+            table::age(commit.time),
             place(&session.header.id, commit.entry.id(), length),
             commit.sha.to_string(),
             confirmed.into(),
@@ -348,7 +339,7 @@ fn commit_rows(out: &mut impl Write, all: &[MadeCommit<'_>], chosen: &CommandCon
             prompt.clone(),
         ]
     };
-    table::print(out, COLUMNS, &all.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())
+    context.table(out, COLUMNS, all.iter().map(row), "")
 }
 
 /// Returns `SESSION@ENTRY` with a short session ID.
@@ -367,16 +358,15 @@ fn commit_prefix(text: &str) -> Result<CommitPrefix, String> {
     CommitPrefix::read(text)?.ok_or_else(|| "too short; give at least 7 hexadecimal digits".into())
 }
 
-fn rows(out: &mut impl Write, all: &[LoggedState], chosen: &CommandContext) -> Result<()> {
+fn rows(out: &mut impl Write, all: &[LoggedState], context: &CommandContext) -> Result<()> {
     const WHOLE: Column = Column::Whole;
     const COLUMNS: [Column; 7] = [Column::Number, WHOLE, Column::Number, WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
-    let now = crate::cli::now();
     let length = resolve::shortest(all.iter().map(|state| state.entry.session_id.as_str()));
     let row = |state: &LoggedState| {
         let entry = &state.entry;
         let lines = state.lines.map(|(added, removed)| format!("+{added} -{removed}"));
         [
-            entry.time.map_or("?".into(), |then| time::age(now, then)),
+            table::age(entry.time),
             entry.place(length),
             lines.unwrap_or_default(),
             state.exactness.into(),
@@ -385,5 +375,5 @@ fn rows(out: &mut impl Write, all: &[LoggedState], chosen: &CommandContext) -> R
             entry.prompt.clone(),
         ]
     };
-    table::print(out, COLUMNS, &all.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())
+    context.table(out, COLUMNS, all.iter().map(row), "")
 }

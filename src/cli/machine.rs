@@ -1,7 +1,6 @@
 //! `pitree machine`: other machines and their mirrored sessions.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Subcommand;
@@ -12,11 +11,10 @@ use crate::base::numbers::{bytes, count};
 use crate::base::time;
 use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{self, ChangeArgs, Changer};
-use crate::cli::exit::Exit;
 use crate::cli::machine_context::{dirs, machines, named, with_context};
 use crate::cli::output::{Output, object};
-use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{CommandContext, completions, now, output, resolve};
+use crate::cli::table::{Column, LAST, PATH};
+use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::config::Address;
 use crate::disk::{locate, scan};
 use crate::machines::registry::{self, Machine};
@@ -80,40 +78,40 @@ enum What {
 }
 
 impl MachineCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        chosen.refuse_samples()?;
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+        context.refuse_samples()?;
         match &self.what {
-            What::Add { name, address } => add(chosen, name, address),
-            What::List { json } => list(chosen, *json, out),
-            What::Remove { name, delete } => remove(chosen, name, *delete),
+            What::Add { name, address } => add(context, name, address),
+            What::List { json } => list(context, *json, out),
+            What::Remove { name, delete } => remove(context, name, *delete),
             What::Sync { names, delete_gone, keep_gone, verbose, json } => {
                 let gone = match (delete_gone, keep_gone) {
                     (true, _) => GoneFiles::Remove,
                     (_, true) => GoneFiles::Keep,
                     _ => GoneFiles::Ask,
                 };
-                sync(chosen, names, SyncOutput { gone, verbose: *verbose, json: *json }, out)
+                sync(context, names, SyncOutput { gone, verbose: *verbose, json: *json }, out)
             }
         }
     }
 }
 
 /// Returns the machines with some names, or all.
-fn chosen_machines(chosen: &CommandContext, names: &[String]) -> Result<Vec<Machine>> {
-    let all = machines(&chosen.config)?;
+fn chosen_machines(context: &CommandContext, names: &[String]) -> Result<Vec<Machine>> {
+    let all = machines(&context.config)?;
     if names.is_empty() { Ok(all) } else { names.iter().map(|name| named(&all, name)).collect() }
 }
 
-fn add(chosen: &CommandContext, name: &str, address: &[String]) -> Result<ExitCode> {
+fn add(context: &CommandContext, name: &str, address: &[String]) -> Result<Exit> {
     let (data, _) = dirs()?;
     let mut address = Address::parse(address).map_err(anyhow::Error::msg)?;
     if let Address::Dir(dir) = &mut address {
-        *dir = resolve::absolute(&locate::expand(&*dir, Path::new(&chosen.home)))?;
+        *dir = resolve::absolute(&locate::expand(&*dir, Path::new(&context.home)))?;
     }
-    let known = machines(&chosen.config)?;
+    let known = machines(&context.config)?;
     registry::check_name(name, &known)?;
     let machine = Machine { name: name.into(), address, is_configured: false };
-    let probed = match sync::probe(&machine, &chosen.config.sync, output::can_ask()) {
+    let probed = match sync::probe(&machine, &context.config.sync, output::can_ask()) {
         Ok(probed) => probed,
         Err(error) => bail!("cannot read {name} ({}): {error}; it was not added", machine.address),
     };
@@ -121,18 +119,17 @@ fn add(chosen: &CommandContext, name: &str, address: &[String]) -> Result<ExitCo
     output::note(&format!("{name}: {} works, {}", machine.address, sync::summary(&probed)));
     probed.abilities().iter().for_each(|line| output::note(&format!("  {line}")));
     output::note(&format!("Added. Run `pitree machine sync {name}`, or open the browser, to mirror its sessions."));
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
-fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCode> {
+fn list(context: &CommandContext, json: bool, out: &mut Output) -> Result<Exit> {
     const COLUMNS: [Column; 5] =
         [Column::Whole, Column::Path(PATH), Column::Number, Column::Number, Column::Words(LAST)];
-    let machines = machines(&chosen.config)?;
+    let machines = machines(&context.config)?;
     let state_dir = locate::state_dir();
     let state_of = |name: &str| state_dir.as_deref().and_then(|dir| state::read(dir, name).ok()).unwrap_or_default();
     if machines.is_empty() && !json {
-        output::note("no machines; add one with `pitree machine add NAME ssh:HOST`");
-        return Ok(Exit::Nothing.into());
+        return output::nothing("no machines; add one with `pitree machine add NAME ssh:HOST`");
     }
     let mut rows = Vec::new();
     for machine in &machines {
@@ -145,8 +142,8 @@ fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCod
             rows.push([machine.name.clone(), machine.address.to_string(), files, bytes(state.bytes), words]);
         }
     }
-    table::print(out, COLUMNS, &rows, chosen.config.signs())?;
-    Ok(ExitCode::SUCCESS)
+    context.table(out, COLUMNS, rows, "")?;
+    Ok(Exit::Done)
 }
 
 fn print_json(machine: &Machine, state: &MachineState, out: &mut Output) -> Result<()> {
@@ -161,9 +158,9 @@ fn print_json(machine: &Machine, state: &MachineState, out: &mut Output) -> Resu
     output::json(out, &line)
 }
 
-fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode> {
+fn remove(context: &CommandContext, name: &str, deletes: bool) -> Result<Exit> {
     let (data, state_dir) = dirs()?;
-    let known = machines(&chosen.config)?;
+    let known = machines(&context.config)?;
     // The mirror of a machine stays when the machine is removed.
     let has_mirror = machine_paths::is_name(name) && machine_paths::mirrors_in(&data).join(name).is_dir();
     if !(deletes && has_mirror) {
@@ -172,7 +169,7 @@ fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode
     }
     if deletes {
         let switches = ChangeArgs::default();
-        let changer = Changer::new(chosen, &switches)?;
+        let changer = Changer::new(context, &switches)?;
         let found = scan::find(&[machine_paths::mirrors_in(&data)]);
         let file = |file: &scan::SessionFile| {
             let (bytes, mtime) = file.version();
@@ -188,7 +185,7 @@ fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode
     sync::forget(name, &data, &state_dir);
     let stays = if deletes { "" } else { "; its mirrored sessions stay" };
     output::note(&format!("Removed {name}{stays}."));
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// The options of `pitree machine sync`.
@@ -199,8 +196,8 @@ struct SyncOutput {
 }
 
 /// Prints how a machine is reached, what works there, and the messages of a failure.
-fn details(machine: &Machine, state: &MachineState, chosen: &CommandContext) {
-    let command = sync::command(machine, &chosen.config.sync, output::can_ask());
+fn details(machine: &Machine, state: &MachineState, context: &CommandContext) {
+    let command = sync::command(machine, &context.config.sync, output::can_ask());
     let command = command.map(|command| format!("reached by: {command}"));
     let dir = state.dir.as_ref().map(|dir| format!("session directory: {dir}"));
     let lines = command.into_iter().chain(state.messages.clone()).chain(dir).chain(state.abilities());
@@ -208,19 +205,18 @@ fn details(machine: &Machine, state: &MachineState, chosen: &CommandContext) {
 }
 
 fn sync(
-    chosen: &CommandContext,
+    context: &CommandContext,
     names: &[String],
     SyncOutput { gone, verbose, json }: SyncOutput,
     out: &mut Output,
-) -> Result<ExitCode> {
-    let machines = chosen_machines(chosen, names)?;
+) -> Result<Exit> {
+    let machines = chosen_machines(context, names)?;
     if machines.is_empty() {
-        output::note("no machines; add one with `pitree machine add NAME ssh:HOST`");
-        return Ok(Exit::Nothing.into());
+        return output::nothing("no machines; add one with `pitree machine add NAME ssh:HOST`");
     }
-    let changes = change::changes(dirs()?.1, &chosen.config).with_archive(chosen.archive.clone());
+    let changes = change::changes(dirs()?.1, &context.config).with_archive(context.archive.clone());
     crate::system::signals::hold().context("cannot handle signals")?;
-    let states = with_context((&chosen.config, &changes), |context| {
+    let states = with_context((&context.config, &changes), |context| {
         let context = SyncContext { can_ask: context.can_ask && machines.len() == 1, ..*context };
         Ok(sync::several(&machines, &context, &gone))
     })?;
@@ -248,7 +244,7 @@ fn sync(
             output::note(&format!("{name}: {}", sync::summary(&state)));
         }
         if verbose {
-            details(machine, &state, chosen);
+            details(machine, &state, context);
         }
         if state.error.is_some() {
             exit = Exit::Failed;
@@ -268,5 +264,5 @@ fn sync(
             ));
         }
     }
-    Ok(exit.into())
+    Ok(exit)
 }

@@ -53,7 +53,6 @@ mod slim;
 mod space;
 mod stats;
 mod table;
-mod targets;
 mod trash;
 mod tree;
 mod undo;
@@ -73,8 +72,9 @@ use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::{catch_panic, typo};
 pub(crate) use crate::cli::command_context::CommandContext;
-use crate::cli::command_context::refuse_demo;
+use crate::cli::command_context::{ResolvedSessions, refuse_demo};
 use crate::cli::exit::{Exit, Stopped};
+use crate::cli::output::Output;
 use crate::config::{Config, ThemeName};
 use crate::disk::bug_log;
 use crate::disk::demo::DemoDir;
@@ -151,9 +151,26 @@ enum Command {
     Demo(demo::DemoCommand),
 }
 
-/// Commands for sessions.
-#[derive(Debug, Subcommand)]
-enum OnSessions {
+/// Defines the commands for sessions.
+macro_rules! session_commands {
+    ($($name:ident($file:ident::$command:ident),)*) => {
+        /// Commands for sessions.
+        #[derive(Debug, Subcommand)]
+        enum OnSessions {
+            $($name($file::$command),)*
+        }
+
+        impl OnSessions {
+            fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+                match self {
+                    $(Self::$name(command) => command.run(context, out),)*
+                }
+            }
+        }
+    };
+}
+
+session_commands! {
     Ls(ls::LsCommand),
     Tree(tree::TreeCommand),
     Context(context::ContextCommand),
@@ -263,7 +280,7 @@ pub fn run() -> ExitCode {
         Err(error) => {
             bug_log::error(&error);
             output::error(&format!("{error:#}"));
-            error.downcast_ref().map_or(Exit::Failed.into(), |Stopped(code, _)| *code)
+            error.downcast_ref().map_or(Exit::Failed, |Stopped(exit, _)| *exit).into()
         }
     }
 }
@@ -326,66 +343,21 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
     {
         output::note(&format!("unknown time zone TZ={}; times are in UTC", clean(&zone)));
     }
-    let chosen = chosen(&cli.options)?;
+    let context = read_context(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {
         let first = browse::FirstView { at: cli.at, entry: cli.entry, is_statistics: cli.statistics };
-        return browse::browse(chosen, cli.print, first, &[cli.query, cli.words].concat());
+        return browse::browse(context, cli.print, first, &[cli.query, cli.words].concat());
     };
-    if let Some(corrected) = &chosen.corrected {
+    if let Some(corrected) = &context.corrected {
         output::note(corrected);
     }
     let out = &mut output::stdout();
-    let success = |()| ExitCode::SUCCESS;
-    let code = match command {
-        OnSessions::Ls(command) => command.run(&chosen, out),
-        OnSessions::Tree(command) => command.run(&chosen, out).map(success),
-        OnSessions::Context(command) => command.run(&chosen, out).map(success),
-        OnSessions::Labels(command) => command.run(&chosen, out),
-        OnSessions::Files(command) => command.run(&chosen, out),
-        OnSessions::File(command) => command.run(&chosen, out),
-        OnSessions::Log(command) => command.run(&chosen, out),
-        OnSessions::Blame(command) => command.run(&chosen, out),
-        OnSessions::Recover(command) => command.run(&chosen, out),
-        OnSessions::Diff(command) => command.run(&chosen, out).map(success),
-        OnSessions::Search(command) => command.run(&chosen, out),
-        OnSessions::Stats(command) => command.run(&chosen, out),
-        OnSessions::Entries(command) => command.run(&chosen, out),
-        OnSessions::Space(command) => command.run(&chosen, out),
-        OnSessions::Secrets(command) => command.run(&chosen, out),
-        OnSessions::Doctor(command) => command.run(&chosen, out),
-        OnSessions::Slim(command) => command.run(&chosen, out),
-        OnSessions::Clean(command) => command.run(&chosen, out),
-        OnSessions::Show(command) => command.run(&chosen, out).map(success),
-        OnSessions::Path(command) => command.run(&chosen, out),
-        OnSessions::Export(command) => command.run(&chosen, out),
-        OnSessions::Resume(command) => command.run(&chosen),
-        OnSessions::Fork(command) => command.run(&chosen),
-        OnSessions::Import(command) => command.run(&chosen),
-        OnSessions::Rename(command) => command.run(&chosen),
-        OnSessions::Label(command) => command.run(&chosen),
-        OnSessions::Pin(command) => command.run(&chosen),
-        OnSessions::Unpin(command) => command.run(&chosen),
-        OnSessions::Tag(command) => command.run(&chosen, out),
-        OnSessions::Note(command) => command.run(&chosen, out),
-        OnSessions::Marks(command) => command.run(&chosen, out),
-        OnSessions::Rm(command) => command.run(&chosen),
-        OnSessions::Move(command) => command.run(&chosen),
-        OnSessions::Archive(command) => command.run(&chosen),
-        OnSessions::Unarchive(command) => command.run(&chosen),
-        OnSessions::Restore(command) => command.run(&chosen, out),
-        OnSessions::Trash(command) => command.run(&chosen, out),
-        OnSessions::Undo(command) => command.run(&chosen, out),
-        OnSessions::Redo(command) => command.run(&chosen),
-        OnSessions::Index(command) => command.run(&chosen, out),
-        OnSessions::Live(command) => command.run(&chosen, out).map(success),
-        OnSessions::Machine(command) => command.run(&chosen, out),
-        OnSessions::Setup(command) => command.run(&chosen, out).map(success),
-    }?;
+    let exit = command.run(&context, out)?;
     out.flush()?;
-    Ok(code)
+    Ok(exit.into())
 }
 
-fn chosen(options: &Options) -> Result<CommandContext> {
+fn read_context(options: &Options) -> Result<CommandContext> {
     let mut config = read_config(options.config.as_deref())?;
     config.ascii |= options.ascii;
     if let Some(theme) = options.theme {
@@ -428,7 +400,17 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     }
     let (index, state) = (&cache, locate::state_dir());
     bug_log::note(format_args!("directories {scanned:?}, archive {archive:?}, index {index:?}, state {state:?}"));
-    Ok(CommandContext { config, located, corrected, home, cache, archive, scanned, demo })
+    Ok(CommandContext {
+        config,
+        located,
+        corrected,
+        home,
+        cache,
+        archive,
+        scanned,
+        demo,
+        resolved: ResolvedSessions::default(),
+    })
 }
 
 /// Reads the configuration from `file`, or from its default location if it exists.

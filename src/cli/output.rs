@@ -68,6 +68,13 @@ pub(super) fn note(message: &str) {
     }
 }
 
+/// Prints the reason why a command did nothing, and returns the exit code for it.
+#[allow(clippy::unnecessary_wraps, reason = "it ends commands")]
+pub(super) fn nothing(reason: &str) -> Result<Exit> {
+    note(reason);
+    Ok(Exit::Nothing)
+}
+
 /// Shows a progress message in the current line of standard error, if it is a terminal. An empty message clears it.
 pub(super) fn progress(message: &str) {
     let mut stderr = io::stderr().lock();

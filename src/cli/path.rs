@@ -1,15 +1,12 @@
 //! `pitree path`: prints the path of a session file.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
 
-use crate::cli::exit::Exit;
 use crate::cli::output::{Output, PathFields, RemoteFields, object};
-use crate::cli::resolve::SessionResolver;
-use crate::cli::{CommandContext, completions, output, resolve};
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::runtime::raw_output;
 
 /// Print the path of a session's file
@@ -26,9 +23,9 @@ pub(super) struct PathCommand {
 }
 
 impl PathCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        chosen.refuse_samples()?;
-        let path = SessionResolver::new(chosen).file(&self.session)?;
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+        context.refuse_samples()?;
+        let path = context.file(&self.session)?;
         let header = resolve::digest(&path)?.header;
         if let Some(remote) = RemoteFields::of(&path) {
             if self.json {
@@ -36,7 +33,7 @@ impl PathCommand {
             } else {
                 raw_output::print(format!("{}:{}", remote.machine, remote.remote_path).as_ref())?;
             }
-            return Ok(Exit::Nothing.into());
+            return Ok(Exit::Nothing);
         }
         if self.json {
             let path = PathFields::from(&*path);
@@ -44,6 +41,6 @@ impl PathCommand {
         } else {
             raw_output::print(path.as_os_str())?;
         }
-        Ok(Exit::Done.into())
+        Ok(Exit::Done)
     }
 }

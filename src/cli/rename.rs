@@ -2,17 +2,16 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap_complete::ArgValueCompleter;
 
 use crate::changes::{ExpectedSession, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::resolve::{SessionPlace, SessionResolver};
-use crate::cli::{CommandContext, completions, output, resolve};
+use crate::cli::output::Output;
+use crate::cli::resolve::SessionPlace;
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::files;
-use crate::disk::load;
 use crate::disk::locate;
 use crate::pi::requests::{self, PiRequest};
 use crate::pi::running;
@@ -35,25 +34,23 @@ pub(super) struct RenameCommand {
 }
 
 impl RenameCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let resolver = SessionResolver::new(chosen);
-        let [session] = &self.sessions[..] else { return self.rename_all(&changer, &resolver) };
-        let path = resolver.file(session)?;
+    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
+        let [session] = &self.sessions[..] else { return self.rename_all(&changer) };
+        let path = context.file(session)?;
         if self.by_pi {
             return ask_pi(&path, &PiRequest::Name(self.name.clone()));
         }
         warn(&path);
-        let done = changer.make(&Request::Rename { path, name: self.name.clone() })?;
-        changer.say(&done, CliStep::Make)
+        changer.finish(&Request::Rename { path, name: self.name.clone() })
     }
 
-    fn rename_all(&self, changer: &Changer<'_>, resolver: &SessionResolver<'_>) -> Result<ExitCode> {
+    fn rename_all(&self, changer: &Changer<'_>) -> Result<Exit> {
         if self.by_pi {
             bail!("--by-pi renames only one session");
         }
         let session = |word: &OsString| {
-            let digest = resolve::digest(&resolver.file(word)?)?;
+            let digest = resolve::digest(&changer.context.file(word)?)?;
             Ok(ExpectedSession { path: digest.path, id: digest.header.id })
         };
         let sessions: Vec<ExpectedSession> = self.sessions.iter().map(session).collect::<Result<_>>()?;
@@ -61,8 +58,7 @@ impl RenameCommand {
             .iter()
             .filter(|pi| sessions.iter().any(|session| is_open(pi, &session.path)))
             .for_each(warn_of);
-        let done = changer.make(&Request::RenameAll { sessions, name: self.name.clone() })?;
-        changer.say(&done, CliStep::Make)
+        changer.finish(&Request::RenameAll { sessions, name: self.name.clone() })
     }
 }
 
@@ -89,8 +85,8 @@ pub(super) struct LabelCommand {
 
 impl LabelCommand {
     /// Returns the session, the entry and the label of `SESSION ENTRY [LABEL]` or `SESSION@ENTRY [LABEL]`.
-    fn words(&self, chosen: &CommandContext) -> Result<(SessionPlace, String, String)> {
-        let whole = SessionPlace::to_change(&self.session, None, chosen)?;
+    fn words(&self, context: &CommandContext) -> Result<(SessionPlace, String, String)> {
+        let whole = context.place_to_change(&self.session, None)?;
         let words = [&self.entry, &self.label].map(Option::clone);
         match (&whole.entry, words) {
             (Some(entry), [label, None]) => {
@@ -103,10 +99,10 @@ impl LabelCommand {
         }
     }
 
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let (SessionPlace { path, .. }, entry, label) = self.words(chosen)?;
-        let tree = load::tree(&path, &chosen.home)?;
+    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
+        let (SessionPlace { path, .. }, entry, label) = self.words(context)?;
+        let tree = context.tree(&path)?;
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
         if self.by_pi {
             let EntryId::Id(entry) = target else { bail!("the entry has no id; omit --by-pi") };
@@ -124,7 +120,7 @@ impl LabelCommand {
 ///
 /// # Errors
 /// No pi reports the session as open, or the request failed.
-fn ask_pi(session: &Path, what: &PiRequest) -> Result<ExitCode> {
+fn ask_pi(session: &Path, what: &PiRequest) -> Result<Exit> {
     let state = locate::state_dir();
     let (Some(state), Some(pi)) = (&state, pi_with(session)) else {
         bail!(
@@ -136,7 +132,7 @@ fn ask_pi(session: &Path, what: &PiRequest) -> Result<ExitCode> {
         bail!("{why}");
     }
     output::note(&format!("pi (pid {}) saved the change", pi.pid));
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// Warns that a running pi has the session open and does not see the change.

@@ -3,22 +3,18 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap_complete::ArgValueCompleter;
 
-use crate::base::numbers::{bytes, count};
+use crate::base::numbers::count;
 use crate::base::text::Glyphs;
-use crate::base::time;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::exit::Exit;
+use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
+use crate::cli::output::Output;
 use crate::cli::table::words;
-use crate::cli::{CommandContext, completions, now, output, resolve};
-use crate::disk::locate;
-use crate::pi::running;
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::pi::warnings::LOSES;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
@@ -38,29 +34,22 @@ pub(super) struct RmCommand {
     /// Include the whole family of each session: the root session, all its forks, and subagent sessions
     #[arg(long)]
     family: bool,
-    /// Don't ask
-    #[arg(long)]
-    yes: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    confirmed: ConfirmedArgs,
 }
 
 impl RmCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let asks = !self.yes && !self.switches.dry_run;
-        if asks {
-            output::check_can_ask()?;
-        }
-        let mut removal = self.removal(chosen, asks)?;
-        if self.switches.dry_run {
+    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let asks = self.confirmed.asks()?;
+        let mut removal = self.removal(context, asks)?;
+        if self.confirmed.switches.dry_run {
             removal.tell_signs(&changer);
         }
         let mut is_retried = false;
         loop {
-            if asks && !removal.is_wanted(&changer, chosen.config.signs())? {
-                output::note("canceled; no session moved");
-                return Ok(Exit::Nothing.into());
+            if asks && !removal.is_wanted(&changer)? {
+                return output::nothing("canceled; no session moved");
             }
             let files = removal.going().map(|session| FileSnapshot::of(session)).collect();
             let error = match changer.make(&Request::Trash { files }) {
@@ -84,17 +73,11 @@ impl RmCommand {
     }
 
     /// Returns the sessions to remove.
-    fn removal(&self, chosen: &CommandContext, asks: bool) -> Result<Removal> {
-        let mut catalog = if asks || self.family {
-            resolve::catalog(chosen)
-        } else {
-            let mut none = Catalog::default();
-            none.set_pis(running::running(locate::state_dir().as_deref()), now());
-            none
-        };
-        let (mut paths, mut others, sessions) = (Vec::new(), Vec::new(), resolve::SessionResolver::new(chosen));
+    fn removal(&self, context: &CommandContext, asks: bool) -> Result<Removal> {
+        let mut catalog = if asks || self.family { context.absolute_catalog() } else { Catalog::default() };
+        let (mut paths, mut others) = (Vec::new(), Vec::new());
         for word in &self.sessions {
-            let session = resolve::digest(&sessions.file(word)?)?;
+            let session = resolve::digest(&context.file(word)?)?;
             let known = catalog.key_of(&session.path).filter(|&key| catalog.has(key)).or_else(|| {
                 // The same file through a symbolic link.
                 let real_path = Some(session.real_path()).filter(|_| !session.is_link)?;
@@ -114,19 +97,17 @@ impl RmCommand {
     }
 
     /// Permanently deletes files that the trash refused, if the user types the word for it.
-    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<ExitCode> {
+    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<Exit> {
         let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
         let what = format!("cannot move to the trash: {reason}\nnot moved: {}", names(&paths, changer));
-        if self.yes || self.switches.dry_run {
+        if self.confirmed.yes || self.confirmed.switches.dry_run {
             bail!("{what}");
         }
         output::note(&what);
         if output::ask("Type \"delete\" to delete permanently (no undo):")? != "delete" {
-            output::note("canceled; no file deleted");
-            return Ok(Exit::Nothing.into());
+            return output::nothing("canceled; no file deleted");
         }
-        let done = changer.make(&Request::Delete { files: left.to_vec() })?;
-        changer.say(&done, CliStep::Make)
+        changer.finish(&Request::Delete { files: left.to_vec() })
     }
 }
 
@@ -159,13 +140,9 @@ impl Removal {
     }
 
     /// Asks for confirmation.
-    fn is_wanted(&self, changer: &Changer<'_>, glyphs: &Glyphs) -> Result<bool> {
-        let now = now();
-        let size = self.going().filter(|session| !session.is_link).map(|session| session.bytes).sum();
-        let newest = self.going().filter_map(|session| session.modified).max();
-        let age = newest.map_or("?".into(), |newest| time::age(now, newest));
-        let files = count(self.goes.len(), "session", "sessions");
-        output::note(&format!("{files}, {}, newest activity: {age}", bytes(size)));
+    fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
+        let glyphs = changer.context.config.signs();
+        tell_sessions(&self.catalog, &self.goes);
         for session in self.going().take(NAMED) {
             let link = if session.is_link { "  (symbolic link; its target stays)" } else { "" };
             output::note(&format!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path)));
@@ -181,10 +158,7 @@ impl Removal {
                 count(orphans.len(), "remaining session loses its parent", "remaining sessions lose their parent");
             output::note(&format!("{stay}: {}{more}", titles.join(", ")));
         }
-        if !self.tell_signs(changer) {
-            return output::is_yes("Move to the trash?");
-        }
-        Ok(output::ask("Type \"yes\" to move them anyway:")? == "yes")
+        is_confirmed(self.tell_signs(changer), "Move to the trash?", "move them")
     }
 
     /// Warns about running pis. Returns `true` if there is a warning.

@@ -4,7 +4,6 @@ use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -17,15 +16,11 @@ use crate::catalog::{Catalog, SessionKey, secrets};
 use crate::changes::change::RewritePurpose;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{ExpectedSession, Request, SharedRewriter};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::change::{Changer, CliStep, ConfirmedArgs};
 use crate::cli::chosen_sessions::note_mirrored;
-use crate::cli::exit::Exit;
-use crate::cli::resolve::{self, SessionResolver};
-use crate::cli::{CommandContext, completions, now, output};
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::files;
 use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
-use crate::disk::locate;
-use crate::pi::running;
 use crate::runtime::chosen_rules::ChosenRules;
 use crate::secrets::Rules;
 
@@ -40,28 +35,24 @@ pub(super) struct ScrubCommand {
     /// Session path, id, unique id prefix, or name
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: Option<OsString>,
-    /// Don't ask
-    #[arg(long)]
-    yes: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    confirmed: ConfirmedArgs,
 }
 
 impl ScrubCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let rules = ChosenRules::new(&chosen.config.redact)?.for_process();
-        let mut catalog = resolve::catalog(chosen);
-        let targets = self.targets(chosen, &mut catalog, rules)?;
-        let mut kept = kept_files(&chosen.scanned);
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let rules = ChosenRules::new(&context.config.redact)?.for_process();
+        let mut catalog = context.absolute_catalog();
+        let targets = self.targets(context, &mut catalog, rules)?;
+        let mut kept = kept_files(&context.scanned);
         kept.retain(|file| catalog.key_of(&file.path).is_none());
         let paths: Vec<&Path> = targets.iter().map(|&key| &*catalog[key].path).collect();
         let is_of_target = |rest: &Path| self.session.is_none() || paths.iter().any(|path| is_rest_of(rest, path));
         let rests = kept.iter().filter(|file| file.removal == TextRemoval::Rest).map(|file| &*file.path);
         let values = ScrubValues::of(paths.iter().copied().chain(rests.filter(|rest| is_of_target(rest))), rules)?;
         if values.secrets.is_empty() {
-            output::note("no likely secret found; rules cannot find every secret");
-            return Ok(Exit::Nothing.into());
+            return output::nothing("no likely secret found; rules cannot find every secret");
         }
         for secret in &values.secrets {
             let entry = secret.entry.as_deref().map(|id| format!("  first in entry {id}")).unwrap_or_default();
@@ -103,28 +94,24 @@ impl ScrubCommand {
         let is_changed = |file: &KeptFile| !matches!(file.removal, TextRemoval::Advice(_));
         refuse_running(&catalog, &keys, &changer)?;
         if sessions.is_empty() && !kept.iter().any(is_changed) {
-            output::note("nothing can be changed");
-            return Ok(Exit::Nothing.into());
+            return output::nothing("nothing can be changed");
         }
-        if !self.yes && !self.switches.dry_run {
-            output::check_can_ask()?;
+        if self.confirmed.asks()? {
             if !output::is_yes("Replace the values in these sessions?")? {
-                output::note("canceled; nothing was changed");
-                return Ok(Exit::Nothing.into());
+                return output::nothing("canceled; nothing was changed");
             }
             // A pi can have started meanwhile.
-            catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
             refuse_running(&catalog, &keys, &changer)?;
         }
         let count = changer.changes.history()?.len();
         let values = Arc::new(Mutex::new(values));
         let by = SharedRewriter(values.clone());
         let made = changer.make(&Request::Rewrite { purpose: RewritePurpose::Scrub, sessions, by });
-        if !self.switches.dry_run {
+        if !self.confirmed.switches.dry_run {
             let values = values.lock();
             kept.iter().filter(|_| made.is_ok()).try_for_each(|file| values.replace_in(file))?;
             // The index forgets the values.
-            drop(chosen.catalog());
+            drop(context.read_catalog());
             // The change was made, also if the journal cannot be read again.
             let history = changer.changes.history().unwrap_or_default();
             tell_rest(trashed, history.get(count..).unwrap_or_default());
@@ -134,9 +121,9 @@ impl ScrubCommand {
     }
 
     /// Returns the sessions whose secrets are removed: the named one, or all with secrets.
-    fn targets(&self, chosen: &CommandContext, catalog: &mut Catalog, rules: &Rules) -> Result<Vec<SessionKey>> {
+    fn targets(&self, context: &CommandContext, catalog: &mut Catalog, rules: &Rules) -> Result<Vec<SessionKey>> {
         if let Some(session) = &self.session {
-            let key = resolve::key_of(catalog, &SessionResolver::new(chosen).session(session)?)?;
+            let key = resolve::key_of(catalog, &context.session(session)?)?;
             return Ok(vec![key]);
         }
         let here = catalog.keys().filter(|&key| !catalog[key].facts().is_mirrored());

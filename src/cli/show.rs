@@ -14,9 +14,7 @@ use crate::base::numbers::thousands;
 use crate::base::text::{clean, clean_lines};
 use crate::base::time;
 use crate::cli::output::{Output, PathFields};
-use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, completions, output, resolve};
-use crate::disk::load;
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::load::Bodies;
 use crate::render::entry::{related, source_text};
 use crate::session::entry::kind::EntryKind;
@@ -86,13 +84,10 @@ struct EntryFields<'a> {
 }
 
 impl ShowCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
-        let tree = load::tree(&path, &chosen.home)?;
-        let asked = match &entry {
-            Some(word) => resolve::entry(word, &tree)?,
-            None => last(&tree).context("the session has no entries")?,
-        };
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+        let place = context.place(&self.session, self.entry.as_deref())?;
+        let (path, tree) = (&place.path, context.tree(&place.path)?);
+        let asked = place.entry_in(&tree)?.or_else(|| last(&tree)).context("the session has no entries")?;
         let branch = branch(&tree, asked);
         let is_said = |at: &Index| *at == asked || !tree.nodes[*at as usize].kind.is_bookkeeping();
         let way: Vec<Index> = branch.iter().copied().filter(is_said).collect();
@@ -100,14 +95,14 @@ impl ShowCommand {
         let from = at.saturating_sub(self.context);
         let to = (at + self.context + 1).min(way.len());
         let id = |at: Index| tree.nodes[at as usize].id.as_deref();
-        let mut bodies = Bodies::open(&path)?;
+        let mut bodies = Bodies::open(path)?;
         let on_branch: HashSet<Index> = branch.into_iter().collect();
         let shown = way[from..to].iter();
         let entries = shown.map(|&at| self.entry(&tree, at, at == asked, (&on_branch, &mut bodies)));
         let entries = entries.collect::<Result<Vec<_>>>()?;
         let name = name(&tree, &mut bodies)?;
         let shown = ShownEntries {
-            path: (&*resolve::absolute(&path)?).into(),
+            path: (&*resolve::absolute(path)?).into(),
             id: &tree.header.id,
             name: name.as_deref(),
             cwd: &tree.header.cwd,
@@ -115,7 +110,11 @@ impl ShowCommand {
             previous: from.checked_sub(1).and_then(|before| id(way[before])),
             next: way.get(to).and_then(|&behind| id(behind)),
         };
-        if self.json { output::json(out, &shown) } else { text(out, &shown) }
+        match self.json {
+            true => output::json(out, &shown)?,
+            false => text(out, &shown)?,
+        }
+        Ok(Exit::Done)
     }
 
     /// Formats an entry of a branch.

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap_complete::ArgValueCompleter;
@@ -19,13 +18,12 @@ use crate::base::sort;
 use crate::catalog::SessionKey;
 use crate::catalog::space::{SpaceGrouping, SpaceKey, SpaceReport, SpaceRow, measure};
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::cli::chosen_sessions::listed_sessions;
+use crate::cli::chosen_sessions::selection;
 use crate::cli::output::{self, Output, PathFields, object};
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::stats::named_value;
-use crate::cli::table::{self, BAR, Column, LAST};
-use crate::cli::{CommandContext, completions};
+use crate::cli::table::{BAR, Column, LAST};
+use crate::cli::{CommandContext, Exit, completions, resolve};
 use crate::session::space::kind::SpaceKind;
 use crate::session::space::{LargeEntry, SessionSpace, SpaceSum};
 
@@ -62,23 +60,17 @@ pub(super) struct SpaceCommand {
 }
 
 impl SpaceCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let resolver = SessionResolver::new(chosen);
-        let catalog = resolver.catalog();
-        let is_found = listed_sessions(&self.words, &resolver, chosen.here_and_now())?;
-        let is_in_project = self.project.matcher(chosen);
-        let is_wanted = |key: SessionKey| {
-            catalog.get(key).is_some_and(|session| is_in_project(&session.facts()))
-                && is_found.as_ref().is_none_or(|found| found.contains(&key))
-        };
-        let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(chosen.worktrees(catalog.cwds()));
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+        let catalog = context.catalog();
+        let is_wanted = selection(&self.words, &self.project, context.here_and_now(), context)?;
+        let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(context.worktrees(catalog.cwds()));
         let report = measure(&sessions, |done, all| {
             output::progress(&format!("{} of {}", thousands(done), count(all, "session", "sessions")));
             true
         });
         output::progress("");
         let report = report.unwrap_or_default();
-        let printer = Printer { report: &report, sessions: &sessions, chosen };
+        let printer = Printer { report: &report, sessions: &sessions, context };
         match self.json {
             true => printer.json(out, self.limit.map_or(usize::MAX, NonZeroUsize::get))?,
             false => printer.tables(out, self.by, self.limit.map_or(ROWS, NonZeroUsize::get))?,
@@ -86,7 +78,7 @@ impl SpaceCommand {
         let mut unreadable = catalog.unreadable.clone();
         unreadable.extend(report.unreadable.iter().cloned());
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
-        Ok(output::end(out, unreadable)?.found(!report.sessions.is_empty() || !is_narrowed).into())
+        Ok(output::end(out, unreadable)?.found(!report.sessions.is_empty() || !is_narrowed))
     }
 }
 
@@ -94,7 +86,7 @@ impl SpaceCommand {
 struct Printer<'a> {
     report: &'a SpaceReport,
     sessions: &'a StatsSessions,
-    chosen: &'a CommandContext,
+    context: &'a CommandContext,
 }
 
 impl Printer<'_> {
@@ -122,7 +114,6 @@ impl Printer<'_> {
         const NUMBER: Column = Column::Number;
         let last = if by == SpaceGrouping::Project { Column::Path(LAST) } else { Column::Words(LAST) };
         let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Whole, Column::Words(BAR), last];
-        let bar = if self.chosen.config.ascii { "#" } else { "█" };
         let most = rows.first().map_or(0, |row| row.sum.bytes);
         // A narrow terminal shows fewer columns, so that there is room for the names.
         let room = output::columns().unwrap_or(usize::MAX);
@@ -148,7 +139,7 @@ impl Printer<'_> {
         let ids = self.sessions_of(rows).map(|key| self.id(key)).collect::<Vec<_>>();
         let shortest = resolve::shortest(ids.iter().map(String::as_str));
         for row in rows {
-            let width = if most > 0 { (BAR as f64 * row.sum.bytes as f64 / most as f64).round() as usize } else { 0 };
+            let bar = self.context.bar(row.sum.bytes as f64, most as f64);
             let id = match row.key {
                 SpaceKey::Session(key) => utf16_prefix(&self.id(key), shortest).to_owned(),
                 SpaceKey::Entry(key, at) => {
@@ -159,27 +150,17 @@ impl Printer<'_> {
                 SpaceKey::Kind(_) | SpaceKey::Text(_) => String::new(),
             };
             let name = match by {
-                SpaceGrouping::Project => shorten(&row.name, &self.chosen.home).into_owned(),
+                SpaceGrouping::Project => shorten(&row.name, &self.context.home).into_owned(),
                 SpaceGrouping::Entry => format!("{}  {}", row.name, row.title),
                 _ => row.name.clone(),
             };
-            lines.push(cells(&row.sum, row.sessions, id, bar.repeat(width), name));
+            lines.push(cells(&row.sum, row.sessions, id, bar, name));
         }
         if !is_entries {
             let sum = SpaceSum { count: total.count, ..total };
             lines.push(cells(&sum, self.report.sessions.len(), String::new(), String::new(), "total".into()));
         }
-        let (has_colors, last_line) = (output::has_colors(), lines.len().saturating_sub(1));
-        for (at, line) in table::lines(columns, &lines, output::columns(), self.chosen.config.signs()).enumerate() {
-            let styled = match at {
-                _ if !has_colors || is_entries => line,
-                0 => line.dim().to_string(),
-                at if at == last_line => line.bold().to_string(),
-                _ => table::with_colored_bar(&line, bar),
-            };
-            writeln!(out, "{styled}")?;
-        }
-        Ok(())
+        self.context.styled_table(out, columns, &lines, (!is_entries, true))
     }
 
     fn sessions_of(&self, rows: &[SpaceRow]) -> impl Iterator<Item = SessionKey> {

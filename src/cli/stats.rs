@@ -4,11 +4,9 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use clap_complete::ArgValueCompleter;
-use crossterm::style::Stylize;
 use jiff::tz::TimeZone;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -19,13 +17,11 @@ use crate::catalog::stats::keys::GroupName;
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::{NamedRow, StatsTable};
-use crate::cli::chosen_sessions::listed_sessions;
-use crate::cli::exit::Exit;
+use crate::cli::chosen_sessions::selection;
 use crate::cli::output::{self, Output};
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::SessionResolver;
 use crate::cli::table::{self, BAR, Column, LAST, TITLE};
-use crate::cli::{CommandContext, completions, now};
+use crate::cli::{CommandContext, Exit, completions, now};
 use crate::config::stats::price_table;
 use crate::pi::prices;
 use crate::search::qualifier::value::QueryScope;
@@ -111,36 +107,33 @@ pub(super) struct StatsCommand {
 }
 
 impl StatsCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
         let zone = if self.utc { TimeZone::UTC } else { TimeZone::system() };
-        let here = QueryScope { zone: zone.clone(), ..chosen.here_and_now() };
-        let settings = &chosen.config.stats;
+        let here = QueryScope { zone: zone.clone(), ..context.here_and_now() };
+        let settings = &context.config.stats;
         let mut groupings = if self.by.is_empty() { vec![Grouping::Month] } else { self.by.clone() };
         groupings.dedup();
         if groupings.len() > 2 {
             return Err(anyhow!("too many groupings: use --by once or twice"));
         }
-        let resolver = SessionResolver::new(chosen);
-        let catalog = resolver.catalog();
-        let is_found = listed_sessions(&self.words, &resolver, here.clone())?;
-        let is_in_project = self.project.matcher(chosen);
+        let catalog = context.catalog();
+        let is_selected = selection(&self.words, &self.project, here.clone(), context)?;
+        let is_subagent = |key| catalog.get(key).is_some_and(|session| session.facts().is_subagent());
         let is_wanted = |key: SessionKey| {
-            let Some(session) = catalog.get(key) else { return false };
-            let facts = session.facts();
             let is_of_kind = match self.subagents {
                 SubagentChoice::With => true,
-                SubagentChoice::Without => !facts.is_subagent(),
-                SubagentChoice::Only => facts.is_subagent(),
+                SubagentChoice::Without => !is_subagent(key),
+                SubagentChoice::Only => is_subagent(key),
             };
-            is_of_kind && is_in_project(&facts) && is_found.as_ref().is_none_or(|found| found.contains(&key))
+            is_of_kind && is_selected(key)
         };
         let sessions = StatsSessions::new(catalog, is_wanted);
         let sessions = match groupings.contains(&Grouping::Tag) {
-            true => sessions.with_marks(chosen.marks()?),
+            true => sessions.with_marks(context.marks()?),
             false => sessions,
         };
         let sessions = match groupings.contains(&Grouping::Project) {
-            true => sessions.with_worktrees(chosen.worktrees(catalog.cwds())),
+            true => sessions.with_worktrees(context.worktrees(catalog.cwds())),
             false => sessions,
         };
         let rules = settings.rules(zone, prices::all(price_table(), &settings.prices));
@@ -175,7 +168,7 @@ impl StatsCommand {
             () if self.json => report.json(out)?,
             () if self.csv => report.csv(out)?,
             () => {
-                report.table(out, chosen)?;
+                report.table(out, context)?;
                 if total.unpriced_tokens > 0.0 {
                     let rows = unpriced.named(&by_model, &sessions);
                     output::note(&unpriced_note(&rows, total.unpriced_tokens));
@@ -183,18 +176,18 @@ impl StatsCommand {
             }
         }
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
-        Ok(output::end(out, catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed).into())
+        Ok(output::end(out, catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed))
     }
 }
 
 /// Compares the cost of this month with the budget.
-fn check(budget: Option<f64>, cost: f64, out: &mut Output) -> Result<ExitCode> {
+fn check(budget: Option<f64>, cost: f64, out: &mut Output) -> Result<Exit> {
     let Some(budget) = budget else {
         return Err(anyhow!("no budget is set; add `stats.budget.month = 200` to config.toml"));
     };
     writeln!(out, "{} of {} this month", dollars(cost), dollars(budget))?;
     out.flush()?;
-    Ok(if cost > budget { Exit::Over } else { Exit::Done }.into())
+    Ok(if cost > budget { Exit::Over } else { Exit::Done })
 }
 
 /// The rows to print.
@@ -235,14 +228,12 @@ impl Report<'_> {
     }
 
     /// Prints a table with bars of the cost. The keys come last, because that column is dropped last.
-    fn table(&self, out: &mut Output, chosen: &CommandContext) -> Result<()> {
+    fn table(&self, out: &mut Output, context: &CommandContext) -> Result<()> {
         const NUMBER: Column = Column::Number;
         let is_paths = self.groupings == [Grouping::Project];
         let most_words = if self.groupings.len() == 1 { LAST } else { TITLE };
         let last = if is_paths { Column::Path(LAST) } else { Column::Words(LAST) };
         let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR), last];
-        let glyphs = chosen.config.signs();
-        let bar = if chosen.config.ascii { "#" } else { "█" };
         let most = self.rows.iter().map(|row| row.sum.cost).fold(0.0, f64::max);
         // A narrow terminal shows fewer columns, so that there is room for the keys.
         let room = output::columns().unwrap_or(usize::MAX);
@@ -265,7 +256,7 @@ impl Report<'_> {
         let names = self.groupings.iter().map(|grouping| grouping.name().to_string()).collect();
         let words = |row: &NamedRow| {
             let words = row.names.iter().zip(self.groupings);
-            words.map(|(key, &grouping)| row_words(key, grouping, most_words, chosen)).collect()
+            words.map(|(key, &grouping)| row_words(key, grouping, most_words, context)).collect()
         };
         let keys: Vec<Vec<String>> = std::iter::once(names).chain(self.rows.iter().map(words)).collect();
         let widest = keys.iter().filter_map(|keys| keys.first()).map(|key| width(key)).max().unwrap_or_default();
@@ -279,23 +270,12 @@ impl Report<'_> {
         let names = keys.next().unwrap_or_default();
         let mut rows = vec![fitted([cost, abandoned, tokens, cached, time, sessions, prompts, none, names])];
         for (NamedRow { sum, .. }, keys) in self.rows.iter().zip(keys) {
-            let width = if most > 0.0 { (BAR as f64 * (sum.cost / most).max(0.0)).round() as usize } else { 0 };
-            rows.push(cells(sum, bar.repeat(width), keys));
+            rows.push(cells(sum, context.bar(sum.cost, most), keys));
         }
         if self.rows.len() != 1 {
             rows.push(cells(self.total, String::new(), "total".into()));
         }
-        let (has_colors, last_line) = (output::has_colors(), rows.len() - 1);
-        for (at, line) in table::lines(columns, &rows, output::columns(), glyphs).enumerate() {
-            let styled = match at {
-                _ if !has_colors => line,
-                0 => line.dim().to_string(),
-                at if at == last_line && self.rows.len() != 1 => line.bold().to_string(),
-                _ => table::with_colored_bar(&line, bar),
-            };
-            writeln!(out, "{styled}")?;
-        }
-        Ok(())
+        context.styled_table(out, columns, &rows, (true, self.rows.len() != 1))
     }
 }
 
@@ -344,8 +324,8 @@ impl Serialize for StatsLine<'_> {
 }
 
 /// Returns the words of a key for people in at most `most` columns, safe for a terminal. Of a path, the end is kept.
-fn row_words(key: &GroupName, grouping: Grouping, most: usize, chosen: &CommandContext) -> String {
-    let (words, glyphs) = (key.words(grouping, &chosen.home), chosen.config.signs());
+fn row_words(key: &GroupName, grouping: Grouping, most: usize, context: &CommandContext) -> String {
+    let (words, glyphs) = (key.words(grouping, &context.home), context.config.signs());
     match grouping {
         Grouping::Project => glyphs.cut_start(&clean(&words), most).into_owned(),
         _ => table::words(&words, most, glyphs),

@@ -13,10 +13,8 @@ use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::base::text::{spans_text, width};
 use crate::cli::output::{Output, object};
-use crate::cli::resolve::SessionResolver;
-use crate::cli::{CommandContext, completions, output};
+use crate::cli::{CommandContext, Exit, completions, output};
 use crate::config::Filter;
-use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::session::entry::RawTime;
 use crate::session::lines::Line;
@@ -40,19 +38,20 @@ pub(super) struct TreeCommand {
 }
 
 impl TreeCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        let path = SessionResolver::new(chosen).session(&self.session)?;
-        let tree = load::tree(&path, &chosen.home)?;
+    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+        let path = context.session(&self.session)?;
+        let tree = context.tree(&path)?;
         if self.json {
-            json(out, &tree, &path)
+            json(out, &tree, &path)?;
         } else {
-            text(out, &tree, self.filter.unwrap_or_else(|| chosen.filter()), chosen)
+            text(out, &tree, self.filter.unwrap_or_else(|| context.filter()), context)?;
         }
+        Ok(Exit::Done)
     }
 }
 
-fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandContext) -> Result<()> {
-    let glyphs = chosen.config.signs();
+fn text(out: &mut impl Write, tree: &Tree, filter: Filter, context: &CommandContext) -> Result<()> {
+    let glyphs = context.config.signs();
     let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).place();
     let columns = output::columns();
     for row in 0..rows.list.len() {
