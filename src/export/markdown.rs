@@ -44,13 +44,11 @@ impl Writer for MarkdownWriter {
         }
         self.in_list = entry.parts.last().map_or(self.in_list && is_list, is_row);
         if let Some(branch) = &entry.branch {
-            let after =
-                if branch.after.is_empty() { String::new() } else { format!(" after “{}”", escape(&branch.after)) };
-            push(out, &["---\n\n**Branch ", &format!("{} of {}", branch.number, branch.count), "**", &after, "\n\n"]);
+            let number = format!("{} of {}", branch.number, branch.count);
+            push(out, &["---\n\n**Branch ", &number, "**", &branch.after(escape), "\n\n"]);
         }
         let label = entry.label.as_ref().map(|label| format!("label: {label}"));
         let facts = entry.facts.iter().chain(&label).map(|fact| escape(fact)).collect::<Vec<_>>().join(" · ");
-        let is_whole = matches!(&entry.parts[..], [Part::Markdown(text)] if text.trim() == entry.title);
         match entry.role {
             BlockRole::Prompt => {
                 self.prompts += 1;
@@ -75,7 +73,7 @@ impl Writer for MarkdownWriter {
             BlockRole::Note => push(out, &["*", &escape(&entry.title), "*\n\n"]),
         }
         match entry.role {
-            BlockRole::Prompt if is_whole => {}
+            BlockRole::Prompt if entry.is_title() => {}
             BlockRole::Prompt => entry.parts.iter().for_each(|part| quoted_part(part, out)),
             _ => parts(&entry.parts, out),
         }
