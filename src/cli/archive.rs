@@ -3,14 +3,13 @@
 use std::ffi::OsString;
 
 use anyhow::Result;
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
 use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
 use crate::cli::chosen_sessions::{sessions_to_change, skip_mirrored};
-use crate::cli::output::{self, Output};
+use crate::cli::output;
 use crate::cli::{CommandContext, Exit, completions, resolve};
 use crate::pi::warnings::LOSES;
 
@@ -42,7 +41,7 @@ pub(super) struct UnarchiveCommand {
 #[derive(Debug, clap::Args)]
 struct ArchiveArgs {
     /// Session paths, ids, unique id prefixes, or names; or a query
-    #[arg(value_name = "SESSION|QUERY", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|QUERY", required = true, add = completions::sessions())]
     words: Vec<OsString>,
     /// Include the whole family of each session: the root session, all its forks, and subagent sessions
     #[arg(long)]
@@ -52,7 +51,7 @@ struct ArchiveArgs {
 }
 
 impl ArchiveCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let args = &self.args;
         let changer = Changer::new(context, &args.confirmed.switches)?;
         let asks = args.confirmed.asks()?;
@@ -98,7 +97,7 @@ impl ArchiveCommand {
 }
 
 impl UnarchiveCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.args.confirmed.switches)?;
         let asks = self.args.confirmed.asks()?;
         let catalog = context.catalog();

@@ -1,6 +1,5 @@
 //! `pitree blame`: shows the session and the prompt that brought each line of a file.
 
-use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -10,7 +9,7 @@ use crate::base::paths::full_path;
 use crate::base::time;
 use crate::catalog::file_history::FileVersion;
 use crate::cli::log::{LoggedEntry, each_state};
-use crate::cli::output::{Output, object};
+use crate::cli::output::object;
 use crate::cli::table::{Column, LAST, words};
 use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::disk::files::read_regular;
@@ -37,7 +36,7 @@ pub(super) struct BlameCommand {
 }
 
 impl BlameCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let (path, line) = match self.path.rsplit_once(':') {
             Some((path, line)) if !Path::new(&self.path).is_file() && line.parse::<usize>().is_ok() => {
                 (path, line.parse().ok())
@@ -75,7 +74,7 @@ impl BlameCommand {
                 let timestamp = origin.and_then(|origin| origin.time).and_then(time::iso);
                 let prompt = origin.map(|origin| &origin.prompt);
                 let line = at + 1;
-                output::json(out, &object! { line, text, id, entry, timestamp, prompt })?;
+                output::json(&object! { line, text, id, entry, timestamp, prompt })?;
                 continue;
             }
             let glyphs = context.config.signs();
@@ -83,9 +82,9 @@ impl BlameCommand {
             let prompt = origin.map_or(String::new(), |origin| words(&origin.prompt, PROMPT, glyphs));
             rows.push([place, prompt, format!("{}", at + 1), text.replace('\t', "    ")]);
         }
-        context.table(out, [Column::Whole, Column::Whole, Column::Number, Column::Words(LAST)], rows, "")?;
-        out.flush()?;
-        let end = output::end(out, unreadable)?;
+        context.table([Column::Whole, Column::Whole, Column::Number, Column::Words(LAST)], rows, "")?;
+        output::flush()?;
+        let end = output::end(unreadable)?;
         let is_found = origins.iter().enumerate().any(|(at, origin)| is_wanted(at) && origin.is_some());
         Ok(end.found(is_found))
     }

@@ -1,6 +1,5 @@
 //! Functions shared by commands that change something: making changes, asking before a migration, and printing results.
 
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -184,7 +183,7 @@ impl<'a> Changer<'a> {
         if self.switches.dry_run || !output::can_ask() {
             bail!("{error}");
         }
-        output::note(&format!("{error}."));
+        note!("{error}.");
         if output::is_yes("Bring back from the archive?")? {
             return Ok(());
         }
@@ -215,7 +214,7 @@ impl<'a> Changer<'a> {
             match news {
                 ChangeEvent::Waits(who) => {
                     let since = waits_since.get_or_insert_with(|| {
-                        output::note(&format!("waiting for {who}; press Ctrl+C to cancel"));
+                        note!("waiting for {who}; press Ctrl+C to cancel");
                         now()
                     });
                     if now() - *since >= i64::try_from(self.switches.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
@@ -252,9 +251,9 @@ impl<'a> Changer<'a> {
     /// Like [`tell_signs`](Self::tell_signs), for sessions of this machine.
     fn tell_signs_of(&self, sessions: &[&Digest]) -> bool {
         let signs = signs(sessions, &running::running(locate::state_dir().as_deref()), now(), &self.context.home);
-        signs.iter().take(SIGNS).for_each(|sign| output::note(&format!("{sign}.")));
+        signs.iter().take(SIGNS).for_each(|sign| note!("{sign}."));
         if signs.len() > SIGNS {
-            output::note(&format!("and {} more", signs.len() - SIGNS));
+            note!("and {} more", signs.len() - SIGNS);
         }
         !signs.is_empty()
     }
@@ -287,7 +286,7 @@ impl<'a> Changer<'a> {
         if self.switches.dry_run || !output::can_ask() {
             return Err(anyhow!("{error}; use --migrate to convert it and move the original to the trash"));
         }
-        output::note(&format!("{error}. The original moves to the trash; `pitree undo` restores it."));
+        note!("{error}. The original moves to the trash; `pitree undo` restores it.");
         if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
             && let Ok(session) = resolve::digest(path)
         {
@@ -303,26 +302,23 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say(&self, result: &ChangeResult, step: CliStep) -> Result<Exit> {
-        let done = result;
+    pub(super) fn say(&self, done: &ChangeResult, step: CliStep) -> Result<Exit> {
         let print = || {
-            let mut out = output::stdout();
             if self.switches.json {
                 for change in done.changes.iter().map(ChangeFields::from) {
+                    let machine = done.machine.as_ref().map(|origin| object! { machine: &origin.machine });
+                    let group = done.group.map(|group| object! { group });
                     let done = !self.switches.dry_run;
-                    let machine = result.machine.as_ref().map(|origin| object! { machine: &origin.machine });
-                    let group = result.group.map(|group| object! { group });
-                    let line = object! {
+                    output::json(&object! {
                         step, #[serde(flatten)] change, done, #[serde(flatten)] machine, #[serde(flatten)] group,
-                    };
-                    output::json(&mut out, &line)?;
+                    })?;
                 }
             } else {
                 for line in self.lines(done, step) {
-                    writeln!(out, "{}", clean(&line))?;
+                    output::line(clean(&line))?;
                 }
             }
-            Ok::<_, Error>(out.flush()?)
+            Ok::<_, Error>(output::flush()?)
         };
         print().with_context(|| self.unprinted(done))?;
         done.warnings.iter().for_each(|warning| output::error(warning));
@@ -415,7 +411,7 @@ pub(super) fn tell_sessions(catalog: &Catalog, sessions: &[SessionKey]) {
     let size = facts().filter(|facts| !facts.is_link()).map(|facts| facts.bytes()).sum();
     let newest = facts().filter_map(|facts| facts.modified()).max();
     let files = count(sessions.len(), "session", "sessions");
-    output::note(&format!("{files}, {}, newest activity: {}", bytes(size), table::age(newest)));
+    note!("{files}, {}, newest activity: {}", bytes(size), table::age(newest));
 }
 
 /// Returns the changes with the journal of a directory, the configured trash, and the user's lasting marks.
@@ -467,10 +463,10 @@ impl<'a> From<&'a Change> for ChangeFields<'a> {
 }
 
 /// Prints the JSON form of journal records.
-pub(super) fn print_records(out: &mut output::Output, records: &[JournalRecord]) -> Result<Exit> {
+pub(super) fn print_records(records: &[JournalRecord]) -> Result<Exit> {
     for JournalRecord { number, time, state, change, .. } in records {
         let change = ChangeFields::from(change);
-        output::json(out, &object! { number, time: time::iso(*time), state, #[serde(flatten)] change })?;
+        output::json(&object! { number, time: time::iso(*time), state, #[serde(flatten)] change })?;
     }
     Ok(Exit::Done)
 }

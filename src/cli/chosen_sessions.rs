@@ -11,7 +11,7 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::cli::hits::HitSearch;
 use crate::cli::project::ProjectArg;
 use crate::cli::search::read_query;
-use crate::cli::{CommandContext, output, resolve};
+use crate::cli::{CommandContext, resolve};
 use crate::disk::scan::Unreadable;
 use crate::search::qualifier::value::QueryScope;
 
@@ -135,6 +135,6 @@ pub(super) fn skip_mirrored(catalog: &Catalog, sessions: &mut Vec<SessionKey>) {
 pub(super) fn note_mirrored(skipped: usize) {
     if skipped > 0 {
         let sessions = count(skipped, "session of another machine", "sessions of other machines");
-        output::note(&format!("skipped {sessions}; run this command there"));
+        note!("skipped {sessions}; run this command there");
     }
 }

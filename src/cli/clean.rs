@@ -12,7 +12,7 @@ use crate::catalog::cleanup::{CleanRequest, CleanRule, CleanSuggestion, Leftover
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{ChangeArgs, Changer};
-use crate::cli::output::{Output, PathFields};
+use crate::cli::output::{PathFields, object};
 use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, now, output, resolve};
 use crate::disk::locate;
@@ -56,29 +56,8 @@ impl ValueEnum for CleanRule {
     }
 }
 
-/// A suggestion in JSON.
-#[derive(Serialize)]
-struct SuggestionFields {
-    rule: &'static str,
-    count: usize,
-    bytes: u64,
-    reason: &'static str,
-    sessions: Vec<SessionFields>,
-    files: Vec<PathFields>,
-}
-
-/// A suggested session in JSON.
-#[derive(Serialize)]
-struct SessionFields {
-    id: String,
-    #[serde(flatten)]
-    path: PathFields,
-    title: String,
-    bytes: u64,
-}
-
 impl CleanCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         if !self.yes && !self.switches.dry_run {
             output::check_can_ask()?;
@@ -91,7 +70,7 @@ impl CleanCommand {
         let found = cleanup_job::suggest(&request, (&context.scanned, state.as_deref()), &|| true);
         let (suggestions, slimming) = found.unwrap_or_default();
         if self.switches.json && self.switches.dry_run {
-            suggestions.iter().try_for_each(|suggestion| output::json(out, &fields(suggestion, &catalog)))?;
+            suggestions.iter().try_for_each(|suggestion| output::json(&fields(suggestion, &catalog)))?;
             return Ok(Exit::Done);
         }
         if suggestions.is_empty() {
@@ -103,7 +82,7 @@ impl CleanCommand {
                 let CleanSuggestion { rule, bytes: size, .. } = suggestion;
                 [rule.name().into(), thousands(suggestion.count()), bytes(*size), rule.reason().into()]
             };
-            context.table(out, COLUMNS, suggestions.iter().map(row), "")?;
+            context.table(COLUMNS, suggestions.iter().map(row), "")?;
         }
         if self.switches.dry_run {
             return Ok(Exit::Done);
@@ -144,19 +123,20 @@ fn trash(suggestion: &CleanSuggestion, catalog: &Catalog) -> Result<Request> {
     Ok(Request::Trash { files })
 }
 
-fn fields(suggestion: &CleanSuggestion, catalog: &Catalog) -> SuggestionFields {
+fn fields(suggestion: &CleanSuggestion, catalog: &Catalog) -> impl Serialize + use<> {
     let CleanSuggestion { rule, sessions, files, bytes } = suggestion;
     let session = |&key: &SessionKey| {
         let (session, facts) = (&catalog[key], catalog[key].facts());
         let path = PathFields::from(&*facts.path().join());
-        SessionFields { id: facts.id().into(), path, title: session.once().title().into(), bytes: facts.bytes() }
+        let (id, title) = (facts.id().to_owned(), session.once().title().to_owned());
+        object! { id, #[serde(flatten)] path, title, bytes: facts.bytes() }
     };
-    SuggestionFields {
+    object! {
         rule: rule.name(),
         count: suggestion.count(),
         bytes: *bytes,
         reason: rule.reason(),
-        sessions: sessions.iter().map(session).collect(),
-        files: files.iter().map(|file| PathFields::from(&*file.path)).collect(),
+        sessions: sessions.iter().map(session).collect::<Vec<_>>(),
+        files: files.iter().map(|file| PathFields::from(&*file.path)).collect::<Vec<_>>(),
     }
 }

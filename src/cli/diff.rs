@@ -1,7 +1,6 @@
 //! `pitree diff`: compares two sessions or entries of one family from where they diverge.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
@@ -14,7 +13,7 @@ use crate::base::time;
 use crate::catalog::compare::{self, BranchEnd, ComparedBranches};
 use crate::catalog::file_history::ReplayControl;
 use crate::catalog::final_files::{FinalFile, final_files};
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, output};
@@ -47,7 +46,7 @@ pub(super) struct DiffCommand {
 }
 
 impl DiffCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let alone = |word: &OsStr| word.to_str().and_then(|word| word.strip_prefix('@')).map(String::from);
         // The place of a side, or the entry of `@ENTRY`.
         let side = |word: &OsStr| match alone(word) {
@@ -68,9 +67,9 @@ impl DiffCommand {
         let compared = ComparedBranches { ends: [one, other], comparison };
         let files = final_files(&compared, reading)?;
         if self.json {
-            output::json(out, &comparison_object(&compared, &files))?;
+            output::json(&comparison_object(&compared, &files))?;
         } else {
-            text(out, &compared, &files, context)?;
+            text(&compared, &files, context)?;
         }
         Ok(Exit::Done)
     }
@@ -94,7 +93,6 @@ fn row(tree: &Tree, at: Index, context: &CommandContext) -> String {
 }
 
 fn text(
-    out: &mut impl Write,
     ComparedBranches { ends, comparison }: &ComparedBranches,
     files: &[FinalFile],
     context: &CommandContext,
@@ -107,7 +105,7 @@ fn text(
     };
     let shared = count(comparison.shared, "common entry", "common entries");
     let common = row(&ends[0].tree, comparison.common[0], context);
-    writeln!(out, "{}", cut(format!("{shared}, ending at  {common}")))?;
+    output::line(cut(format!("{shared}, ending at  {common}")))?;
     for (side, end) in ends.iter().enumerate() {
         let (id, last) = (clean(&end.tree.header.id).into_owned(), row(&end.tree, comparison.ends[side], context));
         let last = if comparison.sides[side].entries == 0 {
@@ -115,60 +113,56 @@ fn text(
         } else {
             last
         };
-        writeln!(out, "{}", cut(format!("{}  {id}  {last}", SIDES[side])))?;
+        output::line(cut(format!("{}  {id}  {last}", SIDES[side])))?;
     }
-    writeln!(out)?;
+    output::line("")?;
     let facts = description::facts(comparison).into_iter().map(|(name, [a, b])| [name.into(), a, b]);
     let facts = [["".into(), "A".into(), "B".into()]].into_iter().chain(facts);
-    context.table(out, [Column::Whole, Column::Words(FACT), Column::Words(FACT)], facts, "")?;
+    context.table([Column::Whole, Column::Words(FACT), Column::Words(FACT)], facts, "")?;
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
-        list(out, &format!("Prompts of {name}"), &side.prompts)?;
+        list(&format!("Prompts of {name}"), &side.prompts)?;
         let more = side.prompt_count - side.prompts.len();
         if more > 0 {
-            writeln!(out, "  and {} more", count(more, "prompt", "prompts"))?;
+            outln!("  and {} more", count(more, "prompt", "prompts"))?;
         }
     }
-    for (name, side) in SIDES.iter().zip(&comparison.sides) {
-        list(out, &format!("Tools of {name}"), &side.tools.iter().map(description::tool).collect::<Vec<_>>())?;
+    let sides = || SIDES.iter().zip(&comparison.sides);
+    for (name, side) in sides() {
+        list(&format!("Tools of {name}"), &side.tools.iter().map(description::tool).collect::<Vec<_>>())?;
     }
-    for (name, side) in SIDES.iter().zip(&comparison.sides) {
-        list(out, &format!("Errors of {name}"), &side.failures.texts)?;
-    }
+    sides().try_for_each(|(name, side)| list(&format!("Errors of {name}"), &side.failures.texts))?;
     let line = |path: &str, uses: String| format!("{path}  {uses}");
     for (side, name) in SIDES.iter().enumerate() {
         let only: Vec<String> = comparison.only(side).map(|(path, uses)| line(path, description::uses(uses))).collect();
-        list(out, &format!("Files only in {name}"), &only)?;
+        list(&format!("Files only in {name}"), &only)?;
     }
     let both: Vec<String> = comparison.both().map(|(path, uses)| line(path, description::uses_of_both(uses))).collect();
-    list(out, "Files in both", &both)?;
+    list("Files in both", &both)?;
     let at_ends: Vec<String> = files.iter().map(|file| line(&file.name, file.facts())).collect();
-    list(out, "Files at the ends", &at_ends)?;
+    list("Files at the ends", &at_ends)?;
     for diff in files.iter().filter_map(|file| file.diff.as_deref()) {
         // In the format of `diff -u`.
-        lines(out, diff, "")?;
+        lines(diff, "")?;
     }
-    for (name, side) in SIDES.iter().zip(&comparison.sides) {
-        list(out, &format!("Last answer of {name}"), side.answer.as_slice())?;
-    }
-    Ok(())
+    sides().try_for_each(|(name, side)| list(&format!("Last answer of {name}"), side.answer.as_slice()))
 }
 
 /// Prints a heading and texts, if there are any.
-fn list(out: &mut impl Write, title: &str, texts: &[String]) -> Result<()> {
+fn list(title: &str, texts: &[String]) -> Result<()> {
     if texts.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{title}")?;
+    outln!("\n{title}")?;
     for text in texts {
-        lines(out, text, "  ")?;
+        lines(text, "  ")?;
     }
     Ok(())
 }
 
 /// Prints the lines of a text, safe for a terminal.
-fn lines(out: &mut impl Write, text: &str, indent: &str) -> Result<()> {
+fn lines(text: &str, indent: &str) -> Result<()> {
     for line in clean_lines(text.strip_suffix('\n').unwrap_or(text)) {
-        writeln!(out, "{indent}{line}")?;
+        outln!("{indent}{line}")?;
     }
     Ok(())
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ValueHint;
-use clap_complete::ArgValueCompleter;
 
 use crate::base::machine_paths;
 use crate::base::numbers::count;
@@ -20,7 +19,7 @@ use crate::changes::repair::RepairWriter;
 use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangeArgs, Changer};
 use crate::cli::chosen_sessions::{self, note_mirrored};
-use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::output::{self, PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{Column, PATH};
 use crate::cli::{CommandContext, Exit, completions, now, resolve};
@@ -59,7 +58,7 @@ const DESCRIPTION: usize = 300;
   pitree doctor --json | jq .code        print the codes of all findings"))]
 pub(super) struct DoctorCommand {
     /// Files, sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "QUERY|FILE", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "QUERY|FILE", add = completions::sessions())]
     words: Vec<OsString>,
     #[command(flatten)]
     project: ProjectArg,
@@ -93,7 +92,7 @@ const LISTED: usize = 20;
 type Found = BTreeMap<PathBuf, Vec<Finding>>;
 
 impl DoctorCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = self.repair.then(|| Changer::new(context, &switches)).transpose()?;
         let mut unreadable = Vec::new();
@@ -116,14 +115,14 @@ impl DoctorCommand {
             }
         }
         add_history(&mut found, is_all);
-        self.print(&found, context, out)?;
+        self.print(&found, context)?;
         tell_count(&found, files.len(), self.notes || self.json);
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
         sort::by(&mut unreadable, |one, other| one.path.cmp(&other.path));
         unreadable.dedup_by(|one, other| one.path == other.path);
         let is_complete = unreadable.is_empty();
-        let end = output::end(out, unreadable)?;
+        let end = output::end(unreadable)?;
         let damaged = found.iter().filter(|(_, found)| can_be_repaired(found)).map(|(path, _)| path);
         let (mirrored, damaged): (Vec<&PathBuf>, Vec<&PathBuf>) =
             damaged.partition(|path| machine_paths::is_mirrored(path));
@@ -156,7 +155,7 @@ impl DoctorCommand {
         Ok((paths.into_iter().map(|path| examined(context.catalog(), path)).collect(), false))
     }
 
-    fn print(&self, found: &Found, context: &CommandContext, out: &mut Output) -> Result<()> {
+    fn print(&self, found: &Found, context: &CommandContext) -> Result<()> {
         let mut rows = Vec::new();
         for (path, findings) in found {
             let absolute = resolve::absolute(path)?;
@@ -174,7 +173,7 @@ impl DoctorCommand {
                         more,
                         text: finding.text(),
                     };
-                    output::json(out, &fields)?;
+                    output::json(&fields)?;
                 } else if self.notes || finding.is_problem() {
                     rows.push([
                         shorten(&path_fields.path, &context.home).into_owned(),
@@ -186,7 +185,7 @@ impl DoctorCommand {
                 }
             }
         }
-        context.table(out, COLUMNS, rows, "")
+        context.table(COLUMNS, rows, "")
     }
 
     /// Repairs files.
@@ -231,7 +230,7 @@ impl DoctorCommand {
         sessions.retain(|session| !skipped.contains(&*session.path));
         if sessions.len() > told {
             output::progress("");
-            output::note(&format!("and {}", count(sessions.len() - told, "more file", "more files")));
+            note!("and {}", count(sessions.len() - told, "more file", "more files"));
         }
         for (_, error) in &failed {
             output::error(&format!("{error:#}"));
@@ -259,8 +258,8 @@ impl DoctorCommand {
         if cwd.is_some() || self.yes || !output::can_ask() {
             return Ok(cwd.map(String::from));
         }
-        output::note(&format!("{path} has no working directory. These can be its directory:"));
-        choices.iter().zip(1..).for_each(|(choice, number)| output::note(&format!("  {number} {choice}")));
+        note!("{path} has no working directory. These can be its directory:");
+        choices.iter().zip(1..).for_each(|(choice, number)| note!("  {number} {choice}"));
         let answer = output::ask("Number or directory (empty: skip this file):")?;
         let number = answer.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
         match number {
@@ -333,17 +332,17 @@ fn tell_count(found: &Found, files: usize, has_notes: bool) {
     };
     let advice = if has_notes || notes == 0 { "" } else { "; list them with --notes" };
     let notes = if notes == 0 { String::new() } else { format!(", {}", count(notes, "note", "notes")) };
-    output::note(&format!("{first}{notes}{advice}"));
+    note!("{first}{notes}{advice}");
 }
 
 /// Prints what a repair does to a file.
 fn tell_steps(path: &str, steps: &RepairSteps, rest: usize) {
-    output::note(&format!("{path}:"));
-    steps.listed.iter().for_each(|step| output::note(&format!("  {step}")));
+    note!("{path}:");
+    steps.listed.iter().for_each(|step| note!("  {step}"));
     if steps.more > 0 {
-        output::note(&format!("  and {} more", steps.more));
+        note!("  and {} more", steps.more);
     }
     if rest > 0 {
-        output::note(&format!("  {} to {path}.rest", count(rest, "byte", "bytes")));
+        note!("  {} to {path}.rest", count(rest, "byte", "bytes"));
     }
 }

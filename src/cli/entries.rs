@@ -1,16 +1,14 @@
 //! `pitree entries`: a stream of all entries for databases.
 
 use std::ffi::OsString;
-use std::io::Write;
 
 use anyhow::Result;
-use clap_complete::ArgValueCompleter;
 
 use crate::base::time;
 use crate::catalog::entries::EntriesRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::cli::chosen_sessions::selection;
-use crate::cli::output::{self, Output};
+use crate::cli::output;
 use crate::cli::project::ProjectArg;
 use crate::cli::{CommandContext, Exit, completions, now};
 use crate::runtime::chosen_rules::ChosenRules;
@@ -29,7 +27,7 @@ use crate::search::qualifier::value::date::DateValue;
   pitree entries | jq -r 'select(.own) | .cost'  costs, each counted once"))]
 pub(super) struct EntriesCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|QUERY", add = completions::sessions())]
     words: Vec<OsString>,
     /// Print the entries of sessions whose files changed since this time (2026-05-01T12:00:00Z, 2026-05-01, today, 2w)
     #[arg(long, value_name = "TIME", value_parser = Since::read)]
@@ -57,7 +55,7 @@ impl Since {
 }
 
 impl EntriesCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let run = time::iso(now()).unwrap_or_default();
         let rules = (!self.no_redact).then(|| ChosenRules::new(&context.config.redact)).transpose()?;
         let catalog = context.catalog();
@@ -73,12 +71,12 @@ impl EntriesCommand {
             EntriesRequest { sessions: &sessions, rules: rules.as_deref(), home: &context.home, since, run: &run };
         let mut written = Ok(());
         let unreadable = request.run(|lines| {
-            written = out.write_all(lines);
+            written = output::write(lines);
             written.is_ok()
         });
         written?;
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
         let all = catalog.unreadable.iter().cloned().chain(unreadable).collect();
-        Ok(output::end(out, all)?.found(has_sessions || !is_narrowed))
+        Ok(output::end(all)?.found(has_sessions || !is_narrowed))
     }
 }

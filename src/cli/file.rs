@@ -2,19 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::diff::unified;
 use crate::base::numbers::count;
 use crate::base::paths::{full_path, shorten};
 use crate::base::text::clean_lines;
 use crate::catalog::file_history::files_at;
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::files::read_regular;
 use crate::disk::locate::Environment;
@@ -38,7 +37,7 @@ pub(super) struct FileCommand {
     /// File as the session names it, or relative to the current directory
     path: String,
     /// Session and entry: SESSION or SESSION@ENTRY
-    #[arg(long, value_name = "SESSION[@ENTRY]", default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(long, value_name = "SESSION[@ENTRY]", default_value = ".", add = completions::sessions())]
     at: OsString,
     /// Print the content even if it is possibly changed or partial; a line marks each gap
     #[arg(long)]
@@ -70,7 +69,7 @@ struct Found {
 }
 
 impl FileCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let runs = self.output.as_ref().filter(|path| runs_by_itself([&*path.to_string_lossy()]));
         if let Some(path) = runs.filter(|_| !self.is_unsafe) {
             bail!("programs run from {} by themselves; use --unsafe to write it", path.display());
@@ -80,7 +79,7 @@ impl FileCommand {
         };
         let exit = exit(&found.state);
         if self.json {
-            output::json(out, &fields(&found)?)?;
+            output::json(&fields(&found)?)?;
             return Ok(exit);
         }
         output::note(&facts(&found, &context.home));
@@ -99,15 +98,15 @@ impl FileCommand {
                 let text_of_other = self.other(other, &found, context)?;
                 let name = found.path.trim_start_matches('/');
                 for line in clean_lines(&unified(&text, &text_of_other, name)) {
-                    writeln!(out, "{line}")?;
+                    output::line(line)?;
                 }
             }
             (None, None) if stdout().is_terminal() => {
                 for line in clean_lines(&text) {
-                    writeln!(out, "{line}")?;
+                    output::line(line)?;
                 }
             }
-            (None, None) => out.write_all(text.as_bytes())?,
+            (None, None) => output::write(text.as_bytes())?,
         }
         Ok(exit)
     }

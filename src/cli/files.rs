@@ -2,19 +2,16 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::Write;
 
 use anyhow::{Result, bail};
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::base::numbers::count;
 use crate::base::paths::{full_path, shorten};
 use crate::base::time;
-use crate::catalog::copies::NumberedCopies;
 use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::catalog::machines::local_cwds;
-use crate::cli::output::{Output, object};
+use crate::cli::output::object;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, Exit, completions, output};
@@ -25,7 +22,7 @@ use crate::session::worktrees::Worktrees;
 #[derive(Debug, clap::Args)]
 pub(super) struct FilesCommand {
     /// List only the files of this session (path, id, unique id prefix, or name)
-    #[arg(conflicts_with = "project", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(conflicts_with = "project", add = completions::sessions())]
     session: Option<OsString>,
     #[command(flatten)]
     project: ProjectArg,
@@ -35,18 +32,12 @@ pub(super) struct FilesCommand {
 }
 
 impl FilesCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
-        let mut scan = match &self.session {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let scan = match &self.session {
             Some(session) => context.sources().one(&context.session(session)?),
             None => context.sources().scan(),
         };
-        let is_wanted = self.project.matcher(context);
-        let mut sessions: Vec<SharedSession> = Vec::new();
-        let unreadable = crate::cli::read(&mut scan, |batch| {
-            sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
-        });
-        context.keep(scan);
-        NumberedCopies::remove_from(&mut sessions);
+        let (sessions, unreadable) = context.read_sessions(scan, self.project.matcher(context));
         if let (Some(_), [one]) = (&self.session, &unreadable[..])
             && one.is_headless
         {
@@ -57,7 +48,7 @@ impl FilesCommand {
         }
         if let (Some(dir), []) = (&self.project.dir, &sessions[..]) {
             output::error(&format!("no session found in {dir}; run `pitree ls` to list the directories of sessions"));
-            return Ok(output::end(out, unreadable)?.found(false));
+            return Ok(output::end(unreadable)?.found(false));
         }
         // The files of one session are where it touched them.
         let worktrees = match &self.session {
@@ -76,19 +67,16 @@ impl FilesCommand {
                 let TouchedFile { path, uses, sessions, latest } = file;
                 let (reads, changes, last_touched) = (uses.reads, uses.changes(), latest.and_then(time::iso));
                 let entries = entries.map(|entries| object! { entries });
-                output::json(
-                    out,
-                    &object! { path, reads, changes, sessions, last_touched, #[serde(flatten)] entries },
-                )?;
+                output::json(&object! { path, reads, changes, sessions, last_touched, #[serde(flatten)] entries })?;
             }
         } else {
-            table(out, &files, context)?;
+            table(&files, context)?;
         }
-        output::end(out, unreadable)
+        output::end(unreadable)
     }
 }
 
-fn table(out: &mut impl Write, files: &[TouchedFile], context: &CommandContext) -> Result<()> {
+fn table(files: &[TouchedFile], context: &CommandContext) -> Result<()> {
     const NUMBER: Column = Column::Number;
     const COLUMNS: [Column; 5] = [NUMBER, NUMBER, NUMBER, NUMBER, Column::Path(usize::MAX)];
     let row = |file: &TouchedFile| {
@@ -97,7 +85,7 @@ fn table(out: &mut impl Write, files: &[TouchedFile], context: &CommandContext) 
         let sessions = count(file.sessions, "session", "sessions");
         [table::age(file.latest), reads, changes, sessions, shorten(&file.path, &context.home).into_owned()]
     };
-    context.table(out, COLUMNS, files.iter().map(row), "no tool or command touched a file")
+    context.table(COLUMNS, files.iter().map(row), "no tool or command touched a file")
 }
 
 /// Returns the entries that touched each file, in file order.

@@ -3,11 +3,9 @@
 use std::ffi::OsString;
 
 use anyhow::{Context, Result};
-use clap_complete::ArgValueCompleter;
 
 use crate::changes::Request;
 use crate::cli::change::{ChangeArgs, Changer};
-use crate::cli::output::Output;
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, Exit, completions, resolve};
 use crate::session::entry::EntryId;
@@ -16,10 +14,10 @@ use crate::session::entry::EntryId;
 #[derive(Debug, clap::Args)]
 pub(super) struct ForkCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: OsString,
     /// Last entry to copy: id, unique id prefix, or label; required unless SESSION is SESSION@ENTRY
-    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    #[arg(add = completions::entries())]
     entry: Option<String>,
     /// Migrate an old session file to version 3, as pi does; moves the original to the trash
     #[arg(long)]
@@ -29,7 +27,7 @@ pub(super) struct ForkCommand {
 }
 
 impl ForkCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         let SessionPlace { path, entry } = context.place_to_change(&self.session, self.entry.as_deref())?;
         let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;

@@ -10,8 +10,7 @@ use crate::base::machine_paths;
 use crate::base::numbers::{count, thousands};
 use crate::changes::{ImportRequest, Request};
 use crate::cli::change::{ChangeArgs, Changer};
-use crate::cli::output::Output;
-use crate::cli::{CommandContext, Exit, output, resolve};
+use crate::cli::{CommandContext, Exit, resolve};
 use crate::disk::load::Bodies;
 use crate::disk::relocations;
 use crate::session::write::import::{self, ImportedHeader};
@@ -37,7 +36,7 @@ pub(super) struct ImportCommand {
 }
 
 impl ImportCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         let cwd = self.cwd()?;
         let bytes = self.bytes(context)?;
@@ -52,10 +51,10 @@ impl ImportCommand {
             let lines = count(checked.omitted.len(), "invalid line", "invalid lines");
             let first: Vec<String> = checked.omitted.iter().take(LISTED).map(|line| thousands(*line)).collect();
             let more = if checked.omitted.len() > LISTED { ", …" } else { "" };
-            output::note(&format!("omitted {lines}: {}{more}", first.join(", ")));
+            note!("omitted {lines}: {}{more}", first.join(", "));
         }
         if new_id {
-            output::note(&format!("another session has the id {}; the imported session gets a new one", checked.id));
+            note!("another session has the id {}; the imported session gets a new one", checked.id);
         }
         changer.say_made(&done)
     }

@@ -1,6 +1,6 @@
 //! `pitree index`: shows or rebuilds the session index.
 
-use std::io::{self, Write};
+use std::io::{self};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::shorten;
 use crate::base::text::clean;
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::{CommandContext, Exit, output};
 use crate::disk::index::{self, IndexFacts};
 use crate::disk::locate;
@@ -37,14 +37,14 @@ pub(super) struct IndexCommand {
 }
 
 impl IndexCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         context.refuse_samples()?;
         if context.cache.is_none() && locate::index_dir().is_none() {
             bail!("cannot locate the index: no home directory; set HOME");
         }
         let Some(cache) = &context.cache else { bail!("`pitree index` cannot be used with --no-index") };
         if self.clear {
-            return clear(context, cache, out);
+            return clear(context, cache);
         }
         let mut unreadable = Vec::new();
         if self.rebuild {
@@ -63,26 +63,26 @@ impl IndexCommand {
                 () if self.json => {
                     let files: Vec<PathFields> = one.paths.iter().map(|path| (&**path).into()).collect();
                     let IndexFacts { sessions, bytes, .. } = one;
-                    output::json(out, &object! { dir: PathFields::from(&*one.dir), files, sessions, bytes })?;
+                    output::json(&object! { dir: PathFields::from(&*one.dir), files, sessions, bytes })?;
                 }
                 () if self.path => {
                     for path in &one.paths {
-                        writeln!(out, "{}", clean(&path.to_string_lossy()))?;
+                        output::line(clean(&path.to_string_lossy()))?;
                     }
                 }
                 () => {
                     let dir = one.dir.to_string_lossy();
                     let sessions = count(one.sessions, "file", "files");
-                    writeln!(out, "{}: {sessions}, {}", clean(&shorten(&dir, &context.home)), bytes(one.bytes))?;
+                    outln!("{}: {sessions}, {}", clean(&shorten(&dir, &context.home)), bytes(one.bytes))?;
                 }
             }
         }
-        output::end(out, unreadable)
+        output::end(unreadable)
     }
 }
 
 /// Deletes the index files of the named directories, or of all.
-fn clear(context: &CommandContext, cache: &Path, out: &mut Output) -> Result<Exit> {
+fn clear(context: &CommandContext, cache: &Path) -> Result<Exit> {
     let one = |dir: &PathBuf| IndexFacts::new(cache, dir, &context.home).remove();
     let removed = match context.located.is_named() {
         true => context.scanned.iter().map(one).collect::<io::Result<Vec<_>>>(),
@@ -90,6 +90,6 @@ fn clear(context: &CommandContext, cache: &Path, out: &mut Output) -> Result<Exi
     };
     let removed = removed.context("cannot delete the index; check the permissions of its directory")?;
     let (files, length) = removed.iter().fold((0, 0), |(files, all), (more, length)| (files + more, all + length));
-    writeln!(out, "Deleted {}, {}", count(files, "index file", "index files"), bytes(length))?;
+    outln!("Deleted {}, {}", count(files, "index file", "index files"), bytes(length))?;
     Ok(Exit::Done.found(files > 0))
 }

@@ -7,14 +7,12 @@ use anyhow::Result;
 use crate::base::javascript::utf16_prefix;
 use crate::base::sort;
 use crate::base::time;
-use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::session::digest::DigestLabel;
-use crate::session::digest::listed::SharedSession;
 
 /// List labels, most recent first
 #[derive(Debug, clap::Args)]
@@ -31,17 +29,13 @@ const COLUMNS: [Column; 6] =
     [Column::Number, Column::Words(TITLE), Column::Whole, Column::Words(TITLE), Column::Whole, Column::Words(LAST)];
 
 impl LabelsCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
-        let mut scan = context.sources().scan();
-        let (mut sessions, mut ids) = (Vec::new(), Vec::new());
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let mut ids = Vec::new();
         let is_in_project = self.project.matcher(context);
-        let is_wanted = |session: &SharedSession| session.facts().is_labeled() && is_in_project(&session.facts());
-        let unreadable = crate::cli::read(&mut scan, |batch| {
-            ids.extend(batch.iter().map(|session| session.facts().id().to_string()));
-            sessions.extend(batch.into_iter().filter(is_wanted));
+        let (mut sessions, unreadable) = context.read_sessions(context.sources().scan(), |facts| {
+            ids.push(facts.id().to_string());
+            facts.is_labeled() && is_in_project(facts)
         });
-        context.keep(scan);
-        NumberedCopies::remove_from(&mut sessions);
         let ids = resolve::shortest(ids.iter().map(String::as_str));
         sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
@@ -68,7 +62,7 @@ impl LabelsCommand {
                     labelled: label.time.and_then(time::iso),
                     forks,
                 };
-                output::json(out, &line)?;
+                output::json(&line)?;
             }
         } else {
             let row = |(_, listed): &(PathFields, ListedItem<usize, &DigestLabel>)| {
@@ -84,8 +78,8 @@ impl LabelsCommand {
                     label.row.to_string(),
                 ]
             };
-            context.table(out, COLUMNS, labels.iter().map(row), "no session has a label")?;
+            context.table(COLUMNS, labels.iter().map(row), "no session has a label")?;
         }
-        output::end(out, unreadable)
+        output::end(unreadable)
     }
 }

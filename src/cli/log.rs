@@ -1,8 +1,6 @@
 //! `pitree log`: lists the states of a file over all sessions and branches.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -10,11 +8,10 @@ use anyhow::Result;
 use crate::base::paths::full_path;
 use crate::base::sort;
 use crate::base::time;
-use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
 use crate::catalog::files::FilePlaces;
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, output, resolve};
@@ -51,7 +48,7 @@ pub(super) struct LogCommand {
     commit: Option<CommitPrefix>,
     /// List at most N states
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
-    limit: Option<NonZeroUsize>,
+    limit: Option<usize>,
     #[command(flatten)]
     project: ProjectArg,
     /// Print JSON Lines
@@ -80,10 +77,10 @@ struct LoggedState {
 }
 
 impl LogCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let is_wanted = self.project.matcher(context);
         let Some(path) = &self.path else {
-            let print = |commit| print_commits(self, commit, context, out);
+            let print = |commit| print_commits(self, commit, context);
             return self.commit.as_ref().map_or(Ok(Exit::Nothing), print);
         };
         let here = Environment::current().cwd;
@@ -93,30 +90,27 @@ impl LogCommand {
             for LoggedState { entry, lines, exactness, source, commit } in &all {
                 let LoggedEntry { session, session_id, id, time, prompt, is_abandoned, .. } = entry;
                 let (added, removed) = (lines.map(|(added, _)| added), lines.map(|(_, removed)| removed));
-                output::json(
-                    out,
-                    &object! {
-                        #[serde(flatten)] path: PathFields::from(&*resolve::absolute(session)?),
-                        id: session_id,
-                        entry: id,
-                        timestamp: time.and_then(time::iso),
-                        prompt,
-                        added,
-                        removed,
-                        exactness,
-                        source,
-                        commit,
-                        abandoned: is_abandoned,
-                    },
-                )?;
+                output::json(&object! {
+                    #[serde(flatten)] path: PathFields::from(&*resolve::absolute(session)?),
+                    id: session_id,
+                    entry: id,
+                    timestamp: time.and_then(time::iso),
+                    prompt,
+                    added,
+                    removed,
+                    exactness,
+                    source,
+                    commit,
+                    abandoned: is_abandoned,
+                })?;
             }
         } else {
-            rows(out, &all, context)?;
+            rows(&all, context)?;
         }
         if all.is_empty() {
-            output::note(&format!("no listed state of {file}; see `pitree files` for the files of sessions"));
+            note!("no listed state of {file}; see `pitree files` for the files of sessions");
         }
-        let end = output::end(out, unreadable)?;
+        let end = output::end(unreadable)?;
         Ok(end.found(!all.is_empty()))
     }
 
@@ -145,7 +139,7 @@ impl LogCommand {
             all.extend(state.map(|state| LoggedState { commit: commit.map(|commit| commit.sha.clone()), ..state }));
         })?;
         sort::by_key(&mut all, |state| std::cmp::Reverse(state.entry.age()));
-        all.truncate(self.limit.map_or(usize::MAX, NonZeroUsize::get));
+        all.truncate(self.limit.unwrap_or(usize::MAX));
         Ok((all, unreadable))
     }
 }
@@ -155,13 +149,7 @@ fn sessions(
     is_wanted: impl Fn(&SessionFacts<'_>) -> bool,
     context: &CommandContext,
 ) -> (Vec<SharedSession>, Vec<Unreadable>) {
-    let mut sessions: Vec<SharedSession> = Vec::new();
-    let mut scan = context.sources().scan();
-    let unreadable = crate::cli::read(&mut scan, |batch| {
-        sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
-    });
-    context.keep(scan);
-    NumberedCopies::remove_from(&mut sessions);
+    let (mut sessions, unreadable) = context.read_sessions(context.sources().scan(), is_wanted);
     sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
     (sessions, unreadable)
 }
@@ -240,7 +228,7 @@ struct MadeCommit<'a> {
 }
 
 /// Prints the entries whose commands made a commit, most recent first. A commit that forks inherited is listed once.
-fn print_commits(log: &LogCommand, wanted: &CommitPrefix, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+fn print_commits(log: &LogCommand, wanted: &CommitPrefix, context: &CommandContext) -> Result<Exit> {
     let is_in_project = log.project.matcher(context);
     let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts), context);
     let all = sessions.iter().enumerate().flat_map(|(number, session)| {
@@ -249,7 +237,7 @@ fn print_commits(log: &LogCommand, wanted: &CommitPrefix, context: &CommandConte
     });
     let mut found = cost_sharing::once(all);
     sort::by_key(&mut found, |listed| std::cmp::Reverse((listed.what.time, listed.what.at)));
-    found.truncate(log.limit.map_or(usize::MAX, NonZeroUsize::get));
+    found.truncate(log.limit.unwrap_or(usize::MAX));
     let prompts = prompts(&sessions, &found, context)?;
     let (mut made, mut repositories) = (Vec::new(), HashMap::new());
     for (number, (ListedItem { session, what: commit, .. }, prompt)) in found.into_iter().zip(prompts).enumerate() {
@@ -266,13 +254,13 @@ fn print_commits(log: &LogCommand, wanted: &CommitPrefix, context: &CommandConte
         made.push(MadeCommit { session, commit, prompt, is_abandoned: !session.is_active(commit.at), is_confirmed });
     }
     match log.json {
-        true => made.iter().try_for_each(|made| made.print_json(out))?,
-        false => commit_rows(out, &made, context)?,
+        true => made.iter().try_for_each(|made| made.print_json())?,
+        false => commit_rows(&made, context)?,
     }
     if made.is_empty() {
-        output::note(&format!("no command printed the commit {wanted}; try a shorter prefix"));
+        note!("no command printed the commit {wanted}; try a shorter prefix");
     }
-    let end = output::end(out, unreadable)?;
+    let end = output::end(unreadable)?;
     Ok(end.found(!made.is_empty()))
 }
 
@@ -300,27 +288,24 @@ fn prompts(
 }
 
 impl MadeCommit<'_> {
-    fn print_json(&self, out: &mut Output) -> Result<()> {
+    fn print_json(&self) -> Result<()> {
         let Self { session, commit, prompt, is_abandoned, is_confirmed } = self;
-        output::json(
-            out,
-            &object! {
-                #[serde(flatten)] path: PathFields::from(&*resolve::absolute(&session.path)?),
-                id: &session.header.id,
-                entry: commit.entry.id(),
-                timestamp: commit.time.and_then(time::iso),
-                sha: &commit.sha,
-                branch: &commit.branch,
-                title: &commit.title,
-                prompt,
-                abandoned: is_abandoned,
-                confirmed: is_confirmed,
-            },
-        )
+        output::json(&object! {
+            #[serde(flatten)] path: PathFields::from(&*resolve::absolute(&session.path)?),
+            id: &session.header.id,
+            entry: commit.entry.id(),
+            timestamp: commit.time.and_then(time::iso),
+            sha: &commit.sha,
+            branch: &commit.branch,
+            title: &commit.title,
+            prompt,
+            abandoned: is_abandoned,
+            confirmed: is_confirmed,
+        })
     }
 }
 
-fn commit_rows(out: &mut impl Write, all: &[MadeCommit<'_>], context: &CommandContext) -> Result<()> {
+fn commit_rows(all: &[MadeCommit<'_>], context: &CommandContext) -> Result<()> {
     const WHOLE: Column = Column::Whole;
     const COLUMNS: [Column; 8] =
         [Column::Number, WHOLE, WHOLE, WHOLE, WHOLE, Column::Words(TITLE), Column::Words(TITLE), Column::Words(LAST)];
@@ -339,7 +324,7 @@ fn commit_rows(out: &mut impl Write, all: &[MadeCommit<'_>], context: &CommandCo
             prompt.clone(),
         ]
     };
-    context.table(out, COLUMNS, all.iter().map(row), "")
+    context.table(COLUMNS, all.iter().map(row), "")
 }
 
 /// Returns `SESSION@ENTRY` with a short session ID.
@@ -358,7 +343,7 @@ fn commit_prefix(text: &str) -> Result<CommitPrefix, String> {
     CommitPrefix::read(text)?.ok_or_else(|| "too short; give at least 7 hexadecimal digits".into())
 }
 
-fn rows(out: &mut impl Write, all: &[LoggedState], context: &CommandContext) -> Result<()> {
+fn rows(all: &[LoggedState], context: &CommandContext) -> Result<()> {
     const WHOLE: Column = Column::Whole;
     const COLUMNS: [Column; 7] = [Column::Number, WHOLE, Column::Number, WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
     let length = resolve::shortest(all.iter().map(|state| state.entry.session_id.as_str()));
@@ -375,5 +360,5 @@ fn rows(out: &mut impl Write, all: &[LoggedState], context: &CommandContext) -> 
             entry.prompt.clone(),
         ]
     };
-    context.table(out, COLUMNS, all.iter().map(row), "")
+    context.table(COLUMNS, all.iter().map(row), "")
 }

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
@@ -20,7 +18,7 @@ use crate::catalog::cost_sharing::CostSharing;
 use crate::catalog::machines::local_cwds;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
-use crate::cli::output::{Output, PathFields};
+use crate::cli::output::PathFields;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{CommandContext, Exit, machine_context, output, resolve, search};
@@ -54,7 +52,7 @@ pub(super) struct LsCommand {
     query: Vec<String>,
     /// List at most N sessions
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
-    limit: Option<NonZeroUsize>,
+    limit: Option<usize>,
     /// Print JSON Lines
     #[arg(long)]
     json: bool,
@@ -66,7 +64,7 @@ pub(super) struct LsCommand {
 }
 
 impl LsCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let query = match &self.query[..] {
             [] => None,
             words => Some(search::read_query(words)?),
@@ -104,7 +102,7 @@ impl LsCommand {
             },
         );
         let count_of_all = rows.len();
-        rows.truncate(self.limit.map_or(count_of_all, NonZeroUsize::get));
+        rows.truncate(self.limit.unwrap_or(count_of_all));
         let rows_of = |part: &[u32]| {
             let row = |&at: &u32| {
                 let session = &*sessions[at as usize];
@@ -122,7 +120,7 @@ impl LsCommand {
                 known = parents_among(&subagents);
             }
             // Without them, the list is still useful.
-            let marks = context.marks().inspect_err(|error| output::note(&format!("{error:#}"))).unwrap_or_default();
+            let marks = context.marks().inspect_err(|error| note!("{error:#}")).unwrap_or_default();
             let worktrees = context.worktrees(local_cwds(sessions.iter()));
             let here = std::path::absolute(".").unwrap_or_default(); // the directory can be missing
             let about =
@@ -169,31 +167,31 @@ impl LsCommand {
             let parts: Vec<&[u32]> = rows.chunks(AT_ONCE).collect();
             let mut written = Ok(());
             parallel::in_order(&parts, (lines, lost), |lines| {
-                written = lines.and_then(|lines| Ok(out.write_all(&lines)?));
+                written = lines.and_then(|lines| Ok(output::write(&lines)?));
                 written.is_ok()
             });
             written?;
         } else {
-            table(out, &rows_of(&rows), &copies, context)?;
+            table(&rows_of(&rows), &copies, context)?;
             if rows.len() < count_of_all {
                 let all = count(count_of_all, "session", "sessions");
-                output::note(&format!("{} of {all}", thousands(rows.len())));
+                note!("{} of {all}", thousands(rows.len()));
             }
         }
-        out.flush()?;
+        output::flush()?;
         context.keep(scan);
         if sessions.is_empty() && !self.json {
             let dirs: Vec<_> = context.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
             let (dirs, origin) = (dirs.join(", "), &context.located.origin);
-            output::note(&format!("no sessions in {dirs} (from {origin}); {OTHERWISE}"));
+            note!("no sessions in {dirs} (from {origin}); {OTHERWISE}");
         }
         let nothing_found = rows.is_empty() && (found.is_some() || self.project.dir.is_some());
         if nothing_found && !self.json {
-            output::note(&format!("no match in {}", count(copies.listed(), "session", "sessions")));
+            note!("no match in {}", count(copies.listed(), "session", "sessions"));
         }
         // Freeing the memory piece by piece would be slower than exiting.
         std::mem::forget(sessions);
-        Ok(output::end(out, unreadable)?.found(!nothing_found))
+        Ok(output::end(unreadable)?.found(!nothing_found))
     }
 
     /// Returns the indexes of the sessions to list, newest first.
@@ -404,12 +402,7 @@ fn absolute<'a>(path: &'a Path, here: &Path) -> Cow<'a, Path> {
 
 /// Prints the table. The cost of a fork has a plus and is that of its unique entries, so that the column adds up.
 /// Machines come before the title.
-fn table(
-    out: &mut impl Write,
-    sessions: &[SessionRow<'_>],
-    copies: &NumberedCopies<'_>,
-    context: &CommandContext,
-) -> Result<()> {
+fn table(sessions: &[SessionRow<'_>], copies: &NumberedCopies<'_>, context: &CommandContext) -> Result<()> {
     const COLUMNS: [Column; 6] =
         [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
     let ids = resolve::shortest(sessions.iter().map(|(_, session, _)| session.facts().id()));
@@ -424,5 +417,5 @@ fn table(
         let cost = format!("{plus}{}", dollars(own.cost));
         [table::age(session.modified), session.entry_count.to_string(), cost, id, cwd, title + session.title()]
     };
-    context.table(out, COLUMNS, sessions.iter().map(row), "")
+    context.table(COLUMNS, sessions.iter().map(row), "")
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Subcommand;
-use clap_complete::ArgValueCompleter;
 
 use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count};
@@ -12,7 +11,7 @@ use crate::base::time;
 use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{self, ChangeArgs, Changer};
 use crate::cli::machine_context::{dirs, machines, named, with_context};
-use crate::cli::output::{Output, object};
+use crate::cli::output::object;
 use crate::cli::table::{Column, LAST, PATH};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::config::Address;
@@ -51,7 +50,7 @@ enum What {
     /// Remove a machine from the list; its mirror stays unless --delete moves it to the trash
     Remove {
         /// The machine
-        #[arg(add = ArgValueCompleter::new(completions::machines))]
+        #[arg(add = completions::machines())]
         name: String,
         /// Move the mirrored sessions to the trash
         #[arg(long)]
@@ -60,7 +59,7 @@ enum What {
     /// Update the mirrors of machines
     Sync {
         /// The machines; all by default
-        #[arg(add = ArgValueCompleter::new(completions::machines))]
+        #[arg(add = completions::machines())]
         names: Vec<String>,
         /// Move sessions that are gone there to the trash, even if they are many
         #[arg(long, conflicts_with = "keep_gone")]
@@ -78,11 +77,11 @@ enum What {
 }
 
 impl MachineCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         context.refuse_samples()?;
         match &self.what {
             What::Add { name, address } => add(context, name, address),
-            What::List { json } => list(context, *json, out),
+            What::List { json } => list(context, *json),
             What::Remove { name, delete } => remove(context, name, *delete),
             What::Sync { names, delete_gone, keep_gone, verbose, json } => {
                 let gone = match (delete_gone, keep_gone) {
@@ -90,7 +89,7 @@ impl MachineCommand {
                     (_, true) => GoneFiles::Keep,
                     _ => GoneFiles::Ask,
                 };
-                sync(context, names, SyncOutput { gone, verbose: *verbose, json: *json }, out)
+                sync(context, names, SyncOutput { gone, verbose: *verbose, json: *json })
             }
         }
     }
@@ -116,13 +115,13 @@ fn add(context: &CommandContext, name: &str, address: &[String]) -> Result<Exit>
         Err(error) => bail!("cannot read {name} ({}): {error}; it was not added", machine.address),
     };
     registry::add(&machine, &known, &data)?;
-    output::note(&format!("{name}: {} works, {}", machine.address, sync::summary(&probed)));
-    probed.abilities().iter().for_each(|line| output::note(&format!("  {line}")));
-    output::note(&format!("Added. Run `pitree machine sync {name}`, or open the browser, to mirror its sessions."));
+    note!("{name}: {} works, {}", machine.address, sync::summary(&probed));
+    probed.abilities().iter().for_each(|line| note!("  {line}"));
+    note!("Added. Run `pitree machine sync {name}`, or open the browser, to mirror its sessions.");
     Ok(Exit::Done)
 }
 
-fn list(context: &CommandContext, json: bool, out: &mut Output) -> Result<Exit> {
+fn list(context: &CommandContext, json: bool) -> Result<Exit> {
     const COLUMNS: [Column; 5] =
         [Column::Whole, Column::Path(PATH), Column::Number, Column::Number, Column::Words(LAST)];
     let machines = machines(&context.config)?;
@@ -135,18 +134,18 @@ fn list(context: &CommandContext, json: bool, out: &mut Output) -> Result<Exit> 
     for machine in &machines {
         let state = state_of(&machine.name);
         if json {
-            print_json(machine, &state, out)?;
+            print_json(machine, &state)?;
         } else {
             let files = count(usize::try_from(state.files).unwrap_or(usize::MAX), "session", "sessions");
             let words = state.in_words(now());
             rows.push([machine.name.clone(), machine.address.to_string(), files, bytes(state.bytes), words]);
         }
     }
-    context.table(out, COLUMNS, rows, "")?;
+    context.table(COLUMNS, rows, "")?;
     Ok(Exit::Done)
 }
 
-fn print_json(machine: &Machine, state: &MachineState, out: &mut Output) -> Result<()> {
+fn print_json(machine: &Machine, state: &MachineState) -> Result<()> {
     let Machine { name, address, is_configured } = machine;
     let (synced, tried) = (state.synced.and_then(time::iso), state.tried.and_then(time::iso));
     let MachineState { error, is_offline, messages, rsync, pitree, dir, files, bytes, .. } = state;
@@ -155,7 +154,7 @@ fn print_json(machine: &Machine, state: &MachineState, out: &mut Output) -> Resu
         name, address: address.words(), is_configured, synced, tried, error, is_offline, messages, rsync, pitree, dir,
         sessions: files, bytes, gone, warnings, transferred,
     };
-    output::json(out, &line)
+    output::json(&line)
 }
 
 fn remove(context: &CommandContext, name: &str, deletes: bool) -> Result<Exit> {
@@ -184,7 +183,7 @@ fn remove(context: &CommandContext, name: &str, deletes: bool) -> Result<Exit> {
     registry::remove(name, &data)?;
     sync::forget(name, &data, &state_dir);
     let stays = if deletes { "" } else { "; its mirrored sessions stay" };
-    output::note(&format!("Removed {name}{stays}."));
+    note!("Removed {name}{stays}.");
     Ok(Exit::Done)
 }
 
@@ -201,15 +200,10 @@ fn details(machine: &Machine, state: &MachineState, context: &CommandContext) {
     let command = command.map(|command| format!("reached by: {command}"));
     let dir = state.dir.as_ref().map(|dir| format!("session directory: {dir}"));
     let lines = command.into_iter().chain(state.messages.clone()).chain(dir).chain(state.abilities());
-    lines.for_each(|line| output::note(&format!("  {line}")));
+    lines.for_each(|line| note!("  {line}"));
 }
 
-fn sync(
-    context: &CommandContext,
-    names: &[String],
-    SyncOutput { gone, verbose, json }: SyncOutput,
-    out: &mut Output,
-) -> Result<Exit> {
+fn sync(context: &CommandContext, names: &[String], SyncOutput { gone, verbose, json }: SyncOutput) -> Result<Exit> {
     let machines = chosen_machines(context, names)?;
     if machines.is_empty() {
         return output::nothing("no machines; add one with `pitree machine add NAME ssh:HOST`");
@@ -223,25 +217,25 @@ fn sync(
     let mut exit = Exit::Done;
     for (machine, state) in machines.iter().zip(states) {
         let name = &machine.name;
-        let state = match state {
+        let reason = match state {
+            Ok(Some(state)) => Ok(state),
+            Ok(None) => Err("another pitree is synchronizing it; repeat the command".into()),
+            Err(error) => Err(error.to_string()),
+        };
+        let state = match reason {
             Ok(state) => state,
-            Err(error) => {
-                output::error(&format!("{name}: {error}"));
+            Err(reason) => {
+                output::error(&format!("{name}: {reason}"));
                 exit = Exit::Failed;
                 continue;
             }
         };
-        let Some(state) = state else {
-            output::error(&format!("{name}: another pitree is synchronizing it; repeat the command"));
-            exit = Exit::Failed;
-            continue;
-        };
         if json {
-            print_json(machine, &state, out)?;
+            print_json(machine, &state)?;
         } else if let Some(error) = &state.error {
             output::error(&format!("{name}: {error}"));
         } else {
-            output::note(&format!("{name}: {}", sync::summary(&state)));
+            note!("{name}: {}", sync::summary(&state));
         }
         if verbose {
             details(machine, &state, context);
@@ -250,18 +244,18 @@ fn sync(
             exit = Exit::Failed;
         }
         if !json {
-            state.warnings.iter().for_each(|warning| output::note(&format!("{name}: {warning}")));
+            state.warnings.iter().for_each(|warning| note!("{name}: {warning}"));
         }
         if state.is_stale() && state.error.is_none() {
             exit = if exit == Exit::Done { Exit::Over } else { exit };
-            output::note(&format!(
+            note!(
                 "{name}: {} gone there; nothing was removed. Run `pitree machine sync {name} --delete-gone` to move them to the trash, or --keep-gone to keep them.",
                 count(
                     usize::try_from(state.gone).unwrap_or(usize::MAX),
                     "mirrored session is",
                     "mirrored sessions are"
                 )
-            ));
+            );
         }
     }
     Ok(exit)

@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail};
 use clap::ValueHint;
-use clap_complete::ArgValueCompleter;
 
 use crate::base::text::{clean, clean_lines};
 use crate::changes::{ExpectedSession, NewMark, Request};
 use crate::cli::change::{ChangeArgs, Changer};
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::{load, locate, marks};
@@ -25,7 +24,7 @@ use crate::session::marks::{Mark, Marks, clean_note, clean_tag};
 #[derive(Debug, clap::Args)]
 pub(super) struct PinCommand {
     /// Session paths, ids, unique id prefixes, or names; `.` is the newest session of this project, or pi's own session if pi runs the command
-    #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION", required = true, add = completions::sessions())]
     sessions: Vec<OsString>,
     #[command(flatten)]
     switches: ChangeArgs,
@@ -39,7 +38,7 @@ pub(super) struct UnpinCommand {
 }
 
 impl PinCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         self.set(context, true)
     }
 
@@ -51,7 +50,7 @@ impl PinCommand {
 }
 
 impl UnpinCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         self.pin.set(context, false)
     }
 }
@@ -62,7 +61,7 @@ impl UnpinCommand {
 #[derive(Debug, clap::Args)]
 pub(super) struct TagCommand {
     /// Sessions as for `pitree pin`, and tags: `+release` adds one, `-draft` removes one
-    #[arg(value_name = "SESSION|TAG", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|TAG", required = true, add = completions::sessions())]
     words: Vec<OsString>,
     /// Remove this tag (repeatable)
     #[arg(long, value_name = "TAG")]
@@ -86,7 +85,7 @@ pub(super) fn with_removed_tags(arguments: impl Iterator<Item = OsString>) -> Ve
 }
 
 impl TagCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let (mut words, mut tags) = (Vec::new(), Vec::new());
         for tag in &self.remove {
             tags.push((Mark::Tag(clean_tag(tag).map_err(Error::msg)?), None));
@@ -104,7 +103,7 @@ impl TagCommand {
         }
         let sessions = sessions(&words, context)?;
         if tags.is_empty() {
-            return self.print(context, &sessions, out);
+            return self.print(context, &sessions);
         }
         let of_session = |session: &ExpectedSession| {
             let mark = |(mark, value): &(Mark, _)| NewMark {
@@ -117,7 +116,7 @@ impl TagCommand {
         make(context, &self.switches, sessions.iter().flat_map(of_session).collect())
     }
 
-    fn print(&self, context: &CommandContext, sessions: &[ExpectedSession], out: &mut Output) -> Result<Exit> {
+    fn print(&self, context: &CommandContext, sessions: &[ExpectedSession]) -> Result<Exit> {
         let marks = Changer::new(context, &self.switches)?.changes.marks()?;
         let mut is_found = false;
         for ExpectedSession { path, id } in sessions {
@@ -125,9 +124,9 @@ impl TagCommand {
                 is_found = true;
                 if self.switches.json {
                     let path = PathFields::from(&**path);
-                    output::json(out, &object! { tag, id, #[serde(flatten)] path })?;
+                    output::json(&object! { tag, id, #[serde(flatten)] path })?;
                 } else {
-                    writeln!(out, "+{}", clean(tag))?;
+                    outln!("+{}", clean(tag))?;
                 }
             }
         }
@@ -139,7 +138,7 @@ impl TagCommand {
 #[derive(Debug, clap::Args)]
 pub(super) struct NoteCommand {
     /// Session path, id, unique id prefix, or name; SESSION@ENTRY for a note about an entry
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: OsString,
     /// The note; `-` reads standard input, "" removes the note; omit it to print the note; put -- before a text that starts with -
     text: Option<String>,
@@ -148,7 +147,7 @@ pub(super) struct NoteCommand {
 }
 
 impl NoteCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let SessionPlace { path, entry } = context.place_to_change(&self.session, None)?;
         let session = expected(path)?;
         let mark = match entry {
@@ -166,7 +165,7 @@ impl NoteCommand {
             let note = marks.get(&session.id, &mark.key()).and_then(|note| note.as_str());
             if let Some(note) = note {
                 for line in clean_lines(note) {
-                    writeln!(out, "{line}")?;
+                    output::line(line)?;
                 }
             }
             return Ok(Exit::Done.found(note.is_some()));
@@ -206,13 +205,13 @@ enum MarksAction {
 }
 
 impl MarksCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
             MarksAction::Export { file } => {
                 let marks = Changer::new(context, &ChangeArgs::default())?.changes.marks()?;
                 let text = marks::to_json(&marks)?;
                 if is_standard(file) {
-                    out.write_all(&text)?;
+                    output::write(&text)?;
                 } else {
                     marks::export(file, &text)?;
                 }

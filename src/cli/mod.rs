@@ -1,5 +1,19 @@
 //! The command line: one file per subcommand. Without a subcommand, the browser opens.
 
+/// Prints a formatted message to standard error.
+macro_rules! note {
+    ($($message:tt)*) => {
+        $crate::cli::output::note(&format!($($message)*))
+    };
+}
+
+/// Prints a formatted line. Returns an error if the output cannot be written.
+macro_rules! outln {
+    ($($line:tt)*) => {
+        $crate::cli::output::line(format_args!($($line)*))
+    };
+}
+
 mod archive;
 mod blame;
 mod browse;
@@ -58,7 +72,6 @@ mod tree;
 mod undo;
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -72,9 +85,8 @@ use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::{catch_panic, typo};
 pub(crate) use crate::cli::command_context::CommandContext;
-use crate::cli::command_context::{ResolvedSessions, refuse_demo};
+use crate::cli::command_context::{ResolvedSessions, read, refuse_demo};
 use crate::cli::exit::{Exit, Stopped};
-use crate::cli::output::Output;
 use crate::config::{Config, ThemeName};
 use crate::disk::bug_log;
 use crate::disk::demo::DemoDir;
@@ -82,9 +94,7 @@ use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::program;
-use crate::disk::scan::{Scan, Unreadable};
 use crate::runtime::jobs::now;
-use crate::session::digest::listed::SharedSession;
 use crate::system::{programs, signals};
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -161,9 +171,9 @@ macro_rules! session_commands {
         }
 
         impl OnSessions {
-            fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+            fn run(&self, context: &CommandContext) -> Result<Exit> {
                 match self {
-                    $(Self::$name(command) => command.run(context, out),)*
+                    $(Self::$name(command) => command.run(context),)*
                 }
             }
         }
@@ -310,16 +320,15 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         (cli.command, cli.options.demo) = (None, true);
     }
     if let Some(Command::Pitree(command)) = &cli.command {
-        let out = &mut output::stdout();
         match command {
-            OnPitree::Config(command) => command.run(cli.options.config.as_deref(), out)?,
+            OnPitree::Config(command) => command.run(cli.options.config.as_deref())?,
             OnPitree::Pi(_) if cli.options.demo => refuse_demo()?,
             OnPitree::Pi(command) => command.run()?,
-            OnPitree::Completions(command) => command.run(out)?,
-            OnPitree::Init(command) => command.run(out)?,
-            OnPitree::Skill(_) => skill::SkillCommand::run(out)?,
+            OnPitree::Completions(command) => command.run()?,
+            OnPitree::Init(command) => command.run()?,
+            OnPitree::Skill(_) => skill::SkillCommand::run()?,
         }
-        out.flush()?;
+        output::flush()?;
         return Ok(ExitCode::SUCCESS);
     }
     // clap only detects this conflict if both options are on the same side of the command name.
@@ -341,7 +350,7 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
     if let Some(zone) = program::variable("TZ")
         && TimeZone::try_system().is_err()
     {
-        output::note(&format!("unknown time zone TZ={}; times are in UTC", clean(&zone)));
+        note!("unknown time zone TZ={}; times are in UTC", clean(&zone));
     }
     let context = read_context(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {
@@ -351,9 +360,11 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
     if let Some(corrected) = &context.corrected {
         output::note(corrected);
     }
-    let out = &mut output::stdout();
-    let exit = command.run(&context, out)?;
-    out.flush()?;
+    let exit = command.run(&context);
+    // The lines before an error are printed too.
+    let flushed = output::flush();
+    let exit = exit?;
+    flushed?;
     Ok(exit.into())
 }
 
@@ -429,23 +440,12 @@ fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
     }
 }
 
-/// Reads sessions in batches, and returns the files that could not be read.
-fn read(scan: &mut Scan<'_>, mut tell: impl FnMut(Vec<SharedSession>)) -> Vec<Unreadable> {
-    let mut unreadable = std::mem::take(&mut scan.found.unreadable);
-    scan.read(|batch| {
-        unreadable.extend(batch.unreadable);
-        tell(batch.sessions);
-        true
-    });
-    unreadable
-}
-
 /// Parses a number.
 fn number(text: &str) -> Result<u64, &'static str> {
     text.parse().map_err(|_| "expected a number")
 }
 
 /// Parses a number of at least one.
-fn some(text: &str) -> Result<NonZeroUsize, &'static str> {
-    text.parse().map_err(|_| "expected a number of at least 1")
+fn some(text: &str) -> Result<usize, &'static str> {
+    text.parse().map(NonZeroUsize::get).map_err(|_| "expected a number of at least 1")
 }

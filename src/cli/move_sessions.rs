@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueHint;
-use clap_complete::ArgValueCompleter;
 
 use crate::app::flows::{missing_directory, move_sessions};
 use crate::base::numbers::{bytes, count};
@@ -15,7 +14,6 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::cli::change::{Changer, ConfirmedArgs};
 use crate::cli::chosen_sessions::{sessions_to_change, skip_mirrored};
 use crate::cli::exit;
-use crate::cli::output::Output;
 use crate::cli::resolve::absolute;
 use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::{locate, relocations};
@@ -41,7 +39,7 @@ use crate::pi::launch::is_there;
 )]
 pub(super) struct MoveCommand {
     /// The old and the new directory; with --to, session paths, ids, unique id prefixes, or names; or a query
-    #[arg(value_name = "OLD|SESSION|QUERY", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "OLD|SESSION|QUERY", required = true, add = completions::sessions())]
     words: Vec<OsString>,
     /// Move the given sessions to this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -68,13 +66,13 @@ struct ChosenMove {
 }
 
 impl MoveCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.confirmed.switches)?;
         let moved = self.sessions_to_move(context)?;
         let asks = self.confirmed.asks()?;
         if moved.archived > 0 {
             let archived = count(moved.archived, "archived session stays", "archived sessions stay");
-            output::note(&format!("{archived}; `pitree unarchive` brings them back first"));
+            note!("{archived}; `pitree unarchive` brings them back first");
         }
         if moved.sessions.is_empty() {
             return output::nothing("no session to move");
@@ -84,7 +82,7 @@ impl MoveCommand {
         let mut plan = move_sessions::plan(catalog, &context.located, to_move);
         if !self.relink && !plan.forks.is_empty() {
             let forks = count(plan.forks.len(), "fork elsewhere names", "forks elsewhere name");
-            output::note(&format!("{forks} the old path; --relink sets the new path"));
+            note!("{forks} the old path; --relink sets the new path");
             plan.forks.clear();
         }
         let request = move_sessions::request(catalog, &context.located, &plan);
@@ -152,9 +150,9 @@ fn is_wanted(plan: &MovePlan, moved: &ChosenMove, changer: &Changer<'_>) -> Resu
     let [from, to] = [moved.from.as_deref().unwrap_or_default(), &moved.to]
         .map(|dir| shorten(dir, &changer.context.home).into_owned());
     let from = if from.is_empty() { String::new() } else { format!(" from {from}") };
-    output::note(&format!("{sessions}{from}, {}", bytes(size)));
+    note!("{sessions}{from}, {}", bytes(size));
     if !plan.forks.is_empty() {
-        output::note(&format!("sets the parent path in {}", count(plan.forks.len(), "fork", "forks")));
+        note!("sets the parent path in {}", count(plan.forks.len(), "fork", "forks"));
     }
     changer.is_replacement_wanted(("Move", &format!("{sessions} to {to}")), &keys, catalog)
 }

@@ -4,8 +4,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
-use clap_complete::ArgValueCompleter;
-
 use crate::cli::{CommandContext, completions};
 use crate::disk::locate::Environment;
 use crate::disk::program;
@@ -17,7 +15,7 @@ use crate::session::digest::facts::SessionFacts;
 #[derive(Debug, clap::Args)]
 pub(super) struct ProjectArg {
     /// Only sessions that worked in this directory or below, or in its worktrees; a plain name matches any directory with that name, like in:NAME in a query
-    #[arg(id = "project", long = "project", value_name = "DIR", value_parser = project, add = ArgValueCompleter::new(completions::projects))]
+    #[arg(id = "project", long = "project", value_name = "DIR", value_parser = project, add = completions::projects())]
     pub(super) dir: Option<String>,
 }
 

@@ -4,11 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::paths::shorten;
 use crate::catalog::file_history::{ReplayControl, files_at_ends};
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::recovered::RecoveredDir;
@@ -27,7 +26,7 @@ use crate::session::tree::{Index, Tree};
   pitree recover 01a1ceea --abandoned --to all  the files of all abandoned branches"))]
 pub(super) struct RecoverCommand {
     /// Session and entry: SESSION or SESSION@ENTRY; the default entry is the leaf
-    #[arg(value_name = "SESSION[@ENTRY]", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION[@ENTRY]", add = completions::sessions())]
     at: OsString,
     /// New or empty directory
     #[arg(long, value_name = "DIR")]
@@ -56,7 +55,7 @@ struct Recovered {
 }
 
 impl RecoverCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let place = context.place(&self.at, None)?;
         let (path, tree) = (&place.path, context.tree(&place.path)?);
         let ends: Vec<Index> = match &place.entry {
@@ -81,7 +80,7 @@ impl RecoverCommand {
             let below = self.abandoned.then(|| directory(&tree, end));
             report.extend(self.recovered((&tree, end), &files, (&dir, below)));
         }
-        self.print(&report, context, out)?;
+        self.print(&report, context)?;
         let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
         Ok(match () {
             () if report.iter().any(|file| file.error.is_some()) => Exit::Failed,
@@ -91,12 +90,12 @@ impl RecoverCommand {
         })
     }
 
-    fn print(&self, report: &[Recovered], context: &CommandContext, out: &mut Output) -> Result<()> {
+    fn print(&self, report: &[Recovered], context: &CommandContext) -> Result<()> {
         if self.json {
             for Recovered { file, written, entry, exactness, reason, error } in report {
                 let written = written.as_deref().map(PathFields::from);
                 let exactness = exactness.name();
-                output::json(out, &object! { file, entry, #[serde(flatten)] path: written, exactness, reason, error })?;
+                output::json(&object! { file, entry, #[serde(flatten)] path: written, exactness, reason, error })?;
             }
             return Ok(());
         }
@@ -113,7 +112,7 @@ impl RecoverCommand {
         };
         const COLUMNS: [Column; 5] =
             [Column::Whole, Column::Whole, Column::Whole, Column::Path(usize::MAX), Column::Words(60)];
-        context.table(out, COLUMNS, report.iter().map(row), "no tool or command touched a file")
+        context.table(COLUMNS, report.iter().map(row), "no tool or command touched a file")
     }
 
     /// Writes the files at an entry.

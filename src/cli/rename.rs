@@ -4,13 +4,11 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::changes::{ExpectedSession, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::output::Output;
 use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, Exit, completions, output, resolve};
+use crate::cli::{CommandContext, Exit, completions, resolve};
 use crate::disk::files;
 use crate::disk::locate;
 use crate::pi::requests::{self, PiRequest};
@@ -22,7 +20,7 @@ use crate::session::entry::EntryId;
 #[derive(Debug, clap::Args)]
 pub(super) struct RenameCommand {
     /// Session paths, ids, unique id prefixes, or names; `.` is the newest session of this project, or pi's own session if pi runs the command
-    #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION", required = true, add = completions::sessions())]
     sessions: Vec<OsString>,
     /// New name; "" clears it
     name: String,
@@ -34,7 +32,7 @@ pub(super) struct RenameCommand {
 }
 
 impl RenameCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         let [session] = &self.sessions[..] else { return self.rename_all(&changer) };
         let path = context.file(session)?;
@@ -66,10 +64,10 @@ impl RenameCommand {
 #[derive(Debug, clap::Args)]
 pub(super) struct LabelCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: OsString,
     /// Entry id, unique id prefix, or label
-    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    #[arg(add = completions::entries())]
     entry: Option<String>,
     /// New label; omit it or pass "" to clear the label
     label: Option<String>,
@@ -99,7 +97,7 @@ impl LabelCommand {
         }
     }
 
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         let (SessionPlace { path, .. }, entry, label) = self.words(context)?;
         let tree = context.tree(&path)?;
@@ -131,7 +129,7 @@ fn ask_pi(session: &Path, what: &PiRequest) -> Result<Exit> {
     if let Err(why) = requests::ask(state, &pi, what) {
         bail!("{why}");
     }
-    output::note(&format!("pi (pid {}) saved the change", pi.pid));
+    note!("pi (pid {}) saved the change", pi.pid);
     Ok(Exit::Done)
 }
 
@@ -141,10 +139,10 @@ fn warn(session: &Path) {
 }
 
 fn warn_of(pi: &PiStatus) {
-    output::note(&format!(
+    note!(
         "pi (pid {}) has the session open and shows the change only after reopening it; use --by-pi to have pi make the change",
         pi.pid
-    ));
+    );
 }
 
 /// Returns `true` if a pi reports a session as open.

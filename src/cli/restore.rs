@@ -7,7 +7,6 @@ use anyhow::Result;
 use crate::changes::Request;
 use crate::changes::journal::JournalRecord;
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::output::Output;
 use crate::cli::{CommandContext, Exit, trash};
 
 /// Restore a session from the trash
@@ -23,13 +22,13 @@ pub(super) struct RestoreCommand {
 }
 
 impl RestoreCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         let mut away: Vec<JournalRecord> =
             changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
         let Some(what) = &self.what else {
             away.retain(JournalRecord::is_in_trash);
-            return trash::print(&away, &changer, out);
+            return trash::print(&away, &changer);
         };
         let number = trash::find(what, &away, context.config.signs())?;
         let done = changer.make(&Request::Undo { number: Some(number) })?;

@@ -1,17 +1,16 @@
 //! `pitree resume`: resumes a session in pi, at its leaf or at any entry, directly or in a fork.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::machine_paths;
 use crate::base::paths::base64;
 use crate::changes::{ChangeResult, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, Exit, completions, machine_context, now, output, resolve};
 use crate::config::{Config, GoBy};
@@ -33,10 +32,10 @@ use crate::session::tree::{Index, Tree};
 #[derive(Debug, clap::Args)]
 pub(super) struct ResumeCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
-    #[arg(default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(default_value = ".", add = completions::sessions())]
     session: OsString,
     /// Entry id, unique id prefix, or label; defaults to the leaf
-    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    #[arg(add = completions::entries())]
     entry: Option<String>,
     /// Have the model summarize the branch you leave, as in pi's /tree
     #[arg(long, conflicts_with = "fork")]
@@ -68,7 +67,7 @@ pub(super) struct ResumeCommand {
 }
 
 impl ResumeCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = Changer::new(context, &switches)?;
         let SessionPlace { path, entry } = context.place_to_change(&self.session, self.entry.as_deref())?;
@@ -152,18 +151,17 @@ impl ResumeCommand {
                 .any(|pi| pi.session == *path)
         };
         if starts && is_open() {
-            output::note(&format!("A pi on {} has the session open. {APART}", start.machine));
+            note!("A pi on {} has the session open. {APART}", start.machine);
             output::check_can_ask()?;
             if !output::is_yes("Resume it anyway?")? {
                 return output::nothing("pi was not started");
             }
         }
         if self.json {
-            let mut out = output::stdout();
             let (machine, command) = (&start.machine, &start.words);
             let remote_path = machine_paths::remote_path(path).map(|path| path.to_string_lossy().into_owned());
-            output::json(&mut out, &object! { machine, remote_path, command })?;
-            out.flush()?;
+            output::json(&object! { machine, remote_path, command })?;
+            output::flush()?;
         } else if self.print || self.dry_run {
             raw_output::print(OsStr::new(&start.line()))?;
         } else {
@@ -190,7 +188,6 @@ impl ResumeCommand {
             if let Some(done) = done {
                 changer.say(done, CliStep::Make)?;
             }
-            let mut out = output::stdout();
             if self.json {
                 let words = launch.words();
                 let command: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -199,11 +196,11 @@ impl ResumeCommand {
                 let bytes = is_odd.then(|| object! { command_bytes: words.iter().map(base64).collect::<Vec<_>>() });
                 let path = PathFields::from(&**path);
                 let line = object! { #[serde(flatten)] path, cwd, command, #[serde(flatten)] bytes, text };
-                output::json(&mut out, &line)?;
+                output::json(&line)?;
             } else {
-                writeln!(out, "would run: {}", crate::base::text::clean(&launch.command_line()))?;
+                outln!("would run: {}", crate::base::text::clean(&launch.command_line()))?;
             }
-            out.flush()?;
+            output::flush()?;
             return Ok(Exit::Done);
         }
         if let Some(done) = done {
@@ -238,7 +235,7 @@ fn may_start(session: &Path, starts: bool, context: &CommandContext) -> Result<b
     let digest = resolve::digest(session)?;
     let signs = signs(&[&digest], &pis, now(), &context.home);
     for sign in &signs {
-        output::note(&format!("{sign}."));
+        note!("{sign}.");
     }
     if !signs.is_empty() {
         output::note(APART);
@@ -263,6 +260,6 @@ fn give_back(text: &str) {
     if !text.is_empty() && std::io::stderr().is_terminal() && clipboard::copy(text) {
         output::note("copied the message text to the clipboard");
     } else if !text.is_empty() {
-        output::note(&format!("message text:\n{text}"));
+        note!("message text:\n{text}");
     }
 }

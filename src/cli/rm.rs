@@ -5,14 +5,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::base::text::Glyphs;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
 use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
-use crate::cli::output::Output;
 use crate::cli::table::words;
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::pi::warnings::LOSES;
@@ -29,7 +27,7 @@ const NAMED: usize = 20;
 #[derive(Debug, clap::Args)]
 pub(super) struct RmCommand {
     /// Session paths, ids, unique id prefixes, or names
-    #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION", required = true, add = completions::sessions())]
     sessions: Vec<OsString>,
     /// Include the whole family of each session: the root session, all its forks, and subagent sessions
     #[arg(long)]
@@ -39,7 +37,7 @@ pub(super) struct RmCommand {
 }
 
 impl RmCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.confirmed.switches)?;
         let asks = self.confirmed.asks()?;
         let mut removal = self.removal(context, asks)?;
@@ -59,10 +57,7 @@ impl RmCommand {
             match error.downcast_ref() {
                 // A pi may be using it: ask again, or retry once without questions.
                 Some(Refusal::Changed { paths }) if asks || !is_retried => {
-                    output::note(&format!(
-                        "reloaded sessions that changed in the meantime: {}",
-                        names(paths, &changer)
-                    ));
+                    note!("reloaded sessions that changed in the meantime: {}", names(paths, &changer));
                     removal.read_again()?;
                     is_retried = true;
                 }
@@ -145,10 +140,10 @@ impl Removal {
         tell_sessions(&self.catalog, &self.goes);
         for session in self.going().take(NAMED) {
             let link = if session.is_link { "  (symbolic link; its target stays)" } else { "" };
-            output::note(&format!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path)));
+            note!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path));
         }
         if self.goes.len() > NAMED {
-            output::note(&format!("  and {} more", self.goes.len() - NAMED));
+            note!("  and {} more", self.goes.len() - NAMED);
         }
         let orphans = self.orphans();
         if !orphans.is_empty() {
@@ -156,7 +151,7 @@ impl Removal {
             let more = if orphans.len() > NAMED { format!(", {}", glyphs.ellipsis) } else { String::new() };
             let stay =
                 count(orphans.len(), "remaining session loses its parent", "remaining sessions lose their parent");
-            output::note(&format!("{stay}: {}{more}", titles.join(", ")));
+            note!("{stay}: {}{more}", titles.join(", "));
         }
         is_confirmed(self.tell_signs(changer), "Move to the trash?", "move them")
     }

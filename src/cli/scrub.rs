@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::base::text::clean;
@@ -33,7 +32,7 @@ use crate::secrets::Rules;
 #[derive(Debug, clap::Args)]
 pub(super) struct ScrubCommand {
     /// Session path, id, unique id prefix, or name
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: Option<OsString>,
     #[command(flatten)]
     confirmed: ConfirmedArgs,
@@ -76,7 +75,7 @@ impl ScrubCommand {
                 0 => String::new(),
                 left => format!("; {} cannot be changed: the header or data", count(left, "line", "lines")),
             };
-            output::note(&format!("{}: {}{left}", changer.short(path), count(lines, "line", "lines")));
+            note!("{}: {}{left}", changer.short(path), count(lines, "line", "lines"));
             // A symbolic link and its target are one file.
             if lines > 0 && seen.insert(files::resolved(path)) {
                 keys.push(member);
@@ -158,10 +157,7 @@ fn tell_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
     let numbers: BTreeSet<u64> = trashed.into_iter().chain(new).collect();
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
     if !numbers.is_empty() {
-        output::note(&format!(
-            "The trash still has the values: `pitree trash empty {}` deletes them permanently.",
-            numbers.join(" ")
-        ));
+        note!("The trash still has the values: `pitree trash empty {}` deletes them permanently.", numbers.join(" "));
     }
     if !is_known {
         output::note("The system's trash has the originals with the values: empty it there.");
@@ -178,10 +174,10 @@ fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u6
             && values.count(&place).is_ok_and(|found| found.lines + found.left > 0)
         {
             trashed.push(record.number);
-            output::note(&format!("in the trash: change {}, {}", record.number, changer.short(record.change.path())));
+            note!("in the trash: change {}, {}", record.number, changer.short(record.change.path()));
         }
         if record.texts().any(|text| values.contains(text.as_bytes())) {
-            output::note(&format!("in the journal: a name or label of change {}", record.number));
+            note!("in the journal: a name or label of change {}", record.number);
         }
     }
     Ok(trashed)

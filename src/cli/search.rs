@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::io::Write;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use anyhow::{Error, Result, bail};
@@ -13,7 +11,6 @@ use crate::base::text::{clean, width};
 use crate::catalog::machines::local_cwds;
 use crate::catalog::search::SearchedSession;
 use crate::cli::hits::{HitSearch, HitTotals};
-use crate::cli::output::Output;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{Column, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, output, resolve};
@@ -53,7 +50,7 @@ pub(super) struct SearchCommand {
     all: bool,
     /// Print at most N hits; the total may then be a lower bound
     #[arg(long, value_name = "N", default_value = "100", value_parser = crate::cli::some)]
-    limit: NonZeroUsize,
+    limit: usize,
     /// Continue after this hit of the same query (`hit` or `next` in the --json output)
     #[arg(long, value_name = "HIT")]
     after: Option<String>,
@@ -74,18 +71,18 @@ pub(super) struct SearchCommand {
 type FoundSessions = (Arc<[SearchedSession]>, Vec<Unreadable>, Option<Worktrees>);
 
 impl SearchCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let mut query = read_query(&self.query)?;
         query.everything |= self.all;
         let (sessions, mut unreadable, worktrees) = self.sessions(&query, context)?;
         let search = HitSearch::new(query, sessions, context.here_and_now(), context)?;
-        let page = (self.limit.get(), self.after.as_deref());
+        let page = (self.limit, self.after.as_deref());
         let mut lines = Vec::new();
         let mut sum = search.each(page, &mut unreadable, |mut found| {
             if let Some(worktrees) = &worktrees {
                 found.iter_mut().for_each(|line| line.set_worktree(worktrees));
-                found.iter().try_for_each(|line| output::json(out, line))?;
-                out.flush()?;
+                found.iter().try_for_each(|line| output::json(line))?;
+                output::flush()?;
             } else {
                 lines.extend(found);
             }
@@ -94,21 +91,21 @@ impl SearchCommand {
         sum.is_exact &= !search.note_undecided();
         let HitTotals { printed, total, is_exact, next } = &sum;
         if self.json {
-            output::json(out, &sum)?;
+            output::json(&sum)?;
         } else {
             let ids = resolve::shortest(search.ids());
             let none = format!("no match in {}", count(search.ids().count(), "session", "sessions"));
-            context.table(out, COLUMNS, lines.iter().map(|line| line.row(ids, &context.home)), &none)?;
+            context.table(COLUMNS, lines.iter().map(|line| line.row(ids, &context.home)), &none)?;
             if let Some(next) = next {
                 let least = if *is_exact { "" } else { "at least " };
                 let (printed, total) = (count(*printed, "hit", "hits"), thousands(*total));
-                output::note(&format!("{printed} of {least}{total}; continue with --after {next}"));
+                note!("{printed} of {least}{total}; continue with --after {next}");
             }
         }
         let printed = *printed;
         // Freeing the memory piece by piece would be slower than exiting.
         std::mem::forget(search);
-        Ok(output::end(out, unreadable)?.found(printed > 0))
+        Ok(output::end(unreadable)?.found(printed > 0))
     }
 
     /// Returns the sessions to search in any order, the unreadable files, and for JSON the worktrees.

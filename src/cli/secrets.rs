@@ -5,15 +5,14 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use clap_complete::ArgValueCompleter;
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::typo;
 use crate::catalog::secrets::{self, FoundSecret};
-use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::output::{self, PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::scrub::ScrubCommand;
 use crate::cli::table::{Column, LAST, PATH, TITLE};
@@ -45,7 +44,7 @@ pub(super) struct SecretsCommand {
     #[command(subcommand)]
     what: Option<What>,
     /// Files, sessions (path, id, or unique id prefix), `-` for standard input, or a query (see `pitree search --help`)
-    #[arg(value_name = "QUERY|FILE", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "QUERY|FILE", add = completions::sessions())]
     words: Vec<OsString>,
     /// Use only this rule (repeatable)
     #[arg(long = "rule", value_name = "ID")]
@@ -65,12 +64,6 @@ enum What {
     Scrub(ScrubCommand),
 }
 
-/// The searched files.
-enum Target {
-    Files(Vec<PathBuf>),
-    Input,
-}
-
 /// A session of a searched file.
 struct SessionLabel {
     id: String,
@@ -78,24 +71,24 @@ struct SessionLabel {
 }
 
 impl SecretsCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         if let Some(What::Scrub(command)) = &self.what {
             return command.run(context);
         }
         let rules = ChosenRules::new(&context.config.redact)?;
         if self.list {
-            return Self::list(&rules, context, out);
+            return Self::list(&rules, context);
         }
         self.check_rules(&rules)?;
         let mut unreadable = Vec::new();
         let (mut found, mut searched) = (Vec::new(), 1);
         match self.target(context, &mut unreadable)? {
-            Target::Input => {
+            None => {
                 let input =
                     secrets::in_reader(&mut io::stdin().lock(), &rules).context("cannot read standard input")?;
                 found.push((None, input));
             }
-            Target::Files(files) => {
+            Some(files) => {
                 searched = files.len();
                 let mut all: HashMap<PathBuf, Vec<FoundSecret>> = HashMap::new();
                 secrets::each(&files, &rules, |batch, done| {
@@ -117,20 +110,16 @@ impl SecretsCommand {
         found.iter_mut().for_each(|(_, secrets)| secrets.retain(is_wanted));
         found.retain(|(_, secrets)| !secrets.is_empty());
         let labels = labels(&rules, found.iter().filter_map(|(path, _)| path.as_deref()));
-        self.print(&found, &labels, context, out)?;
+        self.print(&found, &labels, context)?;
         let total: usize = found.iter().map(|(_, secrets)| secrets.len()).sum();
         let places = count(found.len(), "file", "files");
         match total {
-            0 => output::note(&format!(
-                "no likely secret in {}; rules cannot find every secret",
-                count(searched, "file", "files")
-            )),
-            total => output::note(&format!(
-                "{} in {places}; rules cannot find every secret",
-                count(total, "likely secret", "likely secrets")
-            )),
+            0 => note!("no likely secret in {}; rules cannot find every secret", count(searched, "file", "files")),
+            total => {
+                note!("{} in {places}; rules cannot find every secret", count(total, "likely secret", "likely secrets"))
+            }
         }
-        let end = output::end(out, unreadable)?;
+        let end = output::end(unreadable)?;
         Ok(if total > 0 { Exit::Over } else { end })
     }
 
@@ -147,21 +136,19 @@ impl SecretsCommand {
         Ok(())
     }
 
-    fn list(rules: &Rules, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    fn list(rules: &Rules, context: &CommandContext) -> Result<Exit> {
         let rows = rules.all().map(|(id, description)| [id.to_string(), description.to_string()]);
-        context.table(out, [Column::Whole, Column::Words(LAST)], rows, "")?;
+        context.table([Column::Whole, Column::Words(LAST)], rows, "")?;
         Ok(Exit::Done)
     }
 
-    /// Returns what the words mean: files and sessions, standard input, or a query.
-    fn target(&self, context: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Result<Target> {
+    /// Returns the files that the words mean, or `None` for standard input.
+    fn target(&self, context: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Result<Option<Vec<PathBuf>>> {
         if self.words.iter().any(|word| word == "-") {
-            if self.words.len() > 1 {
-                bail!("- cannot be used with other files");
-            }
-            return Ok(Target::Input);
+            ensure!(self.words.len() == 1, "- cannot be used with other files");
+            return Ok(None);
         }
-        chosen_sessions::files(&self.words, &self.project, context, unreadable).map(Target::Files)
+        chosen_sessions::files(&self.words, &self.project, context, unreadable).map(Some)
     }
 
     fn print(
@@ -169,7 +156,6 @@ impl SecretsCommand {
         found: &[(Option<PathBuf>, Vec<FoundSecret>)],
         labels: &HashMap<PathBuf, SessionLabel>,
         context: &CommandContext,
-        out: &mut Output,
     ) -> Result<()> {
         let ids = resolve::shortest(labels.values().map(|label| label.id.as_str()));
         let mut rows = Vec::new();
@@ -189,7 +175,7 @@ impl SecretsCommand {
                         place,
                         sample,
                     };
-                    output::json(out, &line)?;
+                    output::json(&line)?;
                     continue;
                 }
                 let name = match label {
@@ -201,7 +187,7 @@ impl SecretsCommand {
                 rows.push([name, title, entry, rule.to_string(), format!("{sample}…"), place.clone()]);
             }
         }
-        context.table(out, COLUMNS, rows, "")
+        context.table(COLUMNS, rows, "")
     }
 }
 

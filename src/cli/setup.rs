@@ -1,7 +1,6 @@
 //! `pitree setup`: reports what works on this machine, and offers to install what is missing.
 
 use std::env;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -12,7 +11,7 @@ use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::{Tone, clean};
 use crate::cli::completions::Shell;
-use crate::cli::output::{Output, object};
+use crate::cli::output::object;
 use crate::cli::{CommandContext, Exit, machine_context, now, output};
 use crate::disk::locate::{self, Environment};
 use crate::disk::{program, startup_files};
@@ -78,14 +77,14 @@ enum FixAction {
 }
 
 impl SetupCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         context.refuse_samples()?;
         let mut checks = checks(context)?;
         if !self.json {
             for check in &checks {
-                print(check, out)?;
+                print(check)?;
             }
-            out.flush()?;
+            output::flush()?;
         }
         let asks = !self.json && !self.yes && output::can_ask();
         for check in &mut checks {
@@ -111,7 +110,7 @@ impl SetupCommand {
                 let files: Vec<String> = check.fix.as_ref().map(files).unwrap_or_default();
                 object! { #[serde(flatten)] check, files }
             });
-            output::json(out, &object! { checks: checks.collect::<Vec<_>>() })?;
+            output::json(&object! { checks: checks.collect::<Vec<_>>() })?;
             return Ok(Exit::Done);
         }
         let missing = checks.iter().filter(|check| check.state == CheckState::Missing).count();
@@ -162,20 +161,19 @@ fn machines(context: &CommandContext) -> Result<Vec<Check>> {
     Ok(machine_context::machines(&context.config)?.iter().map(one).collect())
 }
 
-fn print(check: &Check, out: &mut Output) -> Result<()> {
+fn print(check: &Check) -> Result<()> {
     let state = match check.state {
         CheckState::Ok | CheckState::Installed => "ok",
         CheckState::Missing => "missing",
         CheckState::Note => "note",
     };
-    write!(out, "{state:<9}{:<13}", check.name)?;
     let room = output::columns().map_or(usize::MAX, |columns| columns.saturating_sub(INDENT).max(INDENT));
     let text = [DocLine::new(Tone::Text, &clean(&check.text))];
     let mut wrapped = Wrapped::new(room);
     wrapped.all(&text);
     let rows = (0..wrapped.len()).map(|row| wrapped.row(&text, row).into_iter().map(|(text, _)| text).collect());
     let rows: Vec<String> = rows.collect();
-    Ok(writeln!(out, "{}", rows.join(&format!("\n{:INDENT$}", "")))?)
+    outln!("{state:<9}{:<13}{}", check.name, rows.join(&format!("\n{:INDENT$}", "")))
 }
 
 fn shown(path: &Path, context: &CommandContext) -> String {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 
 use anyhow::{Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::{bytes, count};
 use crate::base::text::clean;
@@ -12,7 +11,7 @@ use crate::catalog::SessionKey;
 use crate::changes::slim::{PlannedSession, SlimOverview};
 use crate::cli::change::{Changer, ConfirmedArgs};
 use crate::cli::chosen_sessions::{sessions_to_change, skip_mirrored};
-use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::output::{self, PathFields, object};
 use crate::cli::{CommandContext, Exit, completions};
 use crate::runtime::slim_job;
 use crate::session::write::slim::{SlimRules, SlimSaving};
@@ -36,7 +35,7 @@ const LISTED: usize = 20;
   pitree slim 01a1ceea --inside 256  also shorten results over 256 kB that the model sees"))]
 pub(super) struct SlimCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "SESSION|QUERY", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|QUERY", required = true, add = completions::sessions())]
     words: Vec<OsString>,
     /// Keep all snapshots of extensions
     #[arg(long)]
@@ -59,7 +58,7 @@ pub(super) struct SlimCommand {
 }
 
 impl SlimCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let switches = &self.confirmed.switches;
         let changer = Changer::new(context, switches)?;
         let catalog = context.catalog();
@@ -78,7 +77,7 @@ impl SlimCommand {
         let (failed, total) = (!overview.failed.is_empty(), overview.total());
         let is_plan = switches.json && switches.dry_run;
         if is_plan {
-            overview.planned.iter().try_for_each(|planned| print_json(planned, out))?;
+            overview.planned.iter().try_for_each(|planned| print_json(planned))?;
         }
         self.tell(&overview, &changer);
         if total == 0 {
@@ -136,17 +135,17 @@ impl SlimCommand {
         if overview.planned.len() > 1 {
             for PlannedSession { session, bytes: size, savings } in overview.saving().take(LISTED) {
                 let path = changer.short(&session.path);
-                output::note(&format!("{path}: {} of {}", bytes(savings.total), bytes(*size)));
+                note!("{path}: {} of {}", bytes(savings.total), bytes(*size));
             }
             let more = overview.saving().count().saturating_sub(LISTED);
             if more > 0 {
-                output::note(&format!("and {more} more"));
+                note!("and {more} more");
             }
         }
     }
 }
 
-fn print_json(planned: &PlannedSession, out: &mut Output) -> Result<()> {
+fn print_json(planned: &PlannedSession) -> Result<()> {
     let PlannedSession { session, bytes, savings, .. } = planned;
     let saving = |saving: &SlimSaving| object! { count: saving.count, bytes: saving.bytes };
     let snapshots: Vec<_> = savings
@@ -166,5 +165,5 @@ fn print_json(planned: &PlannedSession, out: &mut Output) -> Result<()> {
         inside_context: saving(&savings.inside),
         shared: saving(&savings.shared),
     };
-    output::json(out, &line)
+    output::json(&line)
 }

@@ -2,11 +2,8 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::Write;
-use std::num::NonZeroUsize;
 
-use anyhow::{Result, anyhow};
-use clap_complete::ArgValueCompleter;
+use anyhow::{Context, Result, anyhow};
 use jiff::tz::TimeZone;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -18,7 +15,7 @@ use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::{NamedRow, StatsTable};
 use crate::cli::chosen_sessions::selection;
-use crate::cli::output::{self, Output};
+use crate::cli::output;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, BAR, Column, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, completions, now};
@@ -70,7 +67,7 @@ pub(super) fn named_value<T: Copy>(
   pitree stats --json --by month | jq 'select(.type==\"row\").cost'  sums for scripts"))]
 pub(super) struct StatsCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|QUERY", add = completions::sessions())]
     words: Vec<OsString>,
     /// Group by day, week, month, hour, model, provider, project, machine, tag, family, session, branch, commit, tool or prompt; twice for two groupings [default: month]
     #[arg(long, value_name = "GROUPING", value_parser = named_value(Grouping::ALL, Grouping::name))]
@@ -86,7 +83,7 @@ pub(super) struct StatsCommand {
     sort: Option<StatsColumn>,
     /// Print at most N rows; the rest becomes one row
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
-    limit: Option<NonZeroUsize>,
+    limit: Option<usize>,
     /// Count sessions of subagents
     #[arg(long, value_name = "WHICH", default_value = "with")]
     subagents: SubagentChoice,
@@ -107,7 +104,7 @@ pub(super) struct StatsCommand {
 }
 
 impl StatsCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let zone = if self.utc { TimeZone::UTC } else { TimeZone::system() };
         let here = QueryScope { zone: zone.clone(), ..context.here_and_now() };
         let settings = &context.config.stats;
@@ -127,15 +124,13 @@ impl StatsCommand {
             };
             is_of_kind && is_selected(key)
         };
-        let sessions = StatsSessions::new(catalog, is_wanted);
-        let sessions = match groupings.contains(&Grouping::Tag) {
-            true => sessions.with_marks(context.marks()?),
-            false => sessions,
-        };
-        let sessions = match groupings.contains(&Grouping::Project) {
-            true => sessions.with_worktrees(context.worktrees(catalog.cwds())),
-            false => sessions,
-        };
+        let mut sessions = StatsSessions::new(catalog, is_wanted);
+        if groupings.contains(&Grouping::Tag) {
+            sessions = sessions.with_marks(context.marks()?);
+        }
+        if groupings.contains(&Grouping::Project) {
+            sessions = sessions.with_worktrees(context.worktrees(catalog.cwds()));
+        }
         let rules = settings.rules(zone, prices::all(price_table(), &settings.prices));
         let is_time = groupings.first().is_some_and(|grouping| grouping.is_time());
         let request = if self.check {
@@ -145,7 +140,7 @@ impl StatsCommand {
                 since: self.since.map(|date| date.ms(&here)),
                 until: self.until.map(|date| date.ms(&here)),
                 sort: self.sort.unwrap_or(if is_time { StatsColumn::Key } else { StatsColumn::Cost }),
-                limit: self.limit.map(NonZeroUsize::get),
+                limit: self.limit,
                 ..TableRequest::by(&groupings)
             }
         };
@@ -159,16 +154,16 @@ impl StatsCommand {
         let mut tables = StatsTable::all(&sessions, &rules, &[request, unpriced]).into_iter();
         let [table, unpriced] = std::array::from_fn(|_| tables.next().unwrap_or_default());
         if self.check {
-            return check(settings.month_budget, table.total.cost, out);
+            return check(settings.month_budget, table.total.cost);
         }
         let total = table.total.clone();
         let rows = table.named(&groupings, &sessions);
         let report = Report { groupings: &groupings, rows: &rows, total: &total };
         match () {
-            () if self.json => report.json(out)?,
-            () if self.csv => report.csv(out)?,
+            () if self.json => report.json()?,
+            () if self.csv => report.csv()?,
             () => {
-                report.table(out, context)?;
+                report.table(context)?;
                 if total.unpriced_tokens > 0.0 {
                     let rows = unpriced.named(&by_model, &sessions);
                     output::note(&unpriced_note(&rows, total.unpriced_tokens));
@@ -176,17 +171,14 @@ impl StatsCommand {
             }
         }
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
-        Ok(output::end(out, catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed))
+        Ok(output::end(catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed))
     }
 }
 
 /// Compares the cost of this month with the budget.
-fn check(budget: Option<f64>, cost: f64, out: &mut Output) -> Result<Exit> {
-    let Some(budget) = budget else {
-        return Err(anyhow!("no budget is set; add `stats.budget.month = 200` to config.toml"));
-    };
-    writeln!(out, "{} of {} this month", dollars(cost), dollars(budget))?;
-    out.flush()?;
+fn check(budget: Option<f64>, cost: f64) -> Result<Exit> {
+    let budget = budget.context("no budget is set; add `stats.budget.month = 200` to config.toml")?;
+    outln!("{} of {} this month", dollars(cost), dollars(budget))?;
     Ok(if cost > budget { Exit::Over } else { Exit::Done })
 }
 
@@ -203,18 +195,18 @@ impl Report<'_> {
     }
 
     /// Prints a line for each row, and one for the total.
-    fn json(&self, out: &mut Output) -> Result<()> {
+    fn json(&self) -> Result<()> {
         for NamedRow { names, sum, .. } in self.rows {
-            output::json(out, &StatsLine { report: self, kind: "row", keys: names, sum })?;
+            output::json(&StatsLine { report: self, kind: "row", keys: names, sum })?;
         }
-        output::json(out, &StatsLine { report: self, kind: "total", keys: &[], sum: self.total })
+        output::json(&StatsLine { report: self, kind: "total", keys: &[], sum: self.total })
     }
 
     /// Prints a header and a line for each row.
-    fn csv(&self, out: &mut Output) -> Result<()> {
+    fn csv(&self) -> Result<()> {
         let names = self.groupings.iter().map(|grouping| grouping.name());
         let header: Vec<&str> = names.chain(Self::columns().map(StatsColumn::name)).collect();
-        writeln!(out, "{}", header.join(","))?;
+        output::line(header.join(","))?;
         for NamedRow { names, sum, .. } in self.rows {
             let keys = names.iter().map(|key| csv_field(key.key.as_deref().unwrap_or_default()));
             let values = Self::columns().map(|column| {
@@ -222,13 +214,13 @@ impl Report<'_> {
                 Cow::Owned(value.map_or_else(String::new, |value| value.to_string()))
             });
             let fields: Vec<Cow<'_, str>> = keys.chain(values).collect();
-            writeln!(out, "{}", fields.join(","))?;
+            output::line(fields.join(","))?;
         }
         Ok(())
     }
 
     /// Prints a table with bars of the cost. The keys come last, because that column is dropped last.
-    fn table(&self, out: &mut Output, context: &CommandContext) -> Result<()> {
+    fn table(&self, context: &CommandContext) -> Result<()> {
         const NUMBER: Column = Column::Number;
         let is_paths = self.groupings == [Grouping::Project];
         let most_words = if self.groupings.len() == 1 { LAST } else { TITLE };
@@ -265,17 +257,16 @@ impl Report<'_> {
             keys => keys.concat(),
         };
         let mut keys = keys.iter().map(joined);
-        let header = ["cost", "abandoned", "tokens", "cached", "time", "sessions", "prompts", ""].map(String::from);
-        let [cost, abandoned, tokens, cached, time, sessions, prompts, none] = header;
         let names = keys.next().unwrap_or_default();
-        let mut rows = vec![fitted([cost, abandoned, tokens, cached, time, sessions, prompts, none, names])];
+        let header = ["cost", "abandoned", "tokens", "cached", "time", "sessions", "prompts", "", &names];
+        let mut rows = vec![fitted(header.map(String::from))];
         for (NamedRow { sum, .. }, keys) in self.rows.iter().zip(keys) {
             rows.push(cells(sum, context.bar(sum.cost, most), keys));
         }
         if self.rows.len() != 1 {
             rows.push(cells(self.total, String::new(), "total".into()));
         }
-        context.styled_table(out, columns, &rows, (true, self.rows.len() != 1))
+        context.styled_table(columns, &rows, (true, self.rows.len() != 1))
     }
 }
 

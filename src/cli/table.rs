@@ -4,7 +4,6 @@
 
 use std::array;
 use std::borrow::Cow;
-use std::io::Write;
 
 use anyhow::Result;
 use crossterm::style::Stylize;
@@ -52,18 +51,16 @@ impl CommandContext {
     /// Prints a table, safe for a terminal, or the note `none` if it is empty. Empty columns are omitted.
     pub(super) fn table<const COLUMNS: usize>(
         &self,
-        out: &mut impl Write,
         columns: [Column; COLUMNS],
         rows: impl IntoIterator<Item = [String; COLUMNS]>,
         none: &str,
     ) -> Result<()> {
-        print(out, columns, rows, none, self.config.signs())
+        print(columns, rows, none, self.config.signs())
     }
 
     /// Prints a table with a header line, a total and a colored bar in each other line, if it has them.
     pub(super) fn styled_table<const COLUMNS: usize>(
         &self,
-        out: &mut impl Write,
         columns: [Column; COLUMNS],
         rows: &[[String; COLUMNS]],
         (has_header, has_total): (bool, bool),
@@ -76,7 +73,7 @@ impl CommandContext {
                 at if has_total && at + 1 == rows.len() => line.bold().to_string(),
                 _ => with_colored_bar(&line, self.bar_glyph()),
             };
-            writeln!(out, "{styled}")?;
+            output::line(styled)?;
         }
         Ok(())
     }
@@ -94,7 +91,6 @@ impl CommandContext {
 
 /// Prints a table, or the note `none` if it is empty and the note is not.
 pub(super) fn print<const COLUMNS: usize>(
-    out: &mut impl Write,
     columns: [Column; COLUMNS],
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
     none: &str,
@@ -105,7 +101,7 @@ pub(super) fn print<const COLUMNS: usize>(
         output::note(none);
     }
     for line in lines(columns, &rows, output::columns(), glyphs) {
-        writeln!(out, "{line}")?;
+        output::line(line)?;
     }
     Ok(())
 }

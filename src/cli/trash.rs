@@ -14,7 +14,6 @@ use crate::changes::history;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, Request};
 use crate::cli::change::{self, ChangeArgs, Changer};
-use crate::cli::output::Output;
 use crate::cli::table::{self, Column, TITLE};
 use crate::cli::{CommandContext, Exit, now, output, resolve};
 
@@ -51,32 +50,35 @@ enum What {
 }
 
 impl TrashCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
-            None => list(context, false, out),
-            Some(What::List { json }) => list(context, *json, out),
+            None => list(context, false),
+            Some(What::List { json }) => list(context, *json),
             Some(What::Empty { what, switches }) => empty(context, what, switches),
         }
     }
 }
 
-fn list(context: &CommandContext, json: bool, out: &mut Output) -> Result<Exit> {
+/// Returns the changes with a file in the trash.
+fn away(changer: &Changer<'_>) -> Result<Vec<JournalRecord>> {
+    Ok(changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect())
+}
+
+fn list(context: &CommandContext, json: bool) -> Result<Exit> {
     let switches = ChangeArgs { json, ..ChangeArgs::default() };
     let changer = Changer::new(context, &switches)?;
-    let away: Vec<JournalRecord> = changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect();
-    print(&away, &changer, out)
+    print(&away(&changer)?, &changer)
 }
 
 fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> Result<Exit> {
     let changer = Changer::new(context, switches)?;
-    let mut away: Vec<JournalRecord> =
-        changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect();
+    let mut away = away(&changer)?;
     if what.is_empty() {
         let all = away.len();
         away.retain(|record| record.place().is_some());
         if away.len() < all {
             let left = count(all - away.len(), "session is", "sessions are");
-            output::note(&format!("{left} in a trash whose places pitree does not know; empty it there"));
+            note!("{left} in a trash whose places pitree does not know; empty it there");
         }
     } else {
         let numbers: Result<Vec<u64>> = what.iter().map(|what| find(what, &away, context.config.signs())).collect();
@@ -90,7 +92,7 @@ fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> 
         ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; empty the trash in one");
         let size = away.iter().map(JournalRecord::bytes_in_trash).sum();
         let sessions = count(away.len(), "session", "sessions");
-        output::note(&format!("{sessions} in pitree's trash, {}", bytes(size)));
+        note!("{sessions} in pitree's trash, {}", bytes(size));
         if output::ask(&format!("Type \"{WORD}\" to delete permanently (no undo):"))? != WORD {
             return output::nothing("canceled; no file deleted");
         }
@@ -100,9 +102,9 @@ fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> 
 }
 
 /// Prints the sessions in the trash as JSON or as a table: number, age, size, session title, original path.
-pub(super) fn print(away: &[JournalRecord], changer: &Changer<'_>, out: &mut Output) -> Result<Exit> {
+pub(super) fn print(away: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
     if changer.is_json() {
-        return change::print_records(out, away);
+        return change::print_records(away);
     }
     const COLUMNS: [Column; 5] =
         [Column::Number, Column::Number, Column::Number, Column::Words(TITLE), Column::Path(usize::MAX)];
@@ -112,7 +114,7 @@ pub(super) fn print(away: &[JournalRecord], changer: &Changer<'_>, out: &mut Out
         let (title, _) = sessions.remove(&record.number).unwrap_or_default();
         [record.number.to_string(), time::age(now, record.time), size(record), title, path]
     };
-    changer.context.table(out, COLUMNS, away.iter().map(cells), "pitree's trash is empty")?;
+    changer.context.table(COLUMNS, away.iter().map(cells), "pitree's trash is empty")?;
     Ok(Exit::Done)
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::thousands;
 use crate::base::time;
@@ -13,7 +12,6 @@ use crate::changes::Request;
 use crate::changes::history::{self, state};
 use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
-use crate::cli::output::Output;
 use crate::cli::table::{Column, LAST};
 use crate::cli::{CommandContext, Exit, completions, now};
 
@@ -26,7 +24,7 @@ pub(super) struct UndoCommand {
     #[arg(long, conflicts_with_all = ["number", "dry_run"])]
     list: bool,
     /// Undo a change that was made on this machine; NUMBER is the one there
-    #[arg(long, value_name = "MACHINE", conflicts_with = "list", add = ArgValueCompleter::new(completions::machines))]
+    #[arg(long, value_name = "MACHINE", conflicts_with = "list", add = completions::machines())]
     on: Option<String>,
     #[command(flatten)]
     switches: ChangeArgs,
@@ -68,7 +66,7 @@ impl ChangeNumbers {
 }
 
 impl UndoCommand {
-    pub(super) fn run(&self, context: &CommandContext, out: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         let history = || changer.changes.history();
         if let Some(machine) = &self.on {
@@ -80,8 +78,8 @@ impl UndoCommand {
             return changer.say(&changer.make_on(machine, &Request::Undo { number })?, CliStep::Undo);
         }
         let request = match self.number {
-            _ if self.list && self.switches.json => return change::print_records(out, &history()?),
-            _ if self.list => return print_changes(&history()?, &changer, out),
+            _ if self.list && self.switches.json => return change::print_records(&history()?),
+            _ if self.list => return print_changes(&history()?, &changer),
             Some(numbers) => numbers.request(&history()?)?,
             None => match changer.undo_elsewhere(false)? {
                 Some(done) => return changer.say(&done, CliStep::Undo),
@@ -94,7 +92,7 @@ impl UndoCommand {
 }
 
 /// Prints changes as a table: numbers, age, state, change, session.
-fn print_changes(records: &[JournalRecord], changer: &Changer<'_>, out: &mut Output) -> Result<Exit> {
+fn print_changes(records: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
     const COLUMNS: [Column; 5] =
         [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
     let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
@@ -104,7 +102,7 @@ fn print_changes(records: &[JournalRecord], changer: &Changer<'_>, out: &mut Out
         known.unwrap_or_else(|| changer.short(record.change.path()))
     };
     let rows = actions.iter().filter_map(|action| row(action, &mut title));
-    changer.context.table(out, COLUMNS, rows, "no changes yet")?;
+    changer.context.table(COLUMNS, rows, "no changes yet")?;
     Ok(Exit::Done)
 }
 
@@ -134,14 +132,14 @@ fn row(action: &[JournalRecord], title: impl FnOnce(&JournalRecord) -> String) -
 #[derive(Debug, clap::Args)]
 pub(super) struct RedoCommand {
     /// Redo a change on this machine
-    #[arg(long, value_name = "MACHINE", add = ArgValueCompleter::new(completions::machines))]
+    #[arg(long, value_name = "MACHINE", add = completions::machines())]
     on: Option<String>,
     #[command(flatten)]
     switches: ChangeArgs,
 }
 
 impl RedoCommand {
-    pub(super) fn run(&self, context: &CommandContext, _: &mut Output) -> Result<Exit> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         let done = match &self.on {
             Some(machine) => changer.make_on(machine, &Request::Redo)?,
