@@ -169,6 +169,11 @@ pub struct ToolPart {
     pub parts: Vec<Part>,
 }
 
+/// Appends texts.
+pub(crate) fn push(out: &mut String, texts: &[&str]) {
+    texts.iter().for_each(|text| out.push_str(text));
+}
+
 /// Returns the start of a text on one line.
 pub fn one_line(text: &str) -> String {
     let start = utf16_prefix(text.trim_start(), 4 * TITLE);

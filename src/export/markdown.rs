@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use crate::base::numbers;
 use crate::base::sort;
 use crate::base::text::{clean, clean_text};
-use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
+use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart, push};
 use crate::export::{IndexRow, Writer};
 use crate::render::markdown::starts_too_deep;
 
@@ -99,10 +99,6 @@ fn line_of(facts: &str, out: &mut String) {
     if !facts.is_empty() {
         push(out, &["*", facts, "*\n\n"]);
     }
-}
-
-fn push(out: &mut String, texts: &[&str]) {
-    texts.iter().for_each(|text| out.push_str(text));
 }
 
 /// Writes a part of a prompt as a quotation.

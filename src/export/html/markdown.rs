@@ -4,6 +4,7 @@
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::base::text::clean_text;
+use crate::export::document::push;
 use crate::export::html::code::CodeWriter;
 use crate::export::html::escape::{attribute, escape};
 use crate::export::markdown::is_web_address;
@@ -38,13 +39,13 @@ struct MarkdownHtml<'a> {
 impl MarkdownHtml<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Start(tag) => self.start(tag),
+            Event::Start(tag) => self.start(&tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => match &mut self.block {
                 Some((_, block)) => block.push_str(&text),
                 None => self.out.push_str(&escape(&text)),
             },
-            Event::Code(text) => self.write(&["<code>", &escape(&text), "</code>"]),
+            Event::Code(text) => push(self.out, &["<code>", &escape(&text), "</code>"]),
             Event::SoftBreak | Event::HardBreak => self.out.push('\n'),
             Event::Rule => self.out.push_str("<hr>"),
             Event::TaskListMarker(is_done) => self.out.push_str(if is_done { "☑ " } else { "☐ " }),
@@ -57,11 +58,11 @@ impl MarkdownHtml<'_> {
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
-        match &tag {
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag {
             Tag::CodeBlock(CodeBlockKind::Fenced(language)) => self.block = Some((language.to_string(), String::new())),
             Tag::CodeBlock(CodeBlockKind::Indented) => self.block = Some(Default::default()),
-            Tag::List(Some(first)) if *first != 1 => self.write(&["<ol start=", &first.to_string(), ">"]),
+            Tag::List(Some(first)) if *first != 1 => push(self.out, &["<ol start=", &first.to_string(), ">"]),
             Tag::TableCell => {
                 let class = match self.alignments.get(self.cell) {
                     Some(Alignment::Right) => " class=right",
@@ -69,11 +70,11 @@ impl MarkdownHtml<'_> {
                     Some(Alignment::None | Alignment::Left) | None => "",
                 };
                 self.cell += 1;
-                self.write(&["<", if self.is_head { "th" } else { "td" }, class, ">"]);
+                push(self.out, &["<", if self.is_head { "th" } else { "td" }, class, ">"]);
             }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } if self.alt == 0 && is_web_address(dest_url) => {
                 self.alt = 1;
-                self.write(&["<a href=\"", &attribute(dest_url), "\">"]);
+                push(self.out, &["<a href=\"", &attribute(dest_url), "\">"]);
             }
             Tag::Link { .. } | Tag::Image { .. } => self.alt += 2,
             tag => {
@@ -119,11 +120,7 @@ impl MarkdownHtml<'_> {
             TagEnd::Strikethrough => "s",
             _ => return,
         };
-        self.write(&[start, name, ">"]);
-    }
-
-    fn write(&mut self, texts: &[&str]) {
-        texts.iter().for_each(|text| self.out.push_str(text));
+        push(self.out, &[start, name, ">"]);
     }
 }
 

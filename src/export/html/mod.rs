@@ -7,7 +7,7 @@ mod escape;
 mod markdown;
 
 use crate::base::numbers;
-use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
+use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart, push};
 use crate::export::html::code::CodeWriter;
 use crate::export::html::escape::{escape, fragment, value};
 use crate::export::markdown::image_address;
@@ -175,10 +175,6 @@ impl HtmlWriter {
         self.parts(&tool.parts, out);
         out.push_str("</details>");
     }
-}
-
-fn push(out: &mut String, texts: &[&str]) {
-    texts.iter().for_each(|text| out.push_str(text));
 }
 
 /// Returns the class of the entries of a role, or an empty string.
