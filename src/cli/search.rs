@@ -81,7 +81,7 @@ impl SearchCommand {
         let mut sum = search.each(page, &mut unreadable, |mut found| {
             if let Some(worktrees) = &worktrees {
                 found.iter_mut().for_each(|line| line.set_worktree(worktrees));
-                found.iter().try_for_each(|line| output::json(line))?;
+                found.iter().try_for_each(output::json)?;
                 output::flush()?;
             } else {
                 lines.extend(found);

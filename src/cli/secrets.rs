@@ -113,12 +113,11 @@ impl SecretsCommand {
         self.print(&found, &labels, context)?;
         let total: usize = found.iter().map(|(_, secrets)| secrets.len()).sum();
         let places = count(found.len(), "file", "files");
-        match total {
-            0 => note!("no likely secret in {}; rules cannot find every secret", count(searched, "file", "files")),
-            total => {
-                note!("{} in {places}; rules cannot find every secret", count(total, "likely secret", "likely secrets"))
-            }
-        }
+        let result = match total {
+            0 => format!("no likely secret in {}", count(searched, "file", "files")),
+            total => format!("{} in {places}", count(total, "likely secret", "likely secrets")),
+        };
+        note!("{result}; rules cannot find every secret");
         let end = output::end(unreadable)?;
         Ok(if total > 0 { Exit::Over } else { end })
     }

@@ -77,7 +77,7 @@ impl SlimCommand {
         let (failed, total) = (!overview.failed.is_empty(), overview.total());
         let is_plan = switches.json && switches.dry_run;
         if is_plan {
-            overview.planned.iter().try_for_each(|planned| print_json(planned))?;
+            overview.planned.iter().try_for_each(print_json)?;
         }
         self.tell(&overview, &changer);
         if total == 0 {
