@@ -187,7 +187,7 @@ impl<'a> Changer<'a> {
         if output::is_yes("Bring back from the archive?")? {
             return Ok(());
         }
-        bail!(NOTHING_CHANGED)
+        declined()
     }
 
     /// Brings back an archived session, after a question unless `is_sure`. Returns its original path, or the path of
@@ -295,7 +295,7 @@ impl<'a> Changer<'a> {
         if output::is_yes("Convert to version 3?")? {
             return self.make(&request(true));
         }
-        bail!(NOTHING_CHANGED)
+        declined()
     }
 
     /// Prints what was done, or would be.
@@ -391,8 +391,10 @@ impl<'a> Changer<'a> {
     }
 }
 
-/// The error if the user declined a change.
-const NOTHING_CHANGED: Stopped = Stopped(Exit::Nothing, "nothing was changed");
+/// Returns the error after the user declined a change.
+fn declined<T>() -> Result<T> {
+    bail!(Stopped(Exit::Nothing, "nothing was changed"))
+}
 
 /// Asks before a change. If a pi may be using a session, the user types "yes" to do `what` anyway.
 ///

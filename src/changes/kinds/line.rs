@@ -21,13 +21,13 @@ use crate::session::tree::{Index, Tree};
 use crate::session::write::line::{self, NewEntry};
 
 /// Returns a name or a label, or `None` to clear it.
-fn new_text(text: &str, invalid: &'static str) -> Result<Option<String>> {
-    Ok(Some(line::clean_name(text).context(invalid)?).filter(|text| !text.is_empty()))
+fn new_text(text: &str) -> Result<Option<String>> {
+    Ok(Some(line::clean_name(text)?).filter(|text| !text.is_empty()))
 }
 
 /// Names a session, or clears its name.
 pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
-    let after = new_text(name, "invalid name")?;
+    let after = new_text(name).context("invalid name")?;
     let change = work.append(path, true, &|path, tree, id| named((path, tree, id), &after))?;
     Ok(done(
         change,
@@ -37,7 +37,7 @@ pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<C
 
 /// Labels an entry, or clears its label.
 pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
-    let after = new_text(label, "invalid label")?;
+    let after = new_text(label).context("invalid label")?;
     let change =
         work.append(path, true, &|path, tree, id| labeled((path, tree, id), place_of(tree, path, target)?, &after))?;
     Ok(done(
@@ -48,13 +48,13 @@ pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label:
 
 /// Names several sessions, or clears their names.
 pub(crate) fn rename_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], name: &str) -> Result<ChangeResult> {
-    let after = new_text(name, "invalid name")?;
+    let after = new_text(name).context("invalid name")?;
     each(work, sessions, &|path, tree, id| named((path, tree, id), &after))
 }
 
 /// Labels the last entry of several sessions that the model sees, or clears its label.
 pub(crate) fn label_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], label: &str) -> Result<ChangeResult> {
-    let after = new_text(label, "invalid label")?;
+    let after = new_text(label).context("invalid label")?;
     each(work, sessions, &|path, tree, id| {
         let version = tree.header.version;
         if version < 3.0 {
