@@ -12,6 +12,7 @@ pub(crate) mod machine_paths;
 pub(crate) mod named;
 pub mod normalize;
 pub mod numbers;
+pub(crate) mod path_context;
 pub mod paths;
 pub(crate) mod safe_json;
 pub mod shell;

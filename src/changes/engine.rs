@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::base::path_context::PathContext;
 use crate::base::paths::ExactPath;
 use crate::changes::change::{Change, ChangeStep};
 use crate::changes::journal::{Journal, JournalError, JournalRecord, UndoLink};
@@ -32,8 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
-    pub(super) bin: TrashSession<'a>,
-    pub(crate) book: Journal,
+    pub(super) trash: TrashSession<'a>,
+    pub(crate) journal: Journal,
     /// The file of lasting marks.
     pub(crate) marks: &'a Path,
     /// `true` if forks get the tags of their parents.
@@ -45,9 +46,9 @@ pub(crate) struct Engine<'a> {
     /// The current time in milliseconds since 1970.
     pub(crate) now: i64,
     /// Moves that are recorded but not made yet, by change number.
-    ahead: HashMap<u64, JournaledMove>,
+    recorded: HashMap<u64, JournaledMove>,
     /// Lines that are recorded but not written yet, by change number.
-    pub(super) lines_ahead: HashMap<u64, JournaledLine>,
+    pub(super) recorded_lines: HashMap<u64, JournaledLine>,
     /// Lines that are written, but neither synced nor recorded as such: the change numbers, steps and files.
     pub(super) unsynced: Vec<(u64, ChangeStep, File)>,
     /// The numbers of the changes that vacated files which are not checked yet.
@@ -95,24 +96,24 @@ impl<'a> Engine<'a> {
         watch: ChangeObserver<'a>,
     ) -> Result<Self> {
         getrandom::fill(&mut [0; 16]).context("cannot generate a random id")?;
-        let mut bin = trash.open(now);
-        let (book, warnings) = if is_dry {
+        let mut trash = trash.open(now);
+        let (journal, warnings) = if is_dry {
             (Journal::closed(state_dir, now)?, Vec::new())
         } else {
-            let mut book = Journal::open(state_dir, now, &mut |who| watch(ChangeEvent::Waits(who)))?;
-            let warnings = mend(&mut book, &mut bin, &CurrentMarks::new(marks))?;
-            (book, warnings)
+            let mut journal = Journal::open(state_dir, now, &mut |who| watch(ChangeEvent::Waits(who)))?;
+            let warnings = mend(&mut journal, &mut trash, &CurrentMarks::new(marks))?;
+            (journal, warnings)
         };
         Ok(Self {
-            bin,
-            book,
+            trash,
+            journal,
             marks,
             forks_inherit_tags: false,
             marked: HashMap::new(),
             is_dry,
             now,
-            ahead: HashMap::new(),
-            lines_ahead: HashMap::new(),
+            recorded: HashMap::new(),
+            recorded_lines: HashMap::new(),
             unsynced: Vec::new(),
             vacated: Vec::new(),
             warnings,
@@ -138,10 +139,10 @@ impl<'a> Engine<'a> {
         if self.is_dry {
             return Ok(());
         }
-        let noted = self.note(change, again, keeps)?;
-        let (number, step) = (noted.number, noted.step);
-        self.write_down(vec![noted])?;
-        self.carry_out(number, step, make)
+        let recorded = self.record(change, again, keeps)?;
+        let (number, step) = (recorded.number, recorded.step);
+        self.sync_records(vec![recorded])?;
+        self.take_step(number, step, make)
     }
 
     /// Records a change that needs a preparation, such as a new file, and prepares it. The result has the number for
@@ -151,23 +152,23 @@ impl<'a> Engine<'a> {
         change: &Change,
         prepare: impl FnOnce() -> Result<Option<T>>,
     ) -> Result<Option<(u64, T)>> {
-        let number = self.book.begin(change, UndoLink::default())?;
-        self.book.sync()?;
+        let number = self.journal.begin(change, UndoLink::default())?;
+        self.journal.sync()?;
         let prepared = prepare();
         if !matches!(prepared, Ok(Some(_))) {
-            self.book.set(number, ChangeStep::Make.settled(false), UndoLink::default())?;
+            self.journal.set(number, ChangeStep::Make.settled(false), UndoLink::default())?;
         }
         Ok(prepared?.map(|prepared| (number, prepared)))
     }
 
     /// Records a change that moves the file `goes` to the trash, or the step `again` of a recorded one.
-    fn note(
+    fn record(
         &mut self,
         change: &Change,
         again: Option<(u64, ChangeStep)>,
         goes: Option<&Path>,
     ) -> Result<JournaledMove> {
-        let item = goes.map_or(Ok(None), |path| self.bin.choose(path))?;
+        let item = goes.map_or(Ok(None), |path| self.trash.choose(path))?;
         // In every change, the content of the changed file goes to the trash. Without a fingerprint, undo still compares
         // what the trash records.
         let file = goes.and_then(|_| Fingerprint::of(change.path()).ok());
@@ -175,23 +176,26 @@ impl<'a> Engine<'a> {
         let (number, step) = match again {
             Some((number, step)) => {
                 let change = Some(change).filter(|_| step == ChangeStep::Make);
-                self.book.set(number, step.begun(), UndoLink { change, ..by })?;
+                self.journal.set(number, step.begun(), UndoLink { change, ..by })?;
                 (number, step)
             }
-            None => (self.book.begin(change, by)?, ChangeStep::Make),
+            None => (self.journal.begin(change, by)?, ChangeStep::Make),
         };
         Ok(JournaledMove { number, step, goes: goes.map(Path::to_path_buf), item, claimed: Ok(()) })
     }
 
-    /// Executes a recorded step.
-    fn carry_out(
+    /// Takes a recorded step of a change of whole files.
+    ///
+    /// # Errors
+    /// The step failed, or its result cannot be recorded.
+    pub(crate) fn take_step(
         &mut self,
         number: u64,
         step: ChangeStep,
         make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Some(JournaledMove { item, claimed, .. }) = self.ahead.remove(&number) else { return Ok(()) };
-        let made = claimed.and_then(|()| self.move_files(|bin, wait| make(bin, item.as_deref(), wait)));
+        let Some(JournaledMove { item, claimed, .. }) = self.recorded.remove(&number) else { return Ok(()) };
+        let made = claimed.and_then(|()| self.move_files(|trash, wait| make(trash, item.as_deref(), wait)));
         if made.is_err() {
             item.iter().for_each(|item| trash::give_up(item));
         }
@@ -200,49 +204,36 @@ impl<'a> Engine<'a> {
 
     /// Runs an operation that moves files. Releases the journal while another program moves them.
     fn move_files(&mut self, work: impl FnOnce(&mut TrashSession<'_>, LockObserver<'_>) -> Result<()>) -> Result<()> {
-        let Self { bin, book, watch, is_given_up, .. } = self;
+        let Self { trash, journal, watch, is_given_up, .. } = self;
         let mut wait = waiting(watch, is_given_up);
-        if !bin.is_command() {
-            return work(bin, &mut wait);
+        if !trash.is_command() {
+            return work(trash, &mut wait);
         }
-        let (moved, again) = book.released(&mut wait, |wait| work(bin, wait));
+        let (moved, again) = journal.released(&mut wait, |wait| work(trash, wait));
         let so_far = if moved.is_ok() { "the files were moved, but" } else { "the files were not moved, and" };
         again.context(so_far)?;
         moved
     }
 
-    /// Records the next changes that move files to the trash: a batch of at least one. Returns their numbers for
-    /// [`put`](Self::put).
+    /// Records the next changes of whole files: a batch of at least one. With `to_trash`, their files move to the trash.
+    /// Returns their numbers for [`take_step`](Self::take_step).
     ///
     /// # Errors
     /// The reason why the first change cannot be recorded; nothing was recorded.
-    pub(crate) fn will_put(&mut self, changes: &[Change]) -> Result<Vec<u64>> {
-        self.will_make(changes, |change| Some(change.path()))
-    }
-
-    /// Like [`will_put`](Self::will_put), for changes that move the files `goes` to the trash, or none, and are made with
-    /// [`make_ahead`](Self::make_ahead).
-    ///
-    /// # Errors
-    /// Those of [`will_put`](Self::will_put).
-    pub(crate) fn will_make(
-        &mut self,
-        changes: &[Change],
-        goes: impl Fn(&Change) -> Option<&Path>,
-    ) -> Result<Vec<u64>> {
+    pub(crate) fn record_batch(&mut self, changes: &[Change], to_trash: bool) -> Result<Vec<u64>> {
         if self.is_dry {
             return Ok(vec![0; changes.len()]);
         }
         let mut moves = Vec::new();
         for change in &changes[..changes.len().min(self.together())] {
-            match self.note(change, None, goes(change)) {
-                Ok(noted) => moves.push(noted),
+            match self.record(change, None, to_trash.then(|| change.path())) {
+                Ok(recorded) => moves.push(recorded),
                 Err(error) if moves.is_empty() => return Err(error),
                 Err(_) => break, // it is reported at its turn
             }
         }
-        let numbers = moves.iter().map(|noted| noted.number).collect();
-        self.write_down(moves)?;
+        let numbers = moves.iter().map(|recorded| recorded.number).collect();
+        self.sync_records(moves)?;
         Ok(numbers)
     }
 
@@ -250,61 +241,61 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// The journal cannot be written; none of the steps may be taken.
-    pub(crate) fn will_do_again(&mut self, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
+    pub(crate) fn record_steps(&mut self, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
         let mut moves = Vec::new();
         let records = if self.is_dry { &[] } else { records };
         for record in records.iter().filter(|record| record.change.moves() || record.change.archive().is_some()) {
-            match self.note_move(record, step) {
-                Ok(noted) => moves.push(noted),
+            match self.record_move(record, step) {
+                Ok(recorded) => moves.push(recorded),
                 Err(error) if error.is::<JournalError>() => return Err(error),
                 Err(_) => {} // it is reported at its turn
             }
         }
-        if moves.is_empty() { Ok(()) } else { self.write_down(moves) }
+        if moves.is_empty() { Ok(()) } else { self.sync_records(moves) }
     }
 
     /// Records a step that moves the file of a change to or from the trash. If a pi kept writing to the path, those
     /// lines go to the trash too.
-    fn note_move(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<JournaledMove> {
+    fn record_move(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<JournaledMove> {
         let path = record.change.path();
         let again = Some((record.number, step));
         if record.change.archive().is_some() {
-            return self.note(&record.change, again, None);
+            return self.record(&record.change, again, None);
         }
         if record.change.brings(step).is_none() {
-            return self.note(&record.change, again, Some(path));
+            return self.record(&record.change, again, Some(path));
         }
-        let can_join = self.bin.can_join(path, record.place());
-        let late = can_join.with_context(|| format!("cannot access {}", path.display()))?.then(|| trash::late(path));
-        self.note(&record.change, again, late.as_deref())
+        let can_join = self.trash.can_join(path, record.place());
+        let late = can_join.path_context("cannot access", path)?.then(|| trash::late(path));
+        self.record(&record.change, again, late.as_deref())
     }
 
     /// Ensures that the step of a record is recorded and synced.
-    pub(crate) fn must_be_ahead(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
-        if self.is_dry || self.ahead.contains_key(&record.number) {
+    pub(crate) fn ensure_recorded(&mut self, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+        if self.is_dry || self.recorded.contains_key(&record.number) {
             return Ok(());
         }
-        let noted = self.note_move(record, step)?;
-        self.write_down(vec![noted])
+        let recorded = self.record_move(record, step)?;
+        self.sync_records(vec![recorded])
     }
 
     /// Returns the number of records to write before the first of their steps.
     pub(crate) fn together(&self) -> usize {
         // A trash command runs without the lock on the journal. Another pitree must not find unfinished changes in it.
-        if self.bin.is_command() { 1 } else { TOGETHER }
+        if self.trash.is_command() { 1 } else { TOGETHER }
     }
 
     /// Syncs recorded moves, and reserves their places in the trash.
-    fn write_down(&mut self, moves: Vec<JournaledMove>) -> Result<()> {
-        let written = self.book.sync();
-        let steps: Vec<(u64, ChangeStep)> = moves.iter().map(|noted| (noted.number, noted.step)).collect();
-        for mut noted in moves {
+    fn sync_records(&mut self, moves: Vec<JournaledMove>) -> Result<()> {
+        let written = self.journal.sync();
+        let steps: Vec<(u64, ChangeStep)> = moves.iter().map(|recorded| (recorded.number, recorded.step)).collect();
+        for mut recorded in moves {
             if written.is_ok() {
-                noted.claimed = self.claim(&mut noted);
+                recorded.claimed = self.claim(&mut recorded);
             }
-            self.ahead.insert(noted.number, noted);
+            self.recorded.insert(recorded.number, recorded);
         }
-        let synced = written.and_then(|()| self.bin.sync_places());
+        let synced = written.and_then(|()| self.trash.sync_places());
         synced.inspect_err(|_| {
             for (number, step) in steps {
                 let _ = self.withdraw(number, step); // the original error is more important
@@ -313,17 +304,17 @@ impl<'a> Engine<'a> {
     }
 
     /// Reserves the place chosen for a file, or another one if another program has taken it.
-    fn claim(&mut self, noted: &mut JournaledMove) -> Result<()> {
-        let Some(goes) = &noted.goes else { return Ok(()) };
-        while let Some(chosen) = &noted.item {
-            if self.bin.claim(goes, chosen, self.now)? {
+    fn claim(&mut self, recorded: &mut JournaledMove) -> Result<()> {
+        let Some(goes) = &recorded.goes else { return Ok(()) };
+        while let Some(chosen) = &recorded.item {
+            if self.trash.claim(goes, chosen, self.now)? {
                 break;
             }
-            noted.item = self.bin.choose(goes)?;
-            let file = self.book.records.find(noted.number).and_then(|record| record.item.as_ref()?.file.clone());
-            let by = UndoLink { item: noted.item.clone(), file, ..UndoLink::default() };
-            self.book.set(noted.number, noted.step.begun(), by)?;
-            self.book.sync()?;
+            recorded.item = self.trash.choose(goes)?;
+            let file = self.journal.records.find(recorded.number).and_then(|record| record.item.as_ref()?.file.clone());
+            let by = UndoLink { item: recorded.item.clone(), file, ..UndoLink::default() };
+            self.journal.set(recorded.number, recorded.step.begun(), by)?;
+            self.journal.sync()?;
         }
         Ok(())
     }
@@ -333,30 +324,12 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// The journal cannot be written.
     pub(crate) fn withdraw(&mut self, number: u64, step: ChangeStep) -> Result<()> {
-        let line = self.lines_ahead.remove(&number);
-        let Some(item) = self.ahead.remove(&number).map(|ahead| ahead.item).or(line.map(|_| None)) else {
+        let line = self.recorded_lines.remove(&number);
+        let Some(item) = self.recorded.remove(&number).map(|recorded| recorded.item).or(line.map(|_| None)) else {
             return Ok(());
         };
         item.iter().for_each(|item| trash::give_up(item));
-        self.book.set(number, step.settled(false), UndoLink::default())
-    }
-
-    /// Makes a recorded change of whole files, or takes a recorded step of it.
-    ///
-    /// # Errors
-    /// The step failed, or its result cannot be recorded.
-    pub(crate) fn make_ahead(
-        &mut self,
-        number: u64,
-        step: ChangeStep,
-        make: impl FnOnce(&mut TrashSession<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.carry_out(number, step, |bin, _, _| make(bin))
-    }
-
-    /// Moves a file to the trash as recorded.
-    pub(crate) fn put(&mut self, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
-        self.carry_out(number, step, |bin, item, wait| bin.put(path, item, wait))
+        self.journal.set(number, step.settled(false), UndoLink::default())
     }
 
     /// Restores the file of a change from the trash as a step, if it has at least the given size, then calls `then`.
@@ -368,14 +341,15 @@ impl<'a> Engine<'a> {
         then: impl FnOnce(&mut TrashSession<'_>) -> Result<()>,
     ) -> Result<()> {
         let path = record.change.path();
-        is_there(path).with_context(|| format!("cannot access {}", path.display()))?;
+        is_there(path).path_context("cannot access", path)?;
         let mut back = self.take_back_once(record, step, at_least)?;
         // A pi created the file meanwhile.
-        if back.as_ref().is_err_and(RestoreError::is_taken) && self.bin.can_join(path, record.place()).unwrap_or(false)
+        if back.as_ref().is_err_and(RestoreError::is_taken)
+            && self.trash.can_join(path, record.place()).unwrap_or(false)
         {
             back = self.take_back_once(record, step, at_least)?;
         }
-        let back = back.and_then(|()| then(&mut self.bin));
+        let back = back.and_then(|()| then(&mut self.trash));
         self.settle(record.number, step, back.map_err(overtaken))
     }
 
@@ -383,18 +357,18 @@ impl<'a> Engine<'a> {
     /// that of recording it.
     fn take_back_once(&mut self, record: &JournalRecord, step: ChangeStep, at_least: u64) -> Result<Result<()>> {
         let path = record.change.path();
-        self.must_be_ahead(record, step)?;
-        let Some(ahead) = self.ahead.remove(&record.number) else { return Ok(Ok(())) };
+        self.ensure_recorded(record, step)?;
+        let Some(recorded) = self.recorded.remove(&record.number) else { return Ok(Ok(())) };
         let is_late = |kept: &&TrashEntry| kept.place.as_ref().is_some_and(|place| trash::is_late(path, place));
         let kept = record.item.as_ref().filter(|kept| !is_late(kept));
         let (Some(place), Some((kept, item))) =
-            (&ahead.item, kept.and_then(|kept| Some((kept, kept.place.as_deref()?))))
+            (&recorded.item, kept.and_then(|kept| Some((kept, kept.place.as_deref()?))))
         else {
-            return Ok(self.bin.take_back(path, kept, at_least));
+            return Ok(self.trash.take_back(path, kept, at_least));
         };
         let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
-        let checked = ahead.claimed.and_then(|()| trash::check(path, kept, at_least));
-        let joined = checked.and_then(|()| self.bin.join(path, item, place, &mut wait));
+        let checked = recorded.claimed.and_then(|()| trash::check(path, kept, at_least));
+        let joined = checked.and_then(|()| self.trash.join(path, item, place, &mut wait));
         match &joined {
             Ok(()) => self.warnings.push("merged the entries that a running pi wrote to the old path".into()),
             Err(_) => trash::give_up(place),
@@ -410,17 +384,17 @@ impl<'a> Engine<'a> {
         let (changes, files): (Vec<_>, Vec<File>) =
             std::mem::take(&mut self.unsynced).into_iter().map(|(number, step, file)| ((number, step), file)).unzip();
         self.warnings.extend(append::sync(&files).err().map(|error| append::unsynced(&error)));
-        let noted = changes
+        let recorded = changes
             .into_iter()
-            .try_for_each(|(number, step)| self.book.set(number, step.settled(true), UndoLink::default()));
-        noted.context("the changes were made, but")
+            .try_for_each(|(number, step)| self.journal.set(number, step.settled(true), UndoLink::default()));
+        recorded.context("the changes were made, but")
     }
 
     /// Carries over the lines that pis wrote to the files which the last changes vacated. Returns the numbers of the changes
     /// that were reverted because a pi writes to the session, and the reasons.
     pub(crate) fn look_at_vacated(&mut self) -> Vec<(u64, String)> {
         let numbers = std::mem::take(&mut self.vacated);
-        let (back, warnings) = look_at(&mut self.book, &mut self.bin, &numbers, PATIENCE);
+        let (back, warnings) = look_at(&mut self.journal, &mut self.trash, &numbers, PATIENCE);
         self.warnings.extend(warnings);
         back
     }
@@ -431,7 +405,7 @@ impl<'a> Engine<'a> {
         self.warnings.extend(lines.err().map(|error| format!("{error:#}")));
         let back = self.look_at_vacated();
         self.warnings.extend(back.into_iter().map(|(_, reason)| reason));
-        self.warnings.extend(self.bin.sync().err().map(|error| append::unsynced(&error)));
+        self.warnings.extend(self.trash.sync().err().map(|error| append::unsynced(&error)));
         self.warnings
     }
 
@@ -443,7 +417,7 @@ impl<'a> Engine<'a> {
         let made = made.or_else(|error| {
             if !matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
                 let marks = CurrentMarks::new(self.marks);
-                is_made = self.book.records.find(number).and_then(|record| record.happened(step, &marks));
+                is_made = self.journal.records.find(number).and_then(|record| record.happened(step, &marks));
             }
             if is_made == Some(true) {
                 self.warnings.push(format!("{error:#}"));
@@ -451,16 +425,16 @@ impl<'a> Engine<'a> {
             }
             Err(error)
         });
-        let mut vacated: Vec<_> = std::mem::take(&mut self.bin.vacated).into_iter().map(ExactPath).collect();
+        let mut vacated: Vec<_> = std::mem::take(&mut self.trash.vacated).into_iter().map(ExactPath).collect();
         let Some(is_made) = is_made else { return made };
-        if !is_made && let Some(record) = self.book.records.find(number) {
+        if !is_made && let Some(record) = self.journal.records.find(number) {
             // Second names of a file that is still in place, or copies of one in the trash. A move has vacated its new file.
             let is_left = |file: &ExactPath| !vacated::remove_second_name(&file.0, &record.complete());
             vacated.retain(|file| is_left(file) && matches!(record.change, Change::Move(_)));
         }
         self.vacated.extend((!vacated.is_empty()).then_some(number));
-        let noted = self.book.set(number, step.settled(is_made), UndoLink { vacated, ..UndoLink::default() });
-        made.and(noted.context("the change was made, but"))
+        let recorded = self.journal.set(number, step.settled(is_made), UndoLink { vacated, ..UndoLink::default() });
+        made.and(recorded.context("the change was made, but"))
     }
 }
 

@@ -3,8 +3,9 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 
+use crate::base::path_context::PathContext;
 use crate::disk::files::{self, Readable};
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
 use crate::session::lines::Header;
@@ -37,7 +38,7 @@ impl Rewriter for HeaderWriter {
             let is_changed = self.moves || new != text;
             out.write_all(&new)?;
             out.write_all(&line[text.len()..])?;
-            io::copy(&mut file, out).with_context(|| format!("cannot copy {}", path.display()))?;
+            io::copy(&mut file, out).path_context("cannot copy", path)?;
             return Ok(Rewritten { is_changed, ..Rewritten::default() });
         }
     }
@@ -52,14 +53,14 @@ impl Rewriter for HeaderWriter {
 }
 
 fn open(path: &Path) -> Result<BufReader<Box<dyn Readable>>> {
-    let file = files::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let file = files::open(path).path_context("cannot read", path)?;
     Ok(BufReader::with_capacity(BUFFER, file))
 }
 
 /// Reads the next line with its line break.
 fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>, path: &Path) -> Result<()> {
     line.clear();
-    let count = file.read_until(b'\n', line).with_context(|| format!("cannot read {}", path.display()))?;
+    let count = file.read_until(b'\n', line).path_context("cannot read", path)?;
     if count == 0 { Err(cannot_use(path, HeaderError::NoHeader)) } else { Ok(()) }
 }
 

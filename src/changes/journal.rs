@@ -16,6 +16,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::base::path_context::PathContext;
 use crate::base::paths::{self, ExactPath};
 pub use crate::changes::change::ChangeState;
 use crate::changes::change::{Change, ChangeStep};
@@ -116,7 +117,7 @@ impl JournalRecords {
         if let Err(error) = read
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            return Err(with_help(error)).with_context(|| format!("cannot read the journal {}", path.display()));
+            return Err(with_help(error)).path_context("cannot read the journal", path);
         }
         Ok(records)
     }
@@ -314,7 +315,7 @@ impl Journal {
             self.end = file.metadata()?.len();
             Ok::<_, std::io::Error>(())
         };
-        read().with_context(|| format!("cannot read the journal {}", self.path.display()))
+        read().path_context("cannot read the journal", &self.path)
     }
 
     /// Releases the lock while `work` runs. Returns its result, and the result of taking the lock again.
@@ -331,7 +332,7 @@ impl Journal {
             let is_ours = lock::is_at(file, &self.path)?;
             if is_ours { Ok(()) } else { Err(std::io::Error::other("another file has replaced it")) }
         });
-        let again = again.with_context(|| format!("cannot continue with the journal {}", self.path.display()));
+        let again = again.path_context("cannot continue with the journal", &self.path);
         self.is_held = again.is_ok();
         let again = again.and_then(|()| self.read());
         (done, again.map_err(JournalError).context("cannot record the change"))
@@ -343,7 +344,7 @@ impl Journal {
     /// [`JournalError`]; the recorded steps must not be taken.
     pub(crate) fn sync(&self) -> Result<()> {
         let synced = self.file.as_ref().map_or(Ok(()), File::sync_data);
-        let synced = synced.with_context(|| format!("cannot write to the journal {}", self.path.display()));
+        let synced = synced.path_context("cannot write to the journal", &self.path);
         Ok(synced.map_err(JournalError)?)
     }
 
@@ -357,7 +358,7 @@ impl Journal {
         bytes.push(b'\n');
         self.is_torn = true;
         let written = file.write_all(&bytes);
-        written.with_context(|| format!("cannot write to the journal {}", self.path.display()))?;
+        written.path_context("cannot write to the journal", &self.path)?;
         self.is_torn = false;
         self.end += bytes.len() as u64;
         Ok(())
@@ -369,7 +370,7 @@ impl Journal {
     /// [`JournalError`]; the change must not be made.
     pub(crate) fn begin(&mut self, change: &Change, by: UndoLink<'_>) -> Result<u64> {
         let number = self.records.highest.checked_add(1);
-        let number = number.with_context(|| format!("no change number left in the journal {}", self.path.display()));
+        let number = number.path_context("no change number left in the journal", &self.path);
         let number = number.map_err(JournalError)?;
         self.note(number, ChangeState::Begun, (self.group, Some(change)), by)?;
         self.groups.insert(*self.group.get_or_insert(number));

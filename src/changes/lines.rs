@@ -31,13 +31,13 @@ impl Engine<'_> {
         let mut step = |tree: &Tree| {
             // The file was modified between reading and writing, so the recorded change was not made.
             if let Some((number, _)) = begun.take() {
-                self.book.set(number, ChangeState::Dropped, UndoLink::default())?;
+                self.journal.set(number, ChangeState::Dropped, UndoLink::default())?;
             }
-            let Some((number, change, line)) = begin(&mut self.book, (path, tree), now, build)? else {
+            let Some((number, change, line)) = begin(&mut self.journal, (path, tree), now, build)? else {
                 return Ok(None);
             };
             begun = Some((number, change));
-            self.book.sync()?;
+            self.journal.sync()?;
             Ok(Some(line))
         };
         if is_dry {
@@ -63,15 +63,15 @@ impl Engine<'_> {
         keep_time: bool,
         check: CheckStep<'_>,
     ) -> Result<()> {
-        if self.append_ahead(record.number, keep_time)?.is_some() {
+        if self.append_recorded(record.number, keep_time)?.is_some() {
             return Ok(());
         }
         let (path, is_dry, now) = (record.change.path(), self.is_dry, self.now);
         let mut begun = false;
         let mut line = |tree: &Tree| {
-            let line = begin_again(&mut self.book, (record, tree), (step, now), check)?;
+            let line = begin_again(&mut self.journal, (record, tree), (step, now), check)?;
             begun = true;
-            self.book.sync()?;
+            self.journal.sync()?;
             Ok(Some(line))
         };
         if is_dry {
@@ -85,18 +85,18 @@ impl Engine<'_> {
         self.settle(record.number, step, made)
     }
 
-    /// Prepares and records the lines of a batch of changes for [`append_ahead`](Self::append_ahead). Returns their
+    /// Prepares and records the lines of a batch of changes for [`append_recorded`](Self::append_recorded). Returns their
     /// numbers. A file without a number has nothing to do, or [`append`](Self::append) reports the reason.
     ///
     /// # Errors
     /// [`JournalError`]; none of the lines may be written.
-    pub(crate) fn will_append(&mut self, paths: &[&Path], build: BuildChange<'_>) -> Result<Vec<Option<u64>>> {
+    pub(crate) fn record_lines(&mut self, paths: &[&Path], build: BuildChange<'_>) -> Result<Vec<Option<u64>>> {
         self.sync_lines()?;
         let (now, mut numbers) = (self.now, Vec::new());
         for path in paths.iter().filter(|_| !self.is_dry) {
             let mut begun = None;
             let prepared = append::prepare(path, |tree| {
-                let Some((number, change, line)) = begin(&mut self.book, (path, tree), now, build)? else {
+                let Some((number, change, line)) = begin(&mut self.journal, (path, tree), now, build)? else {
                     return Ok(None);
                 };
                 begun = Some((number, change));
@@ -105,13 +105,13 @@ impl Engine<'_> {
             numbers.push(begun.as_ref().map(|(number, _)| *number));
             match (prepared, begun) {
                 (Ok(Some(line)), Some((number, change))) => {
-                    self.lines_ahead.insert(number, JournaledLine { step: ChangeStep::Make, change, line });
+                    self.recorded_lines.insert(number, JournaledLine { step: ChangeStep::Make, change, line });
                 }
                 (Err(error), _) if error.is::<JournalError>() => return self.give_up_lines(error),
                 _ => {}
             }
         }
-        match self.book.sync() {
+        match self.journal.sync() {
             Ok(()) => Ok(numbers),
             Err(error) => self.give_up_lines(error),
         }
@@ -122,7 +122,7 @@ impl Engine<'_> {
     ///
     /// # Errors
     /// [`JournalError`]; none of the lines may be written.
-    pub(crate) fn will_append_again(
+    pub(crate) fn record_line_steps(
         &mut self,
         records: &[JournalRecord],
         step: ChangeStep,
@@ -135,20 +135,21 @@ impl Engine<'_> {
         let now = self.now;
         for record in records.iter().filter(is_alone).filter(|record| record.change.entry().is_some() && !self.is_dry) {
             let prepared = append::prepare(record.change.path(), |tree| {
-                begin_again(&mut self.book, (record, tree), (step, now), check).map(Some)
+                begin_again(&mut self.journal, (record, tree), (step, now), check).map(Some)
             });
             match prepared {
                 Ok(Some(line)) => {
-                    self.lines_ahead.insert(record.number, JournaledLine { step, change: record.change.clone(), line });
+                    self.recorded_lines
+                        .insert(record.number, JournaledLine { step, change: record.change.clone(), line });
                 }
                 Err(error) if error.is::<JournalError>() => return self.give_up_lines(error),
                 _ => {}
             }
         }
-        if self.lines_ahead.is_empty() {
+        if self.recorded_lines.is_empty() {
             return Ok(());
         }
-        match self.book.sync() {
+        match self.journal.sync() {
             Ok(()) => Ok(()),
             Err(error) => self.give_up_lines(error),
         }
@@ -159,8 +160,8 @@ impl Engine<'_> {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn append_ahead(&mut self, number: u64, keep_time: bool) -> Result<Option<Change>> {
-        let Some(JournaledLine { step, change, line }) = self.lines_ahead.remove(&number) else { return Ok(None) };
+    pub(crate) fn append_recorded(&mut self, number: u64, keep_time: bool) -> Result<Option<Change>> {
+        let Some(JournaledLine { step, change, line }) = self.recorded_lines.remove(&number) else { return Ok(None) };
         let written =
             append::write(change.path(), &line, keep_time, &mut waiting(&mut self.watch, &mut self.is_given_up));
         match written {
@@ -169,7 +170,7 @@ impl Engine<'_> {
                 self.unsynced.push((number, step, written.file));
             }
             Ok(None) => {
-                self.book.set(number, step.settled(false), UndoLink::default())?;
+                self.journal.set(number, step.settled(false), UndoLink::default())?;
                 return Ok(None);
             }
             Err(error) => self.settle(number, step, Err(error))?,
@@ -179,8 +180,8 @@ impl Engine<'_> {
 
     /// Reverts the records of lines that are not written.
     fn give_up_lines<T>(&mut self, error: anyhow::Error) -> Result<T> {
-        for (number, JournaledLine { step, .. }) in std::mem::take(&mut self.lines_ahead) {
-            let _ = self.book.set(number, step.settled(false), UndoLink::default()); // the error is more important
+        for (number, JournaledLine { step, .. }) in std::mem::take(&mut self.recorded_lines) {
+            let _ = self.journal.set(number, step.settled(false), UndoLink::default()); // the error is more important
         }
         Err(error)
     }
@@ -194,7 +195,7 @@ impl Engine<'_> {
 
 /// Records a new change of a file. Returns its number, the change and its line.
 fn begin(
-    book: &mut Journal,
+    journal: &mut Journal,
     (path, tree): (&Path, &Tree),
     now: i64,
     build: BuildChange<'_>,
@@ -202,22 +203,22 @@ fn begin(
     let id = free_id(tree);
     let Some(change) = build(path, tree, &id)? else { return Ok(None) };
     let line = PendingLine::new(tree, &change.line(tree, ChangeStep::Make, (&id, now))?);
-    let number = book.begin(&change, UndoLink { draft: Some(line.clone()), ..UndoLink::default() })?;
+    let number = journal.begin(&change, UndoLink { draft: Some(line.clone()), ..UndoLink::default() })?;
     Ok(Some((number, change, line)))
 }
 
 /// Records a step of a change, and returns its line.
 fn begin_again(
-    book: &mut Journal,
+    journal: &mut Journal,
     (record, tree): (&JournalRecord, &Tree),
     (step, now): (ChangeStep, i64),
     check: CheckStep<'_>,
 ) -> Result<PendingLine> {
     let id = free_id(tree);
-    check(record, &book.records, tree)?;
+    check(record, &journal.records, tree)?;
     let line = PendingLine::new(tree, &record.change.line(tree, step, (&id, now))?);
     let by = UndoLink { entry: Some(&id), draft: Some(line.clone()), ..UndoLink::default() };
-    book.set(record.number, step.begun(), by)?;
+    journal.set(record.number, step.begun(), by)?;
     Ok(line)
 }
 

@@ -15,21 +15,25 @@ use crate::disk::vacated::{self, Vacated};
 
 /// Removes leftovers of interrupted changes and records their results. Then looks for late lines of vacated files. Returns
 /// warnings.
-pub(crate) fn mend(book: &mut Journal, bin: &mut TrashSession<'_>, marks: &CurrentMarks<'_>) -> Result<Vec<String>> {
+pub(crate) fn mend(
+    journal: &mut Journal,
+    trash: &mut TrashSession<'_>,
+    marks: &CurrentMarks<'_>,
+) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
-    book.mend(|record, step| {
+    journal.mend(|record, step| {
         if let Some(draft) = &record.draft {
             // If the file is not writable, the partial line stays; the next line is separate.
             let _ = append::take_back_part(record.change.path(), draft);
         }
-        let cleared = record.clear(bin);
+        let cleared = record.clear(trash);
         warnings.extend(cleared.err().map(|error| format!("{error:#}")));
-        let vacated = std::mem::take(&mut bin.vacated).into_iter().map(ExactPath).collect();
+        let vacated = std::mem::take(&mut trash.vacated).into_iter().map(ExactPath).collect();
         Some((record.happened(step, marks)?, vacated))
     })?;
     let has_vacated = |record: &&JournalRecord| !record.vacated.is_empty() && record.cut_short().is_none();
-    let numbers: Vec<u64> = book.records.list.iter().filter(has_vacated).map(|record| record.number).collect();
-    let (back, more) = look_at(book, bin, &numbers, Duration::ZERO);
+    let numbers: Vec<u64> = journal.records.list.iter().filter(has_vacated).map(|record| record.number).collect();
+    let (back, more) = look_at(journal, trash, &numbers, Duration::ZERO);
     warnings.extend(more.into_iter().chain(back.into_iter().map(|(_, reason)| reason)));
     Ok(warnings)
 }
@@ -38,18 +42,18 @@ pub(crate) fn mend(book: &mut Journal, bin: &mut TrashSession<'_>, marks: &Curre
 /// looks again in the next request if one still has. Returns the numbers of the changes that were reverted because a pi
 /// writes to an archived session, with the reasons, and other problems.
 pub(crate) fn look_at(
-    book: &mut Journal,
-    bin: &mut TrashSession<'_>,
+    journal: &mut Journal,
+    trash: &mut TrashSession<'_>,
     numbers: &[u64],
     patience: Duration,
 ) -> (Vec<(u64, String)>, Vec<String>) {
     let (mut back, mut warnings) = (Vec::new(), Vec::new());
-    let vacated = |number: &u64| book.records.find(*number).map(|record| (*number, record.vacated()));
+    let vacated = |number: &u64| journal.records.find(*number).map(|record| (*number, record.vacated()));
     let vacated: Vec<(u64, Vec<Vacated>)> = numbers.iter().filter_map(vacated).collect();
     let paths: Vec<PathBuf> = vacated.iter().flat_map(|(_, files)| files).map(|file| file.path.clone()).collect();
     let mut quiet = if paths.is_empty() { Vec::new() } else { vacated::wait(&paths, patience) }.into_iter();
     for (number, files) in vacated {
-        let Some(record) = book.records.find(number).cloned() else { continue };
+        let Some(record) = journal.records.find(number).cloned() else { continue };
         let mut left = Vec::new();
         let mut state = record.state;
         for file in files {
@@ -57,7 +61,7 @@ pub(crate) fn look_at(
             let is_lost = file.carry().map_err(anyhow::Error::from);
             let is_in_use = is_lost.as_ref().is_ok_and(|is_lost| *is_lost) || (!is_quiet && !patience.is_zero());
             let done = match record.change.archive().filter(|_| file.to.is_none() && is_in_use) {
-                Some(change) => change.put_back(&file.path, bin).map(|reason| {
+                Some(change) => change.put_back(&file.path, trash).map(|reason| {
                     back.push((number, reason));
                     state = record.reverted();
                     true
@@ -78,9 +82,9 @@ pub(crate) fn look_at(
         {
             change.remove_folders();
         }
-        left.extend(std::mem::take(&mut bin.vacated).into_iter().map(ExactPath));
+        left.extend(std::mem::take(&mut trash.vacated).into_iter().map(ExactPath));
         if (&left, state) != (&record.vacated, record.state) {
-            let noted = book.set(number, state, UndoLink { vacated: left, ..UndoLink::default() });
+            let noted = journal.set(number, state, UndoLink { vacated: left, ..UndoLink::default() });
             warnings.extend(noted.err().map(|error| format!("{error:#}")));
         }
     }

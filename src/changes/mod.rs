@@ -133,10 +133,10 @@ impl Changes {
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
         let mut work = Engine::begin((&self.state_dir, &self.trash, &self.marks), self.dry_run, now, watch)?;
         work.forks_inherit_tags = self.forks_inherit_tags;
-        let done = self.carry_out(&mut work, request);
-        let group = work.book.group;
+        let done = self.dispatch(&mut work, request);
+        let group = work.journal.group;
         if !work.is_dry {
-            self.own().extend(&work.book.groups);
+            self.own().extend(&work.journal.groups);
         }
         let warnings = work.finish();
         done.map(|done| ChangeResult { group, ..done.but(warnings) })
@@ -201,7 +201,7 @@ impl Changes {
         self.own.lock()
     }
 
-    fn carry_out(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
+    fn dispatch(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
         archive::check(request)?;
         if !self.changes_mirrors {
             mirrors::check(request)?;
@@ -216,7 +216,7 @@ impl Changes {
                         return Err(Refusal::Replaced { path: path.into() }.into());
                     }
                 }
-                self.carry_out(work, then)
+                self.dispatch(work, then)
             }
             Request::Rename { path, name } => line::rename(work, path, name),
             Request::RenameAll { sessions, name } => line::rename_all(work, sessions, name),
@@ -237,7 +237,7 @@ impl Changes {
             Request::Archive { files } => archive::pack_all(work, self.archive(), files),
             Request::Unarchive { files } => archive::unpack_all(work, files),
             Request::AfterUnarchive { files, then } => {
-                archive::unpack_all(work, files)?.and_then(work.is_dry, || self.carry_out(work, then))
+                archive::unpack_all(work, files)?.and_then(work.is_dry, || self.dispatch(work, then))
             }
             Request::Mark { marks } => marks::make(work, marks),
             Request::Trash { files } => trash::make(work, files),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::base::path_context::PathContext;
 use crate::disk::files;
 use crate::disk::fingerprint::hash;
 use crate::disk::lines;
@@ -92,7 +93,7 @@ fn each_line(path: &Path, mut line: impl FnMut(&[u8]) -> io::Result<()>) -> Resu
     let mut buffer = Vec::new();
     while file.read_until(b'\n', &mut buffer).with_context(cannot_read)? > 0 {
         let text = buffer.strip_suffix(b"\n").unwrap_or(&buffer);
-        line(text).with_context(|| format!("cannot write the new version of {}", path.display()))?;
+        line(text).path_context("cannot write the new version of", path)?;
         buffer.clear();
     }
     Ok(())

@@ -393,6 +393,11 @@ pub(crate) fn concerns_all(error: &Error) -> bool {
     error.is::<JournalError>() || error.is::<TrashRefused>() || error.is::<CommandTimeout>()
 }
 
+/// Lists paths for an error.
+fn joined(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
 /// A change that was not made, but can be tried again after a decision of the user. All other failures are plain error
 /// messages.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -415,7 +420,7 @@ pub enum Refusal {
     },
     /// Sessions are archived and must be brought back first: see
     /// [`Request::after_unarchive`](crate::changes::Request::after_unarchive). Nothing was written.
-    #[error("{} is archived; bring it back first with `pitree unarchive`", .paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
+    #[error("{} is archived; bring it back first with `pitree unarchive`", joined(.paths))]
     Archived {
         /// The files in the archive.
         paths: Vec<PathBuf>,
@@ -427,7 +432,7 @@ pub enum Refusal {
         path: PathBuf,
     },
     /// Files have changed since they were seen; nothing was removed.
-    #[error("sessions changed since they were read; none moved: {}", .paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
+    #[error("sessions changed since they were read; none moved: {}", joined(.paths))]
     Changed {
         /// The files.
         paths: Vec<PathBuf>,

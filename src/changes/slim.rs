@@ -5,8 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 
+use crate::base::path_context::PathContext;
 use crate::base::sort;
 use crate::changes::change::RewritePurpose;
 use crate::changes::request::{Request, SharedRewriter};
@@ -104,7 +105,7 @@ impl SlimmingWriter {
         let read = files::open(path).and_then(|mut file| {
             lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| planner.line(&line) && is_wanted())
         });
-        read.with_context(|| format!("cannot read {}", path.display()))?;
+        read.path_context("cannot read", path)?;
         ensure!(is_wanted(), "canceled");
         planner.finish().map_err(|why| anyhow!("cannot slim {}: {why}", path.display()))
     }
@@ -123,7 +124,7 @@ impl Rewriter for SlimmingWriter {
         loop {
             line.clear();
             let read = reader.read_until(b'\n', &mut line);
-            let len = read.with_context(|| format!("cannot read {}", path.display()))?;
+            let len = read.path_context("cannot read", path)?;
             if len == 0 {
                 return Ok(Rewritten { is_changed: true, ..Rewritten::default() });
             }
@@ -157,6 +158,6 @@ fn contexts(path: &Path, with_texts: bool) -> Result<BTreeMap<u64, u64>> {
             true
         })
     });
-    read.with_context(|| format!("cannot read {}", path.display()))?;
+    read.path_context("cannot read", path)?;
     hasher.finish().map_err(|why| anyhow!("{} is {why}", path.display()))
 }

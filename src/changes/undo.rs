@@ -14,7 +14,7 @@ use crate::changes::target::EarlierChange;
 
 /// Undoes the last request.
 pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<ChangeResult> {
-    let records = to_undo(&work.book.records.list)?;
+    let records = to_undo(&work.journal.records.list)?;
     again(work, &records, ChangeStep::Undo, true)
 }
 
@@ -25,11 +25,11 @@ pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<ChangeResult> {
 pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Result<()> {
     /// The maximum number of sessions named in the question.
     const NAMED: usize = 4;
-    let records = to_undo(&work.book.records.list)?;
+    let records = to_undo(&work.journal.records.list)?;
     let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
     // In chronological order.
     let named = || records.iter().rev().take(NAMED);
-    let mut known = history::sessions(&mut named(), &work.book.records.list, &|| true);
+    let mut known = history::sessions(&mut named(), &work.journal.records.list, &|| true);
     let named = named().map(|record| {
         let title = known.remove(&record.number).map(|(title, _)| title);
         (record.change.path().to_path_buf(), title)
@@ -47,14 +47,14 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
 /// Undoes all changes of a group.
 pub(crate) fn undo_group(work: &mut Engine<'_>, group: u64) -> Result<ChangeResult> {
     let is_it = |record: &&JournalRecord| record.group == group && record.can_be_undone();
-    let records: Vec<JournalRecord> = work.book.records.list.iter().rev().filter(is_it).cloned().collect();
+    let records: Vec<JournalRecord> = work.journal.records.list.iter().rev().filter(is_it).cloned().collect();
     records.iter().try_for_each(refuse_unknown)?;
     again(work, &records, ChangeStep::Undo, false)
 }
 
 /// Undoes one change by number.
 pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<ChangeResult> {
-    let Some(record) = work.book.records.find(number).cloned() else {
+    let Some(record) = work.journal.records.find(number).cloned() else {
         bail!("no change {number}; run `pitree undo --list` to list changes")
     };
     refuse_unknown(&record)?;
@@ -66,7 +66,7 @@ pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<ChangeResult> {
 
 /// Redoes the changes that were undone last.
 pub(crate) fn redo(work: &mut Engine<'_>) -> Result<ChangeResult> {
-    let records = to_redo(&work.book.records.list)?;
+    let records = to_redo(&work.journal.records.list)?;
     again(work, &records, ChangeStep::Redo, true)
 }
 
@@ -86,8 +86,8 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
         }
         if at % together == 0 {
             let batch = &records[at..records.len().min(at + together)];
-            work.will_do_again(batch, step)?;
-            line::will_do_again(work, batch, step)?;
+            work.record_steps(batch, step)?;
+            line::record_steps(work, batch, step)?;
         }
         // A change that depends on a later change of the same file shares its result.
         if !is_mark && blocked.contains(record.change.path()) {
@@ -103,7 +103,7 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             Ok(()) => taken.push(record),
             Err((_, Ok(Refusal::Overtaken { reason }))) => {
                 if is_in_turn || record.state == ChangeState::Overtaken {
-                    work.book.set(record.number, ChangeState::Overtaken, UndoLink::default())?;
+                    work.journal.set(record.number, ChangeState::Overtaken, UndoLink::default())?;
                 }
                 passed.push((record.number, reason));
             }

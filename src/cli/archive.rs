@@ -1,22 +1,16 @@
 //! `pitree archive` and `pitree unarchive`: move sessions to the compressed archive, and bring them back.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use anyhow::Result;
-use clap_complete::ArgValueCompleter;
 
-use crate::base::numbers::{bytes, count};
-use crate::base::time;
+use crate::base::numbers::count;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::chosen_sessions::{chosen_sessions, skip_mirrored};
-use crate::cli::exit::Exit;
-use crate::cli::resolve::{self, SessionResolver};
-use crate::cli::{CommandContext, completions, now, output};
-use crate::disk::locate;
-use crate::pi::running;
+use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
+use crate::cli::chosen_sessions::{sessions_to_change, skip_mirrored};
+use crate::cli::output;
+use crate::cli::{CommandContext, Exit, completions, resolve};
 use crate::pi::warnings::LOSES;
 
 /// Move sessions to the compressed archive
@@ -47,38 +41,39 @@ pub(super) struct UnarchiveCommand {
 #[derive(Debug, clap::Args)]
 struct ArchiveArgs {
     /// Session paths, ids, unique id prefixes, or names; or a query
-    #[arg(value_name = "SESSION|QUERY", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|QUERY", required = true, add = completions::sessions())]
     words: Vec<OsString>,
     /// Include the whole family of each session: the root session, all its forks, and subagent sessions
     #[arg(long)]
     family: bool,
-    /// Don't ask
-    #[arg(long)]
-    yes: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    confirmed: ConfirmedArgs,
 }
 
 impl ArchiveCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let args = &self.args;
-        let changer = Changer::new(chosen, &args.switches)?;
-        if args.asks() {
-            output::check_can_ask()?;
-        }
-        let mut is_retried = false;
+        let changer = Changer::new(context, &args.confirmed.switches)?;
+        let asks = args.confirmed.asks()?;
+        let mut read_again: Option<Catalog> = None;
         loop {
-            let resolver = SessionResolver::new(chosen);
-            let sessions = args.sessions(&resolver, false)?;
+            let catalog = read_again.as_ref().unwrap_or_else(|| context.catalog());
+            let sessions = args.sessions(catalog, context, false)?;
             if sessions.is_empty() {
-                output::note("no session to archive");
-                return Ok(Exit::Nothing.into());
+                return output::nothing("no session to archive");
             }
-            let mut catalog = resolver.into_catalog();
-            catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
-            if !args.is_wanted(&catalog, &sessions, &changer)? {
-                output::note("canceled; no session moved");
-                return Ok(Exit::Nothing.into());
+            if !args.confirmed.yes {
+                tell_sessions(catalog, &sessions);
+                let has_signs = changer.tell_signs(catalog, &sessions);
+                if has_signs {
+                    output::note(LOSES);
+                }
+                if asks {
+                    output::note("pi's /resume will not list them until they are brought back.");
+                    if !is_confirmed(has_signs, "Move to the archive?", "move them")? {
+                        return output::nothing("canceled; no session moved");
+                    }
+                }
             }
             // The archive and the journal have absolute paths.
             let absolute = |&key: &SessionKey| {
@@ -90,9 +85,9 @@ impl ArchiveCommand {
                 Ok(done) => return changer.say(&done, CliStep::Make),
                 Err(error) => match error.downcast_ref() {
                     // A pi may be using it: ask again, or retry once without questions.
-                    Some(Refusal::Changed { .. }) if args.asks() || !is_retried => {
+                    Some(Refusal::Changed { .. }) if asks || read_again.is_none() => {
                         output::note("sessions changed in the meantime; reading them again");
-                        is_retried = true;
+                        read_again = Some(context.read_catalog());
                     }
                     _ => return Err(error),
                 },
@@ -102,71 +97,31 @@ impl ArchiveCommand {
 }
 
 impl UnarchiveCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.args.switches)?;
-        if self.args.asks() {
-            output::check_can_ask()?;
-        }
-        let resolver = SessionResolver::new(chosen);
-        let sessions = self.args.sessions(&resolver, true)?;
-        let catalog = resolver.catalog();
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.args.confirmed.switches)?;
+        let asks = self.args.confirmed.asks()?;
+        let catalog = context.catalog();
+        let sessions = self.args.sessions(catalog, context, true)?;
         if sessions.is_empty() {
-            output::note("no archived session found");
-            return Ok(Exit::Nothing.into());
+            return output::nothing("no archived session found");
         }
-        if self.args.asks() {
+        if asks {
             output::note(&count(sessions.len(), "session", "sessions"));
             if !output::is_yes("Bring back from the archive?")? {
-                output::note("canceled; no session moved");
-                return Ok(Exit::Nothing.into());
+                return output::nothing("canceled; no session moved");
             }
         }
         let files = sessions.iter().map(|&key| catalog[key].file_path()).collect();
-        changer.say(&changer.make(&Request::Unarchive { files })?, CliStep::Make)
+        changer.finish(&Request::Unarchive { files })
     }
 }
 
 impl ArchiveArgs {
-    fn asks(&self) -> bool {
-        !self.yes && !self.switches.dry_run
-    }
-
     /// Returns the chosen sessions that are archived or not, with their families or their subagents.
-    fn sessions(&self, resolver: &SessionResolver<'_>, archived: bool) -> Result<Vec<SessionKey>> {
-        let catalog = resolver.catalog();
-        let found = chosen_sessions(&self.words, resolver, resolver.chosen().here_and_now())?.unwrap_or_default();
-        let mut found: Vec<SessionKey> = found.into_iter().collect();
-        catalog.sort_newest_first(&mut found);
-        if self.family {
-            found = catalog.families().whole(&found);
-        }
-        let mut all = catalog.with_subagents(&found);
+    fn sessions(&self, catalog: &Catalog, context: &CommandContext, archived: bool) -> Result<Vec<SessionKey>> {
+        let mut all = catalog.with_subagents(&sessions_to_change(&self.words, self.family, catalog, context)?);
         skip_mirrored(catalog, &mut all);
         all.retain(|&key| catalog[key].facts().is_archived() == archived && !catalog[key].facts().is_link());
         Ok(all)
-    }
-
-    /// Asks for confirmation unless that is not wanted.
-    fn is_wanted(&self, catalog: &Catalog, sessions: &[SessionKey], changer: &Changer<'_>) -> Result<bool> {
-        if self.yes {
-            return Ok(true);
-        }
-        let facts = || sessions.iter().map(|&key| catalog[key].facts());
-        let newest = facts().filter_map(|facts| facts.modified()).max();
-        let age = newest.map_or("?".into(), |newest| time::age(now(), newest));
-        let files = count(sessions.len(), "session", "sessions");
-        output::note(&format!("{files}, {}, newest activity: {age}", bytes(facts().map(|facts| facts.bytes()).sum())));
-        let has_signs = changer.tell_signs(catalog, sessions);
-        if has_signs {
-            output::note(LOSES);
-        }
-        if !self.asks() {
-            return Ok(true);
-        }
-        output::note("pi's /resume will not list them until they are brought back.");
-        match has_signs {
-            false => output::is_yes("Move to the archive?"),
-            true => Ok(output::ask("Type \"yes\" to move them anyway:")? == "yes"),
-        }
     }
 }

@@ -1,8 +1,6 @@
 //! `pitree blame`: shows the session and the prompt that brought each line of a file.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
@@ -11,9 +9,9 @@ use crate::base::paths::full_path;
 use crate::base::time;
 use crate::catalog::file_history::FileVersion;
 use crate::cli::log::{LoggedEntry, each_state};
-use crate::cli::output::{Output, object};
-use crate::cli::table::{self, Column, LAST, words};
-use crate::cli::{CommandContext, output, resolve};
+use crate::cli::output::object;
+use crate::cli::table::{Column, LAST, words};
+use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::disk::files::read_regular;
 use crate::disk::locate::Environment;
 
@@ -38,7 +36,7 @@ pub(super) struct BlameCommand {
 }
 
 impl BlameCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let (path, line) = match self.path.rsplit_once(':') {
             Some((path, line)) if !Path::new(&self.path).is_file() && line.parse::<usize>().is_ok() => {
                 (path, line.parse().ok())
@@ -46,7 +44,7 @@ impl BlameCommand {
             _ => (&*self.path, None),
         };
         let here = Environment::current().cwd;
-        let file = full_path(path, &here.to_string_lossy(), &chosen.home);
+        let file = full_path(path, &here.to_string_lossy(), &context.home);
         let bytes = read_regular(Path::new(&file)).with_context(|| format!("cannot read {file}"))?;
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -63,7 +61,7 @@ impl BlameCommand {
                 }
             }
         };
-        let unreadable = each_state(&file, &|_| true, chosen, visit, |(), _| {})?;
+        let unreadable = each_state(&file, &|_| true, context, visit, |(), _| {})?;
         let is_wanted = |at: usize| line.is_none_or(|line| line == at + 1);
         let wanted = (0..lines.len()).filter(|&at| is_wanted(at)).map(|at| (at, lines[at], origins[at].as_deref()));
         let length = resolve::shortest(origins.iter().flatten().map(|origin| origin.session_id.as_str()));
@@ -76,23 +74,18 @@ impl BlameCommand {
                 let timestamp = origin.and_then(|origin| origin.time).and_then(time::iso);
                 let prompt = origin.map(|origin| &origin.prompt);
                 let line = at + 1;
-                output::json(out, &object! { line, text, id, entry, timestamp, prompt })?;
+                output::json(&object! { line, text, id, entry, timestamp, prompt })?;
                 continue;
             }
-            let glyphs = chosen.config.signs();
+            let glyphs = context.config.signs();
             let place = origin.map_or(String::new(), |origin| origin.place(length));
             let prompt = origin.map_or(String::new(), |origin| words(&origin.prompt, PROMPT, glyphs));
             rows.push([place, prompt, format!("{}", at + 1), text.replace('\t', "    ")]);
         }
-        table::print(
-            out,
-            [Column::Whole, Column::Whole, Column::Number, Column::Words(LAST)],
-            &rows,
-            chosen.config.signs(),
-        )?;
-        out.flush()?;
-        let end = output::end(out, unreadable)?;
+        context.table([Column::Whole, Column::Whole, Column::Number, Column::Words(LAST)], rows, "")?;
+        output::flush()?;
+        let end = output::end(unreadable)?;
         let is_found = origins.iter().enumerate().any(|(at, origin)| is_wanted(at) && origin.is_some());
-        Ok(end.found(is_found).into())
+        Ok(end.found(is_found))
     }
 }

@@ -7,10 +7,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::app::startup::{PickerFormat, Startup};
-use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, change, machine_context, resolve, search};
 use crate::config::Config;
-use crate::disk::load;
 use crate::disk::locate;
 use crate::disk::locate::Environment;
 use crate::runtime;
@@ -30,7 +28,7 @@ pub(super) struct FirstView {
 /// # Errors
 /// `at` names no session, or the terminal cannot be used.
 pub(super) fn browse(
-    chosen: CommandContext,
+    context: CommandContext,
     print: Option<PickerFormat>,
     FirstView { at, entry, is_statistics }: FirstView,
     query: &[String],
@@ -39,9 +37,9 @@ pub(super) fn browse(
         search::read_query(query)?;
     }
     let is_plain = at.is_none() && query.is_empty() && !is_statistics;
-    let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
-    let filter = chosen.filter();
-    let CommandContext { config, mut located, corrected, home, cache, archive, demo, .. } = chosen;
+    let at = at.map(|word| start_at(&word, entry, &context)).transpose()?;
+    let filter = context.filter();
+    let CommandContext { config, mut located, corrected, home, cache, archive, demo, .. } = context;
     let config = Config { filter, ..config };
     // Recorded changes must be valid for any working directory of the next run.
     for dir in &mut located.dirs {
@@ -78,10 +76,10 @@ pub(super) fn browse(
 
 /// Returns the session file and the id of the entry at which the browser opens. `--entry` is an id, so the file need
 /// not be read; the entry of SESSION@ENTRY can be a label or a prefix.
-fn start_at(word: &OsStr, id: Option<String>, chosen: &CommandContext) -> Result<(PathBuf, Option<String>)> {
-    let place = SessionPlace::new(word, id.as_deref(), chosen)?;
+fn start_at(word: &OsStr, id: Option<String>, context: &CommandContext) -> Result<(PathBuf, Option<String>)> {
+    let place = context.place(word, id.as_deref())?;
     let (None, Some(entry)) = (&id, &place.entry) else { return Ok((place.path, id)) };
-    let tree = load::tree(&place.path, &chosen.home)?;
+    let tree = context.tree(&place.path)?;
     let at = resolve::entry(entry, &tree)?;
     Ok((place.path, tree.nodes[at as usize].id.as_deref().map(String::from)))
 }

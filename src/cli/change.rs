@@ -1,9 +1,7 @@
 //! Functions shared by commands that change something: making changes, asking before a migration, and printing results.
 
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -11,16 +9,16 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::base::archive_paths;
-use crate::base::numbers::thousands;
-use crate::base::paths::{self, shorten};
+use crate::base::numbers::{bytes, count, thousands};
+use crate::base::paths;
 use crate::base::text::clean;
 use crate::base::time;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, ChangeEvent, ChangeProgress, ChangeResult, Changes, Refusal, Request};
-use crate::cli::exit::{Exit, Stopped, by_signal};
+use crate::cli::exit::Stopped;
 use crate::cli::output::{PathFields, object};
-use crate::cli::{CommandContext, machine_context, now, output, resolve};
+use crate::cli::{CommandContext, Exit, machine_context, now, output, resolve, table};
 use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
@@ -30,6 +28,7 @@ use crate::machines::sync::SyncContext;
 use crate::pi::running;
 use crate::pi::warnings::signs;
 use crate::runtime::raw_output;
+use crate::session::digest::Digest;
 use crate::system::signals;
 
 /// The time in milliseconds before a command shows its progress, because most changes are short.
@@ -55,12 +54,35 @@ pub(super) struct ChangeArgs {
     pub(super) wait: u64,
 }
 
+/// Options of commands that ask before they change something.
+#[derive(Debug, clap::Args)]
+pub(super) struct ConfirmedArgs {
+    /// Don't ask
+    #[arg(long)]
+    pub(super) yes: bool,
+    #[command(flatten)]
+    pub(super) switches: ChangeArgs,
+}
+
+impl ConfirmedArgs {
+    /// Returns `true` if the user is asked.
+    ///
+    /// # Errors
+    /// Input or standard error is no terminal.
+    pub(super) fn asks(&self) -> Result<bool> {
+        let asks = !self.yes && !self.switches.dry_run;
+        if asks {
+            output::check_can_ask()?;
+        }
+        Ok(asks)
+    }
+}
+
 /// Makes the changes of a command and prints the results.
 pub(super) struct Changer<'a> {
     pub(super) changes: Changes,
     switches: &'a ChangeArgs,
-    pub(super) home: &'a str,
-    config: &'a Config,
+    pub(super) context: &'a CommandContext,
 }
 
 impl<'a> Changer<'a> {
@@ -68,18 +90,26 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// The sessions are samples, or there is no directory for the journal.
-    pub(super) fn new(chosen: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
-        chosen.refuse_samples()?;
+    pub(super) fn new(context: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
+        context.refuse_samples()?;
         let state_dir = locate::state_dir().context("cannot locate the journal: no home directory; set HOME")?;
-        let changes = changes(state_dir, &chosen.config).with_archive(chosen.archive.clone());
+        let changes = changes(state_dir, &context.config).with_archive(context.archive.clone());
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
-        Ok(Self { changes, switches, home: &chosen.home, config: &chosen.config })
+        Ok(Self { changes, switches, context })
     }
 
     /// Returns `true` for output as JSON.
     pub(super) fn is_json(&self) -> bool {
         self.switches.json
+    }
+
+    /// Makes a change and prints it.
+    ///
+    /// # Errors
+    /// The errors of [`make`](Self::make), or the output cannot be written.
+    pub(super) fn finish(&self, request: &Request) -> Result<Exit> {
+        self.say(&self.make(request)?, CliStep::Make)
     }
 
     /// Makes a change, and shows its progress if it takes long. A signal stops it between two of several changes. The
@@ -132,8 +162,9 @@ impl<'a> Changer<'a> {
         name: &str,
         make: impl FnOnce(&Machine, &SyncContext<'_>) -> Result<ChangeResult>,
     ) -> Result<ChangeResult> {
-        let machine = machine_context::named(&machine_context::machines(self.config)?, name)?;
-        machine_context::with_context((self.config, &self.changes), |context| make(&machine, context))
+        let config = &self.context.config;
+        let machine = machine_context::named(&machine_context::machines(config)?, name)?;
+        machine_context::with_context((config, &self.changes), |context| make(&machine, context))
     }
 
     /// Makes a change of mirrored files.
@@ -152,11 +183,11 @@ impl<'a> Changer<'a> {
         if self.switches.dry_run || !output::can_ask() {
             bail!("{error}");
         }
-        output::note(&format!("{error}."));
+        note!("{error}.");
         if output::is_yes("Bring back from the archive?")? {
             return Ok(());
         }
-        bail!(Stopped(Exit::Nothing.into(), "nothing was changed"))
+        declined()
     }
 
     /// Brings back an archived session, after a question unless `is_sure`. Returns its original path, or the path of
@@ -183,7 +214,7 @@ impl<'a> Changer<'a> {
             match news {
                 ChangeEvent::Waits(who) => {
                     let since = waits_since.get_or_insert_with(|| {
-                        output::note(&format!("waiting for {who}; press Ctrl+C to cancel"));
+                        note!("waiting for {who}; press Ctrl+C to cancel");
                         now()
                     });
                     if now() - *since >= i64::try_from(self.switches.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
@@ -205,17 +236,24 @@ impl<'a> Changer<'a> {
             output::progress("");
         }
         made.map_err(|error| match signals::noted() {
-            Some(signal) => error.context(Stopped(by_signal(signal), "stopped")),
+            Some(signal) => error.context(Stopped(Exit::Signal(signal), "stopped")),
             None => error,
         })
     }
 
     /// Lists signs of pis that may be using sessions. Returns `true` if there are any.
     pub(super) fn tell_signs(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
-        let signs = catalog.signs(sessions, now(), self.home);
-        signs.iter().take(SIGNS).for_each(|sign| output::note(&format!("{sign}.")));
+        // The pis of other machines are unknown.
+        let here = sessions.iter().map(|&key| &catalog[key]).filter(|session| !session.facts().is_mirrored());
+        self.tell_signs_of(&here.map(|session| &***session).collect::<Vec<_>>())
+    }
+
+    /// Like [`tell_signs`](Self::tell_signs), for sessions of this machine.
+    fn tell_signs_of(&self, sessions: &[&Digest]) -> bool {
+        let signs = signs(sessions, &running::running(locate::state_dir().as_deref()), now(), &self.context.home);
+        signs.iter().take(SIGNS).for_each(|sign| note!("{sign}."));
         if signs.len() > SIGNS {
-            output::note(&format!("and {} more", signs.len() - SIGNS));
+            note!("and {} more", signs.len() - SIGNS);
         }
         !signs.is_empty()
     }
@@ -228,14 +266,11 @@ impl<'a> Changer<'a> {
         &self,
         (verb, what): (&str, &str),
         keys: &[SessionKey],
-        mut catalog: Catalog,
+        catalog: &Catalog,
     ) -> Result<bool> {
-        catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
         output::note("The originals move to the trash, and take space until it is emptied.");
-        if !self.tell_signs(&catalog, keys) {
-            return output::is_yes(&format!("{verb} {what}?"));
-        }
-        Ok(output::ask(&format!("Type \"yes\" to {} {what} anyway:", verb.to_lowercase()))? == "yes")
+        let has_signs = self.tell_signs(catalog, keys);
+        is_confirmed(has_signs, &format!("{verb} {what}?"), &format!("{} {what}", verb.to_lowercase()))
     }
 
     /// Makes a change that requires a version 3 file. Asks the user unless migration is allowed (`migrate`). `request`
@@ -251,53 +286,48 @@ impl<'a> Changer<'a> {
         if self.switches.dry_run || !output::can_ask() {
             return Err(anyhow!("{error}; use --migrate to convert it and move the original to the trash"));
         }
-        output::note(&format!("{error}. The original moves to the trash; `pitree undo` restores it."));
+        note!("{error}. The original moves to the trash; `pitree undo` restores it.");
         if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
             && let Ok(session) = resolve::digest(path)
         {
-            for sign in signs(&[&session], &running::running(locate::state_dir().as_deref()), now(), self.home) {
-                output::note(&format!("{sign}."));
-            }
+            self.tell_signs_of(&[&session]);
         }
         if output::is_yes("Convert to version 3?")? {
             return self.make(&request(true));
         }
-        bail!(Stopped(Exit::Nothing.into(), "nothing was changed"))
+        declined()
     }
 
-    /// Prints what was done, or would be. Returns the exit code, which after a signal is the usual one of shells.
+    /// Prints what was done, or would be.
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say(&self, result: &ChangeResult, step: CliStep) -> Result<ExitCode> {
-        let done = result;
+    pub(super) fn say(&self, done: &ChangeResult, step: CliStep) -> Result<Exit> {
         let print = || {
-            let mut out = output::stdout();
             if self.switches.json {
                 for change in done.changes.iter().map(ChangeFields::from) {
+                    let machine = done.machine.as_ref().map(|origin| object! { machine: &origin.machine });
+                    let group = done.group.map(|group| object! { group });
                     let done = !self.switches.dry_run;
-                    let machine = result.machine.as_ref().map(|origin| object! { machine: &origin.machine });
-                    let group = result.group.map(|group| object! { group });
-                    let line = object! {
+                    output::json(&object! {
                         step, #[serde(flatten)] change, done, #[serde(flatten)] machine, #[serde(flatten)] group,
-                    };
-                    output::json(&mut out, &line)?;
+                    })?;
                 }
             } else {
                 for line in self.lines(done, step) {
-                    writeln!(out, "{}", clean(&line))?;
+                    output::line(clean(&line))?;
                 }
             }
-            Ok::<_, Error>(out.flush()?)
+            Ok::<_, Error>(output::flush()?)
         };
         print().with_context(|| self.unprinted(done))?;
         done.warnings.iter().for_each(|warning| output::error(warning));
         if done.left == 0 {
             let is_found = step == CliStep::Make || !done.changes.is_empty();
-            return Ok(if is_found { Exit::Done } else { Exit::Nothing }.into());
+            return Ok(Exit::Done.found(is_found));
         }
         output::error(&format!("interrupted; {} remaining", thousands(done.left)));
-        Ok(signals::noted().map_or(Exit::Failed.into(), by_signal))
+        Ok(signals::noted().map_or(Exit::Failed, Exit::Signal))
     }
 
     /// Prints the path of the file that a change made, and what was done to standard error. A dry run and JSON are printed
@@ -305,12 +335,12 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say_made(&self, done: &ChangeResult) -> Result<ExitCode> {
+    pub(super) fn say_made(&self, done: &ChangeResult) -> Result<Exit> {
         match &done.made {
             Some(made) if !self.switches.json && !self.switches.dry_run => {
                 self.say_aside(done);
                 raw_output::print(made.as_os_str()).with_context(|| self.unprinted(done))?;
-                Ok(ExitCode::SUCCESS)
+                Ok(Exit::Done)
             }
             _ => self.say(done, CliStep::Make),
         }
@@ -357,8 +387,33 @@ impl<'a> Changer<'a> {
 
     /// Shortens a path with `~` for the home directory.
     pub(super) fn short(&self, path: &Path) -> String {
-        shorten(&path.to_string_lossy(), self.home).into_owned()
+        self.context.short(path)
     }
+}
+
+/// Returns the error after the user declined a change.
+fn declined<T>() -> Result<T> {
+    bail!(Stopped(Exit::Nothing, "nothing was changed"))
+}
+
+/// Asks before a change. If a pi may be using a session, the user types "yes" to do `what` anyway.
+///
+/// # Errors
+/// The terminal fails.
+pub(super) fn is_confirmed(has_signs: bool, question: &str, what: &str) -> Result<bool> {
+    if !has_signs {
+        return output::is_yes(question);
+    }
+    Ok(output::ask(&format!("Type \"yes\" to {what} anyway:"))? == "yes")
+}
+
+/// Lists the number, the size and the age of sessions.
+pub(super) fn tell_sessions(catalog: &Catalog, sessions: &[SessionKey]) {
+    let facts = || sessions.iter().map(|&key| catalog[key].facts());
+    let size = facts().filter(|facts| !facts.is_link()).map(|facts| facts.bytes()).sum();
+    let newest = facts().filter_map(|facts| facts.modified()).max();
+    let files = count(sessions.len(), "session", "sessions");
+    note!("{files}, {}, newest activity: {}", bytes(size), table::age(newest));
 }
 
 /// Returns the changes with the journal of a directory, the configured trash, and the user's lasting marks.
@@ -410,10 +465,10 @@ impl<'a> From<&'a Change> for ChangeFields<'a> {
 }
 
 /// Prints the JSON form of journal records.
-pub(super) fn print_records(out: &mut output::Output, records: &[JournalRecord]) -> Result<ExitCode> {
+pub(super) fn print_records(records: &[JournalRecord]) -> Result<Exit> {
     for JournalRecord { number, time, state, change, .. } in records {
         let change = ChangeFields::from(change);
-        output::json(out, &object! { number, time: time::iso(*time), state, #[serde(flatten)] change })?;
+        output::json(&object! { number, time: time::iso(*time), state, #[serde(flatten)] change })?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }

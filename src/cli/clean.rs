@@ -1,7 +1,6 @@
 //! `pitree clean`: suggests sessions that are probably not needed, and moves or slims the chosen ones.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -12,11 +11,10 @@ use crate::base::numbers::{bytes, count, thousands};
 use crate::catalog::cleanup::{CleanRequest, CleanRule, CleanSuggestion, LeftoverFile, WEEKS};
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::exit::Exit;
-use crate::cli::output::{Output, PathFields};
-use crate::cli::table::{self, Column};
-use crate::cli::{CommandContext, now, output, resolve};
+use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::output::{PathFields, object};
+use crate::cli::table::Column;
+use crate::cli::{CommandContext, Exit, now, output, resolve};
 use crate::disk::locate;
 use crate::runtime::cleanup_job;
 
@@ -58,60 +56,38 @@ impl ValueEnum for CleanRule {
     }
 }
 
-/// A suggestion in JSON.
-#[derive(Serialize)]
-struct SuggestionFields {
-    rule: &'static str,
-    count: usize,
-    bytes: u64,
-    reason: &'static str,
-    sessions: Vec<SessionFields>,
-    files: Vec<PathFields>,
-}
-
-/// A suggested session in JSON.
-#[derive(Serialize)]
-struct SessionFields {
-    id: String,
-    #[serde(flatten)]
-    path: PathFields,
-    title: String,
-    bytes: u64,
-}
-
 impl CleanCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
         if !self.yes && !self.switches.dry_run {
             output::check_can_ask()?;
         }
-        let mut catalog = resolve::catalog(chosen);
+        let mut catalog = context.absolute_catalog();
         catalog.set_marks(changer.changes.marks()?.into());
         let rules = if self.only.is_empty() { CleanRule::ALL.to_vec() } else { self.only.clone() };
         let request = CleanRequest::new(&catalog, rules, (self.weeks, now()));
         let state = locate::state_dir();
-        let found = cleanup_job::suggest(&request, (&chosen.scanned, state.as_deref()), &|| true);
+        let found = cleanup_job::suggest(&request, (&context.scanned, state.as_deref()), &|| true);
         let (suggestions, slimming) = found.unwrap_or_default();
         if self.switches.json && self.switches.dry_run {
-            suggestions.iter().try_for_each(|suggestion| output::json(out, &fields(suggestion, &catalog)))?;
-            return Ok(Exit::Done.into());
+            suggestions.iter().try_for_each(|suggestion| output::json(&fields(suggestion, &catalog)))?;
+            return Ok(Exit::Done);
         }
         if suggestions.is_empty() {
             output::note("no session to clean up");
-            return Ok(Exit::Done.into());
+            return Ok(Exit::Done);
         }
         if !self.switches.json {
             let row = |suggestion: &CleanSuggestion| {
                 let CleanSuggestion { rule, bytes: size, .. } = suggestion;
                 [rule.name().into(), thousands(suggestion.count()), bytes(*size), rule.reason().into()]
             };
-            let rows: Vec<[String; 4]> = suggestions.iter().map(row).collect();
-            table::print(out, COLUMNS, &rows, chosen.config.signs())?;
+            context.table(COLUMNS, suggestions.iter().map(row), "")?;
         }
         if self.switches.dry_run {
-            return Ok(Exit::Done.into());
+            return Ok(Exit::Done);
         }
-        let mut code = Exit::Done.into();
+        let mut code = Exit::Done;
         for suggestion in &suggestions {
             if self.yes || is_wanted(suggestion)? {
                 let request = match (suggestion.rule, &slimming) {
@@ -119,7 +95,7 @@ impl CleanCommand {
                     (CleanRule::Slim, None) => continue, // it has no sessions then
                     _ => trash(suggestion, &catalog)?,
                 };
-                code = changer.say(&changer.make(&request)?, CliStep::Make)?;
+                code = changer.finish(&request)?;
             }
         }
         Ok(code)
@@ -147,19 +123,20 @@ fn trash(suggestion: &CleanSuggestion, catalog: &Catalog) -> Result<Request> {
     Ok(Request::Trash { files })
 }
 
-fn fields(suggestion: &CleanSuggestion, catalog: &Catalog) -> SuggestionFields {
+fn fields(suggestion: &CleanSuggestion, catalog: &Catalog) -> impl Serialize + use<> {
     let CleanSuggestion { rule, sessions, files, bytes } = suggestion;
     let session = |&key: &SessionKey| {
         let (session, facts) = (&catalog[key], catalog[key].facts());
         let path = PathFields::from(&*facts.path().join());
-        SessionFields { id: facts.id().into(), path, title: session.once().title().into(), bytes: facts.bytes() }
+        let (id, title) = (facts.id().to_owned(), session.once().title().to_owned());
+        object! { id, #[serde(flatten)] path, title, bytes: facts.bytes() }
     };
-    SuggestionFields {
+    object! {
         rule: rule.name(),
         count: suggestion.count(),
         bytes: *bytes,
         reason: rule.reason(),
-        sessions: sessions.iter().map(session).collect(),
-        files: files.iter().map(|file| PathFields::from(&*file.path)).collect(),
+        sessions: sessions.iter().map(session).collect::<Vec<_>>(),
+        files: files.iter().map(|file| PathFields::from(&*file.path)).collect::<Vec<_>>(),
     }
 }

@@ -1,27 +1,32 @@
 //! The context of all commands: the configuration, the session directories, and what they need of both.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Result, bail};
 
+use crate::base::paths::shorten;
 use crate::catalog::Catalog;
+use crate::catalog::copies::NumberedCopies;
 use crate::catalog::search::SearchedSession;
-use crate::cli::{machine_context, output};
+use crate::cli::machine_context;
 use crate::config::{Config, Filter};
 use crate::disk::demo::DemoDir;
 use crate::disk::last_seen;
+use crate::disk::load;
 use crate::disk::locate::{self, Environment, Located};
 use crate::disk::marks as marks_file;
-use crate::disk::scan::{IndexPlace, Scan, ScanSources};
+use crate::disk::scan::{IndexPlace, Scan, ScanSources, Unreadable};
 use crate::disk::worktrees::WorktreeFinder;
 use crate::runtime::jobs::now;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
+use crate::session::digest::facts::SessionFacts;
 use crate::session::digest::listed::SharedSession;
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
+use crate::session::tree::Tree;
 use crate::session::worktrees::Worktrees;
 
 /// The context of all commands.
@@ -43,6 +48,16 @@ pub(crate) struct CommandContext {
     pub(super) scanned: Vec<PathBuf>,
     /// The directory of a demo, which is removed at the end.
     pub(super) demo: Option<DemoDir>,
+    /// The sessions for arguments.
+    pub(super) resolved: ResolvedSessions,
+}
+
+/// The sessions for arguments, loaded once for all of them.
+#[derive(Debug, Default)]
+pub(super) struct ResolvedSessions {
+    /// The ids in order, with their files.
+    pub(super) by_id: OnceLock<Vec<(String, PathBuf)>>,
+    pub(super) catalog: OnceLock<Catalog>,
 }
 
 impl CommandContext {
@@ -61,8 +76,36 @@ impl CommandContext {
         self.report_index(scan.keep().err().map(|error| error.to_string()));
     }
 
+    /// Loads a session.
+    ///
+    /// # Errors
+    /// The file cannot be read or is not a session.
+    pub(super) fn tree(&self, path: &Path) -> Result<Tree> {
+        load::tree(path, &self.home)
+    }
+
+    /// Shortens a path with `~` for the home directory.
+    pub(super) fn short(&self, path: &Path) -> String {
+        shorten(&path.to_string_lossy(), &self.home).into_owned()
+    }
+
+    /// Reads the wanted sessions of a scan, without further copies. Returns the files that could not be read, too.
+    pub(super) fn read_sessions(
+        &self,
+        mut scan: Scan<'_>,
+        mut is_wanted: impl FnMut(&SessionFacts<'_>) -> bool,
+    ) -> (Vec<SharedSession>, Vec<Unreadable>) {
+        let mut sessions: Vec<SharedSession> = Vec::new();
+        let unreadable = read(&mut scan, |batch| {
+            sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
+        });
+        self.keep(scan);
+        NumberedCopies::remove_from(&mut sessions);
+        (sessions, unreadable)
+    }
+
     /// Reads all sessions.
-    pub(super) fn catalog(&self) -> Catalog {
+    pub(super) fn read_catalog(&self) -> Catalog {
         let mut catalog = self.report(Catalog::read(self.sources(), now()));
         catalog.set_remote_pis(machine_context::remote_pis(&self.config, self.located.mirrors.as_deref()), now());
         catalog
@@ -83,9 +126,7 @@ impl CommandContext {
     pub(super) fn report_index(&self, error: Option<String>) {
         if let (Some(error), Some(cache)) = (error, &self.cache) {
             let cache = cache.display();
-            output::note(&format!(
-                "cannot write the index in {cache}: {error}; searches take longer until this is corrected"
-            ));
+            note!("cannot write the index in {cache}: {error}; searches take longer until this is corrected");
         }
     }
 
@@ -144,4 +185,15 @@ impl CommandContext {
 /// Returns the error for commands that cannot be used with `--demo`.
 pub(super) fn refuse_demo() -> Result<()> {
     bail!("this command cannot be used with --demo; to try changes, run `pitree demo`")
+}
+
+/// Reads sessions in batches, and returns the files that could not be read.
+pub(super) fn read(scan: &mut Scan<'_>, mut tell: impl FnMut(Vec<SharedSession>)) -> Vec<Unreadable> {
+    let mut unreadable = std::mem::take(&mut scan.found.unreadable);
+    scan.read(|batch| {
+        unreadable.extend(batch.unreadable);
+        tell(batch.sessions);
+        true
+    });
+    unreadable
 }

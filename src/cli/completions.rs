@@ -8,17 +8,14 @@ use std::ffi::{OsStr, OsString};
 
 use anyhow::{Context, Result};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
-use clap_complete::engine::CompletionCandidate;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::base::sort;
 use crate::base::text::{clean, has_unsafe};
 use crate::catalog::Catalog;
 use crate::catalog::copies::NumberedCopies;
-use crate::cli::output::Output;
-use crate::cli::resolve::SessionResolver;
-use crate::cli::{Cli, CommandContext, Options, chosen, machine_context, now};
-use crate::disk::load;
+use crate::cli::{Cli, CommandContext, Options, machine_context, now, output, read_context};
 use crate::machines::registry::Machine;
 use crate::session::digest::facts::SessionFacts;
 use crate::session::digest::listed::SharedSession;
@@ -50,10 +47,10 @@ pub(super) enum Shell {
 }
 
 impl Completions {
-    pub(super) fn run(&self, out: &mut Output) -> Result<()> {
+    pub(super) fn run(&self) -> Result<()> {
         let shells = Shells::builtins();
         let shell = shells.completer(&self.shell).context("unsupported")?;
-        Ok(shell.write_registration(ASKED_BY, "pitree", "pitree", "pitree", out)?)
+        Ok(shell.write_registration(ASKED_BY, "pitree", "pitree", "pitree", &mut *output::STDOUT.lock())?)
     }
 }
 
@@ -66,25 +63,18 @@ pub(super) fn answer() {
 fn typed_line() -> Result<(ArgMatches, CommandContext)> {
     let words = env::args_os().skip_while(|word| word != "--").skip(1);
     let line = Cli::command().ignore_errors(true).try_get_matches_from(words)?;
-    let chosen = chosen(&Options::from_arg_matches(&line)?)?;
-    Ok((line, chosen))
-}
-
-/// Calls a function with all listed sessions; returns nothing if they cannot be read.
-fn of_sessions(say: impl FnOnce(&Catalog) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
-    let Ok((_, chosen)) = typed_line() else { return Vec::new() };
-    let catalog = Catalog::read(chosen.sources(), now());
-    say(&catalog)
+    let context = read_context(&Options::from_arg_matches(&line)?)?;
+    Ok((line, context))
 }
 
 /// Returns session ids with their titles, and session names. Uses the index without looking at all files.
-pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
+fn sessions_like(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
-    let Ok((_, chosen)) = typed_line() else { return Vec::new() };
+    let Ok((_, context)) = typed_line() else { return Vec::new() };
     let is_wanted = |facts: &SessionFacts<'_>| facts.id().starts_with(typed) || (facts.is_named() && !typed.is_empty());
-    let recalled = chosen.sources().recalled(&is_wanted);
+    let recalled = context.sources().recalled(&is_wanted);
     let mut sessions = recalled.unwrap_or_else(|| {
-        let catalog = Catalog::read(chosen.sources(), now());
+        let catalog = Catalog::read(context.sources(), now());
         catalog
             .keys()
             .filter_map(|key| catalog.get(key).filter(|session| is_wanted(&session.facts())).cloned())
@@ -103,15 +93,15 @@ pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 /// Returns the labels and entry ids of the session typed before.
-pub(super) fn entries(typed: &OsStr) -> Vec<CompletionCandidate> {
+fn entries_like(typed: &OsStr) -> Vec<CompletionCandidate> {
     typed.to_str().and_then(|typed| entries_of_line(typed).ok()).unwrap_or_default()
 }
 
 fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
-    let (line, chosen) = typed_line()?;
+    let (line, context) = typed_line()?;
     let (_, command) = line.subcommand().context("the line has no command")?;
     let session = command.get_one::<OsString>("session").context("the line has no session")?;
-    let tree = load::tree(&SessionResolver::new(&chosen).session(session)?, &chosen.home)?;
+    let tree = context.tree(&context.session(session)?)?;
     let text = |at: Index| clean(&tree.nodes[at as usize].text).chars().take(60).collect::<String>();
     let newest_first = || (0..tree.nodes.len() as Index).rev();
     let labels = newest_first().filter_map(|at| Some((&*tree.labels.get(&at)?.text, at)));
@@ -126,20 +116,40 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
 }
 
 /// Returns the working directories of sessions.
-pub(super) fn projects(typed: &OsStr) -> Vec<CompletionCandidate> {
-    of_sessions(|catalog| {
-        let keys = catalog.newest_first();
-        let projects: BTreeSet<&str> = keys.iter().map(|&key| catalog[key].facts().cwd()).collect();
-        let fits = |dir: &&str| !dir.is_empty() && dir.as_bytes().starts_with(typed.as_encoded_bytes());
-        projects.into_iter().filter(fits).filter_map(|dir| candidate(dir, "")).collect()
-    })
+fn projects_like(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let Ok((_, context)) = typed_line() else { return Vec::new() };
+    let catalog = Catalog::read(context.sources(), now());
+    let keys = catalog.newest_first();
+    let projects: BTreeSet<&str> = keys.iter().map(|&key| catalog[key].facts().cwd()).collect();
+    let fits = |dir: &&str| !dir.is_empty() && dir.as_bytes().starts_with(typed.as_encoded_bytes());
+    projects.into_iter().filter(fits).filter_map(|dir| candidate(dir, "")).collect()
 }
 
 /// Returns the names of machines with their addresses.
-pub(super) fn machines(typed: &OsStr) -> Vec<CompletionCandidate> {
-    let machines = typed_line().and_then(|(_, chosen)| machine_context::machines(&chosen.config)).unwrap_or_default();
+fn machines_like(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let machines = typed_line().and_then(|(_, context)| machine_context::machines(&context.config)).unwrap_or_default();
     let fits = |machine: &&Machine| machine.name.as_bytes().starts_with(typed.as_encoded_bytes());
     machines.iter().filter(fits).filter_map(|one| candidate(&one.name, &one.address.to_string())).collect()
+}
+
+/// Completes sessions.
+pub(super) fn sessions() -> ArgValueCompleter {
+    ArgValueCompleter::new(sessions_like)
+}
+
+/// Completes entries of the session typed before.
+pub(super) fn entries() -> ArgValueCompleter {
+    ArgValueCompleter::new(entries_like)
+}
+
+/// Completes working directories of sessions.
+pub(super) fn projects() -> ArgValueCompleter {
+    ArgValueCompleter::new(projects_like)
+}
+
+/// Completes machines.
+pub(super) fn machines() -> ArgValueCompleter {
+    ArgValueCompleter::new(machines_like)
 }
 
 /// Skips values that a shell would display differently.

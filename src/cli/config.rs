@@ -1,12 +1,11 @@
 //! `pitree config`: prints the location of the configuration, or the defaults.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use crate::base::text::{UNICODE, clean};
-use crate::cli::output::{self, Output};
+use crate::cli::output;
 use crate::cli::table::{self, Column};
 use crate::config::default_toml;
 use crate::disk::{locate, relocations};
@@ -23,23 +22,20 @@ pub(super) struct ConfigCommand {
 }
 
 impl ConfigCommand {
-    pub(super) fn run(&self, file: Option<&Path>, out: &mut Output) -> Result<()> {
+    pub(super) fn run(&self, file: Option<&Path>) -> Result<()> {
         if self.default {
-            write!(out, "{}", default_toml())?;
+            output::write(default_toml().as_bytes())?;
         } else if self.moved {
             let state = locate::state_dir().context("no home directory; set HOME")?;
-            let rows: Vec<[String; 2]> = relocations::all(&state)?.into_iter().map(<[String; 2]>::from).collect();
-            table::print(out, [Column::Path(usize::MAX); 2], &rows, &UNICODE)?;
-            if rows.is_empty() {
-                output::note("no moved directories recorded");
-            }
+            let rows = relocations::all(&state)?.into_iter().map(<[String; 2]>::from);
+            table::print([Column::Path(usize::MAX); 2], rows, "no moved directories recorded", &UNICODE)?;
             output::note(&relocations::file(&state).to_string_lossy());
         } else {
             let path = file.map(Path::to_path_buf).or_else(locate::config_file);
             let path =
                 path.context("cannot locate config.toml: no home directory; specify a file with --config FILE")?;
             crate::cli::read_config(file)?; // prints the errors
-            writeln!(out, "{}", clean(&path.to_string_lossy()))?;
+            output::line(clean(&path.to_string_lossy()))?;
         }
         Ok(())
     }

@@ -1,20 +1,17 @@
 //! `pitree context`: prints the model context at an entry, message by message.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
-use crate::cli::output::{Output, object};
-use crate::cli::resolve::SessionPlace;
+use crate::cli::output::object;
 use crate::cli::table::{self, Column, LAST};
-use crate::cli::{CommandContext, completions, output, resolve};
-use crate::disk::{load, prompt};
+use crate::cli::{CommandContext, Exit, completions, output};
+use crate::disk::prompt;
 use crate::session::prompt::listing::{Listing, row};
 use crate::session::prompt::message::{SentCall, SentMessage, from, role};
 use crate::session::prompt::plan::{Plan, PlannedPart};
@@ -27,10 +24,10 @@ use crate::session::tree::Tree;
 #[derive(Debug, clap::Args)]
 pub(super) struct ContextCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: OsString,
     /// Entry id, unique id prefix, or label; defaults to the leaf
-    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    #[arg(add = completions::entries())]
     entry: Option<String>,
     /// Include messages that are not sent, with the reason
     #[arg(long)]
@@ -67,25 +64,25 @@ fn is_none(count: &usize) -> bool {
 }
 
 impl ContextCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
-        let tree = load::tree(&path, &chosen.home)?;
-        let at = match &entry {
-            Some(word) => Some(resolve::entry(word, &tree)?),
-            None => tree.leaf,
-        };
-        let plan = Plan::new(&tree, at);
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let place = context.place(&self.session, self.entry.as_deref())?;
+        let tree = context.tree(&place.path)?;
+        let plan = Plan::new(&tree, place.entry_in(&tree)?.or(tree.leaf));
         let parts = (&tree, &plan);
-        if self.json { self.json(parts, &path, out) } else { self.text(parts, (chosen, &path), out) }
+        match self.json {
+            true => self.json(parts, &place.path)?,
+            false => self.text(parts, (context, &place.path))?,
+        }
+        Ok(Exit::Done)
     }
 
-    fn json(&self, (tree, plan): (&Tree, &Plan), path: &Path, out: &mut Output) -> Result<()> {
+    fn json(&self, (tree, plan): (&Tree, &Plan), path: &Path) -> Result<()> {
         let take = |part: &PlannedPart, messages: Vec<SentMessage>| {
             if self.all || part.why().is_none() {
                 if messages.is_empty() {
-                    output::json(out, &left_out(tree, part))?;
+                    output::json(&line(tree, part, None))?;
                 }
-                messages.iter().try_for_each(|message| output::json(out, &line(tree, part, message)))?;
+                messages.iter().try_for_each(|message| output::json(&line(tree, part, Some(message))))?;
             }
             Ok(true)
         };
@@ -97,16 +94,10 @@ impl ContextCommand {
             tokens: output::number(sum.tokens(plan)),
             tools: sum.tools().collect::<Vec<_>>(),
         };
-        output::json(out, &summary)
+        output::json(&summary)
     }
 
-    fn text(
-        &self,
-        (tree, plan): (&Tree, &Plan),
-        (chosen, path): (&CommandContext, &Path),
-        out: &mut Output,
-    ) -> Result<()> {
-        let glyphs = chosen.config.signs();
+    fn text(&self, (tree, plan): (&Tree, &Plan), (context, path): (&CommandContext, &Path)) -> Result<()> {
         let (mut rows, mut listing) = (Vec::new(), Listing::default());
         let sum = prompt::each(path, (tree, plan), |part, messages| {
             let why = part.why().map(|why| why.text().to_string()).unwrap_or_default();
@@ -122,39 +113,26 @@ impl ContextCommand {
             Ok(true)
         })?;
         listing.end(plan, &sum.unwrap_or_default());
-        table::print(out, COLUMNS, &rows, glyphs)?;
+        context.table(COLUMNS, rows, "")?;
         if listing.messages == 0 {
             output::note("the context is empty: no messages");
         }
-        Ok(writeln!(out, "{}", clean(&listing.summary(&glyphs.dot)))?)
+        output::line(clean(&listing.summary(&context.config.signs().dot)))
     }
 }
 
-fn line<'a>(tree: &'a Tree, part: &PlannedPart, message: &'a SentMessage) -> MessageLine<'a> {
-    MessageLine {
-        role: message.role.name(),
-        from: message.from.name(),
-        text: &message.text,
-        tokens: Some(message.tokens),
-        tool_calls: &message.calls,
-        tool_call_id: message.answers.as_deref(),
-        images: message.images,
-        ..left_out(tree, part)
-    }
-}
-
-/// Returns an omitted message that was not read, with its row as text.
-fn left_out<'a>(tree: &'a Tree, part: &PlannedPart) -> MessageLine<'a> {
+/// Returns the JSON form of a message, or of an omitted one that was not read, with its row as text.
+fn line<'a>(tree: &'a Tree, part: &PlannedPart, message: Option<&'a SentMessage>) -> MessageLine<'a> {
     let node = &tree.nodes[part.at as usize];
     MessageLine {
         entry_id: node.id.as_deref(),
-        role: role(node.kind).name(),
-        from: from(node.kind).name(),
-        text: &node.text,
-        tokens: None,
-        tool_calls: &[],
-        tool_call_id: None,
-        images: 0,
+        role: message.map_or(role(node.kind), |message| message.role).name(),
+        from: message.map_or(from(node.kind), |message| message.from).name(),
+        text: message.map_or(&node.text, |message| &message.text),
+        tokens: message.map(|message| message.tokens),
+        tool_calls: message.map_or(&[], |message| &message.calls),
+        tool_call_id: message.and_then(|message| message.answers.as_deref()),
+        images: message.map_or(0, |message| message.images),
         left_out: part.why().map(|why| why.text()),
     }
 }

@@ -1,10 +1,9 @@
 //! `pitree diff`: compares two sessions or entries of one family from where they diverge.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use crate::app::panes::tree::row_text;
@@ -14,12 +13,11 @@ use crate::base::time;
 use crate::catalog::compare::{self, BranchEnd, ComparedBranches};
 use crate::catalog::file_history::ReplayControl;
 use crate::catalog::final_files::{FinalFile, final_files};
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::table::{self, Column};
-use crate::cli::{CommandContext, output, resolve};
+use crate::cli::table::Column;
+use crate::cli::{CommandContext, Exit, output};
 use crate::disk::files;
-use crate::disk::load;
 use crate::session::compare::SideSummary;
 use crate::session::compare::description::{self, SIDES};
 use crate::session::tree::{Index, Tree};
@@ -48,12 +46,12 @@ pub(super) struct DiffCommand {
 }
 
 impl DiffCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let alone = |word: &OsStr| word.to_str().and_then(|word| word.strip_prefix('@')).map(String::from);
         // The place of a side, or the entry of `@ENTRY`.
         let side = |word: &OsStr| match alone(word) {
             Some(entry) => Ok(Err(entry)),
-            None => SessionPlace::new(word, None, chosen).map(Ok),
+            None => context.place(word, None).map(Ok),
         };
         let (a, b) = (side(&self.a)?, side(&self.b)?);
         let Ok(SessionPlace { path, .. }) = a.as_ref().or(b.as_ref()) else {
@@ -62,120 +60,109 @@ impl DiffCommand {
         let path = path.clone();
         let beside = |entry| SessionPlace { entry: Some(entry), path: path.clone() };
         let (a, b) = (a.unwrap_or_else(beside), b.unwrap_or_else(beside));
-        let one = end(a, chosen, None)?;
-        let other = end(b, chosen, Some(&one))?;
-        let reading = ReplayControl { home: &chosen.home, is_wanted: &|| true };
+        let one = end(a, context, None)?;
+        let other = end(b, context, Some(&one))?;
+        let reading = ReplayControl { home: &context.home, is_wanted: &|| true };
         let comparison = compare::compare([&one, &other], reading)?;
         let compared = ComparedBranches { ends: [one, other], comparison };
         let files = final_files(&compared, reading)?;
         if self.json {
-            output::json(out, &comparison_object(&compared, &files))?;
+            output::json(&comparison_object(&compared, &files))?;
         } else {
-            text(out, &compared, &files, chosen)?;
+            text(&compared, &files, context)?;
         }
-        Ok(())
+        Ok(Exit::Done)
     }
 }
 
 /// Resolves a side to the end of a branch: an entry, or the leaf of a session. A file used by both sides is read once.
-fn end(
-    SessionPlace { path, entry }: SessionPlace,
-    chosen: &CommandContext,
-    known: Option<&BranchEnd>,
-) -> Result<BranchEnd> {
-    let tree = match known.filter(|known| files::resolved(&known.path) == files::resolved(&path)) {
+fn end(place: SessionPlace, context: &CommandContext, known: Option<&BranchEnd>) -> Result<BranchEnd> {
+    let path = &place.path;
+    let tree = match known.filter(|known| files::resolved(&known.path) == files::resolved(path)) {
         Some(known) => known.tree.clone(),
-        None => Arc::new(load::tree(&path, &chosen.home)?),
+        None => Arc::new(context.tree(path)?),
     };
-    let at = match (entry, tree.leaf) {
-        (Some(word), _) => resolve::entry(&word, &tree)?,
-        (None, Some(leaf)) => leaf,
-        (None, None) => bail!("{} has no entries to compare", path.display()),
-    };
-    Ok(BranchEnd { path, tree, at })
+    let at = place.entry_in(&tree)?.or(tree.leaf);
+    let at = at.with_context(|| format!("{} has no entries to compare", path.display()))?;
+    Ok(BranchEnd { path: place.path, tree, at })
 }
 
 /// Returns the row of an entry as in pi's `/tree`.
-fn row(tree: &Tree, at: Index, chosen: &CommandContext) -> String {
-    spans_text(&row_text::pi_entry(tree, at, chosen.config.signs()))
+fn row(tree: &Tree, at: Index, context: &CommandContext) -> String {
+    spans_text(&row_text::pi_entry(tree, at, context.config.signs()))
 }
 
 fn text(
-    out: &mut impl Write,
     ComparedBranches { ends, comparison }: &ComparedBranches,
     files: &[FinalFile],
-    chosen: &CommandContext,
+    context: &CommandContext,
 ) -> Result<()> {
-    let glyphs = chosen.config.signs();
+    let glyphs = context.config.signs();
     let columns = output::columns();
     let cut = |line: String| match columns {
         Some(columns) => glyphs.cut(&line, columns).into_owned(),
         None => line,
     };
     let shared = count(comparison.shared, "common entry", "common entries");
-    let common = row(&ends[0].tree, comparison.common[0], chosen);
-    writeln!(out, "{}", cut(format!("{shared}, ending at  {common}")))?;
+    let common = row(&ends[0].tree, comparison.common[0], context);
+    output::line(cut(format!("{shared}, ending at  {common}")))?;
     for (side, end) in ends.iter().enumerate() {
-        let (id, last) = (clean(&end.tree.header.id).into_owned(), row(&end.tree, comparison.ends[side], chosen));
+        let (id, last) = (clean(&end.tree.header.id).into_owned(), row(&end.tree, comparison.ends[side], context));
         let last = if comparison.sides[side].entries == 0 {
             "no entries of its own; ends at the common entry".into()
         } else {
             last
         };
-        writeln!(out, "{}", cut(format!("{}  {id}  {last}", SIDES[side])))?;
+        output::line(cut(format!("{}  {id}  {last}", SIDES[side])))?;
     }
-    writeln!(out)?;
+    output::line("")?;
     let facts = description::facts(comparison).into_iter().map(|(name, [a, b])| [name.into(), a, b]);
-    let facts: Vec<[String; 3]> = [["".into(), "A".into(), "B".into()]].into_iter().chain(facts).collect();
-    table::print(out, [Column::Whole, Column::Words(FACT), Column::Words(FACT)], &facts, glyphs)?;
+    let facts = [["".into(), "A".into(), "B".into()]].into_iter().chain(facts);
+    context.table([Column::Whole, Column::Words(FACT), Column::Words(FACT)], facts, "")?;
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
-        list(out, &format!("Prompts of {name}"), &side.prompts)?;
+        list(&format!("Prompts of {name}"), &side.prompts)?;
         let more = side.prompt_count - side.prompts.len();
         if more > 0 {
-            writeln!(out, "  and {} more", count(more, "prompt", "prompts"))?;
+            outln!("  and {} more", count(more, "prompt", "prompts"))?;
         }
     }
-    for (name, side) in SIDES.iter().zip(&comparison.sides) {
-        list(out, &format!("Tools of {name}"), &side.tools.iter().map(description::tool).collect::<Vec<_>>())?;
+    let sides = || SIDES.iter().zip(&comparison.sides);
+    for (name, side) in sides() {
+        list(&format!("Tools of {name}"), &side.tools.iter().map(description::tool).collect::<Vec<_>>())?;
     }
-    for (name, side) in SIDES.iter().zip(&comparison.sides) {
-        list(out, &format!("Errors of {name}"), &side.failures.texts)?;
-    }
+    sides().try_for_each(|(name, side)| list(&format!("Errors of {name}"), &side.failures.texts))?;
     let line = |path: &str, uses: String| format!("{path}  {uses}");
     for (side, name) in SIDES.iter().enumerate() {
         let only: Vec<String> = comparison.only(side).map(|(path, uses)| line(path, description::uses(uses))).collect();
-        list(out, &format!("Files only in {name}"), &only)?;
+        list(&format!("Files only in {name}"), &only)?;
     }
     let both: Vec<String> = comparison.both().map(|(path, uses)| line(path, description::uses_of_both(uses))).collect();
-    list(out, "Files in both", &both)?;
+    list("Files in both", &both)?;
     let at_ends: Vec<String> = files.iter().map(|file| line(&file.name, file.facts())).collect();
-    list(out, "Files at the ends", &at_ends)?;
+    list("Files at the ends", &at_ends)?;
     for diff in files.iter().filter_map(|file| file.diff.as_deref()) {
         // In the format of `diff -u`.
-        lines(out, diff, "")?;
+        lines(diff, "")?;
     }
-    for (name, side) in SIDES.iter().zip(&comparison.sides) {
-        list(out, &format!("Last answer of {name}"), side.answer.as_slice())?;
-    }
-    Ok(())
+    sides().try_for_each(|(name, side)| list(&format!("Last answer of {name}"), side.answer.as_slice()))
 }
 
 /// Prints a heading and texts, if there are any.
-fn list(out: &mut impl Write, title: &str, texts: &[String]) -> Result<()> {
+fn list(title: &str, texts: &[String]) -> Result<()> {
     if texts.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{title}")?;
+    outln!("\n{title}")?;
     for text in texts {
-        lines(out, text, "  ")?;
+        lines(text, "  ")?;
     }
     Ok(())
 }
 
 /// Prints the lines of a text, safe for a terminal.
-fn lines(out: &mut impl Write, text: &str, indent: &str) -> Result<()> {
+fn lines(text: &str, indent: &str) -> Result<()> {
     for line in clean_lines(text.strip_suffix('\n').unwrap_or(text)) {
-        writeln!(out, "{indent}{line}")?;
+        outln!("{indent}{line}")?;
     }
     Ok(())
 }

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ValueHint;
-use clap_complete::ArgValueCompleter;
 
 use crate::base::machine_paths;
 use crate::base::numbers::count;
@@ -19,14 +17,12 @@ use crate::catalog::doctor::{self, ExaminedFile};
 use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::chosen_sessions::note_mirrored;
-use crate::cli::exit::Exit;
-use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::chosen_sessions::{self, note_mirrored};
+use crate::cli::output::{self, PathFields, object};
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::{self, SessionResolver};
-use crate::cli::table::{self, Column, PATH};
-use crate::cli::{CommandContext, completions, now, targets};
+use crate::cli::table::{Column, PATH};
+use crate::cli::{CommandContext, Exit, completions, now, resolve};
 use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
@@ -62,7 +58,7 @@ const DESCRIPTION: usize = 300;
   pitree doctor --json | jq .code        print the codes of all findings"))]
 pub(super) struct DoctorCommand {
     /// Files, sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "QUERY|FILE", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "QUERY|FILE", add = completions::sessions())]
     words: Vec<OsString>,
     #[command(flatten)]
     project: ProjectArg,
@@ -96,16 +92,15 @@ const LISTED: usize = 20;
 type Found = BTreeMap<PathBuf, Vec<Finding>>;
 
 impl DoctorCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
-        let changer = self.repair.then(|| Changer::new(chosen, &switches)).transpose()?;
-        let resolver = SessionResolver::new(chosen);
+        let changer = self.repair.then(|| Changer::new(context, &switches)).transpose()?;
         let mut unreadable = Vec::new();
-        let (files, is_all) = self.files(chosen, &resolver, &mut unreadable)?;
-        let mut found = examine(&files, chosen, &mut unreadable);
+        let (files, is_all) = self.files(context, &mut unreadable)?;
+        let mut found = examine(&files, context, &mut unreadable);
         let examined: HashSet<&Path> = files.iter().map(|file| &*file.path).collect();
         let between = if files.iter().any(|file| file.session.is_some()) {
-            resolver.catalog().findings_between()
+            context.catalog().findings_between()
         } else {
             Vec::new()
         };
@@ -113,60 +108,54 @@ impl DoctorCommand {
             found.entry(path).or_default().push(finding);
         }
         if is_all {
-            let own = leftovers(&chosen.scanned, locate::state_dir().as_deref()).into_iter().map(|path| (path, false));
-            for (path, is_orphan) in own.chain(drafts_of_others(&chosen.scanned)) {
+            let own = leftovers(&context.scanned, locate::state_dir().as_deref()).into_iter().map(|path| (path, false));
+            for (path, is_orphan) in own.chain(drafts_of_others(&context.scanned)) {
                 let code = if is_orphan { Code::OrphanDraft } else { Code::Leftover };
                 found.entry(path).or_default().push(Finding::new(code, None));
             }
         }
         add_history(&mut found, is_all);
-        self.print(&found, chosen, out)?;
+        self.print(&found, context)?;
         tell_count(&found, files.len(), self.notes || self.json);
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
         sort::by(&mut unreadable, |one, other| one.path.cmp(&other.path));
         unreadable.dedup_by(|one, other| one.path == other.path);
         let is_complete = unreadable.is_empty();
-        let end = output::end(out, unreadable)?;
+        let end = output::end(unreadable)?;
         let damaged = found.iter().filter(|(_, found)| can_be_repaired(found)).map(|(path, _)| path);
         let (mirrored, damaged): (Vec<&PathBuf>, Vec<&PathBuf>) =
             damaged.partition(|path| machine_paths::is_mirrored(path));
         note_mirrored(if self.repair { mirrored.len() } else { 0 });
         let has_problems = found.values().flatten().any(Finding::is_problem);
         let code = match changer {
-            Some(changer) if !damaged.is_empty() => self.mend(&damaged, resolver.into_catalog(), &changer)?,
-            _ if has_problems => Exit::Over.into(),
-            _ => end.into(),
+            Some(changer) if !damaged.is_empty() => self.mend(&damaged, &changer)?,
+            _ if has_problems => Exit::Over,
+            _ => end,
         };
-        Ok(if is_complete { code } else { end.into() })
+        Ok(if is_complete { code } else { end })
     }
 
     /// Returns the files to examine, and `true` if they are all.
-    fn files(
-        &self,
-        chosen: &CommandContext,
-        resolver: &SessionResolver<'_>,
-        unreadable: &mut Vec<Unreadable>,
-    ) -> Result<(Vec<ExaminedFile>, bool)> {
+    fn files(&self, context: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Result<(Vec<ExaminedFile>, bool)> {
         if self.words.is_empty() && self.project.dir.is_none() {
-            let catalog = resolver.catalog();
-            let all = scan::find(&chosen.scanned);
+            let all = scan::find(&context.scanned);
             unreadable.extend(all.unreadable);
+            let catalog = context.catalog();
             unreadable.extend(catalog.unreadable.iter().cloned());
             // The target of a link is listed itself, or belongs to another directory.
             let files = all.files.into_iter().filter(|file| !file.is_link).map(|file| file.path);
             return Ok((files.map(|path| examined(catalog, path)).collect(), true));
         }
-        let paths = targets::files(&self.words, &self.project, resolver, unreadable)?;
+        let paths = chosen_sessions::files(&self.words, &self.project, context, unreadable)?;
         let words: HashSet<&Path> = self.words.iter().map(Path::new).collect();
         if paths.iter().all(|path| words.contains(&**path)) {
             return Ok((paths.into_iter().map(|path| ExaminedFile { path, session: None }).collect(), false));
         }
-        let catalog = resolver.catalog();
-        Ok((paths.into_iter().map(|path| examined(catalog, path)).collect(), false))
+        Ok((paths.into_iter().map(|path| examined(context.catalog(), path)).collect(), false))
     }
 
-    fn print(&self, found: &Found, chosen: &CommandContext, out: &mut Output) -> Result<()> {
+    fn print(&self, found: &Found, context: &CommandContext) -> Result<()> {
         let mut rows = Vec::new();
         for (path, findings) in found {
             let absolute = resolve::absolute(path)?;
@@ -184,10 +173,10 @@ impl DoctorCommand {
                         more,
                         text: finding.text(),
                     };
-                    output::json(out, &fields)?;
+                    output::json(&fields)?;
                 } else if self.notes || finding.is_problem() {
                     rows.push([
-                        shorten(&path_fields.path, &chosen.home).into_owned(),
+                        shorten(&path_fields.path, &context.home).into_owned(),
                         finding.line.map(|line| line.to_string()).unwrap_or_default(),
                         finding.code.name().into(),
                         finding.entry.clone().unwrap_or_default(),
@@ -196,11 +185,12 @@ impl DoctorCommand {
                 }
             }
         }
-        table::print(out, COLUMNS, &rows, chosen.config.signs())
+        context.table(COLUMNS, rows, "")
     }
 
     /// Repairs files.
-    fn mend(&self, damaged: &[&PathBuf], catalog: Catalog, changer: &Changer<'_>) -> Result<ExitCode> {
+    fn mend(&self, damaged: &[&PathBuf], changer: &Changer<'_>) -> Result<Exit> {
+        let catalog = changer.context.catalog();
         let paths: Vec<PathBuf> = damaged.iter().map(|path| resolve::absolute(path)).collect::<Result<_>>()?;
         let (mut sessions, mut keys, mut known) = (Vec::new(), Vec::new(), HashMap::new());
         for (path, header) in paths.iter().zip(catalog.known_headers(&paths)) {
@@ -240,27 +230,25 @@ impl DoctorCommand {
         sessions.retain(|session| !skipped.contains(&*session.path));
         if sessions.len() > told {
             output::progress("");
-            output::note(&format!("and {}", count(sessions.len() - told, "more file", "more files")));
+            note!("and {}", count(sessions.len() - told, "more file", "more files"));
         }
         for (_, error) in &failed {
             output::error(&format!("{error:#}"));
         }
         if sessions.is_empty() {
-            return Ok(if failed.is_empty() { Exit::Over } else { Exit::Failed }.into());
+            return Ok(if failed.is_empty() { Exit::Over } else { Exit::Failed });
         }
         if !self.yes && !self.dry_run {
             output::check_can_ask()?;
             let files = count(sessions.len(), "file", "files");
             let question = ("Replace", &*format!("{files} by repaired ones"));
             if !changer.is_replacement_wanted(question, &keys, catalog)? {
-                output::note("canceled; no file changed");
-                return Ok(Exit::Nothing.into());
+                return output::nothing("canceled; no file changed");
             }
         }
         let by = SharedRewriter(Arc::new(writer));
-        let done = changer.make(&Request::Rewrite { purpose: RewritePurpose::Repair, sessions, by })?;
-        let code = changer.say(&done, CliStep::Make)?;
-        Ok(if failed.is_empty() { code } else { Exit::Failed.into() })
+        let code = changer.finish(&Request::Rewrite { purpose: RewritePurpose::Repair, sessions, by })?;
+        Ok(if failed.is_empty() { code } else { Exit::Failed })
     }
 }
 
@@ -270,8 +258,8 @@ impl DoctorCommand {
         if cwd.is_some() || self.yes || !output::can_ask() {
             return Ok(cwd.map(String::from));
         }
-        output::note(&format!("{path} has no working directory. These can be its directory:"));
-        choices.iter().zip(1..).for_each(|(choice, number)| output::note(&format!("  {number} {choice}")));
+        note!("{path} has no working directory. These can be its directory:");
+        choices.iter().zip(1..).for_each(|(choice, number)| note!("  {number} {choice}"));
         let answer = output::ask("Number or directory (empty: skip this file):")?;
         let number = answer.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?));
         match number {
@@ -287,9 +275,9 @@ fn examined(catalog: &Catalog, path: PathBuf) -> ExaminedFile {
     ExaminedFile { path, session }
 }
 
-fn examine(files: &[ExaminedFile], chosen: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Found {
+fn examine(files: &[ExaminedFile], context: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Found {
     let mut found = Found::new();
-    doctor::each(files, (now(), &chosen.home), |batch, done| {
+    doctor::each(files, (now(), &context.home), |batch, done| {
         output::progress(&format!("{done} of {} files", files.len()));
         for (path, result) in batch {
             match result {
@@ -344,17 +332,17 @@ fn tell_count(found: &Found, files: usize, has_notes: bool) {
     };
     let advice = if has_notes || notes == 0 { "" } else { "; list them with --notes" };
     let notes = if notes == 0 { String::new() } else { format!(", {}", count(notes, "note", "notes")) };
-    output::note(&format!("{first}{notes}{advice}"));
+    note!("{first}{notes}{advice}");
 }
 
 /// Prints what a repair does to a file.
 fn tell_steps(path: &str, steps: &RepairSteps, rest: usize) {
-    output::note(&format!("{path}:"));
-    steps.listed.iter().for_each(|step| output::note(&format!("  {step}")));
+    note!("{path}:");
+    steps.listed.iter().for_each(|step| note!("  {step}"));
     if steps.more > 0 {
-        output::note(&format!("  and {} more", steps.more));
+        note!("  and {} more", steps.more);
     }
     if rest > 0 {
-        output::note(&format!("  {} to {path}.rest", count(rest, "byte", "bytes")));
+        note!("  {} to {path}.rest", count(rest, "byte", "bytes"));
     }
 }

@@ -1,21 +1,16 @@
 //! `pitree entries`: a stream of all entries for databases.
 
 use std::ffi::OsString;
-use std::io::Write;
-use std::process::ExitCode;
 
 use anyhow::Result;
-use clap_complete::ArgValueCompleter;
 
 use crate::base::time;
 use crate::catalog::entries::EntriesRequest;
-use crate::catalog::key::SessionKey;
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::cli::chosen_sessions::listed_sessions;
-use crate::cli::output::{self, Output};
+use crate::cli::chosen_sessions::selection;
+use crate::cli::output;
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::SessionResolver;
-use crate::cli::{CommandContext, completions, now};
+use crate::cli::{CommandContext, Exit, completions, now};
 use crate::runtime::chosen_rules::ChosenRules;
 use crate::search::qualifier::value::date::DateValue;
 
@@ -32,7 +27,7 @@ use crate::search::qualifier::value::date::DateValue;
   pitree entries | jq -r 'select(.own) | .cost'  costs, each counted once"))]
 pub(super) struct EntriesCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|QUERY", add = completions::sessions())]
     words: Vec<OsString>,
     /// Print the entries of sessions whose files changed since this time (2026-05-01T12:00:00Z, 2026-05-01, today, 2w)
     #[arg(long, value_name = "TIME", value_parser = Since::read)]
@@ -60,34 +55,28 @@ impl Since {
 }
 
 impl EntriesCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let run = time::iso(now()).unwrap_or_default();
-        let rules = (!self.no_redact).then(|| ChosenRules::new(&chosen.config.redact)).transpose()?;
-        let resolver = SessionResolver::new(chosen);
-        let catalog = resolver.catalog();
-        let here = chosen.here_and_now();
+        let rules = (!self.no_redact).then(|| ChosenRules::new(&context.config.redact)).transpose()?;
+        let catalog = context.catalog();
+        let here = context.here_and_now();
         let since = self.since.map(|since| match since {
             Since::Date(date) => date.ms(&here),
             Since::Time(ms) => ms,
         });
-        let is_found = listed_sessions(&self.words, &resolver, here)?;
-        let is_in_project = self.project.matcher(chosen);
-        let is_wanted = |key: SessionKey| {
-            let is_found = is_found.as_ref().is_none_or(|found| found.contains(&key));
-            is_found && catalog.get(key).is_some_and(|session| is_in_project(&session.facts()))
-        };
+        let is_wanted = selection(&self.words, &self.project, here, context)?;
         let has_sessions = catalog.keys().any(&is_wanted);
-        let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(chosen.worktrees(catalog.cwds()));
+        let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(context.worktrees(catalog.cwds()));
         let request =
-            EntriesRequest { sessions: &sessions, rules: rules.as_deref(), home: &chosen.home, since, run: &run };
+            EntriesRequest { sessions: &sessions, rules: rules.as_deref(), home: &context.home, since, run: &run };
         let mut written = Ok(());
         let unreadable = request.run(|lines| {
-            written = out.write_all(lines);
+            written = output::write(lines);
             written.is_ok()
         });
         written?;
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
         let all = catalog.unreadable.iter().cloned().chain(unreadable).collect();
-        Ok(output::end(out, all)?.found(has_sessions || !is_narrowed).into())
+        Ok(output::end(all)?.found(has_sessions || !is_narrowed))
     }
 }

@@ -2,20 +2,21 @@
 
 use std::process::ExitCode;
 
-/// The result of a command as a shell sees it. A signal ends pitree with 128 + its number.
+/// The result of a command as a shell sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(super) enum Exit {
     /// The command did its work, or found what it looked for.
-    Done = 0,
+    Done,
     /// A search found nothing, there was nothing to do, or the user declined.
-    Nothing = 1,
+    Nothing,
     /// An error, wrong usage, or output that lacks a file that could not be read.
-    Failed = 2,
+    Failed,
     /// A check found something, such as a cost above the budget or a secret.
-    Over = 3,
+    Over,
     /// A file was touched, but its content is unknown.
-    Unknown = 4,
+    Unknown,
+    /// A signal with this number ended the command.
+    Signal(u8),
 }
 
 impl Exit {
@@ -46,21 +47,23 @@ pub(super) fn help(examples: &str) -> String {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Nothing => 1,
+            Exit::Failed => 2,
+            Exit::Over => 3,
+            Exit::Unknown => 4,
+            Exit::Signal(signal) => 128 + signal,
+        })
     }
 }
 
 /// An error with an exit code of its own: the user declined, or a signal stopped a change.
 #[derive(Debug)]
-pub(super) struct Stopped(pub(super) ExitCode, pub(super) &'static str);
+pub(super) struct Stopped(pub(super) Exit, pub(super) &'static str);
 
 impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.1)
     }
-}
-
-/// Returns the exit code of shells for a signal.
-pub(super) fn by_signal(signal: u8) -> ExitCode {
-    (128 + signal).into()
 }

@@ -1,12 +1,10 @@
 //! `pitree export`: writes sessions for other people, as Markdown, HTML or a session file.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::base::text::clean;
@@ -14,10 +12,8 @@ use crate::catalog::Catalog;
 use crate::catalog::export::source::{Scope, Source};
 use crate::catalog::export::target::{FileTaken, Target};
 use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
-use crate::cli::output::Output;
-use crate::cli::resolve::SessionPlace;
-use crate::cli::table::{self, Column};
-use crate::cli::{CommandContext, completions, exit::Exit, now, output, resolve};
+use crate::cli::table::Column;
+use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::disk::program;
 use crate::export::document::{Detail, ToolDetail};
 use crate::export::personal::PersonalData;
@@ -34,7 +30,7 @@ use crate::secrets::{Rules, sample};
 #[derive(Debug, clap::Args)]
 pub(super) struct ExportCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the last entry as well
-    #[arg(required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(required = true, add = completions::sessions())]
     sessions: Vec<OsString>,
     /// Write to FILE, to a directory, or to standard output with `-`; defaults to pitree-ID.md in the working directory
     #[arg(short, long, value_name = "FILE")]
@@ -93,14 +89,14 @@ pub(super) struct ExportCommand {
 const COLUMNS: [Column; 4] = [Column::Whole, Column::Whole, Column::Whole, Column::Whole];
 
 impl ExportCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        self.export(chosen, out).map_err(|error| match error.downcast_ref::<FileTaken>() {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        self.export(context).map_err(|error| match error.downcast_ref::<FileTaken>() {
             Some(taken) => anyhow!("{taken}; use --force to replace it, or another --output"),
             None => error,
         })
     }
 
-    fn export(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    fn export(&self, context: &CommandContext) -> Result<Exit> {
         let scope = match () {
             () if self.context => Scope::Context,
             () if self.tree || self.family => Scope::Tree,
@@ -109,10 +105,10 @@ impl ExportCommand {
         let is_stdout = self.output.as_deref() == Some(Path::new("-"));
         let format = self.format(is_stdout)?;
         self.check(format, is_stdout)?;
-        let mut sources = self.sources((scope, format), chosen)?;
-        let rules = ChosenRules::new(&chosen.config.redact)?;
+        let mut sources = self.sources((scope, format), context)?;
+        let rules = ChosenRules::new(&context.config.redact)?;
         if self.list {
-            return list(&mut sources, &rules, (chosen, out));
+            return list(&mut sources, &rules, context);
         }
         if let (Format::Jsonl, Some(newer)) = (format, sources.iter().find(|source| source.tree.header.is_newer())) {
             bail!("{} has a newer format version; export it as md or html, or update pitree", newer.path.display());
@@ -124,7 +120,8 @@ impl ExportCommand {
         let made = match &mut sources[..] {
             [source] if !self.is_directory(format) => {
                 let path = self.path(&redact.text(&source.tree.header.id), format);
-                let target = if is_stdout { Target::stream(out) } else { Target::file(&path, self.force)? };
+                let mut stdout = output::STDOUT.lock();
+                let target = if is_stdout { Target::stream(&mut *stdout) } else { Target::file(&path, self.force)? };
                 export::write(source, written, &redact, target, &mut run)?
             }
             sources => {
@@ -132,7 +129,7 @@ impl ExportCommand {
                 Some(export::directory(sources, written, &redact, (&dir, self.force), &mut run)?)
             }
         };
-        out.flush()?;
+        output::flush()?;
         output::note(&redact.note());
         if let Some(made) = made {
             raw_output::print(made.as_os_str())?;
@@ -140,27 +137,27 @@ impl ExportCommand {
                 open(&made)?;
             }
         }
-        Ok(Exit::Done.into())
+        Ok(Exit::Done)
     }
 
     /// Loads the sessions or their families, and chooses the entries.
-    fn sources(&self, content: (Scope, Format), chosen: &CommandContext) -> Result<Vec<Source>> {
+    fn sources(&self, content: (Scope, Format), context: &CommandContext) -> Result<Vec<Source>> {
         let mut sources: Vec<Source> = Vec::new();
-        let mut catalog = if self.family { resolve::catalog(chosen) } else { Catalog::default() };
+        let mut catalog = if self.family { context.absolute_catalog() } else { Catalog::default() };
         for word in &self.sessions {
-            let place = SessionPlace::new(word, None, chosen)?;
+            let place = context.place(word, None)?;
             if !self.family {
-                let source = Source::session(&place.path, &chosen.home)?;
+                let source = Source::session(&place.path, &context.home)?;
                 sources.push(self.choose(source, place.entry.as_deref(), content)?);
                 continue;
             }
             let key = resolve::key_of(&mut catalog, &place.path)?;
             if !self.is_directory(content.1) {
-                let source = Source::family(&catalog, key, &chosen.home)?;
+                let source = Source::family(&catalog, key, &context.home)?;
                 sources.push(self.choose(source, place.entry.as_deref(), content)?);
                 continue;
             }
-            for (member, source) in Source::members(&catalog, key, &chosen.home)? {
+            for (member, source) in Source::members(&catalog, key, &context.home)? {
                 let end = place.entry.as_deref().filter(|_| member == key);
                 let source = self.choose(source, end, content)?;
                 // Two of the named sessions can be of one family.
@@ -240,7 +237,7 @@ impl ExportCommand {
 }
 
 /// Lists likely secrets.
-fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, &mut Output)) -> Result<ExitCode> {
+fn list(sources: &mut [Source], rules: &Rules, context: &CommandContext) -> Result<Exit> {
     let mut rows = Vec::new();
     for source in sources {
         for at in source.all_entries() {
@@ -256,11 +253,12 @@ fn list(sources: &mut [Source], rules: &Rules, (chosen, out): (&CommandContext, 
             });
         }
     }
-    table::print(out, COLUMNS, &rows, chosen.config.signs())?;
-    out.flush()?;
-    let places = count(rows.len(), "place with a likely secret", "places with likely secrets");
-    output::note(&format!("{places}; rules cannot find every secret"));
-    Ok(if rows.is_empty() { Exit::Done } else { Exit::Over }.into())
+    let found = rows.len();
+    context.table(COLUMNS, rows, "")?;
+    output::flush()?;
+    let places = count(found, "place with a likely secret", "places with likely secrets");
+    note!("{places}; rules cannot find every secret");
+    Ok(if found == 0 { Exit::Done } else { Exit::Over })
 }
 
 /// Opens a file in its default program.

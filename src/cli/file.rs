@@ -2,25 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::diff::unified;
 use crate::base::numbers::count;
 use crate::base::paths::{full_path, shorten};
 use crate::base::text::clean_lines;
 use crate::catalog::file_history::files_at;
-use crate::cli::exit::Exit;
-use crate::cli::output::{Output, PathFields, object};
-use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, completions, output, resolve};
+use crate::cli::output::{PathFields, object};
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::files::read_regular;
-use crate::disk::load;
 use crate::disk::locate::Environment;
 use crate::disk::new_file::{self, is_taken};
 use crate::session::replay::places::runs_by_itself;
@@ -42,7 +37,7 @@ pub(super) struct FileCommand {
     /// File as the session names it, or relative to the current directory
     path: String,
     /// Session and entry: SESSION or SESSION@ENTRY
-    #[arg(long, value_name = "SESSION[@ENTRY]", default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(long, value_name = "SESSION[@ENTRY]", default_value = ".", add = completions::sessions())]
     at: OsString,
     /// Print the content even if it is possibly changed or partial; a line marks each gap
     #[arg(long)]
@@ -74,57 +69,56 @@ struct Found {
 }
 
 impl FileCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let runs = self.output.as_ref().filter(|path| runs_by_itself([&*path.to_string_lossy()]));
         if let Some(path) = runs.filter(|_| !self.is_unsafe) {
             bail!("programs run from {} by themselves; use --unsafe to write it", path.display());
         }
-        let Some(found) = find(&self.path, &self.at, chosen)? else {
-            output::note(&format!("{} is not touched up to this entry; see `pitree files`", self.path));
-            return Ok(Exit::Nothing.into());
+        let Some(found) = find(&self.path, &self.at, context)? else {
+            return output::nothing(&format!("{} is not touched up to this entry; see `pitree files`", self.path));
         };
         let exit = exit(&found.state);
         if self.json {
-            output::json(out, &fields(&found)?)?;
-            return Ok(exit.into());
+            output::json(&fields(&found)?)?;
+            return Ok(exit);
         }
-        output::note(&facts(&found, &chosen.home));
+        output::note(&facts(&found, &context.home));
         let text = match &found.state.content {
             Content::Exact(text) if exit == Exit::Done || self.partial => text.to_string(),
             Content::Partial(lines) if self.partial => lines.with_gaps(),
             Content::Exact(_) | Content::Partial(_) => {
                 output::note("use --partial to print it");
-                return Ok(exit.into());
+                return Ok(exit);
             }
-            Content::Unknown | Content::Removed => return Ok(exit.into()),
+            Content::Unknown | Content::Removed => return Ok(exit),
         };
         match (&self.output, &self.diff) {
             (Some(path), _) => write(path, &text, self.force)?,
             (None, Some(other)) => {
-                let text_of_other = self.other(other, &found, chosen)?;
+                let text_of_other = self.other(other, &found, context)?;
                 let name = found.path.trim_start_matches('/');
                 for line in clean_lines(&unified(&text, &text_of_other, name)) {
-                    writeln!(out, "{line}")?;
+                    output::line(line)?;
                 }
             }
             (None, None) if stdout().is_terminal() => {
                 for line in clean_lines(&text) {
-                    writeln!(out, "{line}")?;
+                    output::line(line)?;
                 }
             }
-            (None, None) => out.write_all(text.as_bytes())?,
+            (None, None) => output::write(text.as_bytes())?,
         }
-        Ok(exit.into())
+        Ok(exit)
     }
 
     /// Returns the text to compare with.
-    fn other(&self, other: &OsString, found: &Found, chosen: &CommandContext) -> Result<String> {
+    fn other(&self, other: &OsString, found: &Found, context: &CommandContext) -> Result<String> {
         if other == "disk" {
             let path = Path::new(&found.path);
             let bytes = read_regular(path).with_context(|| format!("cannot read {}", path.display()))?;
             return Ok(String::from_utf8_lossy(&bytes).into_owned());
         }
-        let state = find(&self.path, other, chosen)?.map(|other| other.state);
+        let state = find(&self.path, other, context)?.map(|other| other.state);
         match state.as_ref().and_then(|state| state.whole()) {
             Some(text) => Ok(text.into()),
             None => bail!("the content of {} at {} is not known completely", self.path, other.display()),
@@ -133,19 +127,15 @@ impl FileCommand {
 }
 
 /// Finds a file at an entry: the path as the session names it, or else relative to the current directory.
-fn find(path: &str, at: &OsString, chosen: &CommandContext) -> Result<Option<Found>> {
-    let SessionPlace { path: session, entry } = SessionPlace::new(at, None, chosen)?;
-    let tree = load::tree(&session, &chosen.home)?;
-    let at = match (entry, tree.leaf) {
-        (Some(word), _) => resolve::entry(&word, &tree)?,
-        (None, Some(leaf)) => leaf,
-        (None, None) => bail!("the session has no entries"),
-    };
+fn find(path: &str, at: &OsString, context: &CommandContext) -> Result<Option<Found>> {
+    let place = context.place(at, None)?;
+    let (tree, session) = (context.tree(&place.path)?, place.path.clone());
+    let at = place.entry_in(&tree)?.or(tree.leaf).context("the session has no entries")?;
     let here = Environment::current().cwd;
     let names =
-        [session_path(path, &tree.header.cwd, &chosen.home), full_path(path, &here.to_string_lossy(), &chosen.home)];
+        [session_path(path, &tree.header.cwd, &context.home), full_path(path, &here.to_string_lossy(), &context.home)];
     let wanted: BTreeSet<String> = names.iter().cloned().collect();
-    let files = files_at((&session, &tree), at, wanted, &chosen.home)?;
+    let files = files_at((&session, &tree), at, wanted, &context.home)?;
     let found = names.into_iter().find_map(|name| files.get(&name).cloned().map(|state| (name, state)));
     Ok(found.map(|(path, state)| Found { session, tree, at, path, state }))
 }

@@ -10,7 +10,7 @@ use crate::base::paths::{file_name, shorten};
 use crate::base::time;
 use crate::catalog::search::SessionHit;
 use crate::cli::output::PathFields;
-use crate::cli::resolve;
+use crate::cli::{resolve, table};
 use crate::disk::load::Bodies;
 use crate::search::byte_search::Snippet;
 use crate::search::candidate::MatchField;
@@ -166,11 +166,18 @@ impl HitLine {
     }
 
     /// Returns the row in the table, with ids of the given length.
-    pub(super) fn row(&self, now: i64, ids: usize, home: &str) -> [String; 7] {
-        let age = self.age.map_or("?".into(), |then| time::age(now, then));
+    pub(super) fn row(&self, ids: usize, home: &str) -> [String; 7] {
         let (id, project) = (utf16_prefix(&self.id, ids).to_string(), shorten(&self.cwd, home).into_owned());
         let path = if self.active == Some(false) { "abandoned" } else { "" };
         let snippet = self.snippet.split_whitespace().collect::<Vec<_>>().join(" ");
-        [age, id, project, self.title.clone(), path.into(), self.field.unwrap_or_default().into(), snippet]
+        [
+            table::age(self.age),
+            id,
+            project,
+            self.title.clone(),
+            path.into(),
+            self.field.unwrap_or_default().into(),
+            snippet,
+        ]
     }
 }

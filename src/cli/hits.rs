@@ -92,10 +92,10 @@ impl HitSearch {
         query: Query,
         sessions: Arc<[SearchedSession]>,
         mut here: QueryScope,
-        chosen: &CommandContext,
+        context: &CommandContext,
     ) -> Result<Self> {
         if query.needs_secrets() {
-            let place = (&chosen.config.redact, chosen.cache.as_deref());
+            let place = (&context.config.redact, context.cache.as_deref());
             let known = SecretFinder::default().find(&sessions, place, |done, all| {
                 output::progress(&format!("{done} of {all} files"));
                 true
@@ -104,7 +104,7 @@ impl HitSearch {
             here.secrets = known.map(Arc::new);
         }
         if query.needs_lost_work() {
-            let place = (&*chosen.home, chosen.cache.as_deref());
+            let place = (&*context.home, context.cache.as_deref());
             let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
             let known = LossCache::default().find(&compared, place, |done, all| {
                 output::progress(&format!("{done} of {all} sessions compared"));
@@ -114,13 +114,13 @@ impl HitSearch {
             here.lost = known.map(Arc::new);
         }
         if query.needs_marks() {
-            here.marks = Arc::new(chosen.marks()?);
+            here.marks = Arc::new(context.marks()?);
         }
         if query.needs_last_seen() {
-            here.last_seen = Arc::new(chosen.last_seen());
+            here.last_seen = Arc::new(context.last_seen());
         }
         if query.needs_worktrees() {
-            here.worktrees = Arc::new(chosen.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
+            here.worktrees = Arc::new(context.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
         }
         let (matcher, literal) = (Matcher::new(&query, &here), Matcher::literal(&query, &here));
         let search = Self {
@@ -259,14 +259,15 @@ impl HitSearch {
         unreadable: &mut Vec<Unreadable>,
         each: &mut dyn FnMut(Vec<HitLine>) -> Result<()>,
     ) -> Result<HitTotals> {
-        let chunks: Vec<usize> = (start..found.len()).step_by(SESSIONS_AT_ONCE).collect();
+        let chunks: Vec<usize> = (0..found.len()).step_by(SESSIONS_AT_ONCE).collect();
         let is_full = AtomicBool::new(false);
         let lines = |&first: &usize, room: &mut Vec<u8>, send: &dyn Fn(Vec<SessionLines>) -> bool| {
             let some = &found[first..found.len().min(first + SESSIONS_AT_ONCE)];
             let (mut results, mut left) = (Vec::with_capacity(some.len()), limit);
             ListedSession::each_once(some.iter().map(|(sought, _)| &*sought.digest), room, |at, session| {
                 let skipped = if first + at == start { skipped } else { 0 };
-                let left_now = if is_full.load(Ordering::Relaxed) { 0 } else { left };
+                // The hits before the page are only counted.
+                let left_now = if first + at < start || is_full.load(Ordering::Relaxed) { 0 } else { left };
                 let lines = catch_panic::catch(|| self.lines(some[at], &session, (skipped, left_now)));
                 let (count, lines) = lines.unwrap_or_else(|why| (0, Err(anyhow!("{why}"))));
                 left -= lines.as_ref().map_or(0, Vec::len);
@@ -307,7 +308,6 @@ impl HitSearch {
         };
         parallel::in_order(&chunks, (lines, lost), |results| results.into_iter().all(&mut take));
         result?;
-        sum.total += self.count(&found[..start]);
         sum.next = sum.next.filter(|_| is_more);
         Ok(sum)
     }
@@ -331,19 +331,6 @@ impl HitSearch {
                 (count, HitLine::of_entries(session, places, &hit, &self.matcher))
             }
         }
-    }
-
-    /// Returns the number of hits in some sessions.
-    fn count(&self, found: &[FoundSession<'_>]) -> usize {
-        let count = |some: &[FoundSession<'_>]| {
-            let mut sum = 0;
-            ListedSession::each_once(some.iter().map(|(sought, _)| &*sought.digest), &mut Vec::new(), |at, session| {
-                let matched = catch_panic::catch(|| self.matched(some[at], &session)).ok().flatten();
-                sum += matched.map_or(0, |(_, places)| places.map_or(1, |places| places.len()));
-            });
-            sum
-        };
-        parallel::map(found.chunks(SESSIONS_AT_ONCE), count).into_iter().sum()
     }
 
     /// Reports hits in the complete content of files, newest sessions first.

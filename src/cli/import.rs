@@ -2,7 +2,6 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::ValueHint;
@@ -11,8 +10,7 @@ use crate::base::machine_paths;
 use crate::base::numbers::{count, thousands};
 use crate::changes::{ImportRequest, Request};
 use crate::cli::change::{ChangeArgs, Changer};
-use crate::cli::resolve::SessionResolver;
-use crate::cli::{CommandContext, output, resolve};
+use crate::cli::{CommandContext, Exit, resolve};
 use crate::disk::load::Bodies;
 use crate::disk::relocations;
 use crate::session::write::import::{self, ImportedHeader};
@@ -38,26 +36,25 @@ pub(super) struct ImportCommand {
 }
 
 impl ImportCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
         let cwd = self.cwd()?;
-        let sessions = SessionResolver::new(chosen);
-        let bytes = self.bytes(&sessions)?;
+        let bytes = self.bytes(context)?;
         // The same checks as when it is written, for the id and the omitted lines.
         let header = ImportedHeader { new_id: "", replace_id: false, cwd: &cwd, time_ms: 0 };
         let checked = import::import(&bytes, &header, &mut || 0);
         let checked = checked.with_context(|| format!("cannot import {}", self.name()))?;
-        let new_id = sessions.is_here(&checked.id);
-        let into = chosen.located.project_dir(&cwd).context("there is no session directory; name one with --dir")?;
+        let new_id = context.is_here(&checked.id);
+        let into = context.located.project_dir(&cwd).context("there is no session directory; name one with --dir")?;
         let done = changer.make(&Request::Import(ImportRequest { bytes, into, cwd, new_id }))?;
         if !checked.omitted.is_empty() {
             let lines = count(checked.omitted.len(), "invalid line", "invalid lines");
             let first: Vec<String> = checked.omitted.iter().take(LISTED).map(|line| thousands(*line)).collect();
             let more = if checked.omitted.len() > LISTED { ", …" } else { "" };
-            output::note(&format!("omitted {lines}: {}{more}", first.join(", ")));
+            note!("omitted {lines}: {}{more}", first.join(", "));
         }
         if new_id {
-            output::note(&format!("another session has the id {}; the imported session gets a new one", checked.id));
+            note!("another session has the id {}; the imported session gets a new one", checked.id);
         }
         changer.say_made(&done)
     }
@@ -70,10 +67,10 @@ impl ImportCommand {
         if self.is_stdin() { "standard input".into() } else { self.file.display().to_string() }
     }
 
-    fn bytes(&self, sessions: &SessionResolver<'_>) -> Result<Vec<u8>> {
+    fn bytes(&self, context: &CommandContext) -> Result<Vec<u8>> {
         if !self.is_stdin() {
             // Sessions of this machine are forked, not imported.
-            let there = || sessions.file(self.file.as_os_str()).ok().filter(|path| machine_paths::is_mirrored(path));
+            let there = || context.file(self.file.as_os_str()).ok().filter(|path| machine_paths::is_mirrored(path));
             let there = if self.file.exists() { None } else { there() };
             return Bodies::open(there.as_ref().unwrap_or(&self.file))?.whole();
         }

@@ -1,17 +1,15 @@
 //! `pitree index`: shows or rebuilds the session index.
 
-use std::io::{self, Write};
+use std::io::{self};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::shorten;
 use crate::base::text::clean;
-use crate::cli::exit::Exit;
-use crate::cli::output::{Output, PathFields, object};
-use crate::cli::{CommandContext, output};
+use crate::cli::output::{PathFields, object};
+use crate::cli::{CommandContext, Exit, output};
 use crate::disk::index::{self, IndexFacts};
 use crate::disk::locate;
 
@@ -39,59 +37,59 @@ pub(super) struct IndexCommand {
 }
 
 impl IndexCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        chosen.refuse_samples()?;
-        if chosen.cache.is_none() && locate::index_dir().is_none() {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        context.refuse_samples()?;
+        if context.cache.is_none() && locate::index_dir().is_none() {
             bail!("cannot locate the index: no home directory; set HOME");
         }
-        let Some(cache) = &chosen.cache else { bail!("`pitree index` cannot be used with --no-index") };
+        let Some(cache) = &context.cache else { bail!("`pitree index` cannot be used with --no-index") };
         if self.clear {
-            return clear(chosen, cache, out);
+            return clear(context, cache);
         }
         let mut unreadable = Vec::new();
         if self.rebuild {
-            let mut scan = chosen.sources().rebuild();
+            let mut scan = context.sources().rebuild();
             unreadable = crate::cli::read(&mut scan, drop);
             scan.keep().with_context(|| {
                 let what = format!("cannot write the index in {}", cache.display());
                 format!("{what}; the previous index is unchanged; free disk space or check permissions")
             })?;
         } else {
-            chosen.keep(chosen.sources().scan()); // removes text that no session contains any more
+            context.keep(context.sources().scan()); // removes text that no session contains any more
         }
-        for dir in &chosen.scanned {
-            let one = IndexFacts::new(cache, dir, &chosen.home);
+        for dir in &context.scanned {
+            let one = IndexFacts::new(cache, dir, &context.home);
             match () {
                 () if self.json => {
                     let files: Vec<PathFields> = one.paths.iter().map(|path| (&**path).into()).collect();
                     let IndexFacts { sessions, bytes, .. } = one;
-                    output::json(out, &object! { dir: PathFields::from(&*one.dir), files, sessions, bytes })?;
+                    output::json(&object! { dir: PathFields::from(&*one.dir), files, sessions, bytes })?;
                 }
                 () if self.path => {
                     for path in &one.paths {
-                        writeln!(out, "{}", clean(&path.to_string_lossy()))?;
+                        output::line(clean(&path.to_string_lossy()))?;
                     }
                 }
                 () => {
                     let dir = one.dir.to_string_lossy();
                     let sessions = count(one.sessions, "file", "files");
-                    writeln!(out, "{}: {sessions}, {}", clean(&shorten(&dir, &chosen.home)), bytes(one.bytes))?;
+                    outln!("{}: {sessions}, {}", clean(&shorten(&dir, &context.home)), bytes(one.bytes))?;
                 }
             }
         }
-        Ok(output::end(out, unreadable)?.into())
+        output::end(unreadable)
     }
 }
 
 /// Deletes the index files of the named directories, or of all.
-fn clear(chosen: &CommandContext, cache: &Path, out: &mut Output) -> Result<ExitCode> {
-    let one = |dir: &PathBuf| IndexFacts::new(cache, dir, &chosen.home).remove();
-    let removed = match chosen.located.is_named() {
-        true => chosen.scanned.iter().map(one).collect::<io::Result<Vec<_>>>(),
+fn clear(context: &CommandContext, cache: &Path) -> Result<Exit> {
+    let one = |dir: &PathBuf| IndexFacts::new(cache, dir, &context.home).remove();
+    let removed = match context.located.is_named() {
+        true => context.scanned.iter().map(one).collect::<io::Result<Vec<_>>>(),
         false => index::clear(cache).map(|removed| vec![removed]),
     };
     let removed = removed.context("cannot delete the index; check the permissions of its directory")?;
     let (files, length) = removed.iter().fold((0, 0), |(files, all), (more, length)| (files + more, all + length));
-    writeln!(out, "Deleted {}, {}", count(files, "index file", "index files"), bytes(length))?;
-    Ok(Exit::Done.found(files > 0).into())
+    outln!("Deleted {}, {}", count(files, "index file", "index files"), bytes(length))?;
+    Ok(Exit::Done.found(files > 0))
 }

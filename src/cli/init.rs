@@ -1,12 +1,11 @@
 //! `pitree init`: shell key bindings that open the browser as a picker of commands.
 
-use std::io::Write;
 use std::str::FromStr;
 
 use anyhow::Result;
 
 use crate::cli::completions::Shell;
-use crate::cli::output::Output;
+use crate::cli::output;
 
 /// Print shell key bindings for the browser
 ///
@@ -81,7 +80,7 @@ bind -M insert KEY __pitree_pick
 "#;
 
 impl InitCommand {
-    pub(super) fn run(&self, out: &mut Output) -> Result<()> {
+    pub(super) fn run(&self) -> Result<()> {
         let ShellKey { is_alt, letter } = self.key;
         let (lines, alt, ctrl) = match self.shell {
             Shell::Bash => (BASH, "\\e", "\\C-"),
@@ -89,6 +88,6 @@ impl InitCommand {
             Shell::Fish => (FISH, "\\e", "\\c"),
         };
         let key = format!("{}{letter}", if is_alt { alt } else { ctrl });
-        Ok(out.write_all(lines.replace("KEY", &key).as_bytes())?)
+        Ok(output::write(lines.replace("KEY", &key).as_bytes())?)
     }
 }

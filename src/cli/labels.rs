@@ -1,21 +1,18 @@
 //! `pitree labels`: lists all labels.
 
 use std::cmp::Reverse;
-use std::process::ExitCode;
 
 use anyhow::Result;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::sort;
 use crate::base::time;
-use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
-use crate::cli::{CommandContext, output, resolve};
+use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::session::digest::DigestLabel;
-use crate::session::digest::listed::SharedSession;
 
 /// List labels, most recent first
 #[derive(Debug, clap::Args)]
@@ -32,17 +29,13 @@ const COLUMNS: [Column; 6] =
     [Column::Number, Column::Words(TITLE), Column::Whole, Column::Words(TITLE), Column::Whole, Column::Words(LAST)];
 
 impl LabelsCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let mut scan = chosen.sources().scan();
-        let (mut sessions, mut ids) = (Vec::new(), Vec::new());
-        let is_in_project = self.project.matcher(chosen);
-        let is_wanted = |session: &SharedSession| session.facts().is_labeled() && is_in_project(&session.facts());
-        let unreadable = crate::cli::read(&mut scan, |batch| {
-            ids.extend(batch.iter().map(|session| session.facts().id().to_string()));
-            sessions.extend(batch.into_iter().filter(is_wanted));
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let mut ids = Vec::new();
+        let is_in_project = self.project.matcher(context);
+        let (mut sessions, unreadable) = context.read_sessions(context.sources().scan(), |facts| {
+            ids.push(facts.id().to_string());
+            facts.is_labeled() && is_in_project(facts)
         });
-        chosen.keep(scan);
-        NumberedCopies::remove_from(&mut sessions);
         let ids = resolve::shortest(ids.iter().map(String::as_str));
         sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
@@ -69,23 +62,24 @@ impl LabelsCommand {
                     labelled: label.time.and_then(time::iso),
                     forks,
                 };
-                output::json(out, &line)?;
+                output::json(&line)?;
             }
         } else {
-            let now = crate::cli::now();
             let row = |(_, listed): &(PathFields, ListedItem<usize, &DigestLabel>)| {
                 let (session, label) = (&sessions[listed.session], listed.what);
-                let age = label.time.map_or("?".into(), |then| time::age(now, then));
                 let id = utf16_prefix(&session.header.id, ids).to_string();
                 let forks = cost_sharing::in_forks(listed.forks).trim_start().to_string();
-                [age, label.text.to_string(), id, session.title().to_string(), forks, label.row.to_string()]
+                [
+                    table::age(label.time),
+                    label.text.to_string(),
+                    id,
+                    session.title().to_string(),
+                    forks,
+                    label.row.to_string(),
+                ]
             };
-            let rows: Vec<_> = labels.iter().map(row).collect();
-            if rows.is_empty() {
-                output::note("no session has a label");
-            }
-            table::print(out, COLUMNS, &rows, chosen.config.signs())?;
+            context.table(COLUMNS, labels.iter().map(row), "no session has a label")?;
         }
-        Ok(output::end(out, unreadable)?.into())
+        output::end(unreadable)
     }
 }

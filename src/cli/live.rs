@@ -1,7 +1,6 @@
 //! `pitree live`: lists running pi processes and their states.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -11,9 +10,9 @@ use crate::base::paths::shorten;
 use crate::base::sort;
 use crate::base::text::clean;
 use crate::base::time;
-use crate::cli::output::{Output, PathFields, object};
-use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{CommandContext, now, output, resolve};
+use crate::cli::output::{PathFields, object};
+use crate::cli::table::{Column, LAST, PATH};
+use crate::cli::{CommandContext, Exit, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
 use crate::pi::running::RunningPis;
@@ -37,41 +36,46 @@ pub(super) struct LiveCommand {
 }
 
 impl LiveCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        chosen.refuse_samples()?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        context.refuse_samples()?;
         let state = locate::state_dir().context("cannot locate the state directory: no home directory; set HOME")?;
         if self.line {
-            return line(&running::reported(Some(&state)), out);
+            line(&running::reported(Some(&state)))?;
+            return Ok(Exit::Done);
         }
         let mut titles = SessionTitles::default();
         if !self.follow {
             let pis = running::running(Some(&state));
-            return if self.json { json(&pis, out) } else { list(&pis, &mut titles, chosen, out) };
+            match self.json {
+                true => json(&pis)?,
+                false => list(&pis, &mut titles, context)?,
+            }
+            return Ok(Exit::Done);
         }
         let mut last: Option<RunningPis> = None;
         let mut ended = Ok(());
         running::follow(&state, |pis| {
             ended = match (&last, self.json) {
-                (_, true) => json(&pis, out),
-                (None, false) => list(&pis, &mut titles, chosen, out),
-                (Some(last), false) => changes((last, &pis), &mut titles, chosen, out),
+                (_, true) => json(&pis),
+                (None, false) => list(&pis, &mut titles, context),
+                (Some(last), false) => changes((last, &pis), &mut titles, context),
             }
-            .and_then(|()| Ok(out.flush()?));
+            .and_then(|()| Ok(output::flush()?));
             last = Some(pis);
             ended.is_ok()
         });
-        ended
+        ended.map(|()| Exit::Done)
     }
 }
 
 /// Prints the number of pi processes per state.
-fn line(reported: &[PiStatus], out: &mut Output) -> Result<()> {
+fn line(reported: &[PiStatus]) -> Result<()> {
     let count = |state: PiState| reported.iter().filter(|pi| pi.state == state).count();
     let counts = PiState::ALL.iter().map(|&state| (count(state), state.name()));
     let words: Vec<String> =
         counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
     if !words.is_empty() {
-        writeln!(out, "{}", words.join(" "))?;
+        output::line(words.join(" "))?;
     }
     Ok(())
 }
@@ -94,7 +98,7 @@ impl SessionTitles {
     }
 }
 
-fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext, out: &mut Output) -> Result<()> {
+fn list(pis: &RunningPis, titles: &mut SessionTitles, context: &CommandContext) -> Result<()> {
     const COLUMNS: [Column; 7] = [
         Column::Whole,
         Column::Number,
@@ -108,21 +112,18 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, chosen: &CommandContext, o
     sort::by_key(&mut reported, |pi| pi.urgency());
     let row = |pi: &PiStatus| {
         let model = pi.model.clone().unwrap_or_default();
-        let cwd = shorten(&pi.cwd, &chosen.home).into_owned();
+        let cwd = shorten(&pi.cwd, &context.home).into_owned();
         let since = time::age(now(), pi.since);
         [pi.state.name().into(), since, pi.pid.to_string(), model, dollars(pi.cost), cwd, titles.of(pi)]
     };
     let mut rows: Vec<[String; 7]> = reported.into_iter().map(row).collect();
     rows.extend(silent(pis).map(|(dir, count)| {
-        let dir = shorten(&dir.to_string_lossy(), &chosen.home).into_owned();
+        let dir = shorten(&dir.to_string_lossy(), &context.home).into_owned();
         let what =
             if count == 1 { "1 pi, state unknown".into() } else { format!("{count} pi processes, state unknown") };
         ["?".into(), String::new(), String::new(), String::new(), String::new(), dir, what]
     }));
-    if rows.is_empty() {
-        output::note("no running pi found");
-    }
-    table::print(out, COLUMNS, &rows, chosen.config.signs())
+    context.table(COLUMNS, rows, "no running pi found")
 }
 
 /// Iterates over the directories of other pi processes, with their number.
@@ -136,13 +137,12 @@ fn silent(pis: &RunningPis) -> impl Iterator<Item = (&PathBuf, usize)> {
 fn changes(
     (before, after): (&RunningPis, &RunningPis),
     titles: &mut SessionTitles,
-    chosen: &CommandContext,
-    out: &mut Output,
+    context: &CommandContext,
 ) -> Result<()> {
     let known: HashMap<u32, &PiStatus> = before.reported.iter().map(|pi| (pi.pid, pi)).collect();
     let mut say = |what: &str, pi: &PiStatus| {
-        let place = shorten(&pi.cwd, &chosen.home);
-        writeln!(out, "{}", clean(&format!("{what}  {}  {place}  {}", pi.pid, titles.of(pi))))
+        let place = shorten(&pi.cwd, &context.home);
+        output::line(clean(&format!("{what}  {}  {place}  {}", pi.pid, titles.of(pi))))
     };
     for pi in &after.reported {
         let was = known.get(&pi.pid);
@@ -158,11 +158,11 @@ fn changes(
     Ok(())
 }
 
-fn json(pis: &RunningPis, out: &mut Output) -> Result<()> {
+fn json(pis: &RunningPis) -> Result<()> {
     let reported = pis.reported.iter().map(|status| {
         let PiStatus { id, name, cwd, .. } = status;
         object! { #[serde(flatten)] path: PathFields::from(&*status.session), id, name, cwd, #[serde(flatten)] status }
     });
     let silent = silent(pis).map(|(dir, count)| object! { cwd: dir.to_string_lossy(), count });
-    output::json(out, &object! { pis: reported.collect::<Vec<_>>(), silent: silent.collect::<Vec<_>>() })
+    output::json(&object! { pis: reported.collect::<Vec<_>>(), silent: silent.collect::<Vec<_>>() })
 }

@@ -1,27 +1,21 @@
 //! `pitree log`: lists the states of a file over all sessions and branches.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Result;
 
 use crate::base::paths::full_path;
 use crate::base::sort;
 use crate::base::time;
-use crate::catalog::copies::NumberedCopies;
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
 use crate::catalog::files::FilePlaces;
-use crate::cli::exit::Exit;
-use crate::cli::output::{Output, PathFields, object};
+use crate::cli::output::{PathFields, object};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
-use crate::cli::{CommandContext, output, resolve};
+use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::disk::git::Repository;
-use crate::disk::load;
 use crate::disk::locate::Environment;
 use crate::disk::scan::Unreadable;
 use crate::session::digest::Digest;
@@ -54,7 +48,7 @@ pub(super) struct LogCommand {
     commit: Option<CommitPrefix>,
     /// List at most N states
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
-    limit: Option<NonZeroUsize>,
+    limit: Option<usize>,
     #[command(flatten)]
     project: ProjectArg,
     /// Print JSON Lines
@@ -83,44 +77,41 @@ struct LoggedState {
 }
 
 impl LogCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let is_wanted = self.project.matcher(chosen);
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let is_wanted = self.project.matcher(context);
         let Some(path) = &self.path else {
-            let print = |commit| print_commits(self, commit, chosen, out);
-            return self.commit.as_ref().map_or(Ok(Exit::Nothing.into()), print);
+            let print = |commit| print_commits(self, commit, context);
+            return self.commit.as_ref().map_or(Ok(Exit::Nothing), print);
         };
         let here = Environment::current().cwd;
-        let file = full_path(path, &here.to_string_lossy(), &chosen.home);
-        let (all, unreadable) = self.states(&file, &is_wanted, chosen)?;
+        let file = full_path(path, &here.to_string_lossy(), &context.home);
+        let (all, unreadable) = self.states(&file, &is_wanted, context)?;
         if self.json {
             for LoggedState { entry, lines, exactness, source, commit } in &all {
                 let LoggedEntry { session, session_id, id, time, prompt, is_abandoned, .. } = entry;
                 let (added, removed) = (lines.map(|(added, _)| added), lines.map(|(_, removed)| removed));
-                output::json(
-                    out,
-                    &object! {
-                        #[serde(flatten)] path: PathFields::from(&*resolve::absolute(session)?),
-                        id: session_id,
-                        entry: id,
-                        timestamp: time.and_then(time::iso),
-                        prompt,
-                        added,
-                        removed,
-                        exactness,
-                        source,
-                        commit,
-                        abandoned: is_abandoned,
-                    },
-                )?;
+                output::json(&object! {
+                    #[serde(flatten)] path: PathFields::from(&*resolve::absolute(session)?),
+                    id: session_id,
+                    entry: id,
+                    timestamp: time.and_then(time::iso),
+                    prompt,
+                    added,
+                    removed,
+                    exactness,
+                    source,
+                    commit,
+                    abandoned: is_abandoned,
+                })?;
             }
         } else {
-            rows(out, &all, chosen)?;
+            rows(&all, context)?;
         }
         if all.is_empty() {
-            output::note(&format!("no listed state of {file}; see `pitree files` for the files of sessions"));
+            note!("no listed state of {file}; see `pitree files` for the files of sessions");
         }
-        let end = output::end(out, unreadable)?;
-        Ok(end.found(!all.is_empty()).into())
+        let end = output::end(unreadable)?;
+        Ok(end.found(!all.is_empty()))
     }
 
     /// Returns the listed states of a file, most recent first.
@@ -128,7 +119,7 @@ impl LogCommand {
         &self,
         file: &str,
         is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
-        chosen: &CommandContext,
+        context: &CommandContext,
     ) -> Result<(Vec<LoggedState>, Vec<Unreadable>)> {
         let mut all: Vec<LoggedState> = Vec::new();
         let state = |entry: LoggedEntry, version: &FileVersion| {
@@ -141,14 +132,14 @@ impl LogCommand {
                 commit: None,
             })
         };
-        let unreadable = each_state(file, is_wanted, chosen, state, |state, commit| {
+        let unreadable = each_state(file, is_wanted, context, state, |state, commit| {
             let is_listed =
                 self.commit.as_ref().is_none_or(|wanted| commit.is_some_and(|commit| wanted.is_of(&commit.sha)));
             let state = state.filter(|_| is_listed);
             all.extend(state.map(|state| LoggedState { commit: commit.map(|commit| commit.sha.clone()), ..state }));
         })?;
         sort::by_key(&mut all, |state| std::cmp::Reverse(state.entry.age()));
-        all.truncate(self.limit.map_or(usize::MAX, NonZeroUsize::get));
+        all.truncate(self.limit.unwrap_or(usize::MAX));
         Ok((all, unreadable))
     }
 }
@@ -156,15 +147,9 @@ impl LogCommand {
 /// Returns the wanted sessions, oldest first.
 fn sessions(
     is_wanted: impl Fn(&SessionFacts<'_>) -> bool,
-    chosen: &CommandContext,
+    context: &CommandContext,
 ) -> (Vec<SharedSession>, Vec<Unreadable>) {
-    let mut sessions: Vec<SharedSession> = Vec::new();
-    let mut scan = chosen.sources().scan();
-    let unreadable = crate::cli::read(&mut scan, |batch| {
-        sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
-    });
-    chosen.keep(scan);
-    NumberedCopies::remove_from(&mut sessions);
+    let (mut sessions, unreadable) = context.read_sessions(context.sources().scan(), is_wanted);
     sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
     (sessions, unreadable)
 }
@@ -175,20 +160,20 @@ fn sessions(
 pub(super) fn each_state<R>(
     file: &str,
     is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
-    chosen: &CommandContext,
+    context: &CommandContext,
     mut visit: impl FnMut(LoggedEntry, &FileVersion) -> R,
     mut done: impl FnMut(R, Option<&DigestCommit>),
 ) -> Result<Vec<Unreadable>> {
-    let (sessions, unreadable) = sessions(is_wanted, chosen);
-    let control = ReplayControl { home: &chosen.home, is_wanted: &|| true };
+    let (sessions, unreadable) = sessions(is_wanted, context);
+    let control = ReplayControl { home: &context.home, is_wanted: &|| true };
     let files = [file.to_owned()].into();
     let mut known = HashSet::new();
-    let places = FilePlaces { home: &chosen.home, worktrees: &Worktrees::default() };
+    let places = FilePlaces { home: &context.home, worktrees: &Worktrees::default() };
     for session in sessions {
         if places.own_path(file, &session).is_none() {
             continue;
         }
-        let tree = load::tree(&session.path, &chosen.home)?;
+        let tree = context.tree(&session.path)?;
         let (mut states, mut results) = (HashSet::new(), Vec::new());
         each_version((&session.path, &tree), &files, control, &mut CommandEffects::new(), &mut |_, version| {
             let entry = version.entry;
@@ -243,22 +228,17 @@ struct MadeCommit<'a> {
 }
 
 /// Prints the entries whose commands made a commit, most recent first. A commit that forks inherited is listed once.
-fn print_commits(
-    log: &LogCommand,
-    wanted: &CommitPrefix,
-    chosen: &CommandContext,
-    out: &mut Output,
-) -> Result<ExitCode> {
-    let is_in_project = log.project.matcher(chosen);
-    let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts), chosen);
+fn print_commits(log: &LogCommand, wanted: &CommitPrefix, context: &CommandContext) -> Result<Exit> {
+    let is_in_project = log.project.matcher(context);
+    let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts), context);
     let all = sessions.iter().enumerate().flat_map(|(number, session)| {
         let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
         such.map(move |commit| (session.commit_key(commit), number, commit))
     });
     let mut found = cost_sharing::once(all);
     sort::by_key(&mut found, |listed| std::cmp::Reverse((listed.what.time, listed.what.at)));
-    found.truncate(log.limit.map_or(usize::MAX, NonZeroUsize::get));
-    let prompts = prompts(&sessions, &found, chosen)?;
+    found.truncate(log.limit.unwrap_or(usize::MAX));
+    let prompts = prompts(&sessions, &found, context)?;
     let (mut made, mut repositories) = (Vec::new(), HashMap::new());
     for (number, (ListedItem { session, what: commit, .. }, prompt)) in found.into_iter().zip(prompts).enumerate() {
         let session: &Digest = &sessions[session];
@@ -274,21 +254,21 @@ fn print_commits(
         made.push(MadeCommit { session, commit, prompt, is_abandoned: !session.is_active(commit.at), is_confirmed });
     }
     match log.json {
-        true => made.iter().try_for_each(|made| made.print_json(out))?,
-        false => commit_rows(out, &made, chosen)?,
+        true => made.iter().try_for_each(|made| made.print_json())?,
+        false => commit_rows(&made, context)?,
     }
     if made.is_empty() {
-        output::note(&format!("no command printed the commit {wanted}; try a shorter prefix"));
+        note!("no command printed the commit {wanted}; try a shorter prefix");
     }
-    let end = output::end(out, unreadable)?;
-    Ok(end.found(!made.is_empty()).into())
+    let end = output::end(unreadable)?;
+    Ok(end.found(!made.is_empty()))
 }
 
 /// Returns the words of the prompts above commits. The tree of each session is loaded once.
 fn prompts(
     sessions: &[SharedSession],
     commits: &[ListedItem<usize, &DigestCommit>],
-    chosen: &CommandContext,
+    context: &CommandContext,
 ) -> Result<Vec<String>> {
     let mut by_session: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (number, listed) in commits.iter().enumerate() {
@@ -296,7 +276,7 @@ fn prompts(
     }
     let mut prompts = vec![String::new(); commits.len()];
     for (session, numbers) in by_session {
-        let tree = load::tree(&sessions[session].path, &chosen.home)?;
+        let tree = context.tree(&sessions[session].path)?;
         for number in numbers {
             let at = commits[number].what.at;
             if (at as usize) < tree.nodes.len() {
@@ -308,37 +288,33 @@ fn prompts(
 }
 
 impl MadeCommit<'_> {
-    fn print_json(&self, out: &mut Output) -> Result<()> {
+    fn print_json(&self) -> Result<()> {
         let Self { session, commit, prompt, is_abandoned, is_confirmed } = self;
-        output::json(
-            out,
-            &object! {
-                #[serde(flatten)] path: PathFields::from(&*resolve::absolute(&session.path)?),
-                id: &session.header.id,
-                entry: commit.entry.id(),
-                timestamp: commit.time.and_then(time::iso),
-                sha: &commit.sha,
-                branch: &commit.branch,
-                title: &commit.title,
-                prompt,
-                abandoned: is_abandoned,
-                confirmed: is_confirmed,
-            },
-        )
+        output::json(&object! {
+            #[serde(flatten)] path: PathFields::from(&*resolve::absolute(&session.path)?),
+            id: &session.header.id,
+            entry: commit.entry.id(),
+            timestamp: commit.time.and_then(time::iso),
+            sha: &commit.sha,
+            branch: &commit.branch,
+            title: &commit.title,
+            prompt,
+            abandoned: is_abandoned,
+            confirmed: is_confirmed,
+        })
     }
 }
 
-fn commit_rows(out: &mut impl Write, all: &[MadeCommit<'_>], chosen: &CommandContext) -> Result<()> {
+fn commit_rows(all: &[MadeCommit<'_>], context: &CommandContext) -> Result<()> {
     const WHOLE: Column = Column::Whole;
     const COLUMNS: [Column; 8] =
         [Column::Number, WHOLE, WHOLE, WHOLE, WHOLE, Column::Words(TITLE), Column::Words(TITLE), Column::Words(LAST)];
-    let now = crate::cli::now();
     let length = resolve::shortest(all.iter().map(|made| made.session.header.id.as_str()));
     let row = |made: &MadeCommit<'_>| {
         let MadeCommit { session, commit, prompt, is_abandoned, is_confirmed } = made;
         let confirmed = is_confirmed.map_or("", |is| if is { "confirmed" } else { "not in the repository" });
         [
-            commit.time.map_or("?".into(), |then| time::age(now, then)),
+            table::age(commit.time),
             place(&session.header.id, commit.entry.id(), length),
             commit.sha.to_string(),
             confirmed.into(),
@@ -348,7 +324,7 @@ fn commit_rows(out: &mut impl Write, all: &[MadeCommit<'_>], chosen: &CommandCon
             prompt.clone(),
         ]
     };
-    table::print(out, COLUMNS, &all.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())
+    context.table(COLUMNS, all.iter().map(row), "")
 }
 
 /// Returns `SESSION@ENTRY` with a short session ID.
@@ -367,16 +343,15 @@ fn commit_prefix(text: &str) -> Result<CommitPrefix, String> {
     CommitPrefix::read(text)?.ok_or_else(|| "too short; give at least 7 hexadecimal digits".into())
 }
 
-fn rows(out: &mut impl Write, all: &[LoggedState], chosen: &CommandContext) -> Result<()> {
+fn rows(all: &[LoggedState], context: &CommandContext) -> Result<()> {
     const WHOLE: Column = Column::Whole;
     const COLUMNS: [Column; 7] = [Column::Number, WHOLE, Column::Number, WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
-    let now = crate::cli::now();
     let length = resolve::shortest(all.iter().map(|state| state.entry.session_id.as_str()));
     let row = |state: &LoggedState| {
         let entry = &state.entry;
         let lines = state.lines.map(|(added, removed)| format!("+{added} -{removed}"));
         [
-            entry.time.map_or("?".into(), |then| time::age(now, then)),
+            table::age(entry.time),
             entry.place(length),
             lines.unwrap_or_default(),
             state.exactness.into(),
@@ -385,5 +360,5 @@ fn rows(out: &mut impl Write, all: &[LoggedState], chosen: &CommandContext) -> R
             entry.prompt.clone(),
         ]
     };
-    table::print(out, COLUMNS, &all.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())
+    context.table(COLUMNS, all.iter().map(row), "")
 }

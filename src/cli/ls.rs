@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
@@ -21,10 +18,10 @@ use crate::catalog::cost_sharing::CostSharing;
 use crate::catalog::machines::local_cwds;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::cli::hits::HitSearch;
-use crate::cli::output::{Output, PathFields};
+use crate::cli::output::PathFields;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{CommandContext, machine_context, output, resolve, search};
+use crate::cli::{CommandContext, Exit, machine_context, output, resolve, search};
 use crate::disk::locate::missing_home;
 use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
@@ -55,7 +52,7 @@ pub(super) struct LsCommand {
     query: Vec<String>,
     /// List at most N sessions
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
-    limit: Option<NonZeroUsize>,
+    limit: Option<usize>,
     /// Print JSON Lines
     #[arg(long)]
     json: bool,
@@ -67,15 +64,15 @@ pub(super) struct LsCommand {
 }
 
 impl LsCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let query = match &self.query[..] {
             [] => None,
             words => Some(search::read_query(words)?),
         };
-        let mut scan = chosen.sources().scan();
+        let mut scan = context.sources().scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         if scan.found.is_empty() && !unreadable.is_empty() {
-            bail!("{}", nothing(&unreadable, chosen));
+            bail!("{}", nothing(&unreadable, context));
         }
         // A query can depend on all sessions, for example on forks.
         let mut unread = if self.subagents || query.is_some() { Vec::new() } else { scan.skip_subagents() };
@@ -83,10 +80,10 @@ impl LsCommand {
         unreadable.extend(crate::cli::read(&mut scan, |batch| sessions.extend(batch)));
         let mut unlisted: Vec<SharedSession> = Vec::new();
         let found = query.map(|query| {
-            let here = chosen.here_and_now();
-            let all = chosen.searched(sessions.clone(), &query);
+            let here = context.here_and_now();
+            let all = context.searched(sessions.clone(), &query);
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.facts().is_subagent()).collect();
-            HitSearch::new(query, all, here, chosen).map(|search| search.files())
+            HitSearch::new(query, all, here, context).map(|search| search.files())
         });
         let found = found.transpose()?;
         // A subagent session can be the parent of a listed session.
@@ -100,12 +97,12 @@ impl LsCommand {
                 let copies = NumberedCopies::new(&sessions);
                 let counted = sessions.iter().enumerate().filter(|(at, _)| !copies.is_hidden(*at));
                 let shares = CostSharing::new(counted, CostSharing::default());
-                let rows = self.rows(&sessions, &copies, found.as_ref(), chosen);
+                let rows = self.rows(&sessions, &copies, found.as_ref(), context);
                 (copies, shares, rows)
             },
         );
         let count_of_all = rows.len();
-        rows.truncate(self.limit.map_or(count_of_all, NonZeroUsize::get));
+        rows.truncate(self.limit.unwrap_or(count_of_all));
         let rows_of = |part: &[u32]| {
             let row = |&at: &u32| {
                 let session = &*sessions[at as usize];
@@ -114,7 +111,7 @@ impl LsCommand {
             part.iter().map(row).collect::<Vec<SessionRow<'_>>>()
         };
         if self.json {
-            let reported = machine_context::reported(&chosen.config, chosen.located.mirrors.as_deref());
+            let reported = machine_context::reported(&context.config, context.located.mirrors.as_deref());
             let reported = running::by_session(&reported);
             let mut subagents: Vec<SharedSession> = Vec::new();
             if !unread.is_empty() && known.values().any(|one| *one == ForkParent::Missing) {
@@ -123,11 +120,11 @@ impl LsCommand {
                 known = parents_among(&subagents);
             }
             // Without them, the list is still useful.
-            let marks = chosen.marks().inspect_err(|error| output::note(&format!("{error:#}"))).unwrap_or_default();
-            let worktrees = chosen.worktrees(local_cwds(sessions.iter()));
+            let marks = context.marks().inspect_err(|error| note!("{error:#}")).unwrap_or_default();
+            let worktrees = context.worktrees(local_cwds(sessions.iter()));
             let here = std::path::absolute(".").unwrap_or_default(); // the directory can be missing
             let about =
-                SessionsContext { here: &here, marks: &marks, last_seen: &chosen.last_seen(), worktrees: &worktrees };
+                SessionsContext { here: &here, marks: &marks, last_seen: &context.last_seen(), worktrees: &worktrees };
             let parent = |at: usize, session: &Digest| {
                 let path = session.parent_path.as_deref();
                 // Files outside the session directories are not read.
@@ -170,31 +167,31 @@ impl LsCommand {
             let parts: Vec<&[u32]> = rows.chunks(AT_ONCE).collect();
             let mut written = Ok(());
             parallel::in_order(&parts, (lines, lost), |lines| {
-                written = lines.and_then(|lines| Ok(out.write_all(&lines)?));
+                written = lines.and_then(|lines| Ok(output::write(&lines)?));
                 written.is_ok()
             });
             written?;
         } else {
-            table(out, &rows_of(&rows), &copies, chosen)?;
+            table(&rows_of(&rows), &copies, context)?;
             if rows.len() < count_of_all {
                 let all = count(count_of_all, "session", "sessions");
-                output::note(&format!("{} of {all}", thousands(rows.len())));
+                note!("{} of {all}", thousands(rows.len()));
             }
         }
-        out.flush()?;
-        chosen.keep(scan);
+        output::flush()?;
+        context.keep(scan);
         if sessions.is_empty() && !self.json {
-            let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
-            let (dirs, origin) = (dirs.join(", "), &chosen.located.origin);
-            output::note(&format!("no sessions in {dirs} (from {origin}); {OTHERWISE}"));
+            let dirs: Vec<_> = context.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
+            let (dirs, origin) = (dirs.join(", "), &context.located.origin);
+            note!("no sessions in {dirs} (from {origin}); {OTHERWISE}");
         }
         let nothing_found = rows.is_empty() && (found.is_some() || self.project.dir.is_some());
         if nothing_found && !self.json {
-            output::note(&format!("no match in {}", count(copies.listed(), "session", "sessions")));
+            note!("no match in {}", count(copies.listed(), "session", "sessions"));
         }
         // Freeing the memory piece by piece would be slower than exiting.
         std::mem::forget(sessions);
-        Ok(output::end(out, unreadable)?.found(!nothing_found).into())
+        Ok(output::end(unreadable)?.found(!nothing_found))
     }
 
     /// Returns the indexes of the sessions to list, newest first.
@@ -203,7 +200,7 @@ impl LsCommand {
         sessions: &[SharedSession],
         copies: &NumberedCopies<'_>,
         found: Option<&HashSet<PathBuf>>,
-        chosen: &CommandContext,
+        context: &CommandContext,
     ) -> Vec<u32> {
         let facts = |at: u32| sessions[at as usize].facts();
         let mut rows: Vec<u32> = (0..sessions.len() as u32).filter(|&at| !copies.is_hidden(at as usize)).collect();
@@ -211,7 +208,7 @@ impl LsCommand {
             rows.retain(|&at| found.contains(&sessions[at as usize].file_path()));
         }
         if self.project.dir.is_some() {
-            let is_in_project = self.project.matcher(chosen);
+            let is_in_project = self.project.matcher(context);
             rows.retain(|&at| is_in_project(&facts(at)));
         }
         // pi orders by time only; files of the same time keep a fixed order here, by the bytes of their paths.
@@ -222,10 +219,10 @@ impl LsCommand {
 }
 
 /// Explains an empty list, and what to do.
-fn nothing(unreadable: &[Unreadable], chosen: &CommandContext) -> String {
-    let located = &chosen.located;
+fn nothing(unreadable: &[Unreadable], context: &CommandContext) -> String {
+    let located = &context.located;
     if located.is_default() && unreadable.iter().all(|one| one.is_missing) {
-        if let Some(why) = missing_home(&chosen.home) {
+        if let Some(why) = missing_home(&context.home) {
             return format!("no sessions: {why}, or try --demo");
         }
         let dirs: Vec<_> = located.dirs.iter().map(|dir| dir.display().to_string()).collect();
@@ -405,28 +402,20 @@ fn absolute<'a>(path: &'a Path, here: &Path) -> Cow<'a, Path> {
 
 /// Prints the table. The cost of a fork has a plus and is that of its unique entries, so that the column adds up.
 /// Machines come before the title.
-fn table(
-    out: &mut impl Write,
-    sessions: &[SessionRow<'_>],
-    copies: &NumberedCopies<'_>,
-    chosen: &CommandContext,
-) -> Result<()> {
+fn table(sessions: &[SessionRow<'_>], copies: &NumberedCopies<'_>, context: &CommandContext) -> Result<()> {
     const COLUMNS: [Column; 6] =
         [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
-    let now = crate::cli::now();
     let ids = resolve::shortest(sessions.iter().map(|(_, session, _)| session.facts().id()));
     let is_fork = |session: &Digest, own: &EntryTotals| own.entries < session.all.entries;
     let row = |(at, session, own): &SessionRow<'_>| {
         let mut title = machine_chips(copies.machines(*at));
         title += if title.is_empty() { "" } else { " " };
         let session = session.once();
-        let age = session.modified.map_or("?".into(), |then| time::age(now, then));
-        let cwd = shorten(&session.header.cwd, &chosen.home).into_owned();
+        let cwd = shorten(&session.header.cwd, &context.home).into_owned();
         let id = utf16_prefix(&session.header.id, ids).to_string();
         let plus = if is_fork(&session, own) { "+" } else { "" };
         let cost = format!("{plus}{}", dollars(own.cost));
-        [age, session.entry_count.to_string(), cost, id, cwd, title + session.title()]
+        [table::age(session.modified), session.entry_count.to_string(), cost, id, cwd, title + session.title()]
     };
-    let rows: Vec<[String; 6]> = sessions.iter().map(row).collect();
-    table::print(out, COLUMNS, &rows, chosen.config.signs())
+    context.table(COLUMNS, sessions.iter().map(row), "")
 }

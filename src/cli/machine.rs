@@ -1,22 +1,19 @@
 //! `pitree machine`: other machines and their mirrored sessions.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Subcommand;
-use clap_complete::ArgValueCompleter;
 
 use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count};
 use crate::base::time;
 use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{self, ChangeArgs, Changer};
-use crate::cli::exit::Exit;
 use crate::cli::machine_context::{dirs, machines, named, with_context};
-use crate::cli::output::{Output, object};
-use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{CommandContext, completions, now, output, resolve};
+use crate::cli::output::object;
+use crate::cli::table::{Column, LAST, PATH};
+use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::config::Address;
 use crate::disk::{locate, scan};
 use crate::machines::registry::{self, Machine};
@@ -53,7 +50,7 @@ enum What {
     /// Remove a machine from the list; its mirror stays unless --delete moves it to the trash
     Remove {
         /// The machine
-        #[arg(add = ArgValueCompleter::new(completions::machines))]
+        #[arg(add = completions::machines())]
         name: String,
         /// Move the mirrored sessions to the trash
         #[arg(long)]
@@ -62,7 +59,7 @@ enum What {
     /// Update the mirrors of machines
     Sync {
         /// The machines; all by default
-        #[arg(add = ArgValueCompleter::new(completions::machines))]
+        #[arg(add = completions::machines())]
         names: Vec<String>,
         /// Move sessions that are gone there to the trash, even if they are many
         #[arg(long, conflicts_with = "keep_gone")]
@@ -80,76 +77,75 @@ enum What {
 }
 
 impl MachineCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        chosen.refuse_samples()?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        context.refuse_samples()?;
         match &self.what {
-            What::Add { name, address } => add(chosen, name, address),
-            What::List { json } => list(chosen, *json, out),
-            What::Remove { name, delete } => remove(chosen, name, *delete),
+            What::Add { name, address } => add(context, name, address),
+            What::List { json } => list(context, *json),
+            What::Remove { name, delete } => remove(context, name, *delete),
             What::Sync { names, delete_gone, keep_gone, verbose, json } => {
                 let gone = match (delete_gone, keep_gone) {
                     (true, _) => GoneFiles::Remove,
                     (_, true) => GoneFiles::Keep,
                     _ => GoneFiles::Ask,
                 };
-                sync(chosen, names, SyncOutput { gone, verbose: *verbose, json: *json }, out)
+                sync(context, names, SyncOutput { gone, verbose: *verbose, json: *json })
             }
         }
     }
 }
 
 /// Returns the machines with some names, or all.
-fn chosen_machines(chosen: &CommandContext, names: &[String]) -> Result<Vec<Machine>> {
-    let all = machines(&chosen.config)?;
+fn chosen_machines(context: &CommandContext, names: &[String]) -> Result<Vec<Machine>> {
+    let all = machines(&context.config)?;
     if names.is_empty() { Ok(all) } else { names.iter().map(|name| named(&all, name)).collect() }
 }
 
-fn add(chosen: &CommandContext, name: &str, address: &[String]) -> Result<ExitCode> {
+fn add(context: &CommandContext, name: &str, address: &[String]) -> Result<Exit> {
     let (data, _) = dirs()?;
     let mut address = Address::parse(address).map_err(anyhow::Error::msg)?;
     if let Address::Dir(dir) = &mut address {
-        *dir = resolve::absolute(&locate::expand(&*dir, Path::new(&chosen.home)))?;
+        *dir = resolve::absolute(&locate::expand(&*dir, Path::new(&context.home)))?;
     }
-    let known = machines(&chosen.config)?;
+    let known = machines(&context.config)?;
     registry::check_name(name, &known)?;
     let machine = Machine { name: name.into(), address, is_configured: false };
-    let probed = match sync::probe(&machine, &chosen.config.sync, output::can_ask()) {
+    let probed = match sync::probe(&machine, &context.config.sync, output::can_ask()) {
         Ok(probed) => probed,
         Err(error) => bail!("cannot read {name} ({}): {error}; it was not added", machine.address),
     };
     registry::add(&machine, &known, &data)?;
-    output::note(&format!("{name}: {} works, {}", machine.address, sync::summary(&probed)));
-    probed.abilities().iter().for_each(|line| output::note(&format!("  {line}")));
-    output::note(&format!("Added. Run `pitree machine sync {name}`, or open the browser, to mirror its sessions."));
-    Ok(ExitCode::SUCCESS)
+    note!("{name}: {} works, {}", machine.address, sync::summary(&probed));
+    probed.abilities().iter().for_each(|line| note!("  {line}"));
+    note!("Added. Run `pitree machine sync {name}`, or open the browser, to mirror its sessions.");
+    Ok(Exit::Done)
 }
 
-fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCode> {
+fn list(context: &CommandContext, json: bool) -> Result<Exit> {
     const COLUMNS: [Column; 5] =
         [Column::Whole, Column::Path(PATH), Column::Number, Column::Number, Column::Words(LAST)];
-    let machines = machines(&chosen.config)?;
+    let machines = machines(&context.config)?;
     let state_dir = locate::state_dir();
     let state_of = |name: &str| state_dir.as_deref().and_then(|dir| state::read(dir, name).ok()).unwrap_or_default();
     if machines.is_empty() && !json {
-        output::note("no machines; add one with `pitree machine add NAME ssh:HOST`");
-        return Ok(Exit::Nothing.into());
+        return output::nothing("no machines; add one with `pitree machine add NAME ssh:HOST`");
     }
     let mut rows = Vec::new();
     for machine in &machines {
         let state = state_of(&machine.name);
         if json {
-            print_json(machine, &state, out)?;
+            print_json(machine, &state)?;
         } else {
             let files = count(usize::try_from(state.files).unwrap_or(usize::MAX), "session", "sessions");
             let words = state.in_words(now());
             rows.push([machine.name.clone(), machine.address.to_string(), files, bytes(state.bytes), words]);
         }
     }
-    table::print(out, COLUMNS, &rows, chosen.config.signs())?;
-    Ok(ExitCode::SUCCESS)
+    context.table(COLUMNS, rows, "")?;
+    Ok(Exit::Done)
 }
 
-fn print_json(machine: &Machine, state: &MachineState, out: &mut Output) -> Result<()> {
+fn print_json(machine: &Machine, state: &MachineState) -> Result<()> {
     let Machine { name, address, is_configured } = machine;
     let (synced, tried) = (state.synced.and_then(time::iso), state.tried.and_then(time::iso));
     let MachineState { error, is_offline, messages, rsync, pitree, dir, files, bytes, .. } = state;
@@ -158,12 +154,12 @@ fn print_json(machine: &Machine, state: &MachineState, out: &mut Output) -> Resu
         name, address: address.words(), is_configured, synced, tried, error, is_offline, messages, rsync, pitree, dir,
         sessions: files, bytes, gone, warnings, transferred,
     };
-    output::json(out, &line)
+    output::json(&line)
 }
 
-fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode> {
+fn remove(context: &CommandContext, name: &str, deletes: bool) -> Result<Exit> {
     let (data, state_dir) = dirs()?;
-    let known = machines(&chosen.config)?;
+    let known = machines(&context.config)?;
     // The mirror of a machine stays when the machine is removed.
     let has_mirror = machine_paths::is_name(name) && machine_paths::mirrors_in(&data).join(name).is_dir();
     if !(deletes && has_mirror) {
@@ -172,7 +168,7 @@ fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode
     }
     if deletes {
         let switches = ChangeArgs::default();
-        let changer = Changer::new(chosen, &switches)?;
+        let changer = Changer::new(context, &switches)?;
         let found = scan::find(&[machine_paths::mirrors_in(&data)]);
         let file = |file: &scan::SessionFile| {
             let (bytes, mtime) = file.version();
@@ -187,8 +183,8 @@ fn remove(chosen: &CommandContext, name: &str, deletes: bool) -> Result<ExitCode
     registry::remove(name, &data)?;
     sync::forget(name, &data, &state_dir);
     let stays = if deletes { "" } else { "; its mirrored sessions stay" };
-    output::note(&format!("Removed {name}{stays}."));
-    Ok(ExitCode::SUCCESS)
+    note!("Removed {name}{stays}.");
+    Ok(Exit::Done)
 }
 
 /// The options of `pitree machine sync`.
@@ -199,74 +195,68 @@ struct SyncOutput {
 }
 
 /// Prints how a machine is reached, what works there, and the messages of a failure.
-fn details(machine: &Machine, state: &MachineState, chosen: &CommandContext) {
-    let command = sync::command(machine, &chosen.config.sync, output::can_ask());
+fn details(machine: &Machine, state: &MachineState, context: &CommandContext) {
+    let command = sync::command(machine, &context.config.sync, output::can_ask());
     let command = command.map(|command| format!("reached by: {command}"));
     let dir = state.dir.as_ref().map(|dir| format!("session directory: {dir}"));
     let lines = command.into_iter().chain(state.messages.clone()).chain(dir).chain(state.abilities());
-    lines.for_each(|line| output::note(&format!("  {line}")));
+    lines.for_each(|line| note!("  {line}"));
 }
 
-fn sync(
-    chosen: &CommandContext,
-    names: &[String],
-    SyncOutput { gone, verbose, json }: SyncOutput,
-    out: &mut Output,
-) -> Result<ExitCode> {
-    let machines = chosen_machines(chosen, names)?;
+fn sync(context: &CommandContext, names: &[String], SyncOutput { gone, verbose, json }: SyncOutput) -> Result<Exit> {
+    let machines = chosen_machines(context, names)?;
     if machines.is_empty() {
-        output::note("no machines; add one with `pitree machine add NAME ssh:HOST`");
-        return Ok(Exit::Nothing.into());
+        return output::nothing("no machines; add one with `pitree machine add NAME ssh:HOST`");
     }
-    let changes = change::changes(dirs()?.1, &chosen.config).with_archive(chosen.archive.clone());
+    let changes = change::changes(dirs()?.1, &context.config).with_archive(context.archive.clone());
     crate::system::signals::hold().context("cannot handle signals")?;
-    let states = with_context((&chosen.config, &changes), |context| {
+    let states = with_context((&context.config, &changes), |context| {
         let context = SyncContext { can_ask: context.can_ask && machines.len() == 1, ..*context };
         Ok(sync::several(&machines, &context, &gone))
     })?;
     let mut exit = Exit::Done;
     for (machine, state) in machines.iter().zip(states) {
         let name = &machine.name;
-        let state = match state {
+        let reason = match state {
+            Ok(Some(state)) => Ok(state),
+            Ok(None) => Err("another pitree is synchronizing it; repeat the command".into()),
+            Err(error) => Err(error.to_string()),
+        };
+        let state = match reason {
             Ok(state) => state,
-            Err(error) => {
-                output::error(&format!("{name}: {error}"));
+            Err(reason) => {
+                output::error(&format!("{name}: {reason}"));
                 exit = Exit::Failed;
                 continue;
             }
         };
-        let Some(state) = state else {
-            output::error(&format!("{name}: another pitree is synchronizing it; repeat the command"));
-            exit = Exit::Failed;
-            continue;
-        };
         if json {
-            print_json(machine, &state, out)?;
+            print_json(machine, &state)?;
         } else if let Some(error) = &state.error {
             output::error(&format!("{name}: {error}"));
         } else {
-            output::note(&format!("{name}: {}", sync::summary(&state)));
+            note!("{name}: {}", sync::summary(&state));
         }
         if verbose {
-            details(machine, &state, chosen);
+            details(machine, &state, context);
         }
         if state.error.is_some() {
             exit = Exit::Failed;
         }
         if !json {
-            state.warnings.iter().for_each(|warning| output::note(&format!("{name}: {warning}")));
+            state.warnings.iter().for_each(|warning| note!("{name}: {warning}"));
         }
         if state.is_stale() && state.error.is_none() {
             exit = if exit == Exit::Done { Exit::Over } else { exit };
-            output::note(&format!(
+            note!(
                 "{name}: {} gone there; nothing was removed. Run `pitree machine sync {name} --delete-gone` to move them to the trash, or --keep-gone to keep them.",
                 count(
                     usize::try_from(state.gone).unwrap_or(usize::MAX),
                     "mirrored session is",
                     "mirrored sessions are"
                 )
-            ));
+            );
         }
     }
-    Ok(exit.into())
+    Ok(exit)
 }

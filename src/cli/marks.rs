@@ -2,21 +2,18 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result, bail};
 use clap::ValueHint;
-use clap_complete::ArgValueCompleter;
 
 use crate::base::text::{clean, clean_lines};
 use crate::changes::{ExpectedSession, NewMark, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::exit::Exit;
-use crate::cli::output::{Output, PathFields, object};
-use crate::cli::resolve::{SessionPlace, SessionResolver};
-use crate::cli::{CommandContext, completions, output, resolve};
+use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::output::{PathFields, object};
+use crate::cli::resolve::SessionPlace;
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::{load, locate, marks};
 use crate::session::entry::EntryId;
 use crate::session::marks::{Mark, Marks, clean_note, clean_tag};
@@ -27,7 +24,7 @@ use crate::session::marks::{Mark, Marks, clean_note, clean_tag};
 #[derive(Debug, clap::Args)]
 pub(super) struct PinCommand {
     /// Session paths, ids, unique id prefixes, or names; `.` is the newest session of this project, or pi's own session if pi runs the command
-    #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION", required = true, add = completions::sessions())]
     sessions: Vec<OsString>,
     #[command(flatten)]
     switches: ChangeArgs,
@@ -41,20 +38,20 @@ pub(super) struct UnpinCommand {
 }
 
 impl PinCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        self.set(chosen, true)
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        self.set(context, true)
     }
 
-    fn set(&self, chosen: &CommandContext, is_pinned: bool) -> Result<ExitCode> {
-        let sessions = sessions(&self.sessions, &SessionResolver::new(chosen))?;
+    fn set(&self, context: &CommandContext, is_pinned: bool) -> Result<Exit> {
+        let sessions = sessions(&self.sessions, context)?;
         let pin = |session| NewMark { session, mark: Mark::Pin, value: is_pinned.then(|| true.into()) };
-        make(chosen, &self.switches, sessions.into_iter().map(pin).collect())
+        make(context, &self.switches, sessions.into_iter().map(pin).collect())
     }
 }
 
 impl UnpinCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        self.pin.set(chosen, false)
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        self.pin.set(context, false)
     }
 }
 
@@ -64,7 +61,7 @@ impl UnpinCommand {
 #[derive(Debug, clap::Args)]
 pub(super) struct TagCommand {
     /// Sessions as for `pitree pin`, and tags: `+release` adds one, `-draft` removes one
-    #[arg(value_name = "SESSION|TAG", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|TAG", required = true, add = completions::sessions())]
     words: Vec<OsString>,
     /// Remove this tag (repeatable)
     #[arg(long, value_name = "TAG")]
@@ -88,7 +85,7 @@ pub(super) fn with_removed_tags(arguments: impl Iterator<Item = OsString>) -> Ve
 }
 
 impl TagCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let (mut words, mut tags) = (Vec::new(), Vec::new());
         for tag in &self.remove {
             tags.push((Mark::Tag(clean_tag(tag).map_err(Error::msg)?), None));
@@ -104,9 +101,9 @@ impl TagCommand {
         if words.is_empty() {
             bail!("name a session: pitree tag SESSION +TAG");
         }
-        let sessions = sessions(&words, &SessionResolver::new(chosen))?;
+        let sessions = sessions(&words, context)?;
         if tags.is_empty() {
-            return self.print(chosen, &sessions, out);
+            return self.print(context, &sessions);
         }
         let of_session = |session: &ExpectedSession| {
             let mark = |(mark, value): &(Mark, _)| NewMark {
@@ -116,24 +113,24 @@ impl TagCommand {
             };
             tags.iter().map(mark).collect::<Vec<_>>()
         };
-        make(chosen, &self.switches, sessions.iter().flat_map(of_session).collect())
+        make(context, &self.switches, sessions.iter().flat_map(of_session).collect())
     }
 
-    fn print(&self, chosen: &CommandContext, sessions: &[ExpectedSession], out: &mut Output) -> Result<ExitCode> {
-        let marks = Changer::new(chosen, &self.switches)?.changes.marks()?;
+    fn print(&self, context: &CommandContext, sessions: &[ExpectedSession]) -> Result<Exit> {
+        let marks = Changer::new(context, &self.switches)?.changes.marks()?;
         let mut is_found = false;
         for ExpectedSession { path, id } in sessions {
             for tag in marks.tags(id) {
                 is_found = true;
                 if self.switches.json {
                     let path = PathFields::from(&**path);
-                    output::json(out, &object! { tag, id, #[serde(flatten)] path })?;
+                    output::json(&object! { tag, id, #[serde(flatten)] path })?;
                 } else {
-                    writeln!(out, "+{}", clean(tag))?;
+                    outln!("+{}", clean(tag))?;
                 }
             }
         }
-        Ok(Exit::Done.found(is_found).into())
+        Ok(Exit::Done.found(is_found))
     }
 }
 
@@ -141,7 +138,7 @@ impl TagCommand {
 #[derive(Debug, clap::Args)]
 pub(super) struct NoteCommand {
     /// Session path, id, unique id prefix, or name; SESSION@ENTRY for a note about an entry
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: OsString,
     /// The note; `-` reads standard input, "" removes the note; omit it to print the note; put -- before a text that starts with -
     text: Option<String>,
@@ -150,13 +147,13 @@ pub(super) struct NoteCommand {
 }
 
 impl NoteCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, None, chosen)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let SessionPlace { path, entry } = context.place_to_change(&self.session, None)?;
         let session = expected(path)?;
         let mark = match entry {
             None => Mark::Note,
             Some(entry) => {
-                let tree = load::tree(&session.path, &chosen.home)?;
+                let tree = context.tree(&session.path)?;
                 match EntryId::of(&tree, resolve::entry(&entry, &tree)?) {
                     EntryId::Id(id) => Mark::EntryNote(id),
                     EntryId::Place(_) => bail!("the entry has no id; write a note about its session instead"),
@@ -164,19 +161,19 @@ impl NoteCommand {
             }
         };
         let Some(text) = &self.text else {
-            let marks = Changer::new(chosen, &self.switches)?.changes.marks()?;
+            let marks = Changer::new(context, &self.switches)?.changes.marks()?;
             let note = marks.get(&session.id, &mark.key()).and_then(|note| note.as_str());
             if let Some(note) = note {
                 for line in clean_lines(note) {
-                    writeln!(out, "{line}")?;
+                    output::line(line)?;
                 }
             }
-            return Ok(Exit::Done.found(note.is_some()).into());
+            return Ok(Exit::Done.found(note.is_some()));
         };
         let text = if text == "-" { stdin()? } else { text.clone() };
         let note = clean_note(&text).map_err(Error::msg)?;
         let value = (!note.is_empty()).then(|| note.into());
-        make(chosen, &self.switches, vec![NewMark { session, mark, value }])
+        make(context, &self.switches, vec![NewMark { session, mark, value }])
     }
 }
 
@@ -208,17 +205,17 @@ enum MarksAction {
 }
 
 impl MarksCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
             MarksAction::Export { file } => {
-                let marks = Changer::new(chosen, &ChangeArgs::default())?.changes.marks()?;
+                let marks = Changer::new(context, &ChangeArgs::default())?.changes.marks()?;
                 let text = marks::to_json(&marks)?;
                 if is_standard(file) {
-                    out.write_all(&text)?;
+                    output::write(&text)?;
                 } else {
                     marks::export(file, &text)?;
                 }
-                Ok(Exit::Done.into())
+                Ok(Exit::Done)
             }
             MarksAction::Import { file, switches } => {
                 let text = if is_standard(file) {
@@ -229,7 +226,7 @@ impl MarksCommand {
                 let from = if is_standard(file) { "standard input".into() } else { file.display().to_string() };
                 let marks =
                     marks::of_json(text.as_bytes()).with_context(|| format!("cannot import marks from {from}"))?;
-                make(chosen, switches, imported(marks, chosen)?)
+                make(context, switches, imported(marks, context)?)
             }
         }
     }
@@ -249,8 +246,8 @@ fn stdin() -> Result<String> {
 ///
 /// # Errors
 /// A tag or a note is not valid.
-fn imported(marks: Marks, chosen: &CommandContext) -> Result<Vec<NewMark>> {
-    let catalog = resolve::catalog(chosen);
+fn imported(marks: Marks, context: &CommandContext) -> Result<Vec<NewMark>> {
+    let catalog = context.absolute_catalog();
     let sessions = catalog.newest_first().into_iter().filter_map(|key| catalog.get(key));
     let paths: HashMap<String, PathBuf> =
         sessions.map(|session| (session.facts().marks_key().into_owned(), session.file_path())).collect();
@@ -278,8 +275,8 @@ fn imported(marks: Marks, chosen: &CommandContext) -> Result<Vec<NewMark>> {
 }
 
 /// Resolves session arguments.
-fn sessions(words: &[OsString], resolver: &SessionResolver<'_>) -> Result<Vec<ExpectedSession>> {
-    words.iter().map(|word| expected(resolver.file(word)?)).collect()
+fn sessions(words: &[OsString], context: &CommandContext) -> Result<Vec<ExpectedSession>> {
+    words.iter().map(|word| expected(context.file(word)?)).collect()
 }
 
 /// Returns the session in a file.
@@ -292,8 +289,6 @@ fn expected(path: PathBuf) -> Result<ExpectedSession> {
 }
 
 /// Sets marks and prints the changes.
-fn make(chosen: &CommandContext, switches: &ChangeArgs, marks: Vec<NewMark>) -> Result<ExitCode> {
-    let changer = Changer::new(chosen, switches)?;
-    let done = changer.make(&Request::Mark { marks })?;
-    changer.say(&done, CliStep::Make)
+fn make(context: &CommandContext, switches: &ChangeArgs, marks: Vec<NewMark>) -> Result<Exit> {
+    Changer::new(context, switches)?.finish(&Request::Mark { marks })
 }

@@ -1,5 +1,19 @@
 //! The command line: one file per subcommand. Without a subcommand, the browser opens.
 
+/// Prints a formatted message to standard error.
+macro_rules! note {
+    ($($message:tt)*) => {
+        $crate::cli::output::note(&format!($($message)*))
+    };
+}
+
+/// Prints a formatted line. Returns an error if the output cannot be written.
+macro_rules! outln {
+    ($($line:tt)*) => {
+        $crate::cli::output::line(format_args!($($line)*))
+    };
+}
+
 mod archive;
 mod blame;
 mod browse;
@@ -53,13 +67,11 @@ mod slim;
 mod space;
 mod stats;
 mod table;
-mod targets;
 mod trash;
 mod tree;
 mod undo;
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -73,7 +85,7 @@ use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::{catch_panic, typo};
 pub(crate) use crate::cli::command_context::CommandContext;
-use crate::cli::command_context::refuse_demo;
+use crate::cli::command_context::{ResolvedSessions, read, refuse_demo};
 use crate::cli::exit::{Exit, Stopped};
 use crate::config::{Config, ThemeName};
 use crate::disk::bug_log;
@@ -82,9 +94,7 @@ use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::program;
-use crate::disk::scan::{Scan, Unreadable};
 use crate::runtime::jobs::now;
-use crate::session::digest::listed::SharedSession;
 use crate::system::{programs, signals};
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -151,9 +161,26 @@ enum Command {
     Demo(demo::DemoCommand),
 }
 
-/// Commands for sessions.
-#[derive(Debug, Subcommand)]
-enum OnSessions {
+/// Defines the commands for sessions.
+macro_rules! session_commands {
+    ($($name:ident($file:ident::$command:ident),)*) => {
+        /// Commands for sessions.
+        #[derive(Debug, Subcommand)]
+        enum OnSessions {
+            $($name($file::$command),)*
+        }
+
+        impl OnSessions {
+            fn run(&self, context: &CommandContext) -> Result<Exit> {
+                match self {
+                    $(Self::$name(command) => command.run(context),)*
+                }
+            }
+        }
+    };
+}
+
+session_commands! {
     Ls(ls::LsCommand),
     Tree(tree::TreeCommand),
     Context(context::ContextCommand),
@@ -263,7 +290,7 @@ pub fn run() -> ExitCode {
         Err(error) => {
             bug_log::error(&error);
             output::error(&format!("{error:#}"));
-            error.downcast_ref().map_or(Exit::Failed.into(), |Stopped(code, _)| *code)
+            error.downcast_ref().map_or(Exit::Failed, |Stopped(exit, _)| *exit).into()
         }
     }
 }
@@ -293,16 +320,15 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         (cli.command, cli.options.demo) = (None, true);
     }
     if let Some(Command::Pitree(command)) = &cli.command {
-        let out = &mut output::stdout();
         match command {
-            OnPitree::Config(command) => command.run(cli.options.config.as_deref(), out)?,
+            OnPitree::Config(command) => command.run(cli.options.config.as_deref())?,
             OnPitree::Pi(_) if cli.options.demo => refuse_demo()?,
             OnPitree::Pi(command) => command.run()?,
-            OnPitree::Completions(command) => command.run(out)?,
-            OnPitree::Init(command) => command.run(out)?,
-            OnPitree::Skill(_) => skill::SkillCommand::run(out)?,
+            OnPitree::Completions(command) => command.run()?,
+            OnPitree::Init(command) => command.run()?,
+            OnPitree::Skill(_) => skill::SkillCommand::run()?,
         }
-        out.flush()?;
+        output::flush()?;
         return Ok(ExitCode::SUCCESS);
     }
     // clap only detects this conflict if both options are on the same side of the command name.
@@ -324,68 +350,25 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
     if let Some(zone) = program::variable("TZ")
         && TimeZone::try_system().is_err()
     {
-        output::note(&format!("unknown time zone TZ={}; times are in UTC", clean(&zone)));
+        note!("unknown time zone TZ={}; times are in UTC", clean(&zone));
     }
-    let chosen = chosen(&cli.options)?;
+    let context = read_context(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {
         let first = browse::FirstView { at: cli.at, entry: cli.entry, is_statistics: cli.statistics };
-        return browse::browse(chosen, cli.print, first, &[cli.query, cli.words].concat());
+        return browse::browse(context, cli.print, first, &[cli.query, cli.words].concat());
     };
-    if let Some(corrected) = &chosen.corrected {
+    if let Some(corrected) = &context.corrected {
         output::note(corrected);
     }
-    let out = &mut output::stdout();
-    let success = |()| ExitCode::SUCCESS;
-    let code = match command {
-        OnSessions::Ls(command) => command.run(&chosen, out),
-        OnSessions::Tree(command) => command.run(&chosen, out).map(success),
-        OnSessions::Context(command) => command.run(&chosen, out).map(success),
-        OnSessions::Labels(command) => command.run(&chosen, out),
-        OnSessions::Files(command) => command.run(&chosen, out),
-        OnSessions::File(command) => command.run(&chosen, out),
-        OnSessions::Log(command) => command.run(&chosen, out),
-        OnSessions::Blame(command) => command.run(&chosen, out),
-        OnSessions::Recover(command) => command.run(&chosen, out),
-        OnSessions::Diff(command) => command.run(&chosen, out).map(success),
-        OnSessions::Search(command) => command.run(&chosen, out),
-        OnSessions::Stats(command) => command.run(&chosen, out),
-        OnSessions::Entries(command) => command.run(&chosen, out),
-        OnSessions::Space(command) => command.run(&chosen, out),
-        OnSessions::Secrets(command) => command.run(&chosen, out),
-        OnSessions::Doctor(command) => command.run(&chosen, out),
-        OnSessions::Slim(command) => command.run(&chosen, out),
-        OnSessions::Clean(command) => command.run(&chosen, out),
-        OnSessions::Show(command) => command.run(&chosen, out).map(success),
-        OnSessions::Path(command) => command.run(&chosen, out),
-        OnSessions::Export(command) => command.run(&chosen, out),
-        OnSessions::Resume(command) => command.run(&chosen),
-        OnSessions::Fork(command) => command.run(&chosen),
-        OnSessions::Import(command) => command.run(&chosen),
-        OnSessions::Rename(command) => command.run(&chosen),
-        OnSessions::Label(command) => command.run(&chosen),
-        OnSessions::Pin(command) => command.run(&chosen),
-        OnSessions::Unpin(command) => command.run(&chosen),
-        OnSessions::Tag(command) => command.run(&chosen, out),
-        OnSessions::Note(command) => command.run(&chosen, out),
-        OnSessions::Marks(command) => command.run(&chosen, out),
-        OnSessions::Rm(command) => command.run(&chosen),
-        OnSessions::Move(command) => command.run(&chosen),
-        OnSessions::Archive(command) => command.run(&chosen),
-        OnSessions::Unarchive(command) => command.run(&chosen),
-        OnSessions::Restore(command) => command.run(&chosen, out),
-        OnSessions::Trash(command) => command.run(&chosen, out),
-        OnSessions::Undo(command) => command.run(&chosen, out),
-        OnSessions::Redo(command) => command.run(&chosen),
-        OnSessions::Index(command) => command.run(&chosen, out),
-        OnSessions::Live(command) => command.run(&chosen, out).map(success),
-        OnSessions::Machine(command) => command.run(&chosen, out),
-        OnSessions::Setup(command) => command.run(&chosen, out).map(success),
-    }?;
-    out.flush()?;
-    Ok(code)
+    let exit = command.run(&context);
+    // The lines before an error are printed too.
+    let flushed = output::flush();
+    let exit = exit?;
+    flushed?;
+    Ok(exit.into())
 }
 
-fn chosen(options: &Options) -> Result<CommandContext> {
+fn read_context(options: &Options) -> Result<CommandContext> {
     let mut config = read_config(options.config.as_deref())?;
     config.ascii |= options.ascii;
     if let Some(theme) = options.theme {
@@ -428,7 +411,17 @@ fn chosen(options: &Options) -> Result<CommandContext> {
     }
     let (index, state) = (&cache, locate::state_dir());
     bug_log::note(format_args!("directories {scanned:?}, archive {archive:?}, index {index:?}, state {state:?}"));
-    Ok(CommandContext { config, located, corrected, home, cache, archive, scanned, demo })
+    Ok(CommandContext {
+        config,
+        located,
+        corrected,
+        home,
+        cache,
+        archive,
+        scanned,
+        demo,
+        resolved: ResolvedSessions::default(),
+    })
 }
 
 /// Reads the configuration from `file`, or from its default location if it exists.
@@ -447,23 +440,12 @@ fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
     }
 }
 
-/// Reads sessions in batches, and returns the files that could not be read.
-fn read(scan: &mut Scan<'_>, mut tell: impl FnMut(Vec<SharedSession>)) -> Vec<Unreadable> {
-    let mut unreadable = std::mem::take(&mut scan.found.unreadable);
-    scan.read(|batch| {
-        unreadable.extend(batch.unreadable);
-        tell(batch.sessions);
-        true
-    });
-    unreadable
-}
-
 /// Parses a number.
 fn number(text: &str) -> Result<u64, &'static str> {
     text.parse().map_err(|_| "expected a number")
 }
 
 /// Parses a number of at least one.
-fn some(text: &str) -> Result<NonZeroUsize, &'static str> {
-    text.parse().map_err(|_| "expected a number of at least 1")
+fn some(text: &str) -> Result<usize, &'static str> {
+    text.parse().map(NonZeroUsize::get).map_err(|_| "expected a number of at least 1")
 }

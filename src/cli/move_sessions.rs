@@ -2,22 +2,20 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::ValueHint;
-use clap_complete::ArgValueCompleter;
 
 use crate::app::flows::{missing_directory, move_sessions};
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::shorten;
 use crate::catalog::moves::MovePlan;
 use crate::catalog::{Catalog, SessionKey};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::chosen_sessions::{chosen_sessions, skip_mirrored};
-use crate::cli::exit::{self, Exit};
-use crate::cli::resolve::{SessionResolver, absolute};
-use crate::cli::{CommandContext, completions, output};
+use crate::cli::change::{Changer, ConfirmedArgs};
+use crate::cli::chosen_sessions::{sessions_to_change, skip_mirrored};
+use crate::cli::exit;
+use crate::cli::resolve::absolute;
+use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::{locate, relocations};
 use crate::pi::launch::is_there;
 
@@ -41,7 +39,7 @@ use crate::pi::launch::is_there;
 )]
 pub(super) struct MoveCommand {
     /// The old and the new directory; with --to, session paths, ids, unique id prefixes, or names; or a query
-    #[arg(value_name = "OLD|SESSION|QUERY", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "OLD|SESSION|QUERY", required = true, add = completions::sessions())]
     words: Vec<OsString>,
     /// Move the given sessions to this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -52,11 +50,8 @@ pub(super) struct MoveCommand {
     /// Set the new path of the parent in forks elsewhere
     #[arg(long)]
     relink: bool,
-    /// Don't ask
-    #[arg(long)]
-    yes: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    confirmed: ConfirmedArgs,
 }
 
 /// The sessions to move.
@@ -71,49 +66,38 @@ struct ChosenMove {
 }
 
 impl MoveCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let asks = !self.yes && !self.switches.dry_run;
-        let resolver = SessionResolver::new(chosen);
-        let moved = self.chosen(&resolver, chosen)?;
-        if asks {
-            output::check_can_ask()?;
-        }
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let moved = self.sessions_to_move(context)?;
+        let asks = self.confirmed.asks()?;
         if moved.archived > 0 {
             let archived = count(moved.archived, "archived session stays", "archived sessions stay");
-            output::note(&format!("{archived}; `pitree unarchive` brings them back first"));
+            note!("{archived}; `pitree unarchive` brings them back first");
         }
         if moved.sessions.is_empty() {
-            output::note("no session to move");
-            return Ok(Exit::Nothing.into());
+            return output::nothing("no session to move");
         }
-        let catalog = resolver.into_catalog();
+        let catalog = context.catalog();
         let to_move = (&*moved.sessions, moved.from.as_deref(), &*moved.to);
-        let mut plan = move_sessions::plan(&catalog, &chosen.located, to_move);
+        let mut plan = move_sessions::plan(catalog, &context.located, to_move);
         if !self.relink && !plan.forks.is_empty() {
             let forks = count(plan.forks.len(), "fork elsewhere names", "forks elsewhere name");
-            output::note(&format!("{forks} the old path; --relink sets the new path"));
+            note!("{forks} the old path; --relink sets the new path");
             plan.forks.clear();
         }
-        let request = move_sessions::request(&catalog, &chosen.located, &plan);
-        if asks && !is_wanted(&plan, &moved, catalog, &changer)? {
-            output::note("canceled; no session moved");
-            return Ok(Exit::Nothing.into());
+        let request = move_sessions::request(catalog, &context.located, &plan);
+        if asks && !is_wanted(&plan, &moved, &changer)? {
+            return output::nothing("canceled; no session moved");
         }
-        changer.say(&changer.make(&request)?, CliStep::Make)
+        changer.finish(&request)
     }
 
     /// Returns the sessions to move, and their directories.
-    fn chosen(&self, resolver: &SessionResolver<'_>, chosen: &CommandContext) -> Result<ChosenMove> {
-        let catalog = resolver.catalog();
+    fn sessions_to_move(&self, context: &CommandContext) -> Result<ChosenMove> {
+        let catalog = context.catalog();
         if let Some(to) = &self.to {
             let to = relocations::directory(&absolute(to)?)?;
-            let found = chosen_sessions(&self.words, resolver, chosen.here_and_now())?.unwrap_or_default();
-            let mut sessions: Vec<SessionKey> = found.into_iter().collect();
-            catalog.sort_newest_first(&mut sessions);
-            if self.family {
-                sessions = catalog.families().whole(&sessions);
-            }
+            let mut sessions = sessions_to_change(&self.words, self.family, catalog, context)?;
             skip_mirrored(catalog, &mut sessions);
             return Ok(ChosenMove { sessions, from: None, to, archived: 0 });
         }
@@ -125,7 +109,7 @@ impl MoveCommand {
         }
         let to = match rest {
             [new] => relocations::directory(&absolute(Path::new(new))?)?,
-            [] => bail!("{}", suggestion(catalog, &from, &chosen.home)),
+            [] => bail!("{}", suggestion(catalog, &from, &context.home)),
             _ => bail!("give one old and one new directory, or sessions and --to"),
         };
         let (sessions, archived) = catalog.sessions_of_dir(&from, |dir| !is_there(dir));
@@ -158,16 +142,17 @@ fn suggestion(catalog: &Catalog, old: &str, home: &str) -> String {
 }
 
 /// Asks for confirmation.
-fn is_wanted(plan: &MovePlan, moved: &ChosenMove, catalog: Catalog, changer: &Changer<'_>) -> Result<bool> {
+fn is_wanted(plan: &MovePlan, moved: &ChosenMove, changer: &Changer<'_>) -> Result<bool> {
+    let catalog = changer.context.catalog();
     let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
     let size: u64 = keys.iter().map(|&key| catalog[key].facts().bytes()).sum();
     let sessions = count(keys.len(), "session", "sessions");
-    let [from, to] =
-        [moved.from.as_deref().unwrap_or_default(), &moved.to].map(|dir| shorten(dir, changer.home).into_owned());
+    let [from, to] = [moved.from.as_deref().unwrap_or_default(), &moved.to]
+        .map(|dir| shorten(dir, &changer.context.home).into_owned());
     let from = if from.is_empty() { String::new() } else { format!(" from {from}") };
-    output::note(&format!("{sessions}{from}, {}", bytes(size)));
+    note!("{sessions}{from}, {}", bytes(size));
     if !plan.forks.is_empty() {
-        output::note(&format!("sets the parent path in {}", count(plan.forks.len(), "fork", "forks")));
+        note!("sets the parent path in {}", count(plan.forks.len(), "fork", "forks"));
     }
     changer.is_replacement_wanted(("Move", &format!("{sessions} to {to}")), &keys, catalog)
 }

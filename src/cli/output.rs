@@ -1,9 +1,12 @@
 //! Output to a terminal or a pipe: safe JSON, error messages and questions. A closed pipe is not an error. Tables are
 //! in `table`.
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::LazyLock;
 
 use anyhow::{Result, ensure};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 pub(super) use crate::base::safe_json::{PathFields, RemoteFields, number, object, push_json_line};
@@ -16,19 +19,41 @@ use crate::disk::trash::Trash;
 use crate::runtime;
 
 /// Buffered standard output.
-pub(super) type Output = BufWriter<io::StdoutLock<'static>>;
+pub(super) static STDOUT: LazyLock<Mutex<BufWriter<io::Stdout>>> =
+    LazyLock::new(|| Mutex::new(BufWriter::with_capacity(64 * 1024, io::stdout())));
 
-/// Returns buffered standard output.
-pub(super) fn stdout() -> Output {
-    BufWriter::with_capacity(64 * 1024, io::stdout().lock())
+/// Writes to buffered standard output.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn write(bytes: &[u8]) -> io::Result<()> {
+    STDOUT.lock().write_all(bytes)
+}
+
+/// Writes what is still buffered.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn flush() -> io::Result<()> {
+    STDOUT.lock().flush()
+}
+
+/// Prints a line.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn line(text: impl Display) -> Result<()> {
+    Ok(writeln!(STDOUT.lock(), "{text}")?)
 }
 
 /// Prints an object as one line of JSON. Escapes unsafe characters, which does not change the value.
-pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn json(value: &impl Serialize) -> Result<()> {
     let mut line = Vec::new();
     push_json_line(&mut line, value)?;
-    out.write_all(&line)?;
-    Ok(())
+    Ok(write(&line)?)
 }
 
 /// Prints an error message.
@@ -46,8 +71,8 @@ pub(super) fn error(message: &str) {
 ///
 /// # Errors
 /// The output cannot be written.
-pub(super) fn end(out: &mut Output, mut unreadable: Vec<Unreadable>) -> Result<Exit> {
-    out.flush()?;
+pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Result<Exit> {
+    flush()?;
     if let Some(state_dir) = locate::state_dir() {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
     }
@@ -66,6 +91,12 @@ pub(super) fn note(message: &str) {
     for line in crate::base::text::clean_lines(message) {
         let _ = writeln!(stderr, "{line}");
     }
+}
+
+/// Prints the reason why a command did nothing, and returns the exit code for it.
+pub(super) fn nothing(reason: &str) -> Result<Exit> {
+    note(reason);
+    Ok(Exit::Nothing)
 }
 
 /// Shows a progress message in the current line of standard error, if it is a terminal. An empty message clears it.

@@ -1,15 +1,11 @@
 //! `pitree path`: prints the path of a session file.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use anyhow::Result;
-use clap_complete::ArgValueCompleter;
 
-use crate::cli::exit::Exit;
-use crate::cli::output::{Output, PathFields, RemoteFields, object};
-use crate::cli::resolve::SessionResolver;
-use crate::cli::{CommandContext, completions, output, resolve};
+use crate::cli::output::{PathFields, RemoteFields, object};
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::runtime::raw_output;
 
 /// Print the path of a session's file
@@ -18,7 +14,7 @@ use crate::runtime::raw_output;
 #[derive(Debug, clap::Args)]
 pub(super) struct PathCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: OsString,
     /// Print a JSON object with the path, id and working directory
     #[arg(long)]
@@ -26,24 +22,24 @@ pub(super) struct PathCommand {
 }
 
 impl PathCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        chosen.refuse_samples()?;
-        let path = SessionResolver::new(chosen).file(&self.session)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        context.refuse_samples()?;
+        let path = context.file(&self.session)?;
         let header = resolve::digest(&path)?.header;
         if let Some(remote) = RemoteFields::of(&path) {
             if self.json {
-                output::json(out, &object! { #[serde(flatten)] remote, id: header.id, cwd: header.cwd })?;
+                output::json(&object! { #[serde(flatten)] remote, id: header.id, cwd: header.cwd })?;
             } else {
                 raw_output::print(format!("{}:{}", remote.machine, remote.remote_path).as_ref())?;
             }
-            return Ok(Exit::Nothing.into());
+            return Ok(Exit::Nothing);
         }
         if self.json {
             let path = PathFields::from(&*path);
-            output::json(out, &object! { #[serde(flatten)] path, id: header.id, cwd: header.cwd })?;
+            output::json(&object! { #[serde(flatten)] path, id: header.id, cwd: header.cwd })?;
         } else {
             raw_output::print(path.as_os_str())?;
         }
-        Ok(Exit::Done.into())
+        Ok(Exit::Done)
     }
 }

@@ -4,8 +4,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
-use clap_complete::ArgValueCompleter;
-
 use crate::cli::{CommandContext, completions};
 use crate::disk::locate::Environment;
 use crate::disk::program;
@@ -17,7 +15,7 @@ use crate::session::digest::facts::SessionFacts;
 #[derive(Debug, clap::Args)]
 pub(super) struct ProjectArg {
     /// Only sessions that worked in this directory or below, or in its worktrees; a plain name matches any directory with that name, like in:NAME in a query
-    #[arg(id = "project", long = "project", value_name = "DIR", value_parser = project, add = ArgValueCompleter::new(completions::projects))]
+    #[arg(id = "project", long = "project", value_name = "DIR", value_parser = project, add = completions::projects())]
     pub(super) dir: Option<String>,
 }
 
@@ -33,8 +31,8 @@ fn project(dir: &str) -> Result<String, String> {
 
 impl ProjectArg {
     /// Returns a test of a session's working directory, which is only looked up if the option is given.
-    pub(super) fn matcher(&self, chosen: &CommandContext) -> impl Fn(&SessionFacts<'_>) -> bool {
-        let here = chosen.here_and_now();
+    pub(super) fn matcher(&self, context: &CommandContext) -> impl Fn(&SessionFacts<'_>) -> bool {
+        let here = context.here_and_now();
         let dirs = self.dir.iter().flat_map(|dir| {
             let is_path = dir.starts_with(['/', '.']);
             // pi records a directory with symbolic links resolved.
@@ -43,8 +41,8 @@ impl ProjectArg {
         });
         let dirs: Vec<String> = dirs.flatten().collect();
         let tests: Vec<_> = dirs.iter().map(|dir| is_in_dir(dir, &here)).collect();
-        let is_wanted = !tests.is_empty() && chosen.demo.is_none();
-        let mut finder = is_wanted.then(|| chosen.worktree_finder());
+        let is_wanted = !tests.is_empty() && context.demo.is_none();
+        let mut finder = is_wanted.then(|| context.worktree_finder());
         // Removed worktrees are found by the repository of the named directory.
         finder.iter_mut().for_each(|finder| _ = finder.find(dirs.iter().map(String::as_str)));
         let is_any = tests.is_empty();

@@ -2,19 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::paths::shorten;
 use crate::catalog::file_history::{ReplayControl, files_at_ends};
-use crate::cli::exit::Exit;
-use crate::cli::output::{Output, PathFields, object};
-use crate::cli::resolve::SessionPlace;
-use crate::cli::table::{self, Column};
-use crate::cli::{CommandContext, completions, output, resolve};
-use crate::disk::load;
+use crate::cli::output::{PathFields, object};
+use crate::cli::table::Column;
+use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::recovered::RecoveredDir;
 use crate::session::replay::files::Files;
 use crate::session::replay::places::{places, runs_by_itself, safe_name};
@@ -31,7 +26,7 @@ use crate::session::tree::{Index, Tree};
   pitree recover 01a1ceea --abandoned --to all  the files of all abandoned branches"))]
 pub(super) struct RecoverCommand {
     /// Session and entry: SESSION or SESSION@ENTRY; the default entry is the leaf
-    #[arg(value_name = "SESSION[@ENTRY]", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION[@ENTRY]", add = completions::sessions())]
     at: OsString,
     /// New or empty directory
     #[arg(long, value_name = "DIR")]
@@ -60,50 +55,47 @@ struct Recovered {
 }
 
 impl RecoverCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let SessionPlace { path, entry } = SessionPlace::new(&self.at, None, chosen)?;
-        let tree = load::tree(&path, &chosen.home)?;
-        let ends: Vec<Index> = match (entry, tree.leaf) {
-            (Some(_), _) if self.abandoned => bail!("--abandoned takes a session without an entry"),
-            (None, _) if self.abandoned => tree.abandoned().iter().map(|branch| branch.end).collect(),
-            (Some(word), _) => vec![resolve::entry(&word, &tree)?],
-            (None, leaf) => leaf.into_iter().collect(),
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let place = context.place(&self.at, None)?;
+        let (path, tree) = (&place.path, context.tree(&place.path)?);
+        let ends: Vec<Index> = match &place.entry {
+            Some(_) if self.abandoned => bail!("--abandoned takes a session without an entry"),
+            None if self.abandoned => tree.abandoned().iter().map(|branch| branch.end).collect(),
+            _ => place.entry_in(&tree)?.or(tree.leaf).into_iter().collect(),
         };
         if ends.is_empty() {
-            output::note(if self.abandoned {
+            return output::nothing(if self.abandoned {
                 "the session has no abandoned branch"
             } else {
                 "the session has no entries"
             });
-            return Ok(Exit::Nothing.into());
         }
         let to = &self.to;
         let dir = RecoveredDir::create(to).with_context(|| format!("cannot create {}", to.display()))?;
         let Some(dir) = dir else { bail!("{} is not an empty directory; choose a new one", to.display()) };
         let mut report = Vec::new();
-        let control = ReplayControl { home: &chosen.home, is_wanted: &|| true };
-        let (files, _) = files_at_ends((&path, &tree), &ends, control)?;
+        let control = ReplayControl { home: &context.home, is_wanted: &|| true };
+        let (files, _) = files_at_ends((path, &tree), &ends, control)?;
         for (end, files) in ends.into_iter().zip(files) {
             let below = self.abandoned.then(|| directory(&tree, end));
             report.extend(self.recovered((&tree, end), &files, (&dir, below)));
         }
-        self.print(&report, chosen, out)?;
+        self.print(&report, context)?;
         let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
         Ok(match () {
             () if report.iter().any(|file| file.error.is_some()) => Exit::Failed,
             () if report.iter().all(|file| file.written.is_none()) => Exit::Nothing,
             () if is_exact => Exit::Done,
             () => Exit::Over,
-        }
-        .into())
+        })
     }
 
-    fn print(&self, report: &[Recovered], chosen: &CommandContext, out: &mut Output) -> Result<()> {
+    fn print(&self, report: &[Recovered], context: &CommandContext) -> Result<()> {
         if self.json {
             for Recovered { file, written, entry, exactness, reason, error } in report {
                 let written = written.as_deref().map(PathFields::from);
                 let exactness = exactness.name();
-                output::json(out, &object! { file, entry, #[serde(flatten)] path: written, exactness, reason, error })?;
+                output::json(&object! { file, entry, #[serde(flatten)] path: written, exactness, reason, error })?;
             }
             return Ok(());
         }
@@ -114,17 +106,13 @@ impl RecoverCommand {
                 entry,
                 file.exactness.name().into(),
                 written.into(),
-                shorten(&file.file, &chosen.home).into(),
+                shorten(&file.file, &context.home).into(),
                 file.error.clone().unwrap_or_else(|| file.reason.into()),
             ]
         };
         const COLUMNS: [Column; 5] =
             [Column::Whole, Column::Whole, Column::Whole, Column::Path(usize::MAX), Column::Words(60)];
-        table::print(out, COLUMNS, &report.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())?;
-        if report.is_empty() {
-            output::note("no tool or command touched a file");
-        }
-        Ok(())
+        context.table(COLUMNS, report.iter().map(row), "no tool or command touched a file")
     }
 
     /// Writes the files at an entry.

@@ -2,17 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::changes::{ExpectedSession, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::resolve::{SessionPlace, SessionResolver};
-use crate::cli::{CommandContext, completions, output, resolve};
+use crate::cli::resolve::SessionPlace;
+use crate::cli::{CommandContext, Exit, completions, resolve};
 use crate::disk::files;
-use crate::disk::load;
 use crate::disk::locate;
 use crate::pi::requests::{self, PiRequest};
 use crate::pi::running;
@@ -23,7 +20,7 @@ use crate::session::entry::EntryId;
 #[derive(Debug, clap::Args)]
 pub(super) struct RenameCommand {
     /// Session paths, ids, unique id prefixes, or names; `.` is the newest session of this project, or pi's own session if pi runs the command
-    #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION", required = true, add = completions::sessions())]
     sessions: Vec<OsString>,
     /// New name; "" clears it
     name: String,
@@ -35,25 +32,23 @@ pub(super) struct RenameCommand {
 }
 
 impl RenameCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let resolver = SessionResolver::new(chosen);
-        let [session] = &self.sessions[..] else { return self.rename_all(&changer, &resolver) };
-        let path = resolver.file(session)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
+        let [session] = &self.sessions[..] else { return self.rename_all(&changer) };
+        let path = context.file(session)?;
         if self.by_pi {
             return ask_pi(&path, &PiRequest::Name(self.name.clone()));
         }
         warn(&path);
-        let done = changer.make(&Request::Rename { path, name: self.name.clone() })?;
-        changer.say(&done, CliStep::Make)
+        changer.finish(&Request::Rename { path, name: self.name.clone() })
     }
 
-    fn rename_all(&self, changer: &Changer<'_>, resolver: &SessionResolver<'_>) -> Result<ExitCode> {
+    fn rename_all(&self, changer: &Changer<'_>) -> Result<Exit> {
         if self.by_pi {
             bail!("--by-pi renames only one session");
         }
         let session = |word: &OsString| {
-            let digest = resolve::digest(&resolver.file(word)?)?;
+            let digest = resolve::digest(&changer.context.file(word)?)?;
             Ok(ExpectedSession { path: digest.path, id: digest.header.id })
         };
         let sessions: Vec<ExpectedSession> = self.sessions.iter().map(session).collect::<Result<_>>()?;
@@ -61,8 +56,7 @@ impl RenameCommand {
             .iter()
             .filter(|pi| sessions.iter().any(|session| is_open(pi, &session.path)))
             .for_each(warn_of);
-        let done = changer.make(&Request::RenameAll { sessions, name: self.name.clone() })?;
-        changer.say(&done, CliStep::Make)
+        changer.finish(&Request::RenameAll { sessions, name: self.name.clone() })
     }
 }
 
@@ -70,10 +64,10 @@ impl RenameCommand {
 #[derive(Debug, clap::Args)]
 pub(super) struct LabelCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: OsString,
     /// Entry id, unique id prefix, or label
-    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    #[arg(add = completions::entries())]
     entry: Option<String>,
     /// New label; omit it or pass "" to clear the label
     label: Option<String>,
@@ -89,8 +83,8 @@ pub(super) struct LabelCommand {
 
 impl LabelCommand {
     /// Returns the session, the entry and the label of `SESSION ENTRY [LABEL]` or `SESSION@ENTRY [LABEL]`.
-    fn words(&self, chosen: &CommandContext) -> Result<(SessionPlace, String, String)> {
-        let whole = SessionPlace::to_change(&self.session, None, chosen)?;
+    fn words(&self, context: &CommandContext) -> Result<(SessionPlace, String, String)> {
+        let whole = context.place_to_change(&self.session, None)?;
         let words = [&self.entry, &self.label].map(Option::clone);
         match (&whole.entry, words) {
             (Some(entry), [label, None]) => {
@@ -103,10 +97,10 @@ impl LabelCommand {
         }
     }
 
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let (SessionPlace { path, .. }, entry, label) = self.words(chosen)?;
-        let tree = load::tree(&path, &chosen.home)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
+        let (SessionPlace { path, .. }, entry, label) = self.words(context)?;
+        let tree = context.tree(&path)?;
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
         if self.by_pi {
             let EntryId::Id(entry) = target else { bail!("the entry has no id; omit --by-pi") };
@@ -124,7 +118,7 @@ impl LabelCommand {
 ///
 /// # Errors
 /// No pi reports the session as open, or the request failed.
-fn ask_pi(session: &Path, what: &PiRequest) -> Result<ExitCode> {
+fn ask_pi(session: &Path, what: &PiRequest) -> Result<Exit> {
     let state = locate::state_dir();
     let (Some(state), Some(pi)) = (&state, pi_with(session)) else {
         bail!(
@@ -135,8 +129,8 @@ fn ask_pi(session: &Path, what: &PiRequest) -> Result<ExitCode> {
     if let Err(why) = requests::ask(state, &pi, what) {
         bail!("{why}");
     }
-    output::note(&format!("pi (pid {}) saved the change", pi.pid));
-    Ok(ExitCode::SUCCESS)
+    note!("pi (pid {}) saved the change", pi.pid);
+    Ok(Exit::Done)
 }
 
 /// Warns that a running pi has the session open and does not see the change.
@@ -145,10 +139,10 @@ fn warn(session: &Path) {
 }
 
 fn warn_of(pi: &PiStatus) {
-    output::note(&format!(
+    note!(
         "pi (pid {}) has the session open and shows the change only after reopening it; use --by-pi to have pi make the change",
         pi.pid
-    ));
+    );
 }
 
 /// Returns `true` if a pi reports a session as open.

@@ -1,7 +1,6 @@
 //! Resolves session and entry arguments: a path, an id, a label, a unique id prefix, a session name, or `.` for the
 //! current session.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -31,35 +30,18 @@ const LEAST: usize = 4;
 /// The maximum number of listed matches.
 const NAMED: usize = 20;
 
-/// Sessions by id, loaded once for all arguments.
-pub(super) struct SessionResolver<'a> {
-    chosen: &'a CommandContext,
-    /// The ids in order, with their files.
-    by_id: OnceCell<Vec<(String, PathBuf)>>,
-    catalog: OnceCell<Catalog>,
-}
-
-impl<'a> SessionResolver<'a> {
-    pub(super) fn new(chosen: &'a CommandContext) -> Self {
-        Self { chosen, by_id: OnceCell::new(), catalog: OnceCell::new() }
-    }
-
-    /// Returns the context of the command.
-    pub(super) fn chosen(&self) -> &'a CommandContext {
-        self.chosen
-    }
-
+impl CommandContext {
     /// Returns the ids with a prefix, with their files.
     fn starting(&self, start: &str) -> &[(String, PathBuf)] {
-        let all = self.by_id.get_or_init(|| {
+        let all = self.resolved.by_id.get_or_init(|| {
             let mut all: Vec<(String, PathBuf)> = Vec::new();
-            if let Some(catalog) = self.catalog.get() {
+            if let Some(catalog) = self.resolved.catalog.get() {
                 let facts = catalog.with_copies().map(|key| catalog[key].facts());
                 all.extend(facts.map(|facts| (facts.id().into(), facts.path().join())));
             } else {
-                let scan = self.chosen.sources().scan();
+                let scan = self.sources().scan();
                 scan.headers(|file, id, _| all.push((id.into(), file.path.clone())));
-                self.chosen.keep(scan);
+                self.keep(scan);
             }
             sort::by(&mut all, |(one, _), (other, _)| one.cmp(other));
             all
@@ -92,14 +74,9 @@ impl<'a> SessionResolver<'a> {
         listed.first().filter(|_| listed.len() == 1).map(|&key| catalog[key].file_path())
     }
 
-    /// Returns all sessions, loaded for their names.
+    /// Returns all sessions, which are read once.
     pub(super) fn catalog(&self) -> &Catalog {
-        self.catalog.get_or_init(|| self.chosen.catalog())
-    }
-
-    /// Returns all sessions.
-    pub(super) fn into_catalog(self) -> Catalog {
-        self.catalog.into_inner().unwrap_or_else(|| self.chosen.catalog())
+        self.resolved.catalog.get_or_init(|| self.read_catalog())
     }
 
     /// Returns the sessions with a name.
@@ -116,8 +93,8 @@ impl<'a> SessionResolver<'a> {
 
     /// Returns the newest session of the current project.
     fn newest_here(&self) -> Result<PathBuf> {
-        let home = &self.chosen.home;
-        let scan = self.chosen.sources().scan();
+        let home = &self.home;
+        let scan = self.sources().scan();
         let cwd = Environment::current().cwd;
         let mut here = CurrentDir::new(cwd.to_string_lossy().into_owned(), home.clone());
         let mut dirs: BTreeSet<String> = BTreeSet::new();
@@ -138,7 +115,7 @@ impl<'a> SessionResolver<'a> {
                 those.push(file.clone());
             }
         });
-        self.chosen.keep(scan);
+        self.keep(scan);
         let mut sessions = Vec::new();
         scan::read(&those, home, |batch| {
             sessions.extend(batch.sessions);
@@ -166,11 +143,11 @@ impl<'a> SessionResolver<'a> {
     /// # Errors
     /// No session or several sessions match.
     pub(super) fn session(&self, word: &OsStr) -> Result<PathBuf> {
-        if let Some(path) = find(word, self)? {
+        if let Some(path) = self.find(word)? {
             return Ok(path);
         }
         if let Some((session, entry)) = word.to_str().and_then(|word| word.rsplit_once('@'))
-            && find(OsStr::new(session), self)?.is_some()
+            && self.find(OsStr::new(session))?.is_some()
         {
             bail!("only a session can be given here; omit @{entry}");
         }
@@ -180,21 +157,102 @@ impl<'a> SessionResolver<'a> {
     /// Resolves `word` to an absolute path, as used in the journal and by forks.
     ///
     /// # Errors
-    /// The errors of [`SessionResolver::session`].
+    /// The errors of [`session`](Self::session).
     pub(super) fn file(&self, word: &OsStr) -> Result<PathBuf> {
         absolute(&self.session(word)?)
     }
-}
 
-impl SessionResolver<'_> {
     /// Returns the only session whose ID starts with a text according to the index and its file. Does not look at all
     /// files, so that it is fast; the file of another such session may have changed without its directory.
     fn recalled(&self, start: &str) -> Option<PathBuf> {
-        let found = self.chosen.sources().recalled(&|facts| facts.id().starts_with(start))?;
+        let found = self.sources().recalled(&|facts| facts.id().starts_with(start))?;
         let [session] = &found[..] else { return None };
         let path = session.file_path();
         let header = load::header(&path)?;
         (header.id == session.facts().id()).then_some(path)
+    }
+
+    /// Resolves `word` to a session file, or returns `None` if no id or name matches. The file of a path need not exist.
+    ///
+    /// # Errors
+    /// Several sessions match.
+    fn find(&self, word: &OsStr) -> Result<Option<PathBuf>> {
+        if is_path(word) {
+            let path = locate::expand(word, Path::new(&self.home));
+            let archived = || archive_paths::file_in(self.archive.as_deref()?, &absolute(&path).ok()?);
+            // An archived session keeps its original path as a name.
+            let archived = if path.is_file() { None } else { archived().filter(|path| path.is_file()) };
+            return Ok(Some(archived.unwrap_or(path)));
+        }
+        if word == "." {
+            // The session of the pi that runs this command comes first.
+            let of_pi = Environment::current().session_file.map(PathBuf::from);
+            return of_pi.map_or_else(|| self.newest_here(), Ok).map(Some);
+        }
+        // Ids are UTF-8.
+        let word = word.to_str().with_context(|| format!("no file or session named {word:?}"))?;
+        let is_first = self.resolved.by_id.get().is_none() && self.resolved.catalog.get().is_none();
+        if let Some(path) =
+            Some(word).filter(|word| is_first && word.len() >= ID_START).and_then(|word| self.recalled(word))
+        {
+            return Ok(Some(path));
+        }
+        let starting = if word.is_empty() { &[] } else { self.starting(word) };
+        // Exact matches come first.
+        let exact = starting.partition_point(|(id, _)| id == word);
+        let matches = if exact > 0 { &starting[..exact] } else { starting };
+        let of_name = if matches.is_empty() && !word.is_empty() { self.named(word) } else { Vec::new() };
+        let matches = if matches.is_empty() { &of_name } else { matches };
+        if let Some(path) = self.preferred(matches) {
+            return Ok(Some(path));
+        }
+        match matches {
+            [(_, path)] => Ok(Some(path.clone())),
+            [] => Ok(None),
+            several => {
+                let line = |(id, path): &(String, PathBuf)| {
+                    let title = digest(path).map(|session| words(session.title(), TITLE, self.config.signs()));
+                    format!("\n{id}  {}  {}", title.unwrap_or_default(), path.display())
+                };
+                let list: String = several.iter().take(NAMED).map(line).collect();
+                let more = several.len().saturating_sub(NAMED);
+                let more = if more > 0 { format!("\nand {} more", thousands(more)) } else { String::new() };
+                bail!("{word:?} matches {} sessions; give a longer id prefix or a path:{list}{more}", several.len())
+            }
+        }
+    }
+
+    /// Resolves `SESSION` with `ENTRY` as an argument of its own, or `SESSION@ENTRY`. The whole word is tried as a session
+    /// first, then split at its last `@`.
+    ///
+    /// # Errors
+    /// No session or several sessions match.
+    pub(super) fn place(&self, word: &OsStr, entry: Option<&str>) -> Result<SessionPlace> {
+        let found = |word: &OsStr| Ok::<_, Error>(self.find(word)?.filter(|path| !is_path(word) || path.exists()));
+        let whole = found(word)?;
+        let parts = word.to_str().and_then(|word| word.rsplit_once('@'));
+        if let (None, None, Some((session, entry))) = (&whole, entry, parts)
+            && let Some(path) = found(OsStr::new(session))?
+        {
+            return Ok(SessionPlace { path, entry: Some(entry.into()) });
+        }
+        let path = whole.map_or_else(|| self.session(word), Ok)?;
+        Ok(SessionPlace { path, entry: entry.map(String::from) })
+    }
+
+    /// Like [`place`](Self::place), with an absolute path for changes.
+    ///
+    /// # Errors
+    /// The errors of [`place`](Self::place).
+    pub(super) fn place_to_change(&self, word: &OsStr, entry: Option<&str>) -> Result<SessionPlace> {
+        let place = self.place(word, entry)?;
+        Ok(SessionPlace { path: absolute(&place.path)?, ..place })
+    }
+
+    /// Reads all sessions with absolute paths, to look up the file of an argument.
+    pub(super) fn absolute_catalog(&self) -> Catalog {
+        let place = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        self.report(Catalog::read_at(self.sources(), now(), place))
     }
 }
 
@@ -207,100 +265,22 @@ fn is_path(word: &OsStr) -> bool {
     bytes.contains(&(std::path::MAIN_SEPARATOR as u8)) || bytes.ends_with(b".jsonl") || Path::new(word).is_file()
 }
 
-/// Resolves `word` to a session file, or returns `None` if no id or name matches. The file of a path need not exist.
-///
-/// # Errors
-/// Several sessions match.
-fn find(word: &OsStr, sessions: &SessionResolver<'_>) -> Result<Option<PathBuf>> {
-    if is_path(word) {
-        let path = locate::expand(word, Path::new(&sessions.chosen.home));
-        let archived = || archive_paths::file_in(sessions.chosen.archive.as_deref()?, &absolute(&path).ok()?);
-        // An archived session keeps its original path as a name.
-        let archived = if path.is_file() { None } else { archived().filter(|path| path.is_file()) };
-        return Ok(Some(archived.unwrap_or(path)));
-    }
-    if word == "." {
-        // The session of the pi that runs this command comes first.
-        let of_pi = Environment::current().session_file.map(PathBuf::from);
-        return of_pi.map_or_else(|| sessions.newest_here(), Ok).map(Some);
-    }
-    // Ids are UTF-8.
-    let word = word.to_str().with_context(|| format!("no file or session named {word:?}"))?;
-    let is_first = sessions.by_id.get().is_none() && sessions.catalog.get().is_none();
-    if let Some(path) =
-        Some(word).filter(|word| is_first && word.len() >= ID_START).and_then(|word| sessions.recalled(word))
-    {
-        return Ok(Some(path));
-    }
-    let starting = if word.is_empty() { &[] } else { sessions.starting(word) };
-    // Exact matches come first.
-    let exact = starting.partition_point(|(id, _)| id == word);
-    let matches = if exact > 0 { &starting[..exact] } else { starting };
-    let of_name = if matches.is_empty() && !word.is_empty() { sessions.named(word) } else { Vec::new() };
-    let matches = if matches.is_empty() { &of_name } else { matches };
-    if let Some(path) = sessions.preferred(matches) {
-        return Ok(Some(path));
-    }
-    match matches {
-        [(_, path)] => Ok(Some(path.clone())),
-        [] => Ok(None),
-        several => {
-            let glyphs = sessions.chosen.config.signs();
-            let line = |(id, path): &(String, PathBuf)| {
-                let title = digest(path).map(|session| words(session.title(), TITLE, glyphs));
-                format!("\n{id}  {}  {}", title.unwrap_or_default(), path.display())
-            };
-            let list: String = several.iter().take(NAMED).map(line).collect();
-            let more = several.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!("\nand {} more", thousands(more)) } else { String::new() };
-            bail!("{word:?} matches {} sessions; give a longer id prefix or a path:{list}{more}", several.len())
-        }
-    }
-}
-
 /// A session file and an optional entry from the command line.
 #[derive(Debug)]
 pub(super) struct SessionPlace {
     pub(super) path: PathBuf,
-    /// The entry argument, to be resolved with [`entry`] once the tree is loaded.
+    /// The entry argument.
     pub(super) entry: Option<String>,
 }
 
 impl SessionPlace {
-    /// Resolves `SESSION` with `ENTRY` as an argument of its own, or `SESSION@ENTRY`. The whole word is tried as a session
-    /// first, then split at its last `@`.
+    /// Resolves the entry in the tree of the session.
     ///
     /// # Errors
-    /// No session or several sessions match.
-    pub(super) fn new(word: &OsStr, entry: Option<&str>, chosen: &CommandContext) -> Result<Self> {
-        let sessions = SessionResolver::new(chosen);
-        let found =
-            |word: &OsStr| Ok::<_, Error>(find(word, &sessions)?.filter(|path| !is_path(word) || path.exists()));
-        let whole = found(word)?;
-        let parts = word.to_str().and_then(|word| word.rsplit_once('@'));
-        if let (None, None, Some((session, entry))) = (&whole, entry, parts)
-            && let Some(path) = found(OsStr::new(session))?
-        {
-            return Ok(Self { path, entry: Some(entry.into()) });
-        }
-        let path = whole.map_or_else(|| sessions.session(word), Ok)?;
-        Ok(Self { path, entry: entry.map(String::from) })
+    /// The errors of [`entry`].
+    pub(super) fn entry_in(&self, tree: &Tree) -> Result<Option<Index>> {
+        self.entry.as_deref().map(|word| entry(word, tree)).transpose()
     }
-
-    /// Like [`SessionPlace::new`], with an absolute path for changes.
-    ///
-    /// # Errors
-    /// The errors of [`SessionPlace::new`].
-    pub(super) fn to_change(word: &OsStr, entry: Option<&str>, chosen: &CommandContext) -> Result<Self> {
-        let place = Self::new(word, entry, chosen)?;
-        Ok(Self { path: absolute(&place.path)?, ..place })
-    }
-}
-
-/// Reads all sessions with absolute paths, to look up the file of an argument.
-pub(super) fn catalog(chosen: &CommandContext) -> Catalog {
-    let place = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    chosen.report(Catalog::read_at(chosen.sources(), now(), place))
 }
 
 /// Returns the key of a session, which can be outside of the session directories.

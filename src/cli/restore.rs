@@ -1,15 +1,13 @@
 //! `pitree restore`: restores sessions from the trash, and lists those that pitree moved there.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use anyhow::Result;
 
 use crate::changes::Request;
 use crate::changes::journal::JournalRecord;
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::output::Output;
-use crate::cli::{CommandContext, trash};
+use crate::cli::{CommandContext, Exit, trash};
 
 /// Restore a session from the trash
 ///
@@ -24,16 +22,15 @@ pub(super) struct RestoreCommand {
 }
 
 impl RestoreCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let glyphs = chosen.config.signs();
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
         let mut away: Vec<JournalRecord> =
             changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
         let Some(what) = &self.what else {
             away.retain(JournalRecord::is_in_trash);
-            return trash::print(&away, &changer, glyphs, out);
+            return trash::print(&away, &changer);
         };
-        let number = trash::find(what, &away, glyphs)?;
+        let number = trash::find(what, &away, context.config.signs())?;
         let done = changer.make(&Request::Undo { number: Some(number) })?;
         changer.say(&done, CliStep::Restore)
     }

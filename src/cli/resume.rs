@@ -1,23 +1,19 @@
 //! `pitree resume`: resumes a session in pi, at its leaf or at any entry, directly or in a fork.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::machine_paths;
 use crate::base::paths::base64;
 use crate::changes::{ChangeResult, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::exit::Exit;
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, completions, machine_context, now, output, resolve};
+use crate::cli::{CommandContext, Exit, completions, machine_context, now, output, resolve};
 use crate::config::{Config, GoBy};
-use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
 use crate::machines::resume::RemoteStart;
@@ -36,10 +32,10 @@ use crate::session::tree::{Index, Tree};
 #[derive(Debug, clap::Args)]
 pub(super) struct ResumeCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
-    #[arg(default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(default_value = ".", add = completions::sessions())]
     session: OsString,
     /// Entry id, unique id prefix, or label; defaults to the leaf
-    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    #[arg(add = completions::entries())]
     entry: Option<String>,
     /// Have the model summarize the branch you leave, as in pi's /tree
     #[arg(long, conflicts_with = "fork")]
@@ -71,31 +67,27 @@ pub(super) struct ResumeCommand {
 }
 
 impl ResumeCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
-        let changer = Changer::new(chosen, &switches)?;
-        let SessionPlace { path, entry } = SessionPlace::to_change(&self.session, self.entry.as_deref(), chosen)?;
+        let changer = Changer::new(context, &switches)?;
+        let SessionPlace { path, entry } = context.place_to_change(&self.session, self.entry.as_deref())?;
         if machine_paths::is_mirrored(&path) {
-            return self.resume_there(&path, entry.as_deref(), chosen);
+            return self.resume_there(&path, entry.as_deref(), context);
         }
         let path = changer.brought_back(path, self.yes)?;
         if self.summarize && entry.is_none() {
             bail!("--summarize needs an entry: SESSION ENTRY or SESSION@ENTRY");
         }
         let starts = !(self.yes || self.print || self.json || self.dry_run);
-        if !self.fork && !may_start(&path, starts, chosen)? {
-            output::note("pi was not started");
-            return Ok(Exit::Nothing.into());
+        if !self.fork && !may_start(&path, starts, context)? {
+            return output::nothing("pi was not started");
         }
-        let tree = load::tree(&path, &chosen.home)?;
-        let entry = match &entry {
-            Some(word) => Some(resolve::entry(word, &tree)?),
-            None => tree.leaf,
-        };
+        let tree = context.tree(&path)?;
+        let entry = entry.as_deref().map(|word| resolve::entry(word, &tree)).transpose()?.or(tree.leaf);
         let goal = entry.map(|entry| resume::at(&tree, entry));
         let to = goal.and_then(|goal| goal.at).map(|at| EntryId::of(&tree, at));
         let moves = entry.zip(goal).filter(|(_, goal)| self.fork || !goal.is_here || goal.text_of.is_some());
-        let config = &chosen.config;
+        let config = &context.config;
         let goes = match (moves, config.go_by) {
             (None, _) => Ok(()),
             (_, GoBy::Itself) => launch::goes_by_itself(&config.pi, locate::state_dir().as_deref()),
@@ -138,46 +130,44 @@ impl ResumeCommand {
     }
 
     /// Resumes a session on its machine.
-    fn resume_there(&self, path: &Path, entry: Option<&str>, chosen: &CommandContext) -> Result<ExitCode> {
+    fn resume_there(&self, path: &Path, entry: Option<&str>, context: &CommandContext) -> Result<Exit> {
         if self.fork || self.summarize {
             bail!("--fork and --summarize cannot be used for sessions on other machines; run pitree there");
         }
         let entry = match entry {
             Some(word) => {
-                let tree = load::tree(path, &chosen.home)?;
+                let tree = context.tree(path)?;
                 let at = resolve::entry(word, &tree)?;
                 let id = tree.nodes[at as usize].id.as_deref().map(String::from);
                 id.filter(|_| tree.leaf != Some(at))
             }
             None => None,
         };
-        let start = RemoteStart::of(path, entry.as_deref(), &chosen.config)?;
+        let start = RemoteStart::of(path, entry.as_deref(), &context.config)?;
         let starts = !(self.yes || self.print || self.json || self.dry_run);
         let is_open = || {
-            machine_context::remote_pis(&chosen.config, chosen.located.mirrors.as_deref())
+            machine_context::remote_pis(&context.config, context.located.mirrors.as_deref())
                 .iter()
                 .any(|pi| pi.session == *path)
         };
         if starts && is_open() {
-            output::note(&format!("A pi on {} has the session open. {APART}", start.machine));
+            note!("A pi on {} has the session open. {APART}", start.machine);
             output::check_can_ask()?;
             if !output::is_yes("Resume it anyway?")? {
-                output::note("pi was not started");
-                return Ok(Exit::Nothing.into());
+                return output::nothing("pi was not started");
             }
         }
         if self.json {
-            let mut out = output::stdout();
             let (machine, command) = (&start.machine, &start.words);
             let remote_path = machine_paths::remote_path(path).map(|path| path.to_string_lossy().into_owned());
-            output::json(&mut out, &object! { machine, remote_path, command })?;
-            out.flush()?;
+            output::json(&object! { machine, remote_path, command })?;
+            output::flush()?;
         } else if self.print || self.dry_run {
             raw_output::print(OsStr::new(&start.line()))?;
         } else {
             bail!("{}", start.replace_process());
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(Exit::Done)
     }
 
     /// Returns `true` if the command line or the configuration allows a line in the session file to move the leaf.
@@ -192,13 +182,12 @@ impl ResumeCommand {
         done: Option<&ChangeResult>,
         launch: Launch<'_>,
         text: Option<String>,
-    ) -> Result<ExitCode> {
+    ) -> Result<Exit> {
         let Start { path, cwd, first, .. } = launch.start;
         if self.dry_run || self.json {
             if let Some(done) = done {
                 changer.say(done, CliStep::Make)?;
             }
-            let mut out = output::stdout();
             if self.json {
                 let words = launch.words();
                 let command: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
@@ -207,12 +196,12 @@ impl ResumeCommand {
                 let bytes = is_odd.then(|| object! { command_bytes: words.iter().map(base64).collect::<Vec<_>>() });
                 let path = PathFields::from(&**path);
                 let line = object! { #[serde(flatten)] path, cwd, command, #[serde(flatten)] bytes, text };
-                output::json(&mut out, &line)?;
+                output::json(&line)?;
             } else {
-                writeln!(out, "would run: {}", crate::base::text::clean(&launch.command_line()))?;
+                outln!("would run: {}", crate::base::text::clean(&launch.command_line()))?;
             }
-            out.flush()?;
-            return Ok(ExitCode::SUCCESS);
+            output::flush()?;
+            return Ok(Exit::Done);
         }
         if let Some(done) = done {
             changer.say_aside(done);
@@ -228,7 +217,7 @@ impl ResumeCommand {
         }
         let printed = raw_output::print(OsStr::new(&launch.command_line()));
         printed.with_context(|| done.map_or("cannot print the command".into(), |done| changer.unprinted(done)))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(Exit::Done)
     }
 }
 
@@ -241,12 +230,12 @@ const APART: &str =
 ///
 /// # Errors
 /// The session or the terminal cannot be read, or there is no terminal to ask on.
-fn may_start(session: &Path, starts: bool, chosen: &CommandContext) -> Result<bool> {
+fn may_start(session: &Path, starts: bool, context: &CommandContext) -> Result<bool> {
     let pis = running::running(locate::state_dir().as_deref());
     let digest = resolve::digest(session)?;
-    let signs = signs(&[&digest], &pis, now(), &chosen.home);
+    let signs = signs(&[&digest], &pis, now(), &context.home);
     for sign in &signs {
-        output::note(&format!("{sign}."));
+        note!("{sign}.");
     }
     if !signs.is_empty() {
         output::note(APART);
@@ -271,6 +260,6 @@ fn give_back(text: &str) {
     if !text.is_empty() && std::io::stderr().is_terminal() && clipboard::copy(text) {
         output::note("copied the message text to the clipboard");
     } else if !text.is_empty() {
-        output::note(&format!("message text:\n{text}"));
+        note!("message text:\n{text}");
     }
 }

@@ -3,22 +3,16 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap_complete::ArgValueCompleter;
 
-use crate::base::numbers::{bytes, count};
+use crate::base::numbers::count;
 use crate::base::text::Glyphs;
-use crate::base::time;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::exit::Exit;
+use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
 use crate::cli::table::words;
-use crate::cli::{CommandContext, completions, now, output, resolve};
-use crate::disk::locate;
-use crate::pi::running;
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::pi::warnings::LOSES;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
@@ -33,34 +27,27 @@ const NAMED: usize = 20;
 #[derive(Debug, clap::Args)]
 pub(super) struct RmCommand {
     /// Session paths, ids, unique id prefixes, or names
-    #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION", required = true, add = completions::sessions())]
     sessions: Vec<OsString>,
     /// Include the whole family of each session: the root session, all its forks, and subagent sessions
     #[arg(long)]
     family: bool,
-    /// Don't ask
-    #[arg(long)]
-    yes: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    confirmed: ConfirmedArgs,
 }
 
 impl RmCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let asks = !self.yes && !self.switches.dry_run;
-        if asks {
-            output::check_can_ask()?;
-        }
-        let mut removal = self.removal(chosen, asks)?;
-        if self.switches.dry_run {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let asks = self.confirmed.asks()?;
+        let mut removal = self.removal(context, asks)?;
+        if self.confirmed.switches.dry_run {
             removal.tell_signs(&changer);
         }
         let mut is_retried = false;
         loop {
-            if asks && !removal.is_wanted(&changer, chosen.config.signs())? {
-                output::note("canceled; no session moved");
-                return Ok(Exit::Nothing.into());
+            if asks && !removal.is_wanted(&changer)? {
+                return output::nothing("canceled; no session moved");
             }
             let files = removal.going().map(|session| FileSnapshot::of(session)).collect();
             let error = match changer.make(&Request::Trash { files }) {
@@ -70,10 +57,7 @@ impl RmCommand {
             match error.downcast_ref() {
                 // A pi may be using it: ask again, or retry once without questions.
                 Some(Refusal::Changed { paths }) if asks || !is_retried => {
-                    output::note(&format!(
-                        "reloaded sessions that changed in the meantime: {}",
-                        names(paths, &changer)
-                    ));
+                    note!("reloaded sessions that changed in the meantime: {}", names(paths, &changer));
                     removal.read_again()?;
                     is_retried = true;
                 }
@@ -84,17 +68,11 @@ impl RmCommand {
     }
 
     /// Returns the sessions to remove.
-    fn removal(&self, chosen: &CommandContext, asks: bool) -> Result<Removal> {
-        let mut catalog = if asks || self.family {
-            resolve::catalog(chosen)
-        } else {
-            let mut none = Catalog::default();
-            none.set_pis(running::running(locate::state_dir().as_deref()), now());
-            none
-        };
-        let (mut paths, mut others, sessions) = (Vec::new(), Vec::new(), resolve::SessionResolver::new(chosen));
+    fn removal(&self, context: &CommandContext, asks: bool) -> Result<Removal> {
+        let mut catalog = if asks || self.family { context.absolute_catalog() } else { Catalog::default() };
+        let (mut paths, mut others) = (Vec::new(), Vec::new());
         for word in &self.sessions {
-            let session = resolve::digest(&sessions.file(word)?)?;
+            let session = resolve::digest(&context.file(word)?)?;
             let known = catalog.key_of(&session.path).filter(|&key| catalog.has(key)).or_else(|| {
                 // The same file through a symbolic link.
                 let real_path = Some(session.real_path()).filter(|_| !session.is_link)?;
@@ -114,19 +92,17 @@ impl RmCommand {
     }
 
     /// Permanently deletes files that the trash refused, if the user types the word for it.
-    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<ExitCode> {
+    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<Exit> {
         let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
         let what = format!("cannot move to the trash: {reason}\nnot moved: {}", names(&paths, changer));
-        if self.yes || self.switches.dry_run {
+        if self.confirmed.yes || self.confirmed.switches.dry_run {
             bail!("{what}");
         }
         output::note(&what);
         if output::ask("Type \"delete\" to delete permanently (no undo):")? != "delete" {
-            output::note("canceled; no file deleted");
-            return Ok(Exit::Nothing.into());
+            return output::nothing("canceled; no file deleted");
         }
-        let done = changer.make(&Request::Delete { files: left.to_vec() })?;
-        changer.say(&done, CliStep::Make)
+        changer.finish(&Request::Delete { files: left.to_vec() })
     }
 }
 
@@ -159,19 +135,15 @@ impl Removal {
     }
 
     /// Asks for confirmation.
-    fn is_wanted(&self, changer: &Changer<'_>, glyphs: &Glyphs) -> Result<bool> {
-        let now = now();
-        let size = self.going().filter(|session| !session.is_link).map(|session| session.bytes).sum();
-        let newest = self.going().filter_map(|session| session.modified).max();
-        let age = newest.map_or("?".into(), |newest| time::age(now, newest));
-        let files = count(self.goes.len(), "session", "sessions");
-        output::note(&format!("{files}, {}, newest activity: {age}", bytes(size)));
+    fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
+        let glyphs = changer.context.config.signs();
+        tell_sessions(&self.catalog, &self.goes);
         for session in self.going().take(NAMED) {
             let link = if session.is_link { "  (symbolic link; its target stays)" } else { "" };
-            output::note(&format!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path)));
+            note!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path));
         }
         if self.goes.len() > NAMED {
-            output::note(&format!("  and {} more", self.goes.len() - NAMED));
+            note!("  and {} more", self.goes.len() - NAMED);
         }
         let orphans = self.orphans();
         if !orphans.is_empty() {
@@ -179,12 +151,9 @@ impl Removal {
             let more = if orphans.len() > NAMED { format!(", {}", glyphs.ellipsis) } else { String::new() };
             let stay =
                 count(orphans.len(), "remaining session loses its parent", "remaining sessions lose their parent");
-            output::note(&format!("{stay}: {}{more}", titles.join(", ")));
+            note!("{stay}: {}{more}", titles.join(", "));
         }
-        if !self.tell_signs(changer) {
-            return output::is_yes("Move to the trash?");
-        }
-        Ok(output::ask("Type \"yes\" to move them anyway:")? == "yes")
+        is_confirmed(self.tell_signs(changer), "Move to the trash?", "move them")
     }
 
     /// Warns about running pis. Returns `true` if there is a warning.

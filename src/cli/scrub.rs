@@ -4,11 +4,9 @@ use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::count;
 use crate::base::text::clean;
@@ -17,15 +15,11 @@ use crate::catalog::{Catalog, SessionKey, secrets};
 use crate::changes::change::RewritePurpose;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{ExpectedSession, Request, SharedRewriter};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::change::{Changer, CliStep, ConfirmedArgs};
 use crate::cli::chosen_sessions::note_mirrored;
-use crate::cli::exit::Exit;
-use crate::cli::resolve::{self, SessionResolver};
-use crate::cli::{CommandContext, completions, now, output};
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::files;
 use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
-use crate::disk::locate;
-use crate::pi::running;
 use crate::runtime::chosen_rules::ChosenRules;
 use crate::secrets::Rules;
 
@@ -38,30 +32,26 @@ use crate::secrets::Rules;
 #[derive(Debug, clap::Args)]
 pub(super) struct ScrubCommand {
     /// Session path, id, unique id prefix, or name
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: Option<OsString>,
-    /// Don't ask
-    #[arg(long)]
-    yes: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    confirmed: ConfirmedArgs,
 }
 
 impl ScrubCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let rules = ChosenRules::new(&chosen.config.redact)?.for_process();
-        let mut catalog = resolve::catalog(chosen);
-        let targets = self.targets(chosen, &mut catalog, rules)?;
-        let mut kept = kept_files(&chosen.scanned);
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let rules = ChosenRules::new(&context.config.redact)?.for_process();
+        let mut catalog = context.absolute_catalog();
+        let targets = self.targets(context, &mut catalog, rules)?;
+        let mut kept = kept_files(&context.scanned);
         kept.retain(|file| catalog.key_of(&file.path).is_none());
         let paths: Vec<&Path> = targets.iter().map(|&key| &*catalog[key].path).collect();
         let is_of_target = |rest: &Path| self.session.is_none() || paths.iter().any(|path| is_rest_of(rest, path));
         let rests = kept.iter().filter(|file| file.removal == TextRemoval::Rest).map(|file| &*file.path);
         let values = ScrubValues::of(paths.iter().copied().chain(rests.filter(|rest| is_of_target(rest))), rules)?;
         if values.secrets.is_empty() {
-            output::note("no likely secret found; rules cannot find every secret");
-            return Ok(Exit::Nothing.into());
+            return output::nothing("no likely secret found; rules cannot find every secret");
         }
         for secret in &values.secrets {
             let entry = secret.entry.as_deref().map(|id| format!("  first in entry {id}")).unwrap_or_default();
@@ -85,7 +75,7 @@ impl ScrubCommand {
                 0 => String::new(),
                 left => format!("; {} cannot be changed: the header or data", count(left, "line", "lines")),
             };
-            output::note(&format!("{}: {}{left}", changer.short(path), count(lines, "line", "lines")));
+            note!("{}: {}{left}", changer.short(path), count(lines, "line", "lines"));
             // A symbolic link and its target are one file.
             if lines > 0 && seen.insert(files::resolved(path)) {
                 keys.push(member);
@@ -103,28 +93,24 @@ impl ScrubCommand {
         let is_changed = |file: &KeptFile| !matches!(file.removal, TextRemoval::Advice(_));
         refuse_running(&catalog, &keys, &changer)?;
         if sessions.is_empty() && !kept.iter().any(is_changed) {
-            output::note("nothing can be changed");
-            return Ok(Exit::Nothing.into());
+            return output::nothing("nothing can be changed");
         }
-        if !self.yes && !self.switches.dry_run {
-            output::check_can_ask()?;
+        if self.confirmed.asks()? {
             if !output::is_yes("Replace the values in these sessions?")? {
-                output::note("canceled; nothing was changed");
-                return Ok(Exit::Nothing.into());
+                return output::nothing("canceled; nothing was changed");
             }
             // A pi can have started meanwhile.
-            catalog.set_pis(running::running(locate::state_dir().as_deref()), now());
             refuse_running(&catalog, &keys, &changer)?;
         }
         let count = changer.changes.history()?.len();
         let values = Arc::new(Mutex::new(values));
         let by = SharedRewriter(values.clone());
         let made = changer.make(&Request::Rewrite { purpose: RewritePurpose::Scrub, sessions, by });
-        if !self.switches.dry_run {
+        if !self.confirmed.switches.dry_run {
             let values = values.lock();
             kept.iter().filter(|_| made.is_ok()).try_for_each(|file| values.replace_in(file))?;
             // The index forgets the values.
-            drop(chosen.catalog());
+            drop(context.read_catalog());
             // The change was made, also if the journal cannot be read again.
             let history = changer.changes.history().unwrap_or_default();
             tell_rest(trashed, history.get(count..).unwrap_or_default());
@@ -134,9 +120,9 @@ impl ScrubCommand {
     }
 
     /// Returns the sessions whose secrets are removed: the named one, or all with secrets.
-    fn targets(&self, chosen: &CommandContext, catalog: &mut Catalog, rules: &Rules) -> Result<Vec<SessionKey>> {
+    fn targets(&self, context: &CommandContext, catalog: &mut Catalog, rules: &Rules) -> Result<Vec<SessionKey>> {
         if let Some(session) = &self.session {
-            let key = resolve::key_of(catalog, &SessionResolver::new(chosen).session(session)?)?;
+            let key = resolve::key_of(catalog, &context.session(session)?)?;
             return Ok(vec![key]);
         }
         let here = catalog.keys().filter(|&key| !catalog[key].facts().is_mirrored());
@@ -171,10 +157,7 @@ fn tell_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
     let numbers: BTreeSet<u64> = trashed.into_iter().chain(new).collect();
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
     if !numbers.is_empty() {
-        output::note(&format!(
-            "The trash still has the values: `pitree trash empty {}` deletes them permanently.",
-            numbers.join(" ")
-        ));
+        note!("The trash still has the values: `pitree trash empty {}` deletes them permanently.", numbers.join(" "));
     }
     if !is_known {
         output::note("The system's trash has the originals with the values: empty it there.");
@@ -191,10 +174,10 @@ fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u6
             && values.count(&place).is_ok_and(|found| found.lines + found.left > 0)
         {
             trashed.push(record.number);
-            output::note(&format!("in the trash: change {}, {}", record.number, changer.short(record.change.path())));
+            note!("in the trash: change {}, {}", record.number, changer.short(record.change.path()));
         }
         if record.texts().any(|text| values.contains(text.as_bytes())) {
-            output::note(&format!("in the journal: a name or label of change {}", record.number));
+            note!("in the journal: a name or label of change {}", record.number);
         }
     }
     Ok(trashed)

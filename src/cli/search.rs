@@ -2,9 +2,6 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::io::Write;
-use std::num::NonZeroUsize;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Error, Result, bail};
@@ -13,13 +10,10 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
 use crate::catalog::machines::local_cwds;
 use crate::catalog::search::SearchedSession;
-use crate::cli::hit_line::HitLine;
 use crate::cli::hits::{HitSearch, HitTotals};
-use crate::cli::output::Output;
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::SessionResolver;
-use crate::cli::table::{self, Column, LAST, TITLE};
-use crate::cli::{CommandContext, output, resolve};
+use crate::cli::table::{Column, LAST, TITLE};
+use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
 use crate::search::qualifier;
@@ -56,7 +50,7 @@ pub(super) struct SearchCommand {
     all: bool,
     /// Print at most N hits; the total may then be a lower bound
     #[arg(long, value_name = "N", default_value = "100", value_parser = crate::cli::some)]
-    limit: NonZeroUsize,
+    limit: usize,
     /// Continue after this hit of the same query (`hit` or `next` in the --json output)
     #[arg(long, value_name = "HIT")]
     after: Option<String>,
@@ -77,20 +71,18 @@ pub(super) struct SearchCommand {
 type FoundSessions = (Arc<[SearchedSession]>, Vec<Unreadable>, Option<Worktrees>);
 
 impl SearchCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let mut query = read_query(&self.query)?;
         query.everything |= self.all;
-        let here = chosen.here_and_now();
-        let now_ms = here.now_ms;
-        let (sessions, mut unreadable, worktrees) = self.sessions(&query, chosen)?;
-        let search = HitSearch::new(query, sessions, here, chosen)?;
-        let page = (self.limit.get(), self.after.as_deref());
+        let (sessions, mut unreadable, worktrees) = self.sessions(&query, context)?;
+        let search = HitSearch::new(query, sessions, context.here_and_now(), context)?;
+        let page = (self.limit, self.after.as_deref());
         let mut lines = Vec::new();
         let mut sum = search.each(page, &mut unreadable, |mut found| {
             if let Some(worktrees) = &worktrees {
                 found.iter_mut().for_each(|line| line.set_worktree(worktrees));
-                found.iter().try_for_each(|line| output::json(out, line))?;
-                out.flush()?;
+                found.iter().try_for_each(output::json)?;
+                output::flush()?;
             } else {
                 lines.extend(found);
             }
@@ -99,36 +91,33 @@ impl SearchCommand {
         sum.is_exact &= !search.note_undecided();
         let HitTotals { printed, total, is_exact, next } = &sum;
         if self.json {
-            output::json(out, &sum)?;
+            output::json(&sum)?;
         } else {
             let ids = resolve::shortest(search.ids());
-            let row = |line: &HitLine| line.row(now_ms, ids, &chosen.home);
-            table::print(out, COLUMNS, &lines.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())?;
-            if lines.is_empty() {
-                output::note(&format!("no match in {}", count(search.ids().count(), "session", "sessions")));
-            }
+            let none = format!("no match in {}", count(search.ids().count(), "session", "sessions"));
+            context.table(COLUMNS, lines.iter().map(|line| line.row(ids, &context.home)), &none)?;
             if let Some(next) = next {
                 let least = if *is_exact { "" } else { "at least " };
                 let (printed, total) = (count(*printed, "hit", "hits"), thousands(*total));
-                output::note(&format!("{printed} of {least}{total}; continue with --after {next}"));
+                note!("{printed} of {least}{total}; continue with --after {next}");
             }
         }
         let printed = *printed;
         // Freeing the memory piece by piece would be slower than exiting.
         std::mem::forget(search);
-        Ok(output::end(out, unreadable)?.found(printed > 0).into())
+        Ok(output::end(unreadable)?.found(printed > 0))
     }
 
     /// Returns the sessions to search in any order, the unreadable files, and for JSON the worktrees.
-    fn sessions(&self, query: &Query, chosen: &CommandContext) -> Result<FoundSessions> {
-        let here = self.here.then(|| SessionResolver::new(chosen).file(OsStr::new("."))).transpose()?;
-        let (mut scan, mut sessions) = (chosen.sources().scan(), Vec::new());
+    fn sessions(&self, query: &Query, context: &CommandContext) -> Result<FoundSessions> {
+        let here = self.here.then(|| context.file(OsStr::new("."))).transpose()?;
+        let (mut scan, mut sessions) = (context.sources().scan(), Vec::new());
         let unreadable = crate::cli::read(&mut scan, |batch| sessions.extend(batch));
-        chosen.keep(scan);
+        context.keep(scan);
         let is_here = |facts: &SessionFacts<'_>| {
             here.as_ref().is_none_or(|here| resolve::absolute(&facts.path().join()).is_ok_and(|path| path == *here))
         };
-        let is_in_project = self.project.matcher(chosen);
+        let is_in_project = self.project.matcher(context);
         let is_wanted = |session: &&SearchedSession| {
             let facts = session.digest.facts();
             is_in_project(&facts) && (self.subagents || !facts.is_subagent()) && is_here(&facts)
@@ -136,8 +125,8 @@ impl SearchCommand {
         let cwds = self.json.then(|| local_cwds(sessions.iter()).map(String::from).collect::<HashSet<_>>());
         let (worktrees, all) = parallel::both(
             sessions.len(),
-            || cwds.map(|cwds| chosen.worktrees(cwds.iter().map(String::as_str))),
-            || chosen.searched(sessions, query),
+            || cwds.map(|cwds| context.worktrees(cwds.iter().map(String::as_str))),
+            || context.searched(sessions, query),
         );
         // Copying takes as long as a search for a rare word.
         let sessions = if all.iter().all(|session| is_wanted(&session)) {

@@ -4,24 +4,19 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use clap_complete::ArgValueCompleter;
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::typo;
 use crate::catalog::secrets::{self, FoundSecret};
-use crate::cli::exit::Exit;
-use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::output::{self, PathFields, object};
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::scrub::ScrubCommand;
-use crate::cli::table::{self, Column, LAST, PATH, TITLE};
-use crate::cli::targets;
-use crate::cli::{CommandContext, completions};
+use crate::cli::table::{Column, LAST, PATH, TITLE};
+use crate::cli::{CommandContext, Exit, chosen_sessions, completions, resolve};
 use crate::disk::scan::Unreadable;
 use crate::runtime::chosen_rules::ChosenRules;
 use crate::secrets::Rules;
@@ -49,7 +44,7 @@ pub(super) struct SecretsCommand {
     #[command(subcommand)]
     what: Option<What>,
     /// Files, sessions (path, id, or unique id prefix), `-` for standard input, or a query (see `pitree search --help`)
-    #[arg(value_name = "QUERY|FILE", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "QUERY|FILE", add = completions::sessions())]
     words: Vec<OsString>,
     /// Use only this rule (repeatable)
     #[arg(long = "rule", value_name = "ID")]
@@ -69,12 +64,6 @@ enum What {
     Scrub(ScrubCommand),
 }
 
-/// The searched files.
-enum Target {
-    Files(Vec<PathBuf>),
-    Input,
-}
-
 /// A session of a searched file.
 struct SessionLabel {
     id: String,
@@ -82,25 +71,24 @@ struct SessionLabel {
 }
 
 impl SecretsCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         if let Some(What::Scrub(command)) = &self.what {
-            return command.run(chosen);
+            return command.run(context);
         }
-        let rules = ChosenRules::new(&chosen.config.redact)?;
+        let rules = ChosenRules::new(&context.config.redact)?;
         if self.list {
-            return Self::list(&rules, chosen, out);
+            return Self::list(&rules, context);
         }
         self.check_rules(&rules)?;
-        let resolver = SessionResolver::new(chosen);
         let mut unreadable = Vec::new();
         let (mut found, mut searched) = (Vec::new(), 1);
-        match self.target(&resolver, &mut unreadable)? {
-            Target::Input => {
+        match self.target(context, &mut unreadable)? {
+            None => {
                 let input =
                     secrets::in_reader(&mut io::stdin().lock(), &rules).context("cannot read standard input")?;
                 found.push((None, input));
             }
-            Target::Files(files) => {
+            Some(files) => {
                 searched = files.len();
                 let mut all: HashMap<PathBuf, Vec<FoundSecret>> = HashMap::new();
                 secrets::each(&files, &rules, |batch, done| {
@@ -122,21 +110,16 @@ impl SecretsCommand {
         found.iter_mut().for_each(|(_, secrets)| secrets.retain(is_wanted));
         found.retain(|(_, secrets)| !secrets.is_empty());
         let labels = labels(&rules, found.iter().filter_map(|(path, _)| path.as_deref()));
-        self.print(&found, &labels, chosen, out)?;
+        self.print(&found, &labels, context)?;
         let total: usize = found.iter().map(|(_, secrets)| secrets.len()).sum();
         let places = count(found.len(), "file", "files");
-        match total {
-            0 => output::note(&format!(
-                "no likely secret in {}; rules cannot find every secret",
-                count(searched, "file", "files")
-            )),
-            total => output::note(&format!(
-                "{} in {places}; rules cannot find every secret",
-                count(total, "likely secret", "likely secrets")
-            )),
-        }
-        let end = output::end(out, unreadable)?;
-        Ok(if total > 0 { Exit::Over } else { end }.into())
+        let result = match total {
+            0 => format!("no likely secret in {}", count(searched, "file", "files")),
+            total => format!("{} in {places}", count(total, "likely secret", "likely secrets")),
+        };
+        note!("{result}; rules cannot find every secret");
+        let end = output::end(unreadable)?;
+        Ok(if total > 0 { Exit::Over } else { end })
     }
 
     /// Returns an error for the name of a rule that does not exist.
@@ -152,29 +135,26 @@ impl SecretsCommand {
         Ok(())
     }
 
-    fn list(rules: &Rules, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let rows: Vec<_> = rules.all().map(|(id, description)| [id.to_string(), description.to_string()]).collect();
-        table::print(out, [Column::Whole, Column::Words(LAST)], &rows, chosen.config.signs())?;
-        Ok(ExitCode::SUCCESS)
+    fn list(rules: &Rules, context: &CommandContext) -> Result<Exit> {
+        let rows = rules.all().map(|(id, description)| [id.to_string(), description.to_string()]);
+        context.table([Column::Whole, Column::Words(LAST)], rows, "")?;
+        Ok(Exit::Done)
     }
 
-    /// Returns what the words mean: files and sessions, standard input, or a query.
-    fn target(&self, resolver: &SessionResolver<'_>, unreadable: &mut Vec<Unreadable>) -> Result<Target> {
+    /// Returns the files that the words mean, or `None` for standard input.
+    fn target(&self, context: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Result<Option<Vec<PathBuf>>> {
         if self.words.iter().any(|word| word == "-") {
-            if self.words.len() > 1 {
-                bail!("- cannot be used with other files");
-            }
-            return Ok(Target::Input);
+            ensure!(self.words.len() == 1, "- cannot be used with other files");
+            return Ok(None);
         }
-        targets::files(&self.words, &self.project, resolver, unreadable).map(Target::Files)
+        chosen_sessions::files(&self.words, &self.project, context, unreadable).map(Some)
     }
 
     fn print(
         &self,
         found: &[(Option<PathBuf>, Vec<FoundSecret>)],
         labels: &HashMap<PathBuf, SessionLabel>,
-        chosen: &CommandContext,
-        out: &mut Output,
+        context: &CommandContext,
     ) -> Result<()> {
         let ids = resolve::shortest(labels.values().map(|label| label.id.as_str()));
         let mut rows = Vec::new();
@@ -194,19 +174,19 @@ impl SecretsCommand {
                         place,
                         sample,
                     };
-                    output::json(out, &line)?;
+                    output::json(&line)?;
                     continue;
                 }
                 let name = match label {
                     Some(label) => utf16_prefix(&label.id, ids).to_owned(),
-                    None => shorten(&path_fields.path, &chosen.home).into_owned(),
+                    None => shorten(&path_fields.path, &context.home).into_owned(),
                 };
                 let title = label.map(|label| label.title.clone()).unwrap_or_default();
                 let entry = entry_id.clone().unwrap_or_default();
                 rows.push([name, title, entry, rule.to_string(), format!("{sample}…"), place.clone()]);
             }
         }
-        table::print(out, COLUMNS, &rows, chosen.config.signs())
+        context.table(COLUMNS, rows, "")
     }
 }
 

@@ -1,7 +1,6 @@
 //! `pitree setup`: reports what works on this machine, and offers to install what is missing.
 
 use std::env;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -12,8 +11,8 @@ use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::{Tone, clean};
 use crate::cli::completions::Shell;
-use crate::cli::output::{Output, object};
-use crate::cli::{CommandContext, machine_context, now, output};
+use crate::cli::output::object;
+use crate::cli::{CommandContext, Exit, machine_context, now, output};
 use crate::disk::locate::{self, Environment};
 use crate::disk::{program, startup_files};
 use crate::machines::registry::Machine;
@@ -78,20 +77,20 @@ enum FixAction {
 }
 
 impl SetupCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        chosen.refuse_samples()?;
-        let mut checks = checks(chosen)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        context.refuse_samples()?;
+        let mut checks = checks(context)?;
         if !self.json {
             for check in &checks {
-                print(check, out)?;
+                print(check)?;
             }
-            out.flush()?;
+            output::flush()?;
         }
         let asks = !self.json && !self.yes && output::can_ask();
         for check in &mut checks {
             let Some(fix) = &check.fix else { continue };
             if asks || (self.yes && !self.json) {
-                let files = fix.files.iter().map(|file| format!("\n  {}", shown(file, chosen)));
+                let files = fix.files.iter().map(|file| format!("\n  {}", shown(file, context)));
                 let files: String = files.collect();
                 output::note(&match fix.action {
                     FixAction::Install(_) => format!("\n{}. This writes:{files}", fix.question),
@@ -111,7 +110,8 @@ impl SetupCommand {
                 let files: Vec<String> = check.fix.as_ref().map(files).unwrap_or_default();
                 object! { #[serde(flatten)] check, files }
             });
-            return output::json(out, &object! { checks: checks.collect::<Vec<_>>() });
+            output::json(&object! { checks: checks.collect::<Vec<_>>() })?;
+            return Ok(Exit::Done);
         }
         let missing = checks.iter().filter(|check| check.state == CheckState::Missing).count();
         if missing > 0 && !asks {
@@ -120,7 +120,7 @@ impl SetupCommand {
         if checks.iter().any(|check| check.name == SESSIONS && check.state != CheckState::Ok) {
             output::note("\nwithout sessions, `pitree demo` shows what pitree does");
         }
-        Ok(())
+        Ok(Exit::Done)
     }
 }
 
@@ -131,26 +131,26 @@ const INDENT: usize = 9 + 13;
 const SESSIONS: &str = "sessions";
 
 /// Makes all checks, in the order of the report.
-fn checks(chosen: &CommandContext) -> Result<Vec<Check>> {
+fn checks(context: &CommandContext) -> Result<Vec<Check>> {
     let this = program::this().context("cannot find the pitree program")?;
     let shell = user_shell();
     Ok([
-        pitree(&this, chosen),
-        sessions(chosen),
-        pi(chosen),
-        extension(&this, chosen)?,
-        shell_part(shell, ShellPart::Completions, chosen)?,
-        shell_part(shell, ShellPart::Key, chosen)?,
+        pitree(&this, context),
+        sessions(context),
+        pi(context),
+        extension(&this, context)?,
+        shell_part(shell, ShellPart::Completions, context)?,
+        shell_part(shell, ShellPart::Key, context)?,
         clipboard_ways(),
         terminal(),
     ]
     .into_iter()
-    .chain(machines(chosen)?)
+    .chain(machines(context)?)
     .collect())
 }
 
 /// Reports what the last synchronization found out about each machine.
-fn machines(chosen: &CommandContext) -> Result<Vec<Check>> {
+fn machines(context: &CommandContext) -> Result<Vec<Check>> {
     let Some(state_dir) = locate::state_dir() else { return Ok(Vec::new()) };
     let one = |machine: &Machine| {
         let state = state::read(&state_dir, &machine.name).unwrap_or_default();
@@ -158,27 +158,26 @@ fn machines(chosen: &CommandContext) -> Result<Vec<Check>> {
         let words: Vec<String> = words.chain(state.abilities()).collect();
         check("machine", state.error.is_none() && state.synced.is_some(), words.join("; "))
     };
-    Ok(machine_context::machines(&chosen.config)?.iter().map(one).collect())
+    Ok(machine_context::machines(&context.config)?.iter().map(one).collect())
 }
 
-fn print(check: &Check, out: &mut Output) -> Result<()> {
+fn print(check: &Check) -> Result<()> {
     let state = match check.state {
         CheckState::Ok | CheckState::Installed => "ok",
         CheckState::Missing => "missing",
         CheckState::Note => "note",
     };
-    write!(out, "{state:<9}{:<13}", check.name)?;
     let room = output::columns().map_or(usize::MAX, |columns| columns.saturating_sub(INDENT).max(INDENT));
     let text = [DocLine::new(Tone::Text, &clean(&check.text))];
     let mut wrapped = Wrapped::new(room);
     wrapped.all(&text);
     let rows = (0..wrapped.len()).map(|row| wrapped.row(&text, row).into_iter().map(|(text, _)| text).collect());
     let rows: Vec<String> = rows.collect();
-    Ok(writeln!(out, "{}", rows.join(&format!("\n{:INDENT$}", "")))?)
+    outln!("{state:<9}{:<13}{}", check.name, rows.join(&format!("\n{:INDENT$}", "")))
 }
 
-fn shown(path: &Path, chosen: &CommandContext) -> String {
-    shorten(&path.to_string_lossy(), &chosen.home).into_owned()
+fn shown(path: &Path, context: &CommandContext) -> String {
+    shorten(&path.to_string_lossy(), &context.home).into_owned()
 }
 
 fn check(name: &'static str, is_ok: bool, text: String) -> Check {
@@ -186,24 +185,24 @@ fn check(name: &'static str, is_ok: bool, text: String) -> Check {
 }
 
 /// Checks that the shell finds this program.
-fn pitree(this: &Path, chosen: &CommandContext) -> Check {
-    let place = format!("{} ({})", env!("CARGO_PKG_VERSION"), shown(this, chosen));
+fn pitree(this: &Path, context: &CommandContext) -> Check {
+    let place = format!("{} ({})", env!("CARGO_PKG_VERSION"), shown(this, context));
     let text = match program::find("pitree") {
         Some(found) if dunce::canonicalize(&found).ok() == dunce::canonicalize(this).ok() => {
             return check("pitree", true, place);
         }
-        Some(found) => format!("{place}, but the PATH leads to {}", shown(&found, chosen)),
+        Some(found) => format!("{place}, but the PATH leads to {}", shown(&found, context)),
         None => format!("{place}, not on the PATH: add its directory to the PATH, or move it to one of the PATH"),
     };
     check("pitree", false, text)
 }
 
-fn sessions(chosen: &CommandContext) -> Check {
-    let mut scan = chosen.sources().scan();
+fn sessions(context: &CommandContext) -> Check {
+    let mut scan = context.sources().scan();
     let _ = scan.skip_subagents();
     let found = scan.found.len();
-    let dirs: Vec<String> = chosen.located.dirs.iter().map(|dir| shown(dir, chosen)).collect();
-    let place = format!("in {} (from {})", dirs.join(", "), chosen.located.origin);
+    let dirs: Vec<String> = context.located.dirs.iter().map(|dir| shown(dir, context)).collect();
+    let place = format!("in {} (from {})", dirs.join(", "), context.located.origin);
     let text = match found {
         0 => format!("none {place}; specify another directory with --dir, or set dirs in config.toml"),
         found => format!("{} {place}", count(found, "session", "sessions")),
@@ -211,22 +210,22 @@ fn sessions(chosen: &CommandContext) -> Check {
     check(SESSIONS, found > 0, text)
 }
 
-fn pi(chosen: &CommandContext) -> Check {
-    let command = chosen.config.pi.first().map_or("pi", String::as_str);
+fn pi(context: &CommandContext) -> Check {
+    let command = context.config.pi.first().map_or("pi", String::as_str);
     let Some(found) = program::find(command) else {
         let text =
             format!("cannot find {command} on the PATH; install pi: npm install -g @earendil-works/pi-coding-agent");
         return check("pi", false, text);
     };
-    let version = version::version(&chosen.config.pi, None);
-    let place = shown(&found, chosen);
+    let version = version::version(&context.config.pi, None);
+    let place = shown(&found, context);
     match version {
         Some(version) => check("pi", true, format!("{version} ({place})")),
         None => check("pi", false, format!("{place} did not report its version")),
     }
 }
 
-fn extension(this: &Path, chosen: &CommandContext) -> Result<Check> {
+fn extension(this: &Path, context: &CommandContext) -> Result<Check> {
     let environment = Environment::current();
     if install::is_in_package(&environment) {
         return Ok(check("extension", true, "installed by the npm package".into()));
@@ -249,7 +248,7 @@ fn extension(this: &Path, chosen: &CommandContext) -> Result<Check> {
     if files.is_empty() {
         return Ok(check("extension", false, "edited files are kept; see `pitree pi install --dry-run`".into()));
     }
-    let dir = shown(&environment.agent(), chosen);
+    let dir = shown(&environment.agent(), context);
     Ok(Check {
         name: "extension",
         state: CheckState::Missing,
@@ -324,7 +323,7 @@ fn packaged_completions(shell: Shell) -> &'static Path {
     })
 }
 
-fn shell_part(shell: Option<Shell>, part: ShellPart, chosen: &CommandContext) -> Result<Check> {
+fn shell_part(shell: Option<Shell>, part: ShellPart, context: &CommandContext) -> Result<Check> {
     let (name, question, what, command) = match part {
         ShellPart::Completions => {
             ("completions", "Add shell completions", "Tab completes commands and sessions", "pitree completions")
@@ -339,7 +338,7 @@ fn shell_part(shell: Option<Shell>, part: ShellPart, chosen: &CommandContext) ->
         ));
     };
     let file = startup_file(shell);
-    let place = shown(&file, chosen);
+    let place = shown(&file, context);
     let is_loaded = startup_files::contains(&file, command);
     if is_loaded.with_context(|| format!("cannot read {}", file.display()))? {
         return Ok(check(name, true, format!("loaded in {place}")));

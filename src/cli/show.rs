@@ -2,21 +2,17 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::Write;
 use std::iter::successors;
 
 use anyhow::{Context, Result};
-use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::thousands;
 use crate::base::text::{clean, clean_lines};
 use crate::base::time;
-use crate::cli::output::{Output, PathFields};
-use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, completions, output, resolve};
-use crate::disk::load;
+use crate::cli::output::PathFields;
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::load::Bodies;
 use crate::render::entry::{related, source_text};
 use crate::session::entry::kind::EntryKind;
@@ -30,10 +26,10 @@ use crate::session::tree::{Index, Tree};
 #[derive(Debug, clap::Args)]
 pub(super) struct ShowCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: OsString,
     /// Entry id, unique id prefix, or label; defaults to the last message or summary of the active branch
-    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    #[arg(add = completions::entries())]
     entry: Option<String>,
     /// Show N entries of context before and after
     #[arg(short = 'C', long, value_name = "N", default_value_t = 2)]
@@ -86,13 +82,10 @@ struct EntryFields<'a> {
 }
 
 impl ShowCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        let SessionPlace { path, entry } = SessionPlace::new(&self.session, self.entry.as_deref(), chosen)?;
-        let tree = load::tree(&path, &chosen.home)?;
-        let asked = match &entry {
-            Some(word) => resolve::entry(word, &tree)?,
-            None => last(&tree).context("the session has no entries")?,
-        };
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let place = context.place(&self.session, self.entry.as_deref())?;
+        let (path, tree) = (&place.path, context.tree(&place.path)?);
+        let asked = place.entry_in(&tree)?.or_else(|| last(&tree)).context("the session has no entries")?;
         let branch = branch(&tree, asked);
         let is_said = |at: &Index| *at == asked || !tree.nodes[*at as usize].kind.is_bookkeeping();
         let way: Vec<Index> = branch.iter().copied().filter(is_said).collect();
@@ -100,14 +93,14 @@ impl ShowCommand {
         let from = at.saturating_sub(self.context);
         let to = (at + self.context + 1).min(way.len());
         let id = |at: Index| tree.nodes[at as usize].id.as_deref();
-        let mut bodies = Bodies::open(&path)?;
+        let mut bodies = Bodies::open(path)?;
         let on_branch: HashSet<Index> = branch.into_iter().collect();
         let shown = way[from..to].iter();
         let entries = shown.map(|&at| self.entry(&tree, at, at == asked, (&on_branch, &mut bodies)));
         let entries = entries.collect::<Result<Vec<_>>>()?;
         let name = name(&tree, &mut bodies)?;
         let shown = ShownEntries {
-            path: (&*resolve::absolute(&path)?).into(),
+            path: (&*resolve::absolute(path)?).into(),
             id: &tree.header.id,
             name: name.as_deref(),
             cwd: &tree.header.cwd,
@@ -115,7 +108,11 @@ impl ShowCommand {
             previous: from.checked_sub(1).and_then(|before| id(way[before])),
             next: way.get(to).and_then(|&behind| id(behind)),
         };
-        if self.json { output::json(out, &shown) } else { text(out, &shown) }
+        match self.json {
+            true => output::json(&shown)?,
+            false => text(&shown)?,
+        }
+        Ok(Exit::Done)
     }
 
     /// Formats an entry of a branch.
@@ -178,11 +175,11 @@ fn name(tree: &Tree, bodies: &mut Bodies) -> Result<Option<String>> {
     Ok(parse::line(&line).ok().flatten().and_then(|entry| entry.session_name()))
 }
 
-fn text(out: &mut impl Write, shown: &ShownEntries<'_>) -> Result<()> {
+fn text(shown: &ShownEntries<'_>) -> Result<()> {
     let name = shown.name.map_or(String::new(), |name| format!("  {}", clean(utf16_prefix(name, 200))));
-    writeln!(out, "session {}{name}  {}", clean(shown.id), clean(shown.cwd))?;
+    outln!("session {}{name}  {}", clean(shown.id), clean(shown.cwd))?;
     if let Some(previous) = shown.previous {
-        writeln!(out, "previous: {}", clean(previous))?;
+        outln!("previous: {}", clean(previous))?;
     }
     for entry in &shown.entries {
         let mut facts = vec![entry.role.clone().unwrap_or_else(|| entry.r#type.clone())];
@@ -192,16 +189,16 @@ fn text(out: &mut impl Write, shown: &ShownEntries<'_>) -> Result<()> {
         facts.extend((!entry.active).then(|| "abandoned".into()));
         facts.extend(entry.leaf.then(|| "leaf".into()));
         facts.extend((!entry.branches.is_empty()).then(|| format!("other branches: {}", entry.branches.join(" "))));
-        writeln!(out, "\n{} {}", if entry.asked { ">>" } else { "--" }, clean(&facts.join("  ")))?;
+        outln!("\n{} {}", if entry.asked { ">>" } else { "--" }, clean(&facts.join("  ")))?;
         for line in clean_lines(&entry.text) {
-            writeln!(out, "{line}")?;
+            output::line(line)?;
         }
         if let Some(whole) = entry.cut_from {
-            writeln!(out, "[truncated; {} characters in total; use --full to show all]", thousands(whole))?;
+            outln!("[truncated; {} characters in total; use --full to show all]", thousands(whole))?;
         }
     }
     if let Some(next) = shown.next {
-        writeln!(out, "\nnext: {}", clean(next))?;
+        outln!("\nnext: {}", clean(next))?;
     }
     Ok(())
 }

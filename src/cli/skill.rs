@@ -1,10 +1,8 @@
 //! `pitree skill`: prints the skill for agents.
 
-use std::io::Write;
-
 use anyhow::Result;
 
-use crate::cli::output::Output;
+use crate::cli::output;
 use crate::pi::install::SKILL;
 
 /// Print the agent skill for searching earlier sessions
@@ -15,7 +13,7 @@ use crate::pi::install::SKILL;
 pub(super) struct SkillCommand {}
 
 impl SkillCommand {
-    pub(super) fn run(out: &mut Output) -> Result<()> {
-        Ok(out.write_all(SKILL.as_bytes())?)
+    pub(super) fn run() -> Result<()> {
+        Ok(output::write(SKILL.as_bytes())?)
     }
 }

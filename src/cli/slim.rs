@@ -2,21 +2,17 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::{bytes, count};
 use crate::base::text::clean;
 use crate::catalog::SessionKey;
 use crate::changes::slim::{PlannedSession, SlimOverview};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
-use crate::cli::chosen_sessions::{chosen_sessions, skip_mirrored};
-use crate::cli::exit::Exit;
-use crate::cli::output::{self, Output, PathFields, object};
-use crate::cli::resolve::SessionResolver;
-use crate::cli::{CommandContext, completions};
+use crate::cli::change::{Changer, ConfirmedArgs};
+use crate::cli::chosen_sessions::{sessions_to_change, skip_mirrored};
+use crate::cli::output::{self, PathFields, object};
+use crate::cli::{CommandContext, Exit, completions};
 use crate::runtime::slim_job;
 use crate::session::write::slim::{SlimRules, SlimSaving};
 
@@ -39,7 +35,7 @@ const LISTED: usize = 20;
   pitree slim 01a1ceea --inside 256  also shorten results over 256 kB that the model sees"))]
 pub(super) struct SlimCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "SESSION|QUERY", required = true, add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|QUERY", required = true, add = completions::sessions())]
     words: Vec<OsString>,
     /// Keep all snapshots of extensions
     #[arg(long)]
@@ -57,21 +53,16 @@ pub(super) struct SlimCommand {
     /// sees
     #[arg(long, value_name = "KB", value_parser = crate::cli::number)]
     inside: Option<u64>,
-    /// Don't ask
-    #[arg(long)]
-    yes: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    confirmed: ConfirmedArgs,
 }
 
 impl SlimCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
-        let resolver = SessionResolver::new(chosen);
-        let catalog = resolver.catalog();
-        let found = chosen_sessions(&self.words, &resolver, chosen.here_and_now())?.unwrap_or_default();
-        let mut keys: Vec<SessionKey> = found.into_iter().collect();
-        catalog.sort_newest_first(&mut keys);
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let switches = &self.confirmed.switches;
+        let changer = Changer::new(context, switches)?;
+        let catalog = context.catalog();
+        let mut keys = sessions_to_change(&self.words, false, catalog, context)?;
         skip_mirrored(catalog, &mut keys);
         let mut groups = HashMap::new();
         let target = |&key| (catalog[key].clone(), catalog.sharing_group(key, &mut groups));
@@ -84,31 +75,27 @@ impl SlimCommand {
         let Some(overview) = overview else { bail!("canceled") };
         overview.failed.iter().for_each(|(_, reason)| output::error(reason));
         let (failed, total) = (!overview.failed.is_empty(), overview.total());
-        let is_plan = self.switches.json && self.switches.dry_run;
+        let is_plan = switches.json && switches.dry_run;
         if is_plan {
-            overview.planned.iter().try_for_each(|planned| print_json(planned, out))?;
+            overview.planned.iter().try_for_each(print_json)?;
         }
         self.tell(&overview, &changer);
         if total == 0 {
             output::note("nothing to save with these rules");
-            return Ok(if failed { Exit::Failed } else { Exit::Nothing }.into());
+            return Ok(if failed { Exit::Failed } else { Exit::Nothing });
         }
         if is_plan {
-            return Ok(if failed { Exit::Failed } else { Exit::Done }.into());
+            return Ok(if failed { Exit::Failed } else { Exit::Done });
         }
-        if !self.yes && !self.switches.dry_run {
-            output::check_can_ask()?;
-            let catalog = resolver.into_catalog();
+        if self.confirmed.asks()? {
             let keys = overview.saving().filter_map(|planned| catalog.key_of(&planned.session.path));
             let keys: Vec<SessionKey> = keys.collect();
             let what = format!("{} by {}", count(overview.saving().count(), "session", "sessions"), bytes(total));
             if !changer.is_replacement_wanted(("Shrink", &what), &keys, catalog)? {
-                output::note("canceled; no session changed");
-                return Ok(Exit::Nothing.into());
+                return output::nothing("canceled; no session changed");
             }
         }
-        let done = changer.make(&overview.request())?;
-        let code = changer.say(&done, CliStep::Make)?;
+        let code = changer.finish(&overview.request())?;
         if failed {
             bail!("some sessions were not slimmed; see above");
         }
@@ -148,17 +135,17 @@ impl SlimCommand {
         if overview.planned.len() > 1 {
             for PlannedSession { session, bytes: size, savings } in overview.saving().take(LISTED) {
                 let path = changer.short(&session.path);
-                output::note(&format!("{path}: {} of {}", bytes(savings.total), bytes(*size)));
+                note!("{path}: {} of {}", bytes(savings.total), bytes(*size));
             }
             let more = overview.saving().count().saturating_sub(LISTED);
             if more > 0 {
-                output::note(&format!("and {more} more"));
+                note!("and {more} more");
             }
         }
     }
 }
 
-fn print_json(planned: &PlannedSession, out: &mut Output) -> Result<()> {
+fn print_json(planned: &PlannedSession) -> Result<()> {
     let PlannedSession { session, bytes, savings, .. } = planned;
     let saving = |saving: &SlimSaving| object! { count: saving.count, bytes: saving.bytes };
     let snapshots: Vec<_> = savings
@@ -178,5 +165,5 @@ fn print_json(planned: &PlannedSession, out: &mut Output) -> Result<()> {
         inside_context: saving(&savings.inside),
         shared: saving(&savings.shared),
     };
-    output::json(out, &line)
+    output::json(&line)
 }

@@ -3,12 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
-use std::io::Write;
-use std::num::NonZeroUsize;
-use std::process::ExitCode;
 
 use anyhow::Result;
-use clap_complete::ArgValueCompleter;
 use crossterm::style::Stylize;
 use serde::Serialize;
 
@@ -19,13 +15,12 @@ use crate::base::sort;
 use crate::catalog::SessionKey;
 use crate::catalog::space::{SpaceGrouping, SpaceKey, SpaceReport, SpaceRow, measure};
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::cli::chosen_sessions::listed_sessions;
-use crate::cli::output::{self, Output, PathFields, object};
+use crate::cli::chosen_sessions::selection;
+use crate::cli::output::{self, PathFields, object};
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::{self, SessionResolver};
 use crate::cli::stats::named_value;
-use crate::cli::table::{self, BAR, Column, LAST};
-use crate::cli::{CommandContext, completions};
+use crate::cli::table::{BAR, Column, LAST};
+use crate::cli::{CommandContext, Exit, completions, resolve};
 use crate::session::space::kind::SpaceKind;
 use crate::session::space::{LargeEntry, SessionSpace, SpaceSum};
 
@@ -46,14 +41,14 @@ const ROWS: usize = 20;
   pitree space --json | tail -n 1       all sums in one object"))]
 pub(super) struct SpaceCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|QUERY", add = completions::sessions())]
     words: Vec<OsString>,
     /// Group by kind, project, session, tool, type (of extension entries) or entry
     #[arg(long, value_name = "GROUPING", default_value = "kind", value_parser = named_value(SpaceGrouping::ALL, SpaceGrouping::name), conflicts_with = "json")]
     by: SpaceGrouping,
     /// Print at most N rows [default: 20]; with --json, at most N sessions and projects
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
-    limit: Option<NonZeroUsize>,
+    limit: Option<usize>,
     #[command(flatten)]
     project: ProjectArg,
     /// Print JSON Lines: sessions, projects, and the total
@@ -62,31 +57,25 @@ pub(super) struct SpaceCommand {
 }
 
 impl SpaceCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let resolver = SessionResolver::new(chosen);
-        let catalog = resolver.catalog();
-        let is_found = listed_sessions(&self.words, &resolver, chosen.here_and_now())?;
-        let is_in_project = self.project.matcher(chosen);
-        let is_wanted = |key: SessionKey| {
-            catalog.get(key).is_some_and(|session| is_in_project(&session.facts()))
-                && is_found.as_ref().is_none_or(|found| found.contains(&key))
-        };
-        let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(chosen.worktrees(catalog.cwds()));
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let catalog = context.catalog();
+        let is_wanted = selection(&self.words, &self.project, context.here_and_now(), context)?;
+        let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(context.worktrees(catalog.cwds()));
         let report = measure(&sessions, |done, all| {
             output::progress(&format!("{} of {}", thousands(done), count(all, "session", "sessions")));
             true
         });
         output::progress("");
         let report = report.unwrap_or_default();
-        let printer = Printer { report: &report, sessions: &sessions, chosen };
+        let printer = Printer { report: &report, sessions: &sessions, context };
         match self.json {
-            true => printer.json(out, self.limit.map_or(usize::MAX, NonZeroUsize::get))?,
-            false => printer.tables(out, self.by, self.limit.map_or(ROWS, NonZeroUsize::get))?,
+            true => printer.json(self.limit.unwrap_or(usize::MAX))?,
+            false => printer.tables(self.by, self.limit.unwrap_or(ROWS))?,
         }
         let mut unreadable = catalog.unreadable.clone();
         unreadable.extend(report.unreadable.iter().cloned());
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
-        Ok(output::end(out, unreadable)?.found(!report.sessions.is_empty() || !is_narrowed).into())
+        Ok(output::end(unreadable)?.found(!report.sessions.is_empty() || !is_narrowed))
     }
 }
 
@@ -94,61 +83,59 @@ impl SpaceCommand {
 struct Printer<'a> {
     report: &'a SpaceReport,
     sessions: &'a StatsSessions,
-    chosen: &'a CommandContext,
+    context: &'a CommandContext,
 }
 
 impl Printer<'_> {
     /// Prints the rows of a grouping, and the largest entries.
-    fn tables(&self, out: &mut Output, by: SpaceGrouping, limit: usize) -> Result<()> {
+    fn tables(&self, by: SpaceGrouping, limit: usize) -> Result<()> {
         let (rows, all) = self.report.rows(by, limit, self.sessions);
-        self.table(out, by, &rows)?;
+        self.table(by, &rows)?;
         if all > rows.len() {
-            output::note(&format!("{} of {} rows; --limit shows more", rows.len(), thousands(all)));
+            note!("{} of {} rows; --limit shows more", rows.len(), thousands(all));
         }
         let largest = self.report.largest.len();
         if by != SpaceGrouping::Entry && largest > 0 {
-            writeln!(out, "\n{}", self.heading(format!("largest {}", if largest == 1 { "entry" } else { "entries" })))?;
+            let heading = if largest == 1 { "largest entry" } else { "largest entries" };
+            let heading = if output::has_colors() { heading.dim().to_string() } else { heading.into() };
+            outln!("\n{heading}")?;
             let (rows, _) = self.report.rows(SpaceGrouping::Entry, largest, self.sessions);
-            self.table(out, SpaceGrouping::Entry, &rows)?;
+            self.table(SpaceGrouping::Entry, &rows)?;
         }
         Ok(())
     }
 
-    fn heading(&self, text: String) -> String {
-        if output::has_colors() { text.dim().to_string() } else { text }
-    }
-
-    fn table(&self, out: &mut Output, by: SpaceGrouping, rows: &[SpaceRow]) -> Result<()> {
+    fn table(&self, by: SpaceGrouping, rows: &[SpaceRow]) -> Result<()> {
         const NUMBER: Column = Column::Number;
         let last = if by == SpaceGrouping::Project { Column::Path(LAST) } else { Column::Words(LAST) };
         let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Whole, Column::Words(BAR), last];
-        let bar = if self.chosen.config.ascii { "#" } else { "█" };
         let most = rows.first().map_or(0, |row| row.sum.bytes);
         // A narrow terminal shows fewer columns, so that there is room for the names.
         let room = output::columns().unwrap_or(usize::MAX);
         let is_entries = by == SpaceGrouping::Entry;
         let total = self.report.total;
-        let cells = |sum: &SpaceSum, sessions: usize, id: String, bar: String, name: String| {
-            let some = |size: u64| if size == 0 { String::new() } else { bytes(size) };
-            let share = share(sum.bytes, total.bytes);
-            let counted = if by == SpaceGrouping::Session { thousands(sum.count) } else { thousands(sessions) };
-            let mut cells = [bytes(sum.bytes), share, some(sum.duplicate), some(sum.outside), counted, id, bar, name];
+        let fitted = |mut cells: [String; 8]| {
             let narrow: &[usize] = if room < 72 { &[2, 4] } else { &[] };
             let dropped: &[usize] = if is_entries { &[2, 3, 4, 6] } else { narrow };
             dropped.iter().for_each(|&at| cells[at].clear());
             cells
         };
+        let cells = |sum: &SpaceSum, sessions: usize, id: String, bar: String, name: String| {
+            let some = |size: u64| if size == 0 { String::new() } else { bytes(size) };
+            let share = share(sum.bytes, total.bytes);
+            let counted = thousands(if by == SpaceGrouping::Session { sum.count } else { sessions });
+            fitted([bytes(sum.bytes), share, some(sum.duplicate), some(sum.outside), counted, id, bar, name])
+        };
         let mut lines = Vec::new();
         if !is_entries {
             let counted = if by == SpaceGrouping::Session { "entries" } else { "sessions" };
-            let mut header = ["bytes", "share", "copies", "outside", counted, "", "", by.name()].map(String::from);
-            (room < 72).then(|| [2, 4].iter().for_each(|&at: &usize| header[at].clear()));
-            lines.push(header);
+            let header = ["bytes", "share", "copies", "outside", counted, "", "", by.name()];
+            lines.push(fitted(header.map(String::from)));
         }
         let ids = self.sessions_of(rows).map(|key| self.id(key)).collect::<Vec<_>>();
         let shortest = resolve::shortest(ids.iter().map(String::as_str));
         for row in rows {
-            let width = if most > 0 { (BAR as f64 * row.sum.bytes as f64 / most as f64).round() as usize } else { 0 };
+            let bar = self.context.bar(row.sum.bytes as f64, most as f64);
             let id = match row.key {
                 SpaceKey::Session(key) => utf16_prefix(&self.id(key), shortest).to_owned(),
                 SpaceKey::Entry(key, at) => {
@@ -159,27 +146,16 @@ impl Printer<'_> {
                 SpaceKey::Kind(_) | SpaceKey::Text(_) => String::new(),
             };
             let name = match by {
-                SpaceGrouping::Project => shorten(&row.name, &self.chosen.home).into_owned(),
+                SpaceGrouping::Project => shorten(&row.name, &self.context.home).into_owned(),
                 SpaceGrouping::Entry => format!("{}  {}", row.name, row.title),
                 _ => row.name.clone(),
             };
-            lines.push(cells(&row.sum, row.sessions, id, bar.repeat(width), name));
+            lines.push(cells(&row.sum, row.sessions, id, bar, name));
         }
         if !is_entries {
-            let sum = SpaceSum { count: total.count, ..total };
-            lines.push(cells(&sum, self.report.sessions.len(), String::new(), String::new(), "total".into()));
+            lines.push(cells(&total, self.report.sessions.len(), String::new(), String::new(), "total".into()));
         }
-        let (has_colors, last_line) = (output::has_colors(), lines.len().saturating_sub(1));
-        for (at, line) in table::lines(columns, &lines, output::columns(), self.chosen.config.signs()).enumerate() {
-            let styled = match at {
-                _ if !has_colors || is_entries => line,
-                0 => line.dim().to_string(),
-                at if at == last_line => line.bold().to_string(),
-                _ => table::with_colored_bar(&line, bar),
-            };
-            writeln!(out, "{styled}")?;
-        }
-        Ok(())
+        self.context.styled_table(columns, &lines, (!is_entries, true))
     }
 
     fn sessions_of(&self, rows: &[SpaceRow]) -> impl Iterator<Item = SessionKey> {
@@ -199,7 +175,7 @@ impl Printer<'_> {
     }
 
     /// Prints a line for each session and project, and one for the total.
-    fn json(&self, out: &mut Output, limit: usize) -> Result<()> {
+    fn json(&self, limit: usize) -> Result<()> {
         for (key, space) in self.report.sessions.iter().take(limit) {
             let facts = self.sessions.get(*key).map(|session| session.facts());
             let line = object! {
@@ -208,9 +184,9 @@ impl Printer<'_> {
                 #[serde(flatten)] path: self.path(*key),
                 cwd: facts.map_or("", |facts| facts.cwd()),
                 sessions: 1,
-                #[serde(flatten)] sums: SpaceFields::new([space].into_iter()),
+                #[serde(flatten)] sums: fields([space].into_iter()),
             };
-            output::json(out, &line)?;
+            output::json(&line)?;
         }
         let mut projects: HashMap<Cow<'_, str>, Vec<&SessionSpace>> = HashMap::new();
         for (key, space) in &self.report.sessions {
@@ -225,9 +201,9 @@ impl Printer<'_> {
                 r#type: "project",
                 cwd: cwd,
                 sessions: row.sessions,
-                #[serde(flatten)] sums: SpaceFields::new(spaces),
+                #[serde(flatten)] sums: fields(spaces),
             };
-            output::json(out, &line)?;
+            output::json(&line)?;
         }
         let largest = self.report.largest.iter().map(|(key, entry)| {
             let LargeEntry { at, id, kind, name, bytes, .. } = entry;
@@ -244,67 +220,39 @@ impl Printer<'_> {
         let line = object! {
             r#type: "total",
             sessions: self.report.sessions.len(),
-            #[serde(flatten)] sums: SpaceFields::new(self.report.sessions.iter().map(|(_, space)| space)),
+            #[serde(flatten)] sums: fields(self.report.sessions.iter().map(|(_, space)| space)),
             largest: largest.collect::<Vec<_>>(),
         };
-        output::json(out, &line)
+        output::json(&line)
     }
 }
 
-/// The sums of some sessions in JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SpaceFields {
-    #[serde(flatten)]
-    total: SumFields,
-    kinds: Vec<NamedSum>,
-    tools: Vec<NamedSum>,
-    types: Vec<NamedSum>,
+/// The JSON form of a sum.
+fn sum_fields(SpaceSum { bytes, count, duplicate, outside }: SpaceSum) -> impl Serialize {
+    object! { bytes, count, duplicate_bytes: duplicate, outside_context_bytes: outside }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SumFields {
-    bytes: u64,
-    count: usize,
-    duplicate_bytes: u64,
-    outside_context_bytes: u64,
-}
-
-#[derive(Serialize)]
-struct NamedSum {
-    name: String,
-    #[serde(flatten)]
-    sum: SumFields,
-}
-
-impl From<SpaceSum> for SumFields {
-    fn from(SpaceSum { bytes, count, duplicate, outside }: SpaceSum) -> Self {
-        Self { bytes, count, duplicate_bytes: duplicate, outside_context_bytes: outside }
-    }
-}
-
-impl SpaceFields {
-    fn new<'a>(spaces: impl Iterator<Item = &'a SessionSpace>) -> Self {
-        let mut total = SpaceSum::default();
-        let mut sums: [BTreeMap<String, SpaceSum>; 3] = Default::default();
-        for space in spaces {
-            total += space.total;
-            for group in &space.groups {
-                *sums[0].entry(group.kind.name().into()).or_default() += group.sum;
-                let by_name = match group.kind {
-                    kind if kind.is_of_tool() => 1,
-                    SpaceKind::Custom => 2,
-                    _ => continue,
-                };
-                *sums[by_name].entry(group.name.to_string()).or_default() += group.sum;
-            }
+/// The JSON form of the sums of some sessions.
+fn fields<'a>(spaces: impl Iterator<Item = &'a SessionSpace>) -> impl Serialize {
+    let mut total = SpaceSum::default();
+    let mut sums: [BTreeMap<String, SpaceSum>; 3] = Default::default();
+    for space in spaces {
+        total += space.total;
+        for group in &space.groups {
+            *sums[0].entry(group.kind.name().into()).or_default() += group.sum;
+            let by_name = match group.kind {
+                kind if kind.is_of_tool() => 1,
+                SpaceKind::Custom => 2,
+                _ => continue,
+            };
+            *sums[by_name].entry(group.name.to_string()).or_default() += group.sum;
         }
-        let [kinds, tools, types] = sums.map(|sums| {
-            let mut sums: Vec<(String, SpaceSum)> = sums.into_iter().collect();
-            sort::by_key(&mut sums, |(_, sum)| std::cmp::Reverse(sum.bytes));
-            sums.into_iter().map(|(name, sum)| NamedSum { name, sum: sum.into() }).collect()
-        });
-        Self { total: total.into(), kinds, tools, types }
     }
+    let [kinds, tools, types] = sums.map(|sums| {
+        let mut sums: Vec<(String, SpaceSum)> = sums.into_iter().collect();
+        sort::by_key(&mut sums, |(_, sum)| std::cmp::Reverse(sum.bytes));
+        let named = sums.into_iter().map(|(name, sum)| object! { name, #[serde(flatten)] sum: sum_fields(sum) });
+        named.collect::<Vec<_>>()
+    });
+    object! { #[serde(flatten)] total: sum_fields(total), kinds, tools, types }
 }

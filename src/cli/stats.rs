@@ -2,13 +2,8 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::Write;
-use std::num::NonZeroUsize;
-use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
-use clap_complete::ArgValueCompleter;
-use crossterm::style::Stylize;
+use anyhow::{Context, Result, anyhow};
 use jiff::tz::TimeZone;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -19,13 +14,11 @@ use crate::catalog::stats::keys::GroupName;
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::{NamedRow, StatsTable};
-use crate::cli::chosen_sessions::listed_sessions;
-use crate::cli::exit::Exit;
-use crate::cli::output::{self, Output};
+use crate::cli::chosen_sessions::selection;
+use crate::cli::output;
 use crate::cli::project::ProjectArg;
-use crate::cli::resolve::SessionResolver;
 use crate::cli::table::{self, BAR, Column, LAST, TITLE};
-use crate::cli::{CommandContext, completions, now};
+use crate::cli::{CommandContext, Exit, completions, now};
 use crate::config::stats::price_table;
 use crate::pi::prices;
 use crate::search::qualifier::value::QueryScope;
@@ -74,7 +67,7 @@ pub(super) fn named_value<T: Copy>(
   pitree stats --json --by month | jq 'select(.type==\"row\").cost'  sums for scripts"))]
 pub(super) struct StatsCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "SESSION|QUERY", add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(value_name = "SESSION|QUERY", add = completions::sessions())]
     words: Vec<OsString>,
     /// Group by day, week, month, hour, model, provider, project, machine, tag, family, session, branch, commit, tool or prompt; twice for two groupings [default: month]
     #[arg(long, value_name = "GROUPING", value_parser = named_value(Grouping::ALL, Grouping::name))]
@@ -90,7 +83,7 @@ pub(super) struct StatsCommand {
     sort: Option<StatsColumn>,
     /// Print at most N rows; the rest becomes one row
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
-    limit: Option<NonZeroUsize>,
+    limit: Option<usize>,
     /// Count sessions of subagents
     #[arg(long, value_name = "WHICH", default_value = "with")]
     subagents: SubagentChoice,
@@ -111,38 +104,33 @@ pub(super) struct StatsCommand {
 }
 
 impl StatsCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let zone = if self.utc { TimeZone::UTC } else { TimeZone::system() };
-        let here = QueryScope { zone: zone.clone(), ..chosen.here_and_now() };
-        let settings = &chosen.config.stats;
+        let here = QueryScope { zone: zone.clone(), ..context.here_and_now() };
+        let settings = &context.config.stats;
         let mut groupings = if self.by.is_empty() { vec![Grouping::Month] } else { self.by.clone() };
         groupings.dedup();
         if groupings.len() > 2 {
             return Err(anyhow!("too many groupings: use --by once or twice"));
         }
-        let resolver = SessionResolver::new(chosen);
-        let catalog = resolver.catalog();
-        let is_found = listed_sessions(&self.words, &resolver, here.clone())?;
-        let is_in_project = self.project.matcher(chosen);
+        let catalog = context.catalog();
+        let is_selected = selection(&self.words, &self.project, here.clone(), context)?;
+        let is_subagent = |key| catalog.get(key).is_some_and(|session| session.facts().is_subagent());
         let is_wanted = |key: SessionKey| {
-            let Some(session) = catalog.get(key) else { return false };
-            let facts = session.facts();
             let is_of_kind = match self.subagents {
                 SubagentChoice::With => true,
-                SubagentChoice::Without => !facts.is_subagent(),
-                SubagentChoice::Only => facts.is_subagent(),
+                SubagentChoice::Without => !is_subagent(key),
+                SubagentChoice::Only => is_subagent(key),
             };
-            is_of_kind && is_in_project(&facts) && is_found.as_ref().is_none_or(|found| found.contains(&key))
+            is_of_kind && is_selected(key)
         };
-        let sessions = StatsSessions::new(catalog, is_wanted);
-        let sessions = match groupings.contains(&Grouping::Tag) {
-            true => sessions.with_marks(chosen.marks()?),
-            false => sessions,
-        };
-        let sessions = match groupings.contains(&Grouping::Project) {
-            true => sessions.with_worktrees(chosen.worktrees(catalog.cwds())),
-            false => sessions,
-        };
+        let mut sessions = StatsSessions::new(catalog, is_wanted);
+        if groupings.contains(&Grouping::Tag) {
+            sessions = sessions.with_marks(context.marks()?);
+        }
+        if groupings.contains(&Grouping::Project) {
+            sessions = sessions.with_worktrees(context.worktrees(catalog.cwds()));
+        }
         let rules = settings.rules(zone, prices::all(price_table(), &settings.prices));
         let is_time = groupings.first().is_some_and(|grouping| grouping.is_time());
         let request = if self.check {
@@ -152,7 +140,7 @@ impl StatsCommand {
                 since: self.since.map(|date| date.ms(&here)),
                 until: self.until.map(|date| date.ms(&here)),
                 sort: self.sort.unwrap_or(if is_time { StatsColumn::Key } else { StatsColumn::Cost }),
-                limit: self.limit.map(NonZeroUsize::get),
+                limit: self.limit,
                 ..TableRequest::by(&groupings)
             }
         };
@@ -166,16 +154,16 @@ impl StatsCommand {
         let mut tables = StatsTable::all(&sessions, &rules, &[request, unpriced]).into_iter();
         let [table, unpriced] = std::array::from_fn(|_| tables.next().unwrap_or_default());
         if self.check {
-            return check(settings.month_budget, table.total.cost, out);
+            return check(settings.month_budget, table.total.cost);
         }
         let total = table.total.clone();
         let rows = table.named(&groupings, &sessions);
         let report = Report { groupings: &groupings, rows: &rows, total: &total };
         match () {
-            () if self.json => report.json(out)?,
-            () if self.csv => report.csv(out)?,
+            () if self.json => report.json()?,
+            () if self.csv => report.csv()?,
             () => {
-                report.table(out, chosen)?;
+                report.table(context)?;
                 if total.unpriced_tokens > 0.0 {
                     let rows = unpriced.named(&by_model, &sessions);
                     output::note(&unpriced_note(&rows, total.unpriced_tokens));
@@ -183,18 +171,15 @@ impl StatsCommand {
             }
         }
         let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
-        Ok(output::end(out, catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed).into())
+        Ok(output::end(catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed))
     }
 }
 
 /// Compares the cost of this month with the budget.
-fn check(budget: Option<f64>, cost: f64, out: &mut Output) -> Result<ExitCode> {
-    let Some(budget) = budget else {
-        return Err(anyhow!("no budget is set; add `stats.budget.month = 200` to config.toml"));
-    };
-    writeln!(out, "{} of {} this month", dollars(cost), dollars(budget))?;
-    out.flush()?;
-    Ok(if cost > budget { Exit::Over } else { Exit::Done }.into())
+fn check(budget: Option<f64>, cost: f64) -> Result<Exit> {
+    let budget = budget.context("no budget is set; add `stats.budget.month = 200` to config.toml")?;
+    outln!("{} of {} this month", dollars(cost), dollars(budget))?;
+    Ok(if cost > budget { Exit::Over } else { Exit::Done })
 }
 
 /// The rows to print.
@@ -210,18 +195,18 @@ impl Report<'_> {
     }
 
     /// Prints a line for each row, and one for the total.
-    fn json(&self, out: &mut Output) -> Result<()> {
+    fn json(&self) -> Result<()> {
         for NamedRow { names, sum, .. } in self.rows {
-            output::json(out, &StatsLine { report: self, kind: "row", keys: names, sum })?;
+            output::json(&StatsLine { report: self, kind: "row", keys: names, sum })?;
         }
-        output::json(out, &StatsLine { report: self, kind: "total", keys: &[], sum: self.total })
+        output::json(&StatsLine { report: self, kind: "total", keys: &[], sum: self.total })
     }
 
     /// Prints a header and a line for each row.
-    fn csv(&self, out: &mut Output) -> Result<()> {
+    fn csv(&self) -> Result<()> {
         let names = self.groupings.iter().map(|grouping| grouping.name());
         let header: Vec<&str> = names.chain(Self::columns().map(StatsColumn::name)).collect();
-        writeln!(out, "{}", header.join(","))?;
+        output::line(header.join(","))?;
         for NamedRow { names, sum, .. } in self.rows {
             let keys = names.iter().map(|key| csv_field(key.key.as_deref().unwrap_or_default()));
             let values = Self::columns().map(|column| {
@@ -229,20 +214,18 @@ impl Report<'_> {
                 Cow::Owned(value.map_or_else(String::new, |value| value.to_string()))
             });
             let fields: Vec<Cow<'_, str>> = keys.chain(values).collect();
-            writeln!(out, "{}", fields.join(","))?;
+            output::line(fields.join(","))?;
         }
         Ok(())
     }
 
     /// Prints a table with bars of the cost. The keys come last, because that column is dropped last.
-    fn table(&self, out: &mut Output, chosen: &CommandContext) -> Result<()> {
+    fn table(&self, context: &CommandContext) -> Result<()> {
         const NUMBER: Column = Column::Number;
         let is_paths = self.groupings == [Grouping::Project];
         let most_words = if self.groupings.len() == 1 { LAST } else { TITLE };
         let last = if is_paths { Column::Path(LAST) } else { Column::Words(LAST) };
         let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR), last];
-        let glyphs = chosen.config.signs();
-        let bar = if chosen.config.ascii { "#" } else { "█" };
         let most = self.rows.iter().map(|row| row.sum.cost).fold(0.0, f64::max);
         // A narrow terminal shows fewer columns, so that there is room for the keys.
         let room = output::columns().unwrap_or(usize::MAX);
@@ -265,7 +248,7 @@ impl Report<'_> {
         let names = self.groupings.iter().map(|grouping| grouping.name().to_string()).collect();
         let words = |row: &NamedRow| {
             let words = row.names.iter().zip(self.groupings);
-            words.map(|(key, &grouping)| row_words(key, grouping, most_words, chosen)).collect()
+            words.map(|(key, &grouping)| row_words(key, grouping, most_words, context)).collect()
         };
         let keys: Vec<Vec<String>> = std::iter::once(names).chain(self.rows.iter().map(words)).collect();
         let widest = keys.iter().filter_map(|keys| keys.first()).map(|key| width(key)).max().unwrap_or_default();
@@ -274,28 +257,16 @@ impl Report<'_> {
             keys => keys.concat(),
         };
         let mut keys = keys.iter().map(joined);
-        let header = ["cost", "abandoned", "tokens", "cached", "time", "sessions", "prompts", ""].map(String::from);
-        let [cost, abandoned, tokens, cached, time, sessions, prompts, none] = header;
         let names = keys.next().unwrap_or_default();
-        let mut rows = vec![fitted([cost, abandoned, tokens, cached, time, sessions, prompts, none, names])];
+        let header = ["cost", "abandoned", "tokens", "cached", "time", "sessions", "prompts", "", &names];
+        let mut rows = vec![fitted(header.map(String::from))];
         for (NamedRow { sum, .. }, keys) in self.rows.iter().zip(keys) {
-            let width = if most > 0.0 { (BAR as f64 * (sum.cost / most).max(0.0)).round() as usize } else { 0 };
-            rows.push(cells(sum, bar.repeat(width), keys));
+            rows.push(cells(sum, context.bar(sum.cost, most), keys));
         }
         if self.rows.len() != 1 {
             rows.push(cells(self.total, String::new(), "total".into()));
         }
-        let (has_colors, last_line) = (output::has_colors(), rows.len() - 1);
-        for (at, line) in table::lines(columns, &rows, output::columns(), glyphs).enumerate() {
-            let styled = match at {
-                _ if !has_colors => line,
-                0 => line.dim().to_string(),
-                at if at == last_line && self.rows.len() != 1 => line.bold().to_string(),
-                _ => table::with_colored_bar(&line, bar),
-            };
-            writeln!(out, "{styled}")?;
-        }
-        Ok(())
+        context.styled_table(columns, &rows, (true, self.rows.len() != 1))
     }
 }
 
@@ -344,8 +315,8 @@ impl Serialize for StatsLine<'_> {
 }
 
 /// Returns the words of a key for people in at most `most` columns, safe for a terminal. Of a path, the end is kept.
-fn row_words(key: &GroupName, grouping: Grouping, most: usize, chosen: &CommandContext) -> String {
-    let (words, glyphs) = (key.words(grouping, &chosen.home), chosen.config.signs());
+fn row_words(key: &GroupName, grouping: Grouping, most: usize, context: &CommandContext) -> String {
+    let (words, glyphs) = (key.words(grouping, &context.home), context.config.signs());
     match grouping {
         Grouping::Project => glyphs.cut_start(&clean(&words), most).into_owned(),
         _ => table::words(&words, most, glyphs),

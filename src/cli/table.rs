@@ -4,14 +4,14 @@
 
 use std::array;
 use std::borrow::Cow;
-use std::io::Write;
 
 use anyhow::Result;
 use crossterm::style::Stylize;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::text::{Glyphs, clean, width};
-use crate::cli::output;
+use crate::base::time;
+use crate::cli::{CommandContext, now, output};
 
 /// The maximum width of the last column with words.
 pub(super) const LAST: usize = 100;
@@ -47,21 +47,72 @@ pub(super) fn words(text: &str, most: usize, glyphs: &Glyphs) -> String {
     glyphs.cut(&clean(utf16_prefix(text, 8 * most)), most).into_owned()
 }
 
-/// Prints a table, safe for a terminal. Empty columns are omitted.
+impl CommandContext {
+    /// Prints a table, safe for a terminal, or the note `none` if it is empty. Empty columns are omitted.
+    pub(super) fn table<const COLUMNS: usize>(
+        &self,
+        columns: [Column; COLUMNS],
+        rows: impl IntoIterator<Item = [String; COLUMNS]>,
+        none: &str,
+    ) -> Result<()> {
+        print(columns, rows, none, self.config.signs())
+    }
+
+    /// Prints a table with a header line, a total and a colored bar in each other line, if it has them.
+    pub(super) fn styled_table<const COLUMNS: usize>(
+        &self,
+        columns: [Column; COLUMNS],
+        rows: &[[String; COLUMNS]],
+        (has_header, has_total): (bool, bool),
+    ) -> Result<()> {
+        let has_colors = has_header && output::has_colors();
+        for (at, line) in lines(columns, rows, output::columns(), self.config.signs()).enumerate() {
+            let styled = match at {
+                _ if !has_colors => line,
+                0 => line.dim().to_string(),
+                at if has_total && at + 1 == rows.len() => line.bold().to_string(),
+                _ => with_colored_bar(&line, self.bar_glyph()),
+            };
+            output::line(styled)?;
+        }
+        Ok(())
+    }
+
+    fn bar_glyph(&self) -> &'static str {
+        if self.config.ascii { "#" } else { "█" }
+    }
+
+    /// Returns the bar for a part of the largest value.
+    pub(super) fn bar(&self, part: f64, most: f64) -> String {
+        let width = if most > 0.0 { (BAR as f64 * (part / most).max(0.0)).round() as usize } else { 0 };
+        self.bar_glyph().repeat(width)
+    }
+}
+
+/// Prints a table, or the note `none` if it is empty and the note is not.
 pub(super) fn print<const COLUMNS: usize>(
-    out: &mut impl Write,
     columns: [Column; COLUMNS],
-    rows: &[[String; COLUMNS]],
+    rows: impl IntoIterator<Item = [String; COLUMNS]>,
+    none: &str,
     glyphs: &Glyphs,
 ) -> Result<()> {
-    for line in lines(columns, rows, output::columns(), glyphs) {
-        writeln!(out, "{line}")?;
+    let rows: Vec<[String; COLUMNS]> = rows.into_iter().collect();
+    if rows.is_empty() && !none.is_empty() {
+        output::note(none);
+    }
+    for line in lines(columns, &rows, output::columns(), glyphs) {
+        output::line(line)?;
     }
     Ok(())
 }
 
+/// Returns the age of a time, or a question mark.
+pub(super) fn age(time: Option<i64>) -> String {
+    time.map_or("?".into(), |time| time::age(now(), time))
+}
+
 /// Returns the lines of a table for the width of a terminal, or for a pipe.
-pub(super) fn lines<const COLUMNS: usize>(
+fn lines<const COLUMNS: usize>(
     columns: [Column; COLUMNS],
     rows: &[[String; COLUMNS]],
     room: Option<usize>,
@@ -93,7 +144,7 @@ pub(super) fn lines<const COLUMNS: usize>(
 }
 
 /// Colors the bar of a line.
-pub(super) fn with_colored_bar(line: &str, bar: &str) -> String {
+fn with_colored_bar(line: &str, bar: &str) -> String {
     let Some(start) = line.find(bar) else { return line.into() };
     let rest = line[start..].trim_start_matches(bar);
     let end = line.len() - rest.len();

@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
 use clap::Subcommand;
@@ -14,11 +13,9 @@ use crate::changes::change::TrashChange;
 use crate::changes::history;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, Request};
-use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
-use crate::cli::exit::Exit;
-use crate::cli::output::Output;
+use crate::cli::change::{self, ChangeArgs, Changer};
 use crate::cli::table::{self, Column, TITLE};
-use crate::cli::{CommandContext, now, output, resolve};
+use crate::cli::{CommandContext, Exit, now, output, resolve};
 
 /// The word that confirms a permanent deletion.
 const WORD: &str = "delete";
@@ -53,66 +50,61 @@ enum What {
 }
 
 impl TrashCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
-            None => list(chosen, false, out),
-            Some(What::List { json }) => list(chosen, *json, out),
-            Some(What::Empty { what, switches }) => empty(chosen, what, switches),
+            None => list(context, false),
+            Some(What::List { json }) => list(context, *json),
+            Some(What::Empty { what, switches }) => empty(context, what, switches),
         }
     }
 }
 
-fn list(chosen: &CommandContext, json: bool, out: &mut Output) -> Result<ExitCode> {
-    let switches = ChangeArgs { json, ..ChangeArgs::default() };
-    let changer = Changer::new(chosen, &switches)?;
-    let away: Vec<JournalRecord> = changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect();
-    print(&away, &changer, chosen.config.signs(), out)
+/// Returns the changes with a file in the trash.
+fn away(changer: &Changer<'_>) -> Result<Vec<JournalRecord>> {
+    Ok(changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect())
 }
 
-fn empty(chosen: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> Result<ExitCode> {
-    let changer = Changer::new(chosen, switches)?;
-    let mut away: Vec<JournalRecord> =
-        changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect();
+fn list(context: &CommandContext, json: bool) -> Result<Exit> {
+    let switches = ChangeArgs { json, ..ChangeArgs::default() };
+    let changer = Changer::new(context, &switches)?;
+    print(&away(&changer)?, &changer)
+}
+
+fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> Result<Exit> {
+    let changer = Changer::new(context, switches)?;
+    let mut away = away(&changer)?;
     if what.is_empty() {
         let all = away.len();
         away.retain(|record| record.place().is_some());
         if away.len() < all {
             let left = count(all - away.len(), "session is", "sessions are");
-            output::note(&format!("{left} in a trash whose places pitree does not know; empty it there"));
+            note!("{left} in a trash whose places pitree does not know; empty it there");
         }
     } else {
-        let numbers: Result<Vec<u64>> = what.iter().map(|what| find(what, &away, chosen.config.signs())).collect();
+        let numbers: Result<Vec<u64>> = what.iter().map(|what| find(what, &away, context.config.signs())).collect();
         let numbers = numbers?;
         away.retain(|record| numbers.contains(&record.number));
     }
     if away.is_empty() {
-        output::note("pitree's trash is empty");
-        return Ok(Exit::Nothing.into());
+        return output::nothing("pitree's trash is empty");
     }
     if !switches.dry_run {
         ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; empty the trash in one");
         let size = away.iter().map(JournalRecord::bytes_in_trash).sum();
         let sessions = count(away.len(), "session", "sessions");
-        output::note(&format!("{sessions} in pitree's trash, {}", bytes(size)));
+        note!("{sessions} in pitree's trash, {}", bytes(size));
         if output::ask(&format!("Type \"{WORD}\" to delete permanently (no undo):"))? != WORD {
-            output::note("canceled; no file deleted");
-            return Ok(Exit::Nothing.into());
+            return output::nothing("canceled; no file deleted");
         }
     }
     let numbers = away.iter().map(|record| record.number).collect();
-    let done = changer.make(&Request::EmptyTrash { numbers })?;
-    changer.say(&done, CliStep::Make)
+    changer.finish(&Request::EmptyTrash { numbers })
 }
 
 /// Prints the sessions in the trash as JSON or as a table: number, age, size, session title, original path.
-pub(super) fn print(
-    away: &[JournalRecord],
-    changer: &Changer<'_>,
-    glyphs: &Glyphs,
-    out: &mut Output,
-) -> Result<ExitCode> {
+pub(super) fn print(away: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
     if changer.is_json() {
-        return change::print_records(out, away);
+        return change::print_records(away);
     }
     const COLUMNS: [Column; 5] =
         [Column::Number, Column::Number, Column::Number, Column::Words(TITLE), Column::Path(usize::MAX)];
@@ -122,11 +114,8 @@ pub(super) fn print(
         let (title, _) = sessions.remove(&record.number).unwrap_or_default();
         [record.number.to_string(), time::age(now, record.time), size(record), title, path]
     };
-    table::print(out, COLUMNS, &away.iter().map(cells).collect::<Vec<_>>(), glyphs)?;
-    if away.is_empty() {
-        output::note("pitree's trash is empty");
-    }
-    Ok(ExitCode::SUCCESS)
+    changer.context.table(COLUMNS, away.iter().map(cells), "pitree's trash is empty")?;
+    Ok(Exit::Done)
 }
 
 fn size(record: &JournalRecord) -> String {

@@ -2,21 +2,17 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use clap_complete::ArgValueCompleter;
 use serde_json::Value;
 
 use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::base::text::{spans_text, width};
-use crate::cli::output::{Output, object};
-use crate::cli::resolve::SessionResolver;
-use crate::cli::{CommandContext, completions, output};
+use crate::cli::output::object;
+use crate::cli::{CommandContext, Exit, completions, output};
 use crate::config::Filter;
-use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::session::entry::RawTime;
 use crate::session::lines::Line;
@@ -29,7 +25,7 @@ const LINES: usize = 240;
 #[derive(Debug, clap::Args)]
 pub(super) struct TreeCommand {
     /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(add = completions::sessions())]
     session: OsString,
     /// Which entries to show
     #[arg(long, value_name = "MODE")]
@@ -40,19 +36,20 @@ pub(super) struct TreeCommand {
 }
 
 impl TreeCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<()> {
-        let path = SessionResolver::new(chosen).session(&self.session)?;
-        let tree = load::tree(&path, &chosen.home)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let path = context.session(&self.session)?;
+        let tree = context.tree(&path)?;
         if self.json {
-            json(out, &tree, &path)
+            json(&tree, &path)?;
         } else {
-            text(out, &tree, self.filter.unwrap_or_else(|| chosen.filter()), chosen)
+            text(&tree, self.filter.unwrap_or_else(|| context.filter()), context)?;
         }
+        Ok(Exit::Done)
     }
 }
 
-fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandContext) -> Result<()> {
-    let glyphs = chosen.config.signs();
+fn text(tree: &Tree, filter: Filter, context: &CommandContext) -> Result<()> {
+    let glyphs = context.config.signs();
     let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).place();
     let columns = output::columns();
     for row in 0..rows.list.len() {
@@ -64,12 +61,12 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandConte
         let mark = if rows.leaf == Some(row) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
         let line =
             columns.map_or(Cow::Borrowed(&*line), |columns| glyphs.cut(&line, columns - width(&mark).min(columns)));
-        writeln!(out, "{line}{mark}")?;
+        outln!("{line}{mark}")?;
     }
     if tree.nodes.is_empty() {
         output::note("the session has no entries");
     } else if rows.list.is_empty() {
-        output::note(&format!("no entries match the filter {}", filter.name()));
+        note!("no entries match the filter {}", filter.name());
     }
     for problem in &tree.problems {
         output::error(&problem.to_string());
@@ -77,7 +74,7 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &CommandConte
     Ok(())
 }
 
-fn json(out: &mut impl Write, tree: &Tree, path: &Path) -> Result<()> {
+fn json(tree: &Tree, path: &Path) -> Result<()> {
     let mut bodies = Bodies::open(path)?;
     let has_ids = tree.header.version >= 2.0;
     let mut depth = vec![0; tree.nodes.len()];
@@ -106,7 +103,7 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path) -> Result<()> {
             leaf: tree.leaf == Some(at),
             text: if entry.is_cut { node.text.to_string() } else { entry.text() },
         };
-        output::json(out, &entry_line)?;
+        output::json(&entry_line)?;
     }
     Ok(())
 }

@@ -2,22 +2,18 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::process::ExitCode;
 use std::str::FromStr;
 
 use anyhow::{Result, bail, ensure};
-use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::thousands;
-use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::Request;
 use crate::changes::history::{self, state};
 use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
-use crate::cli::output::Output;
-use crate::cli::table::{self, Column, LAST};
-use crate::cli::{CommandContext, completions, now, output};
+use crate::cli::table::{Column, LAST};
+use crate::cli::{CommandContext, Exit, completions, now};
 
 /// Undo the last change that pitree made
 #[derive(Debug, clap::Args)]
@@ -28,7 +24,7 @@ pub(super) struct UndoCommand {
     #[arg(long, conflicts_with_all = ["number", "dry_run"])]
     list: bool,
     /// Undo a change that was made on this machine; NUMBER is the one there
-    #[arg(long, value_name = "MACHINE", conflicts_with = "list", add = ArgValueCompleter::new(completions::machines))]
+    #[arg(long, value_name = "MACHINE", conflicts_with = "list", add = completions::machines())]
     on: Option<String>,
     #[command(flatten)]
     switches: ChangeArgs,
@@ -70,8 +66,8 @@ impl ChangeNumbers {
 }
 
 impl UndoCommand {
-    pub(super) fn run(&self, chosen: &CommandContext, out: &mut Output) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
         let history = || changer.changes.history();
         if let Some(machine) = &self.on {
             let number = self.number.map(|numbers| numbers.first);
@@ -82,8 +78,8 @@ impl UndoCommand {
             return changer.say(&changer.make_on(machine, &Request::Undo { number })?, CliStep::Undo);
         }
         let request = match self.number {
-            _ if self.list && self.switches.json => return change::print_records(out, &history()?),
-            _ if self.list => return print_changes(&history()?, &changer, chosen.config.signs(), out),
+            _ if self.list && self.switches.json => return change::print_records(&history()?),
+            _ if self.list => return print_changes(&history()?, &changer),
             Some(numbers) => numbers.request(&history()?)?,
             None => match changer.undo_elsewhere(false)? {
                 Some(done) => return changer.say(&done, CliStep::Undo),
@@ -96,12 +92,7 @@ impl UndoCommand {
 }
 
 /// Prints changes as a table: numbers, age, state, change, session.
-fn print_changes(
-    records: &[JournalRecord],
-    changer: &Changer<'_>,
-    glyphs: &Glyphs,
-    out: &mut Output,
-) -> Result<ExitCode> {
+fn print_changes(records: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
     const COLUMNS: [Column; 5] =
         [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
     let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
@@ -110,12 +101,9 @@ fn print_changes(
         let known = sessions.remove(&record.number).map(|(title, _)| title);
         known.unwrap_or_else(|| changer.short(record.change.path()))
     };
-    let rows: Vec<_> = actions.iter().filter_map(|action| row(action, &mut title)).collect();
-    table::print(out, COLUMNS, &rows, glyphs)?;
-    if rows.is_empty() {
-        output::note("no changes yet");
-    }
-    Ok(ExitCode::SUCCESS)
+    let rows = actions.iter().filter_map(|action| row(action, &mut title));
+    changer.context.table(COLUMNS, rows, "no changes yet")?;
+    Ok(Exit::Done)
 }
 
 /// Formats the changes of one request as a row: numbers, time, state, change, session.
@@ -144,15 +132,15 @@ fn row(action: &[JournalRecord], title: impl FnOnce(&JournalRecord) -> String) -
 #[derive(Debug, clap::Args)]
 pub(super) struct RedoCommand {
     /// Redo a change on this machine
-    #[arg(long, value_name = "MACHINE", add = ArgValueCompleter::new(completions::machines))]
+    #[arg(long, value_name = "MACHINE", add = completions::machines())]
     on: Option<String>,
     #[command(flatten)]
     switches: ChangeArgs,
 }
 
 impl RedoCommand {
-    pub(super) fn run(&self, chosen: &CommandContext) -> Result<ExitCode> {
-        let changer = Changer::new(chosen, &self.switches)?;
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
         let done = match &self.on {
             Some(machine) => changer.make_on(machine, &Request::Redo)?,
             None => match changer.undo_elsewhere(true)? {

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use crate::base::machine_paths;
 use crate::base::text::is_unsafe;
-use crate::config::tables::{ConfigProblems, advice, strings, whole, wrong_type};
+use crate::config::tables::{ConfigProblems, strings, whole, wrong_type};
 
 /// The address of a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,10 +171,7 @@ pub(super) fn sync(problems: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) 
             }
             "ssh" => sync.ssh = problems.parsed("ssh", value, command).unwrap_or(sync.ssh),
             "docker" => sync.docker = problems.parsed("docker", value, command).unwrap_or(sync.docker),
-            name => {
-                let advice = advice(name, "settings", ["seconds", "gigabytes", "ssh", "docker"].into_iter());
-                problems.add(key.span(), format!("unknown setting {name:?}; {advice}"));
-            }
+            _ => problems.unknown(key, ["seconds", "gigabytes", "ssh", "docker"].into_iter()),
         }
     }
     sync

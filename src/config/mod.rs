@@ -18,7 +18,7 @@ pub use machines::{Address, SyncConfig};
 pub use redact::{RedactConfig, ValueSource};
 pub use stats::StatsConfig;
 pub use tables::{ColorOverride, SavedQuery};
-use tables::{ConfigProblems, advice, one_of, strings, whole, wrong_type};
+use tables::{ConfigProblems, one_of, strings, whole, wrong_type};
 use toml::de::{DeTable, DeValue};
 
 use crate::base::named::named;
@@ -372,8 +372,7 @@ fn read(problems: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config)
                         .iter()
                         .map(|(known, _)| *known)
                         .chain(["glyphs", "colors", "queries", "stats", "redact", "machines", "sync", "keys"]);
-                    let advice = advice(name, "settings", names);
-                    problems.add(key.span(), format!("unknown setting {name:?}; {advice}"));
+                    problems.unknown(key, names);
                 }
             },
         }

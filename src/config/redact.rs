@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::config::tables::{ConfigProblems, advice, strings, whole, wrong_type};
+use crate::config::tables::{ConfigProblems, strings, whole, wrong_type};
 use crate::secrets::CustomRules;
 
 /// The settings of the search for secrets.
@@ -65,10 +65,7 @@ pub(super) fn redact(problems: &mut ConfigProblems, value: &Spanned<DeValue<'_>>
                     redact.rules.extend(rule.map(|(regex, keywords)| (name.get_ref().to_string(), regex, keywords)));
                 }
             }
-            name => {
-                let advice = advice(name, "settings", ["values", "seconds", "rules", "allow"].into_iter());
-                problems.add(key.span(), format!("unknown setting {name:?}; {advice}"));
-            }
+            _ => problems.unknown(key, ["values", "seconds", "rules", "allow"].into_iter()),
         }
     }
     redact

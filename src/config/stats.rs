@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::config::tables::{ConfigProblems, advice, one_of, whole, wrong_type};
+use crate::config::tables::{ConfigProblems, one_of, whole, wrong_type};
 use crate::session::stats::StatsRules;
 use crate::session::stats::grouping::Calendar;
 use crate::session::stats::prices::{ModelPrices, Prices};
@@ -65,7 +65,7 @@ pub(super) fn stats(problems: &mut ConfigProblems, value: &Spanned<DeValue<'_>>)
                 for (key, value) in problems.table("budget", value, "a table, such as { month = 200 }") {
                     match key.get_ref().as_ref() {
                         "month" => stats.month_budget = problems.parsed("month", value, dollars),
-                        name => unknown(problems, (key, name), &["month"]),
+                        _ => problems.unknown(key, ["month"].into_iter()),
                     }
                 }
             }
@@ -90,15 +90,10 @@ pub(super) fn stats(problems: &mut ConfigProblems, value: &Spanned<DeValue<'_>>)
                     problems.parsed("prices", value, |value| value.as_table().ok_or_else(|| wrong_type(wanted, value)));
                 table.into_iter().for_each(|table| add_prices(problems, table, &mut stats.prices));
             }
-            name => unknown(problems, (key, name), &["budget", "week-start", "pause-minutes", "prices"]),
+            _ => problems.unknown(key, ["budget", "week-start", "pause-minutes", "prices"].into_iter()),
         }
     }
     stats
-}
-
-fn unknown<K>(problems: &mut ConfigProblems, (key, name): (&Spanned<K>, &str), known: &[&str]) {
-    let advice = advice(name, "settings", known.iter().copied());
-    problems.add(key.span(), format!("unknown setting {name:?}; {advice}"));
 }
 
 /// Reads a table of providers, each with a table of models.

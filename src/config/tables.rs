@@ -49,6 +49,12 @@ impl ConfigProblems {
         self.parsed(name, value, table).into_iter().flatten()
     }
 
+    /// Records a setting that is not one of the `known` ones.
+    pub(super) fn unknown<'a>(&mut self, key: &Spanned<DeString<'_>>, known: impl Iterator<Item = &'a str> + Clone) {
+        let name = key.get_ref().as_ref();
+        self.add(key.span(), format!("unknown setting {name:?}; {}", advice(name, "settings", known)));
+    }
+
     /// Returns the line number of a range.
     fn line(&self, piece: &Range<usize>) -> usize {
         1 + self.breaks.partition_point(|&end| end < piece.start)

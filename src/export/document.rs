@@ -87,6 +87,11 @@ pub struct EntryBlock {
 }
 
 impl EntryBlock {
+    /// Returns `true` for a text without more than the title.
+    pub fn is_title(&self) -> bool {
+        matches!(&self.parts[..], [Part::Markdown(text)] if text.trim() == self.title)
+    }
+
     /// Returns the title, or else the beginning of the content.
     pub fn summary(&self) -> String {
         if !self.title.is_empty() {
@@ -110,6 +115,13 @@ pub struct BranchStart {
     pub count: usize,
     /// The title of the block at the branch point.
     pub after: String,
+}
+
+impl BranchStart {
+    /// Returns ` after “TITLE”` with the escaped title of the branch point, if it has one.
+    pub(crate) fn after(&self, escape: fn(&str) -> String) -> String {
+        if self.after.is_empty() { String::new() } else { format!(" after “{}”", escape(&self.after)) }
+    }
 }
 
 /// A part of an entry.
@@ -155,6 +167,11 @@ pub struct ToolPart {
     pub has_failed: bool,
     /// Arguments and result; empty in a short document.
     pub parts: Vec<Part>,
+}
+
+/// Appends texts.
+pub(crate) fn push(out: &mut String, texts: &[&str]) {
+    texts.iter().for_each(|text| out.push_str(text));
 }
 
 /// Returns the start of a text on one line.

@@ -37,15 +37,14 @@ impl NewHeader<'_> {
 /// Writes the lines of a path, from its first entry to its last.
 #[derive(Debug, Default)]
 pub struct PathLines {
-    lines: ForkedLines,
-    /// `true` if the entries have IDs.
-    has_ids: bool,
+    /// The lines so far; `None` if the entries have no IDs.
+    lines: Option<ForkedLines>,
 }
 
 impl PathLines {
     /// Creates the writer for entries of a format version.
     pub fn new(version: f64) -> Self {
-        Self { lines: ForkedLines::default(), has_ids: version >= 2.0 }
+        Self { lines: (version >= 2.0).then(ForkedLines::default) }
     }
 
     /// Appends the line of an entry.
@@ -53,8 +52,8 @@ impl PathLines {
     /// # Errors
     /// The line is not an entry with an ID.
     pub fn entry(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<(), ForkError> {
-        if self.has_ids {
-            return self.lines.line(line, out);
+        if let Some(lines) = &mut self.lines {
+            return lines.line(line, out);
         }
         out.extend_from_slice(line);
         out.push(b'\n');
@@ -63,15 +62,13 @@ impl PathLines {
 
     /// Omits the line of an entry.
     pub fn omit(&mut self, line: &[u8]) {
-        if self.has_ids {
-            self.lines.omit(line);
-        }
+        self.lines.iter_mut().for_each(|lines| lines.omit(line));
     }
 
     /// Appends the labels of the entries. `labels` are the lines of all labels of the source.
     pub fn labels(self, labels: &[Vec<u8>], random: &mut dyn FnMut() -> u128, out: &mut Vec<u8>) {
-        if self.has_ids {
-            self.lines.labels(labels, random, out);
+        if let Some(lines) = self.lines {
+            lines.labels(labels, random, out);
         }
     }
 }

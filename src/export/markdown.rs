@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use crate::base::numbers;
 use crate::base::sort;
 use crate::base::text::{clean, clean_text};
-use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
+use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart, push};
 use crate::export::{IndexRow, Writer};
 use crate::render::markdown::starts_too_deep;
 
@@ -44,13 +44,11 @@ impl Writer for MarkdownWriter {
         }
         self.in_list = entry.parts.last().map_or(self.in_list && is_list, is_row);
         if let Some(branch) = &entry.branch {
-            let after =
-                if branch.after.is_empty() { String::new() } else { format!(" after “{}”", escape(&branch.after)) };
-            push(out, &["---\n\n**Branch ", &format!("{} of {}", branch.number, branch.count), "**", &after, "\n\n"]);
+            let number = format!("{} of {}", branch.number, branch.count);
+            push(out, &["---\n\n**Branch ", &number, "**", &branch.after(escape), "\n\n"]);
         }
         let label = entry.label.as_ref().map(|label| format!("label: {label}"));
         let facts = entry.facts.iter().chain(&label).map(|fact| escape(fact)).collect::<Vec<_>>().join(" · ");
-        let is_whole = matches!(&entry.parts[..], [Part::Markdown(text)] if text.trim() == entry.title);
         match entry.role {
             BlockRole::Prompt => {
                 self.prompts += 1;
@@ -75,7 +73,7 @@ impl Writer for MarkdownWriter {
             BlockRole::Note => push(out, &["*", &escape(&entry.title), "*\n\n"]),
         }
         match entry.role {
-            BlockRole::Prompt if is_whole => {}
+            BlockRole::Prompt if entry.is_title() => {}
             BlockRole::Prompt => entry.parts.iter().for_each(|part| quoted_part(part, out)),
             _ => parts(&entry.parts, out),
         }
@@ -101,10 +99,6 @@ fn line_of(facts: &str, out: &mut String) {
     if !facts.is_empty() {
         push(out, &["*", facts, "*\n\n"]);
     }
-}
-
-fn push(out: &mut String, texts: &[&str]) {
-    texts.iter().for_each(|text| out.push_str(text));
 }
 
 /// Writes a part of a prompt as a quotation.
@@ -215,38 +209,27 @@ fn options() -> Options {
 }
 
 /// Returns Markdown of a session that ends all its blocks, without raw HTML, definitions, and links to other schemes than
-/// those of [`is_web_address`]. A text that cannot be neutralized becomes a code block.
+/// those of [`is_web_address`]. Its headings are three levels lower, below those of the document. A text that cannot be
+/// neutralized becomes a code block.
 pub(crate) fn neutral(text: &str) -> String {
     let mut text = clean_text(text);
     text.truncate(text.trim_end().len());
     if text.split('\n').any(starts_too_deep) {
         return fenced("", &text);
     }
-    let mut text = demoted(text.trim_start_matches('\n'));
-    for _ in 0..TRIES {
-        let Findings { edits, open_fence } = findings(&text);
-        if let Some(fence) = open_fence {
-            push(&mut text, &["\n", &fence]);
-            continue;
-        }
-        if edits.is_empty() {
+    let mut text = text.trim_start_matches('\n').to_owned();
+    for attempt in 0..TRIES {
+        let Findings { edits, open_fence, ends_all_blocks } = findings(&text, attempt == 0);
+        if edits.is_empty() && open_fence.is_none() {
+            if ends_all_blocks {
+                return text;
+            }
             break;
         }
         text = edited(&text, edits);
+        open_fence.iter().for_each(|fence| push(&mut text, &["\n", fence]));
     }
-    if is_neutral(&text) { text } else { fenced("", &text) }
-}
-
-/// Returns Markdown with its headings three levels lower, below those of the document.
-fn demoted(text: &str) -> String {
-    let events = Parser::new_ext(text, options()).into_offset_iter();
-    let headings = events.filter_map(|(event, range)| match event {
-        Event::Start(Tag::Heading { level, .. }) if text[range.clone()].starts_with('#') => {
-            Some((range.start, &"####"[..4.min(7 - level as usize)]))
-        }
-        _ => None,
-    });
-    edited(text, headings.collect())
+    fenced("", &text)
 }
 
 /// Returns a text in which characters of one byte are replaced.
@@ -263,29 +246,8 @@ fn edited(text: &str, mut edits: Vec<(usize, &str)>) -> String {
 
 /// Returns `true` if a text contains no raw HTML and no definitions, and leaves no block open.
 fn is_neutral(text: &str) -> bool {
-    let Findings { edits, open_fence } = findings(text);
-    edits.is_empty() && open_fence.is_none() && ends_all_blocks(text)
-}
-
-fn ends_all_blocks(text: &str) -> bool {
-    let text = format!("{text}{END}");
-    let mut depth = 0usize;
-    let mut is_last = false;
-    for event in Parser::new_ext(&text, options()) {
-        match event {
-            Event::Start(tag) => {
-                is_last = depth == 0 && matches!(tag, Tag::Heading { .. });
-                depth += 1;
-            }
-            Event::End(TagEnd::Heading(_)) => depth = depth.saturating_sub(1),
-            Event::End(_) => {
-                is_last = false;
-                depth = depth.saturating_sub(1);
-            }
-            _ => {}
-        }
-    }
-    is_last
+    let Findings { edits, open_fence, ends_all_blocks } = findings(text, false);
+    edits.is_empty() && open_fence.is_none() && ends_all_blocks
 }
 
 /// The unsafe places of a text.
@@ -294,13 +256,15 @@ struct Findings {
     edits: Vec<(usize, &'static str)>,
     /// The fence of a code block that extends to the end.
     open_fence: Option<String>,
+    /// `true` if a heading after the text would belong to no block of it.
+    ends_all_blocks: bool,
 }
 
-fn findings(text: &str) -> Findings {
+/// Finds the unsafe places of a text. With `demotes`, headings are to be replaced too.
+fn findings(text: &str, demotes: bool) -> Findings {
     let whole = format!("{text}{END}");
-    let mut edits = Vec::new();
-    let mut open_fence = None;
-    let mut verbatim = Vec::new();
+    let (mut edits, mut open_fence, mut verbatim) = (Vec::new(), None, Vec::new());
+    let (mut depth, mut ends_all_blocks) = (0usize, false);
     let mut first = |range: &Range<usize>, c: char, escaped: &'static str, all: bool| {
         let found = whole.get(range.clone()).unwrap_or_default().match_indices(c);
         edits.extend(found.take(if all { usize::MAX } else { 1 }).map(|(at, _)| (range.start + at, escaped)));
@@ -321,6 +285,22 @@ fn findings(text: &str) -> Findings {
                 let mark = fence.chars().next().filter(|c| matches!(c, '`' | '~')).unwrap_or('`');
                 open_fence = Some(fence.chars().take_while(|&c| c == mark).collect());
             }
+            Event::Start(Tag::Heading { level, .. })
+                if demotes && range.start < text.len() && whole[range.clone()].starts_with('#') =>
+            {
+                first(&range, '#', &"####"[..4.min(7 - *level as usize)], false);
+            }
+            _ => {}
+        }
+        match &event {
+            Event::Start(tag) => {
+                ends_all_blocks = depth == 0 && matches!(tag, Tag::Heading { .. });
+                depth += 1;
+            }
+            Event::End(end) => {
+                ends_all_blocks &= matches!(end, TagEnd::Heading(_));
+                depth = depth.saturating_sub(1);
+            }
             _ => {}
         }
         if matches!(
@@ -337,7 +317,8 @@ fn findings(text: &str) -> Findings {
     };
     let colons = text.match_indices("]:").map(|(at, _)| at + 1);
     edits.extend(colons.filter(|&at| !is_verbatim(at)).map(|at| (at, "\\:")));
-    Findings { edits, open_fence: open_fence.filter(|fence: &String| fence.len() >= 3) }
+    let open_fence = open_fence.filter(|fence: &String| fence.len() >= 3);
+    Findings { edits, open_fence, ends_all_blocks }
 }
 
 /// Returns `true` if an address has a scheme that is safe to follow: http, https or mailto.
@@ -406,6 +387,10 @@ mod tests {
         "&#58;",
         "\n[x]: javascript:a\n",
     ];
+
+    fn ends_all_blocks(text: &str) -> bool {
+        findings(text, false).ends_all_blocks
+    }
 
     /// Returns the raw HTML of a document.
     fn raw_html(text: &str) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use crate::base::archive_paths;
+use crate::base::path_context::PathContext;
 use crate::changes::change::{ArchiveChange, Change, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
@@ -127,7 +128,7 @@ fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
     let mut at = made.len();
     while at < changes.len() && left == 0 {
         let mut batch = Vec::new();
-        for number in work.will_make(&changes[at..], |_| None)? {
+        for number in work.record_batch(&changes[at..], false)? {
             // The rest of a batch is withdrawn.
             if left > 0 || work.is_stopped(at, changes.len()) {
                 left = left.max(changes.len() - at);
@@ -165,7 +166,7 @@ fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
 /// The step failed. With [`Refusal::Overtaken`], another program has changed one of the files.
 pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step_again: ChangeStep) -> Result<()> {
     check_places(&record.change, step_again)?;
-    work.must_be_ahead(record, step_again)?;
+    work.ensure_recorded(record, step_again)?;
     if work.is_dry { Ok(()) } else { step(work, record.number, &record.change, step_again) }
 }
 
@@ -173,9 +174,9 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step_again: C
 fn step(work: &mut Engine<'_>, number: u64, change: &Change, step: ChangeStep) -> Result<()> {
     let Some(files) = change.archive() else { return Ok(()) };
     let archives = change.archives(step);
-    work.make_ahead(number, step, |bin| {
+    work.take_step(number, step, |trash, _, _| {
         check_places(change, step)?;
-        if archives { files.pack(bin) } else { files.unpack(bin) }
+        if archives { files.pack(trash) } else { files.unpack(trash) }
     })
 }
 
@@ -203,50 +204,49 @@ fn check_places(change: &Change, step: ChangeStep) -> Result<()> {
 
 /// Returns what is known of an archived session.
 fn facts(archived: &Path) -> Result<ArchiveFacts> {
-    let reader = files::archived(archived).with_context(|| format!("cannot read {}", archived.display()))?;
+    let reader = files::archived(archived).path_context("cannot read", archived)?;
     let reader = reader.with_context(|| format!("{} is not a session archived by pitree", archived.display()))?;
     Ok(reader.facts.clone())
 }
 
 impl ArchiveChange {
-    fn pack(&self, bin: &mut TrashSession<'_>) -> Result<()> {
+    fn pack(&self, trash: &mut TrashSession<'_>) -> Result<()> {
         let Self { path, archived, .. } = self;
-        let version = || FileVersion::of(path).with_context(|| format!("cannot access {}", path.display()));
+        let version = || FileVersion::of(path).path_context("cannot access", path);
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         ensure!(!is_link, "{} is a symbolic link; archive its target instead", path.display());
         let before = version()?;
-        let draft =
-            archive_files::write(path, archived).with_context(|| format!("cannot archive {}", path.display()))?;
+        let draft = archive_files::write(path, archived).path_context("cannot archive", path)?;
         let original = Original::open(path, before.bytes)?;
         ensure!(version()? == before, "{} is being written; try again when pi is idle", path.display());
         let placed = (|| {
-            draft.place(archived).with_context(|| format!("cannot write {}", archived.display()))?;
-            create::sync_folder_of(archived).with_context(|| format!("cannot sync {}", archived.display()))?;
+            draft.place(archived).path_context("cannot write", archived)?;
+            create::sync_folder_of(archived).path_context("cannot sync", archived)?;
             original.check()?;
             // It is removed when no process can write to it any more.
-            let spare = vacated::spare(path).with_context(|| format!("cannot move {}", path.display()))?;
-            create::rename(path, &spare).with_context(|| format!("cannot move {}", path.display()))?;
-            bin.vacated.push(spare);
+            let spare = vacated::spare(path).path_context("cannot move", path)?;
+            create::rename(path, &spare).path_context("cannot move", path)?;
+            trash.vacated.push(spare);
             create::sync_folder(path);
             Ok(())
         })();
-        placed.inspect_err(|_| drop(self.clear(bin)))
+        placed.inspect_err(|_| drop(self.clear(trash)))
     }
 
-    fn unpack(&self, bin: &mut TrashSession<'_>) -> Result<()> {
+    fn unpack(&self, trash: &mut TrashSession<'_>) -> Result<()> {
         let Self { path, archived, .. } = self;
         let failed = || format!("cannot write {}", path.display());
         let draft = archive_files::restore(archived, path).with_context(failed)?;
         let placed = match vacated::start(path).with_context(failed) {
-            Ok(FileStart::Entry) => self.join(draft, bin),
+            Ok(FileStart::Entry) => self.join(draft, trash),
             Ok(_) => draft.place(path).with_context(failed),
             Err(error) => Err(error),
         };
         let removed = placed
             .and_then(|()| create::sync_folder_of(path).with_context(failed))
-            .and_then(|()| fs::remove_file(archived).with_context(|| format!("cannot remove {}", archived.display())));
+            .and_then(|()| fs::remove_file(archived).path_context("cannot remove", archived));
         removed.inspect_err(|_| {
-            let _ = self.clear(bin);
+            let _ = self.clear(trash);
             // If the archived file cannot be removed, the session stays in the archive.
             let is_unchanged = || fs::metadata(path).is_ok_and(|now| now.len() == self.packed_bytes());
             if archived.symlink_metadata().is_ok() && is_unchanged() && self.is_whole_in(path) {
@@ -258,7 +258,7 @@ impl ArchiveChange {
     }
 
     /// Adds the lines that a running pi wrote to the path, and puts the session in place.
-    fn join(&self, mut draft: Draft, bin: &mut TrashSession<'_>) -> Result<()> {
+    fn join(&self, mut draft: Draft, trash: &mut TrashSession<'_>) -> Result<()> {
         let path = &self.path;
         let failed = || format!("cannot merge {} with the entries that pi wrote there later", path.display());
         let original = Original::headless(path, &mut draft.file).with_context(failed)?;
@@ -266,7 +266,7 @@ impl ArchiveChange {
         create::second_name(path, &spare).with_context(failed)?;
         let replaced = original.is_in_place().and_then(|()| draft.replace(path).with_context(failed));
         replaced.inspect_err(|_| drop(fs::remove_file(&spare)))?;
-        bin.vacated.push(spare);
+        trash.vacated.push(spare);
         original.carry(path, self.bytes)
     }
 
@@ -275,13 +275,13 @@ impl ArchiveChange {
     ///
     /// # Errors
     /// A file cannot be read, written or moved; both files stay.
-    pub(crate) fn put_back(&self, spare: &Path, bin: &mut TrashSession<'_>) -> Result<String> {
+    pub(crate) fn put_back(&self, spare: &Path, trash: &mut TrashSession<'_>) -> Result<String> {
         let reason = match facts(&self.archived) {
             Ok(_) => format!("{} is being written; try again when pi is idle", self.path.display()),
             Err(error) => format!("{error:#}"),
         };
-        bin.vacated.extend(vacated::put_back(spare, &self.path)?);
-        self.clear(bin)?;
+        trash.vacated.extend(vacated::put_back(spare, &self.path)?);
+        self.clear(trash)?;
         Ok(reason)
     }
 
@@ -300,7 +300,7 @@ impl ArchiveChange {
     ///
     /// # Errors
     /// Lines of a running pi cannot be read or written.
-    pub(super) fn clear(&self, bin: &mut TrashSession<'_>) -> Result<()> {
+    pub(super) fn clear(&self, trash: &mut TrashSession<'_>) -> Result<()> {
         let Self { path, archived, bytes } = self;
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         for file in [path, archived] {
@@ -311,8 +311,8 @@ impl ArchiveChange {
                 // The session is back, and this is the file without a header that it replaced, or a second name of it.
                 Ok(FileStart::Header) => vacated::resolve(path, &[path], Some(&(0, Successor::new(path, *bytes))))?,
                 _ if create::starts_with(path, &spare).unwrap_or(false) => drop(fs::remove_file(&spare)),
-                _ if is_there(archived) && self.is_whole_in(&spare) => bin.vacated.push(spare),
-                _ => bin.vacated.extend(vacated::put_back(&spare, path)?),
+                _ if is_there(archived) && self.is_whole_in(&spare) => trash.vacated.push(spare),
+                _ => trash.vacated.extend(vacated::put_back(&spare, path)?),
             }
         }
         // Without the file, or with other content there, the archived one stays.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
@@ -47,7 +48,7 @@ pub(super) fn make(
         let rest = keep_rest(path, &written.rest)?;
         Ok(Some((written, rest)))
     };
-    let bytes = fs::metadata(path).with_context(|| format!("cannot access {}", path.display()))?.len();
+    let bytes = fs::metadata(path).path_context("cannot access", path)?.len();
     let prepared = work.prepare(&change(ContentHash::default(), bytes), prepare)?;
     let Some((number, (written, rest))) = prepared else { return Ok(None) };
     let bytes = [written.version.bytes, written.content.bytes];
@@ -56,12 +57,12 @@ pub(super) fn make(
     // Both kinds of changes that come here have versions.
     let [before, _] = change.versions().unwrap_or_default();
     let mut is_replaced = false;
-    let made = work.make(&change, Some((number, ChangeStep::Make)), Some(&before), |bin, item, wait| {
+    let made = work.make(&change, Some((number, ChangeStep::Make)), Some(&before), |trash, item, wait| {
         let rename = |path: &Path| {
             is_replaced = true;
             draft.replace(path)
         };
-        replace((path, bytes), (&before, item), rename, (bin, wait))
+        replace((path, bytes), (&before, item), rename, (trash, wait))
     });
     made.inspect_err(|_| {
         // The file still has all bytes.
@@ -83,7 +84,7 @@ fn keep_rest(path: &Path, rest: &[u8]) -> Result<Option<PathBuf>> {
         number += 1;
         free = create::beside(path, &format!(".rest{number}"));
     }
-    new_file::write(&free, rest, Some(path)).with_context(|| format!("cannot write {}", free.display()))?;
+    new_file::write(&free, rest, Some(path)).path_context("cannot write", &free)?;
     Ok(Some(free))
 }
 
@@ -111,20 +112,20 @@ impl<'a> Exchange<'a> {
         let (goes, comes) = step.ends(&self.before, &self.after);
         let bytes = [bytes, step.ends(self.bytes[0], self.bytes[1]).1];
         let lies = record.item.as_ref();
-        work.make(&record.change, Some((record.number, step)), Some(goes), |bin, item, wait| {
-            bin.take_back(comes, lies, 0)?;
+        work.make(&record.change, Some((record.number, step)), Some(goes), |trash, item, wait| {
+            trash.take_back(comes, lies, 0)?;
             let rename = |path: &Path| fs::rename(comes, path);
-            let replaced = replace((self.path, bytes), (goes, item), rename, (bin, &mut *wait));
-            replaced.inspect_err(|_| put_back(comes, lies, bin, wait))
+            let replaced = replace((self.path, bytes), (goes, item), rename, (trash, &mut *wait));
+            replaced.inspect_err(|_| put_back(comes, lies, trash, wait))
         })
     }
 
     /// Removes leftovers: a draft, a second link to the file, or the version that belongs in the trash.
-    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) -> Result<()> {
+    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashSession<'_>) -> Result<()> {
         let path = self.path;
         new_file::remove_drafts(path);
         // A second link to the file before it was replaced.
-        record.place().into_iter().for_each(|item| bin.clear(path, item));
+        record.place().into_iter().for_each(|item| trash.clear(path, item));
         record.place_before().into_iter().for_each(trash::give_up);
         for beside in [&self.before, &self.after] {
             new_file::remove_drafts(beside); // on the way back from the trash
@@ -133,7 +134,7 @@ impl<'a> Exchange<'a> {
                 if others.into_iter().any(|other| create::starts_with(other, beside).unwrap_or(false)) {
                     let _ = fs::remove_file(beside); // neither pi nor pitree treats it as a session
                 } else {
-                    put_back(beside, record.item_before.as_ref(), bin, &mut |_| ControlFlow::Continue(()));
+                    put_back(beside, record.item_before.as_ref(), trash, &mut |_| ControlFlow::Continue(()));
                 }
             }
         }
@@ -143,12 +144,12 @@ impl<'a> Exchange<'a> {
 }
 
 /// Moves a version that was restored from the trash back to its place there, or to another one.
-fn put_back(beside: &Path, kept: Option<&TrashEntry>, bin: &mut TrashSession<'_>, wait: LockObserver<'_>) {
+fn put_back(beside: &Path, kept: Option<&TrashEntry>, trash: &mut TrashSession<'_>, wait: LockObserver<'_>) {
     let item = kept.and_then(|kept| kept.place.as_deref());
     let time = kept.map_or(0, |kept| kept.time);
-    let is_ours = item.is_some_and(|item| bin.claim(beside, item, time).unwrap_or(false));
+    let is_ours = item.is_some_and(|item| trash.claim(beside, item, time).unwrap_or(false));
     // If it cannot be moved, it stays; neither pi nor pitree treats it as a session.
-    let _ = if is_ours { bin.put(beside, item, wait) } else { bin.put_somewhere(beside, wait) };
+    let _ = if is_ours { trash.put(beside, item, wait) } else { trash.put_somewhere(beside, wait) };
 }
 
 /// Moves a file to the trash under the name `kept`, to the place `item` if known, and lets `rename` put another file in
@@ -158,18 +159,17 @@ fn replace(
     (path, [bytes, start]): (&Path, [u64; 2]),
     (kept, item): (&Path, Option<&Path>),
     rename: impl FnOnce(&Path) -> io::Result<()>,
-    (bin, wait): (&mut TrashSession<'_>, LockObserver<'_>),
+    (trash, wait): (&mut TrashSession<'_>, LockObserver<'_>),
 ) -> Result<()> {
     let original = Original::open(path, bytes)?;
-    bin.keep(path, kept, item, wait).context("cannot move the original to the trash")?;
+    trash.keep(path, kept, item, wait).context("cannot move the original to the trash")?;
     // Moving it can take long.
-    let replaced =
-        original.check().and_then(|()| rename(path).with_context(|| format!("cannot replace {}", path.display())));
+    let replaced = original.check().and_then(|()| rename(path).path_context("cannot replace", path));
     // A file that is still in place needs no copy in the trash.
-    replaced.inspect_err(|_| item.iter().for_each(|item| bin.clear(path, item)))?;
+    replaced.inspect_err(|_| item.iter().for_each(|item| trash.clear(path, item)))?;
     create::sync_folder(path);
-    if bin.vacated.is_empty() {
-        bin.vacated.extend(item.map(Path::to_path_buf));
+    if trash.vacated.is_empty() {
+        trash.vacated.extend(item.map(Path::to_path_buf));
     }
     original.carry(path, start)
 }

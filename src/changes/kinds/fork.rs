@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, NewFile};
 use crate::changes::engine::{Engine, random};
 use crate::changes::kinds::line::place_of;
@@ -37,7 +38,7 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
             bytes += piece.len() as u64;
             draft.as_mut().map_or(Ok(()), |draft| draft.write_all(piece)).with_context(cannot_create)
         };
-        copy(&tree, path, at, &new, take).with_context(|| format!("cannot fork {}", path.display()))?;
+        copy(&tree, path, at, &new, take).path_context("cannot fork", path)?;
         Ok((draft, bytes))
     };
     let change = |bytes| Change::Fork(NewFile { path: made.clone(), bytes });

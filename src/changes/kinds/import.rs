@@ -1,7 +1,8 @@
 //! Imports: a new session from a file of another person or machine. Undo moves it to the trash.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
+use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, NewFile};
 use crate::changes::engine::{Engine, random};
 use crate::changes::request::{ChangeResult, ImportRequest};
@@ -18,8 +19,8 @@ pub(crate) fn make(work: &mut Engine<'_>, request: &ImportRequest) -> Result<Cha
     let made = into.join(line::file_name(work.now, &imported.id));
     let change = Change::Import(NewFile { path: made.clone(), bytes: imported.bytes.len() as u64 });
     work.make(&change, None, None, |_, _, _| {
-        create::folders(into).with_context(|| format!("cannot create {}", into.display()))?;
-        new_file::write(&made, &imported.bytes, None).with_context(|| format!("cannot create {}", made.display()))
+        create::folders(into).path_context("cannot create", into)?;
+        new_file::write(&made, &imported.bytes, None).path_context("cannot create", made)
     })?;
     Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }

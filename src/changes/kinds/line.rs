@@ -20,10 +20,14 @@ use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{Index, Tree};
 use crate::session::write::line::{self, NewEntry};
 
+/// Returns a name or a label, or `None` to clear it.
+fn new_text(text: &str) -> Result<Option<String>> {
+    Ok(Some(line::clean_name(text)?).filter(|text| !text.is_empty()))
+}
+
 /// Names a session, or clears its name.
 pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
-    let name = line::clean_name(name).context("invalid name")?;
-    let after = Some(name).filter(|name| !name.is_empty());
+    let after = new_text(name).context("invalid name")?;
     let change = work.append(path, true, &|path, tree, id| named((path, tree, id), &after))?;
     Ok(done(
         change,
@@ -33,8 +37,7 @@ pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<C
 
 /// Labels an entry, or clears its label.
 pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
-    let label = line::clean_name(label).context("invalid label")?;
-    let after = Some(label).filter(|label| !label.is_empty());
+    let after = new_text(label).context("invalid label")?;
     let change =
         work.append(path, true, &|path, tree, id| labeled((path, tree, id), place_of(tree, path, target)?, &after))?;
     Ok(done(
@@ -45,15 +48,13 @@ pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label:
 
 /// Names several sessions, or clears their names.
 pub(crate) fn rename_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], name: &str) -> Result<ChangeResult> {
-    let name = line::clean_name(name).context("invalid name")?;
-    let after = Some(name).filter(|name| !name.is_empty());
+    let after = new_text(name).context("invalid name")?;
     each(work, sessions, &|path, tree, id| named((path, tree, id), &after))
 }
 
 /// Labels the last entry of several sessions that the model sees, or clears its label.
 pub(crate) fn label_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], label: &str) -> Result<ChangeResult> {
-    let label = line::clean_name(label).context("invalid label")?;
-    let after = Some(label).filter(|label| !label.is_empty());
+    let after = new_text(label).context("invalid label")?;
     each(work, sessions, &|path, tree, id| {
         let version = tree.header.version;
         if version < 3.0 {
@@ -89,10 +90,10 @@ fn change_one(
     build: BuildChange<'_>,
 ) -> Result<Option<Change>> {
     if at.is_multiple_of(TOGETHER) {
-        *numbers = work.will_append(&paths[at..paths.len().min(at + TOGETHER)], build)?;
+        *numbers = work.record_lines(&paths[at..paths.len().min(at + TOGETHER)], build)?;
     }
     if let Some(number) = numbers.get(at % TOGETHER).copied().flatten()
-        && let Some(change) = work.append_ahead(number, true)?
+        && let Some(change) = work.append_recorded(number, true)?
     {
         return Ok(Some(change));
     }
@@ -146,12 +147,12 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
     work.append_again(record, step, keep_time, &|record, past, tree| check(record, step, past, tree))
 }
 
-/// Prepares the next steps of those records that append a line: see [`Engine::will_append_again`].
+/// Prepares the next steps of those records that append a line: see [`Engine::record_line_steps`].
 ///
 /// # Errors
 /// The journal cannot be written; none of the steps may be taken.
-pub(crate) fn will_do_again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
-    work.will_append_again(records, step, &|record, past, tree| check(record, step, past, tree))
+pub(crate) fn record_steps(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
+    work.record_line_steps(records, step, &|record, past, tree| check(record, step, past, tree))
 }
 
 /// Returns an error if another program has changed the target of a change.

@@ -125,7 +125,7 @@ fn update(
     step: ChangeStep,
     modify: impl FnOnce(&mut Marks, &mut dyn FnMut(Begin) -> Result<()>) -> Result<()>,
 ) -> Result<Vec<Change>> {
-    let Engine { marks: path, book, watch, is_given_up, is_dry, warnings, .. } = work;
+    let Engine { marks: path, journal, watch, is_given_up, is_dry, warnings, .. } = work;
     let (mut numbers, mut changes) = (Vec::new(), Vec::new());
     if *is_dry {
         modify(&mut marks::read(path)?, &mut |begin| {
@@ -141,18 +141,18 @@ fn update(
         modify(marks, &mut |begin| {
             match begin {
                 Begin::New(change) => {
-                    numbers.push(book.begin(&change, UndoLink::default())?);
+                    numbers.push(journal.begin(&change, UndoLink::default())?);
                     changes.push(change);
                 }
                 Begin::Again(number) => {
-                    book.set(number, step.begun(), UndoLink::default())?;
+                    journal.set(number, step.begun(), UndoLink::default())?;
                     numbers.push(number);
                 }
             }
             Ok(())
         })?;
         if !numbers.is_empty() {
-            book.sync()?;
+            journal.sync()?;
         }
         Ok(!numbers.is_empty())
     });
@@ -160,11 +160,11 @@ fn update(
     let is_made = match &written {
         Ok(()) => Some(true),
         Err(_) => numbers.first().map_or(Some(false), |&first| {
-            book.records.find(first).and_then(|record| record.happened(step, &CurrentMarks::new(path)))
+            journal.records.find(first).and_then(|record| record.happened(step, &CurrentMarks::new(path)))
         }),
     };
     let noted = is_made.map_or(Ok(()), |is_made| {
-        numbers.iter().try_for_each(|&number| book.set(number, step.settled(is_made), UndoLink::default()))
+        numbers.iter().try_for_each(|&number| journal.set(number, step.settled(is_made), UndoLink::default()))
     });
     match written {
         Err(error) if is_made != Some(true) => return Err(error), // more important than the journal

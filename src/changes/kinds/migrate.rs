@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, Migration};
 use crate::changes::engine::{Engine, random};
 use crate::changes::journal::JournalRecord;
@@ -40,7 +41,7 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
         return Err(Refusal::Old { path: path.into(), version }.into());
     }
     // The file itself is migrated, not a symbolic link to it.
-    let real = dunce::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
+    let real = dunce::canonicalize(path).path_context("cannot find", path)?;
     let make = |bytes, old_bytes| Change::Migrate(Migration { path: real.clone(), bytes, old_bytes, version });
     let change = exchange::make(work, (&real, &Migrator), |content, old_bytes| make(content.bytes, old_bytes))?;
     let Some(change) = change else {
@@ -75,7 +76,7 @@ impl Migration {
             header => drop(header?),
         }
         let tree = load::tree(&self.path, "")?;
-        if is_used_since(&work.book.records, &tree, step.ends(self.old_bytes, self.bytes).0) {
+        if is_used_since(&work.journal.records, &tree, step.ends(self.old_bytes, self.bytes).0) {
             return overtaken(format!("the session has new entries since it was converted: {}", self.path.display()));
         }
         self.exchange().again(work, (record, step), tree.end)

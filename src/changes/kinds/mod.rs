@@ -15,11 +15,12 @@ pub(crate) mod trash;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::Value;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{self, count, thousands};
+use crate::base::path_context::PathContext;
 use crate::base::paths::ExactPath;
 use crate::changes::change::{
     ArchiveChange, Change, ChangeState, ChangeStep, LabelChange, LeafMove, MarkChange, Migration, MoveChange,
@@ -118,49 +119,43 @@ impl Change {
     /// Returns a message for a step with `count` changes of this kind, instead of their descriptions.
     pub(crate) fn summary(&self, step: ChangeStep, count: usize) -> Option<String> {
         let sessions = numbers::count(count, "session", "sessions");
-        Some(match (self, step) {
-            (Self::Name(_) | Self::Label(_), _) if count == 1 => return None,
-            (Self::Name(NameChange { after: None, .. }), ChangeStep::Make) => {
-                format!("Cleared the names of {sessions}")
+        let marks = numbers::count(count, "mark", "marks");
+        let is_made = step == ChangeStep::Make;
+        let (made, undone) = match self {
+            Self::Name(_) | Self::Label(_) | Self::Mark(_) if count == 1 => return None,
+            Self::Fork(_) | Self::Import(_) if count > 1 => return None,
+            Self::Name(NameChange { after: None, .. }) if is_made => {
+                (format!("Cleared the names of {sessions}"), String::new())
             }
-            (Self::Label(LabelChange { after: None, .. }), ChangeStep::Make) => {
-                format!("Cleared the labels of {sessions}")
+            Self::Label(LabelChange { after: None, .. }) if is_made => {
+                (format!("Cleared the labels of {sessions}"), String::new())
             }
-            (Self::Name(_), ChangeStep::Make) => format!("Renamed {sessions}"),
-            (Self::Name(_), ChangeStep::Undo) => format!("Restored the names of {sessions}"),
-            (Self::Name(_), ChangeStep::Redo) => format!("Renamed {sessions} again"),
-            (Self::Label(_), ChangeStep::Make) => format!("Labeled {sessions}"),
-            (Self::Label(_), ChangeStep::Undo) => format!("Restored the labels of {sessions}"),
-            (Self::Label(_), ChangeStep::Redo) => format!("Labeled {sessions} again"),
-            (Self::Fork(_) | Self::Import(_), _) if count > 1 => return None,
-            (Self::Fork(_), ChangeStep::Make) => "Forked the session here".into(),
-            (Self::Fork(_), ChangeStep::Undo) => "Moved the fork to the trash".into(),
-            (Self::Fork(_), ChangeStep::Redo) => "Restored the fork".into(),
-            (Self::Import(_), ChangeStep::Make) => "Imported the session".into(),
-            (Self::Import(_), ChangeStep::Undo) => "Moved the imported session to the trash".into(),
-            (Self::Import(_), ChangeStep::Redo) => "Restored the imported session".into(),
-            (Self::Trash(TrashChange { link: true, .. }), ChangeStep::Make) if count == 1 => {
-                "Moved the link to the trash; its target is unchanged".into()
+            Self::Name(_) => (format!("Renamed {sessions}"), format!("Restored the names of {sessions}")),
+            Self::Label(_) => (format!("Labeled {sessions}"), format!("Restored the labels of {sessions}")),
+            Self::Fork(_) => ("Forked the session here".into(), "Moved the fork to the trash".into()),
+            Self::Import(_) => ("Imported the session".into(), "Moved the imported session to the trash".into()),
+            Self::Trash(TrashChange { link: true, .. }) if is_made && count == 1 => {
+                ("Moved the link to the trash; its target is unchanged".into(), String::new())
             }
-            (Self::Trash(_), ChangeStep::Make) => format!("Moved {sessions} to the trash"),
-            (Self::Trash(_), ChangeStep::Undo) => format!("Restored {sessions}"),
-            (Self::Trash(_), ChangeStep::Redo) => format!("Moved {sessions} to the trash again"),
-            (Self::Archive(_), ChangeStep::Make) | (Self::Unarchive(_), ChangeStep::Undo) => {
-                format!("Moved {sessions} to the archive")
+            Self::Trash(_) => (format!("Moved {sessions} to the trash"), format!("Restored {sessions}")),
+            Self::Archive(_) | Self::Unarchive(_) if self.archives(step) => {
+                (format!("Moved {sessions} to the archive"), format!("Moved {sessions} to the archive"))
             }
-            (Self::Archive(_), ChangeStep::Redo) => format!("Moved {sessions} to the archive again"),
-            (Self::Archive(_), ChangeStep::Undo) | (Self::Unarchive(_), _) => {
-                format!("Brought {sessions} back from the archive")
+            Self::Archive(_) | Self::Unarchive(_) => {
+                let back = format!("Brought {sessions} back from the archive");
+                (back.clone(), back)
             }
-            (Self::Move(_), ChangeStep::Make) => format!("Moved {sessions}"),
-            (Self::Move(_), ChangeStep::Undo) => format!("Moved {sessions} back"),
-            (Self::Move(_), ChangeStep::Redo) => format!("Moved {sessions} again"),
-            (Self::Mark(_), _) if count == 1 => return None,
-            (Self::Mark(_), ChangeStep::Make) => format!("Changed {}", numbers::count(count, "mark", "marks")),
-            (Self::Mark(_), ChangeStep::Undo) => format!("Restored {}", numbers::count(count, "mark", "marks")),
-            (Self::Mark(_), ChangeStep::Redo) => format!("Changed {} again", numbers::count(count, "mark", "marks")),
-            (Self::Rewrite(change), step) => change.purpose.summary(step, &sessions),
-            _ => return None,
+            Self::Move(_) => (format!("Moved {sessions}"), format!("Moved {sessions} back")),
+            Self::Mark(_) => (format!("Changed {marks}"), format!("Restored {marks}")),
+            Self::Rewrite(change) => return Some(change.purpose.summary(step, &sessions)),
+            Self::Leaf(_) | Self::Migrate(_) | Self::Unknown(_) => return None,
+        };
+        Some(match (step, self) {
+            (ChangeStep::Undo, _) => undone,
+            (ChangeStep::Redo, Self::Fork(_)) => "Restored the fork".into(),
+            (ChangeStep::Redo, Self::Import(_)) => "Restored the imported session".into(),
+            (ChangeStep::Make, _) | (ChangeStep::Redo, Self::Unarchive(_)) => made,
+            (ChangeStep::Redo, _) => made + " again",
         })
     }
 
@@ -249,13 +244,13 @@ impl JournalRecord {
     ///
     /// # Errors
     /// Lines of a running pi cannot be read or written.
-    pub(crate) fn clear(&self, bin: &mut TrashSession<'_>) -> Result<()> {
+    pub(crate) fn clear(&self, trash: &mut TrashSession<'_>) -> Result<()> {
         match &self.change {
-            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, bin, None),
-            Change::Archive(change) | Change::Unarchive(change) => change.clear(bin),
-            Change::Migrate(change) => change.exchange().clear(self, bin),
-            Change::Rewrite(change) => change.exchange().clear(self, bin),
-            Change::Move(change) => change.clear(self, bin),
+            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, trash, None),
+            Change::Archive(change) | Change::Unarchive(change) => change.clear(trash),
+            Change::Migrate(change) => change.exchange().clear(self, trash),
+            Change::Rewrite(change) => change.exchange().clear(self, trash),
+            Change::Move(change) => change.clear(self, trash),
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => Ok(()),
         }
     }
@@ -361,7 +356,7 @@ fn result_of(changes: Vec<Change>, failed: &[String], left: usize) -> Result<Cha
 /// # Errors
 /// [`Refusal::Overtaken`], or the file is inaccessible.
 fn must_exist(path: &Path) -> Result<()> {
-    let is_there = is_there(path).with_context(|| format!("cannot access {}", path.display()))?;
+    let is_there = is_there(path).path_context("cannot access", path)?;
     if is_there { Ok(()) } else { overtaken(format!("{} is missing", path.display())) }
 }
 

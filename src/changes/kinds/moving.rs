@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, MoveChange, RewritePurpose};
 use crate::changes::engine::Engine;
 use crate::changes::header::HeaderWriter;
@@ -57,7 +58,7 @@ fn move_one(
     parent: Option<&str>,
 ) -> Result<(PathBuf, Vec<Change>)> {
     rewrite::check(session)?;
-    let path = absolute(&session.path).with_context(|| format!("cannot find {}", session.path.display()))?;
+    let path = absolute(&session.path).path_context("cannot find", &session.path)?;
     let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
     ensure!(!is_link, "{} is a symbolic link; move its target instead", path.display());
     let to = absolute(request.located.moved(&session.path, cwd))?;
@@ -99,8 +100,8 @@ impl MoveChange {
         };
         let change = change(&written);
         let Change::Move(files) = &change else { return Ok(None) };
-        work.make(&change, Some((number, ChangeStep::Make)), Some(&self.path), |bin, item, wait| {
-            files.exchange(written, item, (bin, wait))
+        work.make(&change, Some((number, ChangeStep::Make)), Some(&self.path), |trash, item, wait| {
+            files.exchange(written, item, (trash, wait))
         })?;
         Ok(Some(change))
     }
@@ -117,7 +118,7 @@ impl MoveChange {
     /// Writes the new file next to its place.
     fn write(&self, is_dry: bool) -> Result<Option<Written>> {
         if !is_dry {
-            create::synced_folders(&self.to).with_context(|| format!("cannot write {}", self.to.display()))?;
+            create::synced_folders(&self.to).path_context("cannot write", &self.to)?;
         }
         let edit = HeaderEdit { cwd: Some(self.cwd.clone()), parent: self.parent.clone() };
         new_version::write((&self.path, &self.to), &HeaderWriter { edit, moves: true }, is_dry)
@@ -129,7 +130,7 @@ impl MoveChange {
         &self,
         written: Written,
         item: Option<&Path>,
-        (bin, wait): (&mut TrashSession<'_>, LockObserver<'_>),
+        (trash, wait): (&mut TrashSession<'_>, LockObserver<'_>),
     ) -> Result<()> {
         let Self { path, to, bytes, .. } = self;
         let cannot_write = || format!("cannot write {}", to.display());
@@ -137,15 +138,15 @@ impl MoveChange {
         let Some(draft) = written.draft else { return Ok(()) };
         draft.place(to).with_context(cannot_write)?;
         let placed = create::sync_folder_of(to).with_context(cannot_write).and_then(|()| original.check());
-        let moved = placed.and_then(|()| bin.put(path, item, wait).context("cannot move the original to the trash"));
+        let moved = placed.and_then(|()| trash.put(path, item, wait).context("cannot move the original to the trash"));
         moved.inspect_err(|_| {
             // A file that is still in place needs no copy in the trash.
-            item.iter().for_each(|item| bin.clear(path, item));
-            let _ = self.unite(bin); // the next request tries again
+            item.iter().for_each(|item| trash.clear(path, item));
+            let _ = self.unite(trash); // the next request tries again
         })?;
         create::sync_folder(path);
-        if bin.vacated.is_empty() {
-            bin.vacated.extend(item.map(Path::to_path_buf));
+        if trash.vacated.is_empty() {
+            trash.vacated.extend(item.map(Path::to_path_buf));
         }
         original.carry(to, *bytes)
     }
@@ -161,14 +162,14 @@ impl MoveChange {
             if !self.is_in(&self.to)? {
                 return overtaken(format!("{} was replaced or changed since the move", self.to.display()));
             }
-            return work.take_back(record, step, self.old_bytes, |bin| self.unite(bin));
+            return work.take_back(record, step, self.old_bytes, |trash| self.unite(trash));
         }
         must_exist(&self.path)?;
         self.must_be_free()?;
-        work.make(&record.change, Some((record.number, step)), Some(&self.path), |bin, item, wait| {
+        work.make(&record.change, Some((record.number, step)), Some(&self.path), |trash, item, wait| {
             let Some(written) = self.write(false)? else { return Ok(()) };
             match written.draft.as_ref().map(|draft| self.is_in(draft.path())).transpose()? {
-                Some(true) => self.exchange(written, item, (bin, wait)),
+                Some(true) => self.exchange(written, item, (trash, wait)),
                 _ => overtaken(format!("{} was replaced since the move", self.path.display())),
             }
         })
@@ -185,16 +186,16 @@ impl MoveChange {
     }
 
     /// Removes leftovers of an interrupted step: a draft, a copy in the trash, or the new file beside the original.
-    pub(super) fn clear(&self, record: &JournalRecord, bin: &mut TrashSession<'_>) -> Result<()> {
+    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashSession<'_>) -> Result<()> {
         let Self { path, to, bytes, old_bytes, .. } = self;
         new_file::remove_drafts(to);
         let new = record
             .cut_short()
             .filter(|step| *step != ChangeStep::Undo)
             .map(|_| (*old_bytes, Successor::new(to, *bytes)));
-        trash::clear(record, bin, new)?;
+        trash::clear(record, trash, new)?;
         vacated::resolve(to, &[path], Some(&(*bytes, Successor::new(path, *old_bytes))))?;
-        self.unite(bin)
+        self.unite(trash)
     }
 
     /// Returns the offset of late lines in a file that the move or its undo vacated, and where they belong.
@@ -218,23 +219,23 @@ impl MoveChange {
     fn has_original(&self) -> Result<bool> {
         let has_original =
             is_there(&self.path).and_then(|is_there| Ok(is_there && vacated::start(&self.path)? != FileStart::Entry));
-        has_original.with_context(|| format!("cannot access {}", self.path.display()))
+        has_original.path_context("cannot access", &self.path)
     }
 
     fn has_new(&self) -> Result<bool> {
-        is_there(&self.to).with_context(|| format!("cannot access {}", self.to.display()))
+        is_there(&self.to).path_context("cannot access", &self.to)
     }
 
     /// Returns `true` if a file starts with the content of the new file.
     fn is_in(&self, path: &Path) -> Result<bool> {
         let Ok(hash) = u64::from_str_radix(&self.hash, 16) else { return Ok(false) };
         let starts = ContentHash::of_parts(self.bytes, hash).starts(path);
-        starts.with_context(|| format!("cannot read {}", path.display()))
+        starts.path_context("cannot read", path)
     }
 
     /// Adds the lines that only the new file has to the original, and removes the new file. Keeps both if one of them is
     /// missing or another file.
-    fn unite(&self, bin: &mut TrashSession<'_>) -> Result<()> {
+    fn unite(&self, trash: &mut TrashSession<'_>) -> Result<()> {
         let Self { path, to, bytes, old_bytes, .. } = self;
         if !self.has_original()? || !self.has_new()? || !self.is_in(to)? {
             return Ok(());
@@ -251,9 +252,9 @@ impl MoveChange {
             File::options().append(true).open(path).and_then(|file| file.set_modified(time.1)).with_context(failed)?;
         }
         let spare = vacated::spare(to).with_context(failed)?;
-        create::rename(to, &spare).with_context(|| format!("cannot remove {}", to.display()))?;
+        create::rename(to, &spare).path_context("cannot remove", to)?;
         create::sync_folder(to);
-        bin.vacated.push(spare.clone());
+        trash.vacated.push(spare.clone());
         Vacated { path: spare, ..new }.carry().map(drop).with_context(failed)
     }
 }

@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
+use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, Rewrite, RewritePurpose};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
@@ -68,7 +69,7 @@ pub(super) fn one(
     check(session)?;
     let path = &session.path;
     // The file itself is replaced, not a symbolic link to it.
-    let real = dunce::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
+    let real = dunce::canonicalize(path).path_context("cannot find", path)?;
     let rewrite = |work: &mut Engine<'_>| {
         let change = |content: ContentHash, old_bytes| {
             let (bytes, hash) = content.parts();
@@ -135,7 +136,7 @@ impl Rewrite {
         must_exist(&self.path)?;
         // Lines of pi or pitree in this version would be lost in the other one.
         let bytes = if step == ChangeStep::Undo { self.bytes } else { self.old_bytes };
-        let now = fs::metadata(&self.path).with_context(|| format!("cannot access {}", self.path.display()))?;
+        let now = fs::metadata(&self.path).path_context("cannot access", &self.path)?;
         if now.len() != bytes {
             return overtaken(format!("the session has new entries since it was replaced: {}", self.path.display()));
         }

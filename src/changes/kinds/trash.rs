@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::{count, thousands};
+use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, TrashChange};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
@@ -43,9 +44,7 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
 /// Deletes files permanently. This cannot be undone, so it is not recorded in the journal.
 pub(crate) fn delete(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
-    for_good(work, &there, |_, file| {
-        fs::remove_file(&file.path).with_context(|| format!("cannot delete {}", file.path.display()))
-    })
+    for_good(work, &there, |_, file| fs::remove_file(&file.path).path_context("cannot delete", &file.path))
 }
 
 /// Permanently deletes the files that changes moved to the trash.
@@ -53,7 +52,7 @@ pub(crate) fn delete(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Ch
 /// # Errors
 /// A file is not there, or pitree does not know where it is.
 pub(crate) fn empty(work: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResult> {
-    let records = &work.book.records.list;
+    let records = &work.journal.records.list;
     let known = |number: &u64| records.iter().find(|record| record.number == *number && record.is_in_trash()).cloned();
     let found = |number| known(number).with_context(|| format!("change {number} has no file in the trash"));
     let there = numbers.iter().map(found).collect::<Result<Vec<JournalRecord>>>()?;
@@ -62,7 +61,7 @@ pub(crate) fn empty(work: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResu
         let unknown =
             || format!("the system does not tell where {} is in the trash; empty the trash there", path.display());
         let kept = record.item.as_ref().filter(|kept| kept.place.is_some()).with_context(unknown)?;
-        work.bin.erase(path, kept)
+        work.trash.erase(path, kept)
     })
 }
 
@@ -97,7 +96,7 @@ fn for_good<T>(
 pub(super) fn unchanged(files: &[FileSnapshot]) -> Result<Vec<&FileSnapshot>> {
     let mut there = Vec::new();
     for file in files {
-        if is_there(&file.path).with_context(|| format!("cannot access {}", file.path.display()))? {
+        if is_there(&file.path).path_context("cannot access", &file.path)? {
             there.push(file);
         }
     }
@@ -111,7 +110,7 @@ pub(super) fn unchanged(files: &[FileSnapshot]) -> Result<Vec<&FileSnapshot>> {
 
 /// Creates the change for moving a file to the trash.
 fn of(path: &Path) -> Result<Change> {
-    let of_itself = fs::symlink_metadata(path).with_context(|| format!("cannot access {}", path.display()))?;
+    let of_itself = fs::symlink_metadata(path).path_context("cannot access", path)?;
     Ok(Change::Trash(TrashChange { path: path.into(), bytes: of_itself.len(), link: of_itself.is_symlink() }))
 }
 
@@ -120,7 +119,7 @@ fn of(path: &Path) -> Result<Change> {
 fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
     let mut made = 0;
     while made < changes.len() {
-        let mut numbers = match work.will_put(&changes[made..]) {
+        let mut numbers = match work.record_batch(&changes[made..], true) {
             Ok(numbers) => numbers.into_iter(),
             Err(error) => return (made, Err(error)),
         };
@@ -129,7 +128,7 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
             let put = if is_stopped {
                 work.withdraw(number, ChangeStep::Make)
             } else {
-                work.put(number, changes[made].path(), ChangeStep::Make)
+                put_one(work, number, changes[made].path(), ChangeStep::Make)
             };
             if is_stopped || put.is_err() {
                 let withdrawn = numbers.try_for_each(|number| work.withdraw(number, ChangeStep::Make));
@@ -139,6 +138,11 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
         }
     }
     (made, Ok(()))
+}
+
+/// Moves a file to the trash as recorded.
+fn put_one(work: &mut Engine<'_>, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
+    work.take_step(number, step, |trash, place, wait| trash.put(path, place, wait))
 }
 
 /// Moves the file of a change to or from the trash; it had this length in bytes.
@@ -156,12 +160,12 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
         Change::Archive(_) | Change::Unarchive(_) => None,
     };
     if let Some(new) = new
-        && file_is_used_since(&work.book.records, path, bytes)?
+        && file_is_used_since(&work.journal.records, path, bytes)?
     {
         return overtaken(format!("the {new} has new entries and stays in place: {}", path.display()));
     }
-    work.must_be_ahead(record, step)?;
-    work.put(record.number, path, step)
+    work.ensure_recorded(record, step)?;
+    put_one(work, record.number, path, step)
 }
 
 /// Returns `true` if a file was restored or moved to the trash.
@@ -189,7 +193,11 @@ fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a P
 ///
 /// # Errors
 /// Lines of a running pi cannot be read or written.
-pub(super) fn clear(record: &JournalRecord, bin: &mut TrashSession<'_>, late: Option<(u64, Successor)>) -> Result<()> {
+pub(super) fn clear(
+    record: &JournalRecord,
+    trash: &mut TrashSession<'_>,
+    late: Option<(u64, Successor)>,
+) -> Result<()> {
     let (path, place) = (record.change.path(), record.place());
     let comes = record.cut_short().is_some_and(|step| record.change.brings(step).is_some());
     if comes {
@@ -197,12 +205,12 @@ pub(super) fn clear(record: &JournalRecord, bin: &mut TrashSession<'_>, late: Op
     }
     if let Some((item, place)) = joined(path, record).filter(|_| comes) {
         let bytes = item.symlink_metadata().map_or(0, |session| session.len());
-        bin.mend_join(path, item, place);
+        trash.mend_join(path, item, place);
         return vacated::resolve(path, &record.complete(), Some(&(0, Successor::new(path, bytes))));
     }
     let bytes = record.bytes();
     let late = late.or(place.map(|item| (bytes, Successor::new(item, bytes))));
     vacated::resolve(path, &record.complete(), late.as_ref())?;
-    place.into_iter().for_each(|item| bin.clear(path, item));
+    place.into_iter().for_each(|item| trash.clear(path, item));
     Ok(())
 }

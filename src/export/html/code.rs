@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::base::text::{Tone, clean_text};
+use crate::export::document::push;
 use crate::export::html::escape::escape;
 use crate::render::{code, diff};
 
@@ -47,9 +48,7 @@ impl CodeWriter {
                     let text = escape(&span.text);
                     match class(span.tone) {
                         "" => out.push_str(&text),
-                        class => {
-                            ["<i class=", class, ">", &text, "</i>"].iter().for_each(|text| out.push_str(text));
-                        }
+                        class => push(out, &["<i class=", class, ">", &text, "</i>"]),
                     }
                 }
             }
@@ -101,7 +100,7 @@ pub(super) fn diff(text: &str, out: &mut String) {
             close(open, out);
             out.push_str(if at > 0 { "\n" } else { "" });
             if !element.is_empty() {
-                ["<", element, ">"].iter().for_each(|text| out.push_str(text));
+                push(out, &["<", element, ">"]);
             }
             open = element;
         } else if at > 0 {
@@ -115,7 +114,7 @@ pub(super) fn diff(text: &str, out: &mut String) {
 
 fn close(element: &str, out: &mut String) {
     if !element.is_empty() {
-        ["</", element, ">"].iter().for_each(|text| out.push_str(text));
+        push(out, &["</", element, ">"]);
     }
 }
 

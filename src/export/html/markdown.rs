@@ -4,6 +4,7 @@
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::base::text::clean_text;
+use crate::export::document::push;
 use crate::export::html::code::CodeWriter;
 use crate::export::html::escape::{attribute, escape};
 use crate::export::markdown::is_web_address;
@@ -16,15 +17,8 @@ pub(super) fn markdown(text: &str, code: &mut CodeWriter, out: &mut String) {
         return code.block("", &text, out);
     }
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = MarkdownHtml { code, out, block: None, alt: 0, cells: None };
+    let mut writer = MarkdownHtml { code, out, block: None, alt: 0, alignments: Vec::new(), cell: 0, is_head: false };
     Parser::new_ext(&text, options).for_each(|event| writer.event(event));
-}
-
-/// The columns of an open table, and the number of the next cell.
-struct Cells {
-    alignments: Vec<Alignment>,
-    next: usize,
-    is_head: bool,
 }
 
 /// Writes parser events as HTML.
@@ -33,123 +27,110 @@ struct MarkdownHtml<'a> {
     out: &'a mut String,
     /// The language and the text of an open code block.
     block: Option<(String, String)>,
-    /// The number of open links and images without an element.
+    /// The number of open links and images without an element; odd if they are inside one.
     alt: usize,
-    cells: Option<Cells>,
+    /// The columns of an open table.
+    alignments: Vec<Alignment>,
+    /// The number of the next cell in its row.
+    cell: usize,
+    is_head: bool,
 }
 
 impl MarkdownHtml<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Start(tag) => self.start(tag),
+            Event::Start(tag) => self.start(&tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => match &mut self.block {
                 Some((_, block)) => block.push_str(&text),
                 None => self.out.push_str(&escape(&text)),
             },
-            Event::Code(text) => self.write(&["<code>", &escape(&text), "</code>"]),
-            Event::Html(text) | Event::InlineHtml(text) => self.out.push_str(&escape(&text)),
+            Event::Code(text) => push(self.out, &["<code>", &escape(&text), "</code>"]),
             Event::SoftBreak | Event::HardBreak => self.out.push('\n'),
             Event::Rule => self.out.push_str("<hr>"),
             Event::TaskListMarker(is_done) => self.out.push_str(if is_done { "☑ " } else { "☐ " }),
-            // These parser options are disabled.
-            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.out.push_str(&escape(&text));
-            }
+            // Formulas and footnotes are disabled.
+            Event::Html(text)
+            | Event::InlineHtml(text)
+            | Event::InlineMath(text)
+            | Event::DisplayMath(text)
+            | Event::FootnoteReference(text) => self.out.push_str(&escape(&text)),
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start(&mut self, tag: &Tag<'_>) {
         match tag {
-            Tag::Paragraph | Tag::HtmlBlock => self.out.push_str("<p>"),
-            Tag::Heading { level, .. } => self.write(&["<h", heading(level as u8), ">"]),
-            Tag::BlockQuote(_) => self.out.push_str("<blockquote>"),
-            Tag::CodeBlock(CodeBlockKind::Fenced(tag)) => self.block = Some((tag.to_string(), String::new())),
+            Tag::CodeBlock(CodeBlockKind::Fenced(language)) => self.block = Some((language.to_string(), String::new())),
             Tag::CodeBlock(CodeBlockKind::Indented) => self.block = Some(Default::default()),
-            Tag::List(Some(first)) if first != 1 => self.write(&["<ol start=", &first.to_string(), ">"]),
-            Tag::List(Some(_)) => self.out.push_str("<ol>"),
-            Tag::List(None) => self.out.push_str("<ul>"),
-            Tag::Item => self.out.push_str("<li>"),
-            Tag::Table(alignments) => {
-                self.cells = Some(Cells { alignments, next: 0, is_head: true });
-                self.out.push_str("<table>");
+            Tag::List(Some(first)) if *first != 1 => push(self.out, &["<ol start=", &first.to_string(), ">"]),
+            Tag::TableCell => {
+                let class = match self.alignments.get(self.cell) {
+                    Some(Alignment::Right) => " class=right",
+                    Some(Alignment::Center) => " class=center",
+                    Some(Alignment::None | Alignment::Left) | None => "",
+                };
+                self.cell += 1;
+                push(self.out, &["<", if self.is_head { "th" } else { "td" }, class, ">"]);
             }
-            Tag::TableHead | Tag::TableRow => {
-                self.cells.iter_mut().for_each(|cells| cells.next = 0);
-                self.out.push_str("<tr>");
-            }
-            Tag::TableCell => self.cell(),
-            Tag::Emphasis => self.out.push_str("<em>"),
-            Tag::Strong => self.out.push_str("<strong>"),
-            Tag::Strikethrough => self.out.push_str("<s>"),
-            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } if self.alt == 0 && is_web_address(&dest_url) => {
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } if self.alt == 0 && is_web_address(dest_url) => {
                 self.alt = 1;
-                self.write(&["<a href=\"", &attribute(&dest_url), "\">"]);
+                push(self.out, &["<a href=\"", &attribute(dest_url), "\">"]);
             }
-            Tag::Link { .. } | Tag::Image { .. } => {
-                self.alt += 2; // even if no element is open, odd inside one
+            Tag::Link { .. } | Tag::Image { .. } => self.alt += 2,
+            tag => {
+                match tag {
+                    Tag::Table(alignments) => self.alignments.clone_from(alignments),
+                    Tag::TableHead | Tag::TableRow => (self.cell, self.is_head) = (0, *tag == Tag::TableHead),
+                    _ => {}
+                }
+                self.element("<", &tag.to_end());
             }
-            _ => {}
         }
     }
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Paragraph | TagEnd::HtmlBlock => self.out.push_str("</p>"),
-            TagEnd::Heading(level) => self.write(&["</h", heading(level as u8), ">"]),
-            TagEnd::BlockQuote(_) => self.out.push_str("</blockquote>"),
             TagEnd::CodeBlock => {
                 let (language, text) = self.block.take().unwrap_or_default();
                 self.code.block(&language, &text, self.out);
             }
-            TagEnd::List(is_ordered) => self.out.push_str(if is_ordered { "</ol>" } else { "</ul>" }),
-            TagEnd::Item => self.out.push_str("</li>"),
-            TagEnd::Table => self.out.push_str("</table>"),
-            TagEnd::TableHead | TagEnd::TableRow => {
-                self.out.push_str("</tr>");
-                self.cells.iter_mut().for_each(|cells| cells.is_head = false);
-            }
-            TagEnd::TableCell => {
-                let is_head = self.cells.as_ref().is_some_and(|cells| cells.is_head);
-                self.out.push_str(if is_head { "</th>" } else { "</td>" });
-            }
-            TagEnd::Emphasis => self.out.push_str("</em>"),
-            TagEnd::Strong => self.out.push_str("</strong>"),
-            TagEnd::Strikethrough => self.out.push_str("</s>"),
+            TagEnd::TableCell => self.out.push_str(if self.is_head { "</th>" } else { "</td>" }),
             TagEnd::Link | TagEnd::Image if self.alt == 1 => {
                 self.alt = 0;
                 self.out.push_str("</a>");
             }
             TagEnd::Link | TagEnd::Image => self.alt = self.alt.saturating_sub(2),
-            _ => {}
+            tag => self.element("</", &tag),
         }
     }
 
-    fn cell(&mut self) {
-        let Some(cells) = &mut self.cells else { return };
-        let alignment = cells.alignments.get(cells.next).copied().unwrap_or(Alignment::None);
-        let class = match alignment {
-            Alignment::Right => " class=right",
-            Alignment::Center => " class=center",
-            Alignment::None | Alignment::Left => "",
+    /// Writes the start or the end of an element without attributes.
+    fn element(&mut self, start: &str, tag: &TagEnd) {
+        let name = match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => "p",
+            TagEnd::Heading(level) => heading(*level as u8),
+            TagEnd::BlockQuote(_) => "blockquote",
+            TagEnd::List(true) => "ol",
+            TagEnd::List(false) => "ul",
+            TagEnd::Item => "li",
+            TagEnd::Table => "table",
+            TagEnd::TableHead | TagEnd::TableRow => "tr",
+            TagEnd::Emphasis => "em",
+            TagEnd::Strong => "strong",
+            TagEnd::Strikethrough => "s",
+            _ => return,
         };
-        cells.next += 1;
-        let name = if cells.is_head { "<th" } else { "<td" };
-        self.write(&[name, class, ">"]);
-    }
-
-    fn write(&mut self, texts: &[&str]) {
-        texts.iter().for_each(|text| self.out.push_str(text));
+        push(self.out, &[start, name, ">"]);
     }
 }
 
-/// Returns the level of a heading below those of the document.
+/// Returns the element of a heading below those of the document.
 fn heading(level: u8) -> &'static str {
     match level {
-        1 => "3",
-        2 => "4",
-        3 => "5",
-        _ => "6",
+        1 => "h3",
+        2 => "h4",
+        3 => "h5",
+        _ => "h6",
     }
 }
 

@@ -7,7 +7,7 @@ mod escape;
 mod markdown;
 
 use crate::base::numbers;
-use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart};
+use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart, push};
 use crate::export::html::code::CodeWriter;
 use crate::export::html::escape::{escape, fragment, value};
 use crate::export::markdown::image_address;
@@ -66,13 +66,11 @@ impl Writer for HtmlWriter {
         out.push('>');
         self.last = Some(entry.id.clone());
         if let Some(branch) = &entry.branch {
-            let after =
-                if branch.after.is_empty() { String::new() } else { format!(" after “{}”", escape(&branch.after)) };
-            push(out, &["<p class=branch>Branch ", &format!("{} of {}", branch.number, branch.count), &after, "</p>"]);
+            let number = format!("{} of {}", branch.number, branch.count);
+            push(out, &["<p class=branch>Branch ", &number, &branch.after(escape), "</p>"]);
         }
         let has_text = matches!(entry.parts.first(), Some(Part::Markdown(_)));
-        let is_whole = matches!(&entry.parts[..], [Part::Markdown(text)] if text.trim() == entry.title);
-        let is_whole = is_whole && entry.role == BlockRole::Prompt;
+        let is_whole = entry.is_title() && entry.role == BlockRole::Prompt;
         self.entry_head(entry, is_whole || !has_text, out);
         match entry.role {
             BlockRole::Message => {
@@ -151,13 +149,11 @@ impl HtmlWriter {
                 push(out, &["<details><summary>Thinking</summary><p>", &escape(text.trim()), "</p></details>"]);
             }
             Part::Code(language, text) => self.code.block(language, text, out),
-            Part::Plain(text) => push(out, &["<pre>", &line_start(&escape(text.trim_end())), "</pre>"]),
+            Part::Plain(text) => push(out, &["<pre>", &pre(text)]),
             Part::Diff(text) => code::diff(text, out),
-            Part::Error(text) => push(out, &["<pre class=error>", &line_start(&escape(text.trim_end())), "</pre>"]),
+            Part::Error(text) => push(out, &["<pre class=error>", &pre(text)]),
             Part::Note(text) => push(out, &["<p class=r>", &escape(text), "</p>"]),
-            Part::Section(name, text) => {
-                push(out, &["<h4>", &escape(name), "</h4><pre>", &line_start(&escape(text.trim_end())), "</pre>"]);
-            }
+            Part::Section(name, text) => push(out, &["<h4>", &escape(name), "</h4><pre>", &pre(text)]),
             Part::Tool(tool) => self.tool(tool, out),
             Part::Image { mime, bytes, data } => match image_address(mime, data) {
                 Some(address) => push(out, &["<img alt=\"image\" src=\"", &address, "\">"]),
@@ -181,10 +177,6 @@ impl HtmlWriter {
     }
 }
 
-fn push(out: &mut String, texts: &[&str]) {
-    texts.iter().for_each(|text| out.push_str(text));
-}
-
 /// Returns the class of the entries of a role, or an empty string.
 fn role_class(role: BlockRole) -> &'static str {
     match role {
@@ -197,9 +189,10 @@ fn role_class(role: BlockRole) -> &'static str {
     }
 }
 
-/// Protects a line break at the start of `<pre>`, which HTML would remove.
-fn line_start(text: &str) -> String {
-    if text.starts_with('\n') { format!("\n{text}") } else { text.into() }
+/// Returns the content and the end of `<pre>`. HTML would remove a line break at its start.
+fn pre(text: &str) -> String {
+    let text = escape(text.trim_end());
+    format!("{}{text}</pre>", if text.starts_with('\n') { "\n" } else { "" })
 }
 
 /// Writes a link to another page in the same directory.
