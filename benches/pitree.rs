@@ -338,8 +338,7 @@ fn at_family() -> (Model, JobContext) {
     press(&mut model, &context, "tab"); // until a key is pressed the most recent session is selected
     let root = |key: &_| model.catalog[*key].path.ends_with("2026-06-01T00-00-00-000Z_00000000-family.jsonl");
     let root = model.catalog.keys().find(root).unwrap();
-    let setting = model.setting.clone();
-    model.sessions.select(root, &model.catalog, &setting.glyphs);
+    model.sessions.select(root, &model.catalog);
     press(&mut model, &context, ".");
     (model, context)
 }

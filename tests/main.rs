@@ -1,5 +1,6 @@
-//! All tests of the program and of its parts, in one binary, because linking takes longer than most tests. `cargo test
-//! --test all browser::` runs the suite `browser`. Those that count allocations are in the binary `counted`.
+//! Most tests of the program and of its parts, in one binary, because linking takes longer than most tests. `cargo test
+//! --test all browser::` runs the suite `browser`. Tests that count allocations are in the binary `counted`, those that wait
+//! for a terminal in `terminal`.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,8 +16,6 @@ mod changes;
 mod command_line;
 mod common;
 mod docs;
-#[cfg(unix)]
-mod end_to_end;
 mod health;
 #[cfg(unix)]
 mod index;
