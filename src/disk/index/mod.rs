@@ -478,7 +478,7 @@ mod tests {
         written.push(texts.into_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (21, 6_626_508_306_013_040_093),
+            (22, 6_626_508_306_013_040_093),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }
