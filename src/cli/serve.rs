@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use crate::cli::{CommandContext, change, now};
-use crate::disk::files;
-use crate::disk::locate;
+use crate::disk::{files, locate};
 use crate::machines::serve::Server;
 use crate::pi::running;
 
