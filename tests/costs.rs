@@ -93,7 +93,9 @@ impl Browser {
             if matches!(work, Work::Suggest { .. }) {
                 continue;
             }
-            for msg in by_hand::replies(&self.context, &ticket, work) {
+            // How often progress is reported depends on the time.
+            let is_progress = |msg: &Msg| matches!(msg, Msg::Reply(_, Reply::SlimmingProgress(_)));
+            for msg in by_hand::replies(&self.context, &ticket, work).into_iter().filter(|msg| !is_progress(msg)) {
                 let effects = update(&mut self.model, by_hand::without_pis(msg));
                 self.perform(effects);
             }

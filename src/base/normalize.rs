@@ -48,10 +48,7 @@ pub(crate) fn fold_with_capitals(out: &mut String, text: &str, mut capital: impl
         if is_nfc_quick(composing.chars()) == IsNormalized::Yes {
             composing.chars().for_each(|c| push_folded(out, c, &mut capital));
         } else {
-            let composed: Vec<char> = composing.nfc().collect();
-            for letter in composed.chunk_by(|_, next| canonical_combining_class(*next) != 0) {
-                push_letter(out, letter, &mut capital);
-            }
+            each_letter(composing, |letter| push_letter(out, letter, &mut capital));
         }
         rest = after;
     }
@@ -75,6 +72,22 @@ fn push_letter(out: &mut String, letter: &[char], capital: &mut impl FnMut(usize
         out.truncate(start);
         out.push_str(&composed);
     }
+}
+
+/// Returns a text in NFC in which the letters with combining marks are folded as in [`fold`], and the others are unchanged.
+pub(crate) fn composed(text: &str) -> String {
+    let mut composed = String::with_capacity(text.len());
+    each_letter(text, |letter| match letter {
+        [c] => composed.push(*c),
+        _ => push_letter(&mut composed, letter, &mut |_| ()),
+    });
+    composed
+}
+
+/// Calls a function with each character of a text in NFC and its combining marks.
+fn each_letter(text: &str, each: impl FnMut(&[char])) {
+    let chars: Vec<char> = text.nfc().collect();
+    chars.chunk_by(|_, next| canonical_combining_class(*next) != 0).for_each(each);
 }
 
 fn push_folded(out: &mut String, c: char, capital: &mut impl FnMut(usize)) {

@@ -52,6 +52,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::disk::state::tests::patiently;
 
     fn shown(session: &str, modified: i64) -> BTreeMap<String, i64> {
         BTreeMap::from([(session.into(), modified)])
@@ -67,7 +68,7 @@ mod tests {
         thread::scope(|scope| {
             for at in 0..8 {
                 let state = &state;
-                scope.spawn(move || write(state, &shown(&at.to_string(), 10 + at)).unwrap());
+                scope.spawn(move || patiently(|| write(state, &shown(&at.to_string(), 10 + at))));
             }
         });
         write(&state, &shown("7", 1)).unwrap();

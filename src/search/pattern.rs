@@ -10,9 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use unicode_normalization::UnicodeNormalization;
-
-use crate::base::normalize::fold_char;
+use crate::base::normalize::{composed, fold_char};
 
 /// The limit of backtracking steps, about 50 ms.
 const BACKTRACKS: usize = 2_000_000;
@@ -72,7 +70,7 @@ impl Pattern {
     /// The reason in one line if the pattern is invalid.
     pub(crate) fn new(source: &str) -> Result<Self, String> {
         let invalid = |reason: String| format!("invalid pattern: {reason}");
-        let (translated, needs_fancy) = Translation::of(&source.nfc().collect::<String>()).map_err(invalid)?;
+        let (translated, needs_fancy) = Translation::of(&composed(source)).map_err(invalid)?;
         let engine = if needs_fancy {
             let mut builder = fancy_regex::RegexBuilder::new(&translated.replace(BOUNDARY, FANCY_BOUNDARY));
             let built = builder.backtrack_limit(BACKTRACKS).build();
@@ -517,6 +515,10 @@ mod tests {
     #[test]
     fn patterns_are_composed_like_texts() {
         assert!(matches("e\u{301}tude", "Étude") && matches("étude", "e\u{301}tude") && matches("İ", "İ"));
+        // The small letter has a composed form, but not its capital.
+        for letter in ["H\u{331}", "h\u{331}", "\u{1e96}", "[H\u{331}x]"] {
+            assert!(matches(letter, "H\u{331}") && matches(letter, "\u{1e96}"), "{letter}");
+        }
     }
 
     #[test]

@@ -92,7 +92,10 @@ impl Query {
             }
             return Ok(query);
         }
-        for token in tokens(rest) {
+        let tokens = tokens(rest);
+        // Without one of its literal quotes, the printed query would contain phrases.
+        let has_literal_quotes = tokens.iter().any(|token| !token.is_quoted && token.text.contains('"'));
+        for token in tokens {
             let at = token.at.start + start..token.at.end + start;
             let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
             let term = match token.qualifier {
@@ -110,7 +113,7 @@ impl Query {
                 Some(name) => Some(qualified(&token, name, at.clone())?),
                 None => plain(&token),
             };
-            if let Some(term) = term.filter(|term| !query.terms.contains(term)) {
+            if let Some(term) = term.filter(|term| has_literal_quotes || !query.terms.contains(term)) {
                 query.terms.push(term);
             }
         }
@@ -412,6 +415,8 @@ mod tests {
         assert_eq!(terms("b a in:x b -b \"a c\" in:x A \"a  c\""), "[b][a][in:x][-b][\"a c\"][A]");
         let words = |count: usize| (0..count).map(|at| format!("w{at}")).collect::<Vec<_>>().join(" ");
         assert_eq!(read(&(words(200) + " w0 w1")).terms.len(), 200);
+        let query = read("\"- \" \"");
+        assert_eq!(read(&query.to_string()), query);
         assert!(Query::parse(&"é".repeat(MAX_BYTES / 2 + 1)).unwrap_err().message.contains("too long"));
     }
 
