@@ -532,8 +532,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(16 * ProptestConfig::default().cases))]
-
         #[test]
         fn displayed_queries_parse_to_the_same_query(text in nearly()) {
             match Query::parse(&text) {
