@@ -31,7 +31,7 @@ const INCOMPLETE: &str = "pitree-incomplete";
 const END: &str = "pitree-end";
 
 /// The options of `rsync`: list and compare nothing but the named files, keep their times, compress.
-const RSYNC: [&str; 5] = ["-rtIz", "--from0", "--files-from=-", "--timeout=30", "--stats"];
+const RSYNC: [&str; 5] = ["-Irtz", "--from0", "--files-from=-", "--timeout=30", "--stats"];
 
 /// The advice for a machine without `rsync`.
 const INSTALL: &str = "install it: apt install rsync, dnf install rsync, apk add rsync, or brew install rsync";

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -44,6 +45,25 @@ pub(crate) fn around(program: &str, arguments: &[&str], inner: &Command) -> Comm
     command.args(arguments).arg(inner.get_program()).args(inner.get_args()).stdin(Stdio::null());
     command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command
+}
+
+/// Runs a command that goes on for long, and kills it at one of the system calls that change files, another one in each
+/// round. Returns `false` if there is no strace.
+pub(crate) fn kill_in_round(round: usize, inner: &Command) -> bool {
+    let calls = [("write", 250), ("fdatasync", 60), ("openat", 500), ("renameat2", 30)];
+    let (call, most) = calls[round % calls.len()];
+    // Spreads the calls over all that there are.
+    let nth = 1 + round * 7919 % most;
+    let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=KILL:when={nth}"));
+    let options = ["-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+    let mut command = around("strace", &options, inner);
+    match command.stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        status => {
+            assert_eq!(status.unwrap().signal(), Some(9), "{inject}");
+            true
+        }
+    }
 }
 
 /// Runs an ignored test in a home of its own, with the right to mount file systems. `disk` in the home is a file system

@@ -1,9 +1,9 @@
 //! `pitree index`, and other commands with an index: the output is the same as without one.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use crate::command_line::pitree::{Outcome, Pitree};
@@ -202,8 +202,9 @@ fn a_rebuild_on_a_full_disk_fails_and_keeps_the_index() {
     assert_eq!((segment(), fs::read(&files(&pitree)[0]).unwrap()), before);
 }
 
-/// Kills pitree while it writes or merges segments, at another time in each round, and compares its next answers with
-/// those without an index.
+/// Kills pitree at a system call while it writes the index, at another one in each round, and compares its next answers
+/// with those without an index.
+#[cfg(target_os = "linux")]
 #[test]
 fn kills_while_the_index_is_written_do_no_harm() {
     let pitree = Pitree::new();
@@ -211,25 +212,28 @@ fn kills_while_the_index_is_written_do_no_harm() {
         let text = format!("word{number} in round{round} ").repeat(1 + round * 7919 % 10_000);
         pitree.write_session(&Session::new(&format!("s{number}")).user("a", &text).user("b", "the end"))
     };
-    let is_writing = || !files_of(&pitree, "pitree-new").is_empty();
     (0..11).for_each(|number| drop(write(number, number)));
     pitree.print(&["ls"]);
     let mut killed = 0;
-    let rounds = effort::kills(5, 50);
+    let rounds = effort::rounds(10, 100);
     for round in 0..rounds {
         let changed = [round % 7, round * 5 % 11];
         let paths = changed.map(|number| write(round, number));
         if round % 3 == 0 {
             fs::remove_file(&paths[0]).unwrap();
         }
-        let mut running = pitree.command(&["ls"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        while running.try_wait().unwrap().is_none() && !is_writing() {}
-        sleep(Duration::from_micros(round as u64 * 613 % 6000));
-        if running.try_wait().unwrap().is_none() {
-            running.kill().unwrap();
-            killed += 1;
-        }
-        running.wait().unwrap();
+        // Up to so many calls are made.
+        let (call, most) =
+            [("pwrite64", 3), ("openat", 20), ("?rename,?renameat,renameat2", 2), ("fsync", 2)][round % 4];
+        let nth = 1 + round * 7919 % most;
+        let inner = pitree.command(&["ls"]);
+        let options = [format!("trace={call}"), format!("inject={call}:signal=KILL:when={nth}")];
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", &options[0], "-e", &options[1]]);
+        command.arg(inner.get_program()).args(inner.get_args()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let Ok(status) = command.status() else { return effort::skipped("there is no strace") };
+        killed += usize::from(status.signal() == Some(9));
         for command in [&["ls", "--json"][..], &["search", "end word3", "--json"], &["search", "round1", "--json"]] {
             let run = |more: &[&str]| {
                 let Outcome { code, out, err } = pitree.run(&[command, more].concat());

@@ -7,12 +7,6 @@ pub(crate) fn rounds<T>(short: T, long: T) -> T {
     if std::env::var_os("PITREE_LONG_TESTS").is_some_and(|value| value == "1") { long } else { short }
 }
 
-/// Returns how often a program is killed: `PITREE_KILLS`, or else the result of [`rounds`].
-pub(crate) fn kills(short: usize, long: usize) -> usize {
-    let asked = std::env::var("PITREE_KILLS").ok().and_then(|kills| kills.parse().ok());
-    asked.unwrap_or_else(|| rounds(short, long))
-}
-
 /// Returns how often a connection is cut: `PITREE_CUTS`, or else the result of [`rounds`].
 pub(crate) fn cuts(short: usize, long: usize) -> usize {
     let asked = std::env::var("PITREE_CUTS").ok().and_then(|cuts| cuts.parse().ok());
