@@ -7,18 +7,15 @@
 
 pub mod change;
 mod engine;
-mod header;
 pub mod history;
 pub mod journal;
 mod kinds;
-mod lines;
 mod mending;
 mod record;
 pub mod repair;
 mod request;
 pub mod slim;
 mod target;
-mod trashed_files;
 mod undo;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -28,12 +25,14 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
+use crate::base::{archive_paths, machine_paths};
 pub(crate) use crate::changes::change::ChangeStep;
 pub use crate::changes::change::{Change, ChangeOrigin};
 use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
 use crate::changes::journal::{ChangeState, JournalRecord, JournalRecords};
-use crate::changes::kinds::{archive, fork, import, line, marks, migrate, mirrors, moving, rewrite, trash};
+use crate::changes::kinds::rewrite::{self, after_migration};
+use crate::changes::kinds::{archive, line, marks, moving, new_session, trash};
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, ImportRequest, NewMark, PartialFailure, Refusal,
     Request, SharedRewriter, has_marks, to_the_end, touched,
@@ -201,19 +200,31 @@ impl Changes {
         self.own.lock()
     }
 
-    fn dispatch(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
-        archive::check(request)?;
-        if !self.changes_mirrors {
-            mirrors::check(request)?;
+    /// Refuses changes of archived sessions, except those that work with them, and of mirrors, which only follow their
+    /// machine.
+    fn check(&self, request: &Request) -> Result<()> {
+        let works_with_archived = match request {
+            Request::Trash { .. } | Request::Delete { .. } | Request::Archive { .. } => true,
+            _ => matches!(request, Request::Unarchive { .. } | Request::AfterUnarchive { .. }),
+        };
+        let mut paths = request.paths();
+        if let Some(path) = paths.iter().find(|path| !self.changes_mirrors && machine_paths::is_mirrored(path)) {
+            return Err(Refusal::Mirrored { path: path.clone() }.into());
         }
+        paths.retain(|path| !works_with_archived && archive_paths::is_archived(path));
+        if paths.is_empty() { Ok(()) } else { Err(Refusal::Archived { paths }.into()) }
+    }
+
+    fn dispatch(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
+        self.check(request)?;
         match request {
             Request::IfSame { session, then } => {
                 for path in then.paths() {
                     // The change itself reports a missing or unreadable file.
-                    if let Ok(Some(now)) = scan::again(path, None, "")
+                    if let Ok(Some(now)) = scan::again(&path, None, "")
                         && !session.fits(&now)
                     {
-                        return Err(Refusal::Replaced { path: path.into() }.into());
+                        return Err(Refusal::Replaced { path }.into());
                     }
                 }
                 self.dispatch(work, then)
@@ -222,16 +233,16 @@ impl Changes {
             Request::RenameAll { sessions, name } => line::rename_all(work, sessions, name),
             Request::LabelAll { sessions, label } => line::label_all(work, sessions, label),
             Request::Label { path, target, label, migrate } => {
-                migrate::before(work, (path, *migrate), |work| line::label(work, path, target, label))
+                after_migration(work, (path, *migrate), |work| line::label(work, path, target, label))
             }
             Request::MoveLeaf { path, to, migrate } => {
-                migrate::before(work, (path, *migrate), |work| line::move_leaf(work, path, to.as_ref()))
+                after_migration(work, (path, *migrate), |work| line::move_leaf(work, path, to.as_ref()))
             }
             Request::Fork { path, at: Some(at), migrate } => {
-                migrate::before(work, (path, *migrate), |work| fork::make(work, path, Some(at)))
+                after_migration(work, (path, *migrate), |work| new_session::fork(work, path, Some(at)))
             }
-            Request::Fork { path, at: None, .. } => fork::make(work, path, None),
-            Request::Import(import) => import::make(work, import),
+            Request::Fork { path, at: None, .. } => new_session::fork(work, path, None),
+            Request::Import(import) => new_session::import(work, import),
             Request::Rewrite { purpose, sessions, by } => rewrite::make(work, *purpose, sessions, &**by),
             Request::Move(moves) => moving::make(work, moves),
             Request::Archive { files } => archive::pack_all(work, self.archive(), files),

@@ -7,7 +7,7 @@ use anyhow::{Error, Result, anyhow, bail};
 use crate::changes::change::{Change, ChangeState, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::history;
-use crate::changes::journal::{JournalRecord, UndoLink};
+use crate::changes::journal::{JournalLine, JournalRecord};
 use crate::changes::kinds::{line, marks};
 use crate::changes::request::{self, ChangeResult, PartialFailure, Refusal, concerns_all};
 use crate::changes::target::EarlierChange;
@@ -75,7 +75,7 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
     let (mut taken, mut passed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let (mut left, together) = (0, work.together());
     let mut blocked = HashSet::new();
-    marks::all_again(work, records, step)?;
+    marks::all_again(work, records, step);
     for (at, record) in records.iter().enumerate() {
         // All marks change together.
         let is_mark = matches!(record.change, Change::Mark(_));
@@ -103,7 +103,7 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             Ok(()) => taken.push(record),
             Err((_, Ok(Refusal::Overtaken { reason }))) => {
                 if is_in_turn || record.state == ChangeState::Overtaken {
-                    work.journal.set(record.number, ChangeState::Overtaken, UndoLink::default())?;
+                    work.journal.set(record.number, ChangeState::Overtaken, JournalLine::default())?;
                 }
                 passed.push((record.number, reason));
             }
@@ -211,11 +211,13 @@ fn refuse_unknown(record: &JournalRecord) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changes::change::NameChange;
+    use crate::changes::change::LineChange;
     use crate::changes::journal::{Journal, JournalRecords};
 
     fn change(name: &str) -> Change {
-        Change::Name(NameChange { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
+        let after = Some(name.into());
+        let (path, entry) = ("/s.jsonl".into(), "e".into());
+        Change::Name(LineChange { path, entry, target: None, before: None, after })
     }
 
     fn undone(journal: &Journal) -> Vec<u64> {
@@ -228,8 +230,8 @@ mod tests {
 
     fn made(journal: &mut Journal, group: Option<u64>, name: &str) -> u64 {
         journal.group = group;
-        let number = journal.begin(&change(name), UndoLink::default()).unwrap();
-        journal.set(number, ChangeState::Done, UndoLink::default()).unwrap();
+        let number = journal.begin(&change(name), JournalLine::default()).unwrap();
+        journal.set(number, ChangeState::Done, JournalLine::default()).unwrap();
         number
     }
 
@@ -240,16 +242,16 @@ mod tests {
         for name in ["a", "b", "c"] {
             made(&mut journal, None, name);
         }
-        journal.set(3, ChangeState::Undone, UndoLink::default()).unwrap();
-        journal.set(2, ChangeState::Undone, UndoLink::default()).unwrap();
+        journal.set(3, ChangeState::Undone, JournalLine::default()).unwrap();
+        journal.set(2, ChangeState::Undone, JournalLine::default()).unwrap();
         drop(journal);
         let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2]));
-        journal.set(2, ChangeState::Done, UndoLink::default()).unwrap();
+        journal.set(2, ChangeState::Done, JournalLine::default()).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![2], vec![3]));
         let number = made(&mut journal, None, "d");
         assert_eq!((undone(&journal), redone(&journal)), (vec![4], vec![]), "a new change ends redo");
-        journal.set(number, ChangeState::Undone, UndoLink::default()).unwrap();
+        journal.set(number, ChangeState::Undone, JournalLine::default()).unwrap();
         assert_eq!(redone(&journal), [4], "and not what was undone before it");
         assert_eq!(JournalRecords::of(dir.path()).unwrap().list, journal.records.list);
     }
@@ -263,7 +265,7 @@ mod tests {
         made(&mut journal, Some(group), "b");
         assert_eq!(undone(&journal), [3, 2]);
         for number in [3, 2] {
-            journal.set(number, ChangeState::Undone, UndoLink::default()).unwrap();
+            journal.set(number, ChangeState::Undone, JournalLine::default()).unwrap();
         }
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2, 3]));
     }

@@ -95,6 +95,16 @@ pub fn len(path: &Path) -> io::Result<u64> {
     Ok(metadata.len())
 }
 
+/// Iterates over the entries of a directory, except unreadable ones.
+pub(crate) fn entries(dir: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
+    fs::read_dir(dir).into_iter().flatten().flatten()
+}
+
+/// Iterates over the paths of the [entries] of a directory.
+pub(crate) fn children(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    entries(dir).map(|entry| entry.path())
+}
+
 /// Returns a path with symbolic links resolved, or the path itself if that fails.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     dunce::canonicalize(path).unwrap_or_else(|_| path.into())

@@ -74,6 +74,16 @@ impl ContentHash {
         (self.bytes, self.hash)
     }
 
+    /// Returns the hash in hexadecimal digits; empty without content.
+    pub(crate) fn hex(self) -> String {
+        if self.bytes == 0 { String::new() } else { format!("{:016x}", self.hash) }
+    }
+
+    /// Creates it from the length in bytes and the hash in hexadecimal digits, if they are valid.
+    pub(crate) fn of_hex(bytes: u64, hash: &str) -> Option<Self> {
+        Some(Self { bytes, hash: u64::from_str_radix(hash, 16).ok()? })
+    }
+
     /// Creates it from the length in bytes and the hash.
     pub(crate) fn of_parts(bytes: u64, hash: u64) -> Self {
         Self { bytes, hash }

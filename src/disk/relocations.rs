@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use crate::base::paths::normalize;
 use crate::base::sort;
 use crate::disk::dir_identities::{self, DirIdentity};
-use crate::disk::state;
+use crate::disk::{files, state};
 
 /// The maximum number of directories searched for a moved one.
 const MOST_DIRS: usize = 5_000;
@@ -83,7 +83,7 @@ fn below(dir: &Path) -> Vec<PathBuf> {
     for _ in 0..3 {
         let last = found.len();
         for at in level..last {
-            let inside = fs::read_dir(&found[at]).into_iter().flatten().flatten();
+            let inside = files::entries(&found[at]);
             let is_dir = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
             let is_hidden = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
             found.extend(inside.filter(|entry| is_dir(entry) && !is_hidden(entry)).map(|entry| entry.path()));
@@ -113,8 +113,9 @@ pub fn complete(typed: &Path) -> (PathBuf, Vec<String>) {
         (false, Some(parent), Some(name)) => (parent, name.to_string_lossy().into_owned()),
         _ => (typed, String::new()),
     };
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let names = entries.filter(|entry| entry.path().is_dir()).filter_map(|entry| entry.file_name().into_string().ok());
+    let names = files::entries(dir)
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().into_string().ok());
     let is_hidden = |name: &String| name.starts_with('.') && !start.starts_with('.');
     let mut names: Vec<String> = names.filter(|name| name.starts_with(&start) && !is_hidden(name)).collect();
     names.sort();

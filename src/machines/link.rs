@@ -58,6 +58,18 @@ impl LinkError {
     }
 }
 
+/// The error for a mirror that cannot be written.
+impl From<io::Error> for LinkError {
+    fn from(error: io::Error) -> Self {
+        let advice = match error.kind() {
+            io::ErrorKind::StorageFull => "; free space on this machine",
+            io::ErrorKind::QuotaExceeded => "; the disk quota on this machine is used up",
+            _ => "",
+        };
+        Self::new(format!("cannot write the mirror: {error}{advice}"))
+    }
+}
+
 /// The output of a program that ended.
 #[derive(Debug, Default)]
 pub(super) struct LinkOutput {

@@ -2,13 +2,13 @@
 //! of the written texts distinguishes outdated and incomplete files, which are replaced, from edited ones.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::files::open_regular;
+use crate::disk::files::{self, read_regular};
 use crate::disk::locate::Environment;
 use crate::disk::{create, fingerprint, new_file};
 
@@ -46,7 +46,7 @@ struct InstallRecord {
 impl InstallRecord {
     /// Reads the record of a directory. A missing or damaged record is empty.
     fn read(dir: &Path) -> Self {
-        let text = read(&dir.join(RECORD)).unwrap_or_default();
+        let text = read_regular(&dir.join(RECORD)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
@@ -104,7 +104,7 @@ impl InstalledDir {
         if [&self.path, &file].into_iter().any(|path| is_link(path)) {
             return Ok(FoundContent::Theirs("a symbolic link"));
         }
-        let text = match read(&file) {
+        let text = match read_regular(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.has_others_alone() => {
                 return Ok(FoundContent::Theirs("in a directory with other files"));
             }
@@ -123,8 +123,7 @@ impl InstalledDir {
 
     /// Returns `true` if the directory has files but none written by pitree.
     fn has_others_alone(&self) -> bool {
-        let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let names: Vec<_> = files.map(|file| file.file_name()).collect();
+        let names: Vec<_> = files::entries(&self.path).map(|file| file.file_name()).collect();
         // A draft has a suffix after its name.
         let is_ours = |name: &&[u8]| {
             let mut ours = self.parts.iter().map(|part| part.name).chain([RECORD]);
@@ -140,7 +139,7 @@ impl InstalledDir {
     pub(crate) fn is_current(&self) -> io::Result<bool> {
         for part in &self.parts {
             let file = self.path.join(part.name);
-            match read(&file) {
+            match read_regular(&file) {
                 Ok(text) if text == part.text => {}
                 Ok(_) => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -258,15 +257,8 @@ pub(crate) fn dirs(environment: &Environment, program: &Path) -> Option<[Install
 
 /// Returns `true` if pi's settings list the npm package of pitree, which contains the extension (pi 1.6.0).
 pub(crate) fn is_in_package(environment: &Environment) -> bool {
-    let settings = read(&environment.agent().join("settings.json")).unwrap_or_default();
+    let settings = read_regular(&environment.agent().join("settings.json")).unwrap_or_default();
     memchr::memmem::find(&settings, b"\"npm:pitree").is_some()
-}
-
-/// Reads a regular file. Reading a pipe would block.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    open_regular(path, File::options().read(true))?.read_to_end(&mut text)?;
-    Ok(text)
 }
 
 fn is_link(path: &Path) -> bool {

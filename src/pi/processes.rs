@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use crate::disk::files;
 use crate::system::kernel;
 
 /// The number of pi processes in each directory.
@@ -30,7 +31,7 @@ pub(crate) fn running(known: &HashSet<u32>) -> ByDir {
 /// Returns the pi processes in a directory like `/proc`.
 fn of(proc: &Path, known: &HashSet<u32>) -> ByDir {
     let mut pis = ByDir::new();
-    for process in std::fs::read_dir(proc).into_iter().flatten().flatten() {
+    for process in files::entries(proc) {
         let number = process.file_name().to_str().and_then(|name| name.parse().ok());
         if number.is_none_or(|number| known.contains(&number)) {
             continue;

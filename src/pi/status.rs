@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::base::named::named;
 use crate::base::time;
-use crate::disk::{create, new_file};
+use crate::disk::{create, files, new_file};
 use crate::system::{self, kernel};
 
 /// The format version of the files.
@@ -138,7 +138,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     // On a network file system, another machine with an unknown boot time may write.
     let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
     let mut reported = BTreeMap::new();
-    let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
+    let files = files::children(&folder);
     for path in files.filter(|path| !is_closed(path)).take(MOST_PIS) {
         let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
         let Some(pid) = pid else {
@@ -198,7 +198,7 @@ pub(crate) fn closed(state: &Path) -> Vec<ClosedSession> {
     if !is_own_folder(&folder) {
         return Vec::new();
     }
-    let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
+    let files = files::children(&folder);
     let closed = files.filter(|path| is_closed(path)).take(MOST_PIS).filter_map(|path| {
         if written(&path).and_then(|time| time.elapsed().ok()).is_some_and(|since| since > RECENT) {
             let _ = fs::remove_file(&path); // it no longer matters

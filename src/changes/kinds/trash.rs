@@ -10,34 +10,35 @@ use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, TrashChange};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
+use crate::changes::kinds::{BatchResult, in_batches, is_used_since, must_exist, overtaken};
 use crate::changes::request::{ChangeResult, PartialFailure, Refusal};
 use crate::changes::target::FileSnapshot;
 use crate::disk::files::is_there;
-use crate::disk::new_file;
 use crate::disk::scan::milliseconds;
 use crate::disk::trash::{self, TrashRefused, TrashSession};
 use crate::disk::vacated::{self, FileStart, Successor};
+use crate::disk::{load, new_file};
 
 pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
-    let mut changes = there.iter().map(|file| of(&file.path)).collect::<Result<Vec<_>>>()?;
-    let (made, failed) = put(work, &changes);
-    changes.truncate(made);
-    match failed {
-        Err(error) if error.is::<TrashRefused>() => {
+    let changes = there.iter().map(|file| of(&file.path)).collect::<Result<Vec<_>>>()?;
+    let one = |work: &mut Engine<'_>, number, change: &Change| put(work, number, change.path(), ChangeStep::Make);
+    let BatchResult { made: changes, failed, left } = in_batches(work, &changes, true, |_| true, one);
+    let made = changes.len();
+    match failed.into_iter().next().map(|(_, error)| error) {
+        Some(error) if error.is::<TrashRefused>() => {
             let is_left = |file: &&&FileSnapshot| file.path.symlink_metadata().is_ok();
             let left = there[made..].iter().filter(is_left).map(|&file| file.clone()).collect();
             Err(Refusal::NoTrash { reason: format!("{error:#}"), left }.into())
         }
-        Err(error) if made == 0 => Err(error),
-        Err(error) => {
+        Some(error) if made == 0 => Err(error),
+        Some(error) => {
             let done = count(made, "session is", "sessions are");
             let summary = format!("moved {done} to the trash, {} remaining: {error:#}", thousands(there.len() - made));
             Err(PartialFailure { changes, summary }.into())
         }
-        Ok(()) if made == 0 => Ok(ChangeResult::nothing("already gone; nothing to move")),
-        Ok(()) => Ok(ChangeResult::of(ChangeStep::Make, changes, there.len() - made)),
+        None if made == 0 => Ok(ChangeResult::nothing("already gone; nothing to move")),
+        None => Ok(ChangeResult::of(ChangeStep::Make, changes, left)),
     }
 }
 
@@ -114,34 +115,8 @@ fn of(path: &Path) -> Result<Change> {
     Ok(Change::Trash(TrashChange { path: path.into(), bytes: of_itself.len(), link: of_itself.is_symlink() }))
 }
 
-/// Makes the changes. Returns the number made, which is smaller if the request was stopped, and the error of the next
-/// one.
-fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
-    let mut made = 0;
-    while made < changes.len() {
-        let mut numbers = match work.record_batch(&changes[made..], true) {
-            Ok(numbers) => numbers.into_iter(),
-            Err(error) => return (made, Err(error)),
-        };
-        while let Some(number) = numbers.next() {
-            let is_stopped = work.is_stopped(made, changes.len());
-            let put = if is_stopped {
-                work.withdraw(number, ChangeStep::Make)
-            } else {
-                put_one(work, number, changes[made].path(), ChangeStep::Make)
-            };
-            if is_stopped || put.is_err() {
-                let withdrawn = numbers.try_for_each(|number| work.withdraw(number, ChangeStep::Make));
-                return (made, put.and(withdrawn));
-            }
-            made += 1;
-        }
-    }
-    (made, Ok(()))
-}
-
 /// Moves a file to the trash as recorded.
-fn put_one(work: &mut Engine<'_>, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
+fn put(work: &mut Engine<'_>, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
     work.take_step(number, step, |trash, place, wait| trash.put(path, place, wait))
 }
 
@@ -155,17 +130,16 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
     let new = match record.change {
         Change::Fork(_) => Some("fork"),
         Change::Import(_) => Some("imported session"),
-        Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Move(_) | Change::Unknown(_) => None,
-        Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) => None,
-        Change::Archive(_) | Change::Unarchive(_) => None,
+        _ => None,
     };
-    if let Some(new) = new
-        && file_is_used_since(&work.journal.records, path, bytes)?
-    {
-        return overtaken(format!("the {new} has new entries and stays in place: {}", path.display()));
+    if let Some(new) = new {
+        let tree = load::tree(path, "")?;
+        if tree.header.is_newer() || is_used_since(&work.journal.records, &tree, bytes) {
+            return overtaken(format!("the {new} has new entries and stays in place: {}", path.display()));
+        }
     }
     work.ensure_recorded(record, step)?;
-    put_one(work, record.number, path, step)
+    put(work, record.number, path, step)
 }
 
 /// Returns `true` if a file was restored or moved to the trash.

@@ -1,4 +1,4 @@
-//! Forks: a new session with the path to an entry. Undo moves it to the trash.
+//! New sessions: forks and imports. Undo moves them to the trash.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,22 +10,29 @@ use crate::changes::change::{Change, ChangeStep, NewFile};
 use crate::changes::engine::{Engine, random};
 use crate::changes::kinds::line::place_of;
 use crate::changes::kinds::marks;
-use crate::changes::request::ChangeResult;
+use crate::changes::request::{ChangeResult, ImportRequest};
 use crate::changes::target::ExpectedSession;
 use crate::disk::load::{self, Bodies};
-use crate::disk::locate;
-use crate::disk::new_file::Draft;
+use crate::disk::new_file::{self, Draft};
+use crate::disk::{create, locate};
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 use crate::session::write::fork::{self, NewSession};
+use crate::session::write::import::{self, ImportedHeader};
 use crate::session::write::line;
 
-pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> Result<ChangeResult> {
+/// Returns the ID of a new session.
+fn session_id(work: &Engine<'_>) -> String {
+    let bits = random().to_be_bytes();
+    line::uuid_v7(work.now, std::array::from_fn(|at| bits[at]))
+}
+
+/// Forks a session: a new session with the path to an entry.
+pub(crate) fn fork(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> Result<ChangeResult> {
     let tree = load::writable(path)?;
     let at = at.map(|at| place_of(&tree, path, at)).transpose()?;
     let home = locate::home().to_string_lossy().into_owned();
-    let bits = random().to_be_bytes();
-    let id = line::uuid_v7(work.now, std::array::from_fn(|at| bits[at]));
+    let id = session_id(work);
     let cwd = Some(&tree.header.cwd).filter(|cwd| !cwd.is_empty()).unwrap_or(&home);
     let source = path.to_string_lossy();
     let header = load::header_line(path)?;
@@ -77,4 +84,19 @@ fn copy(
     let labels: Vec<_> = at.map_or(Ok(Vec::new()), |_| tree.label_entries().map(&mut line).collect::<Result<_>>())?;
     let entries = at.map_or(Vec::new(), |at| tree.path(at));
     fork::fork(new, entries.into_iter().map(line), &labels, &mut random, take)
+}
+
+/// Imports a file of another person or machine as a new session.
+pub(crate) fn import(work: &mut Engine<'_>, request: &ImportRequest) -> Result<ChangeResult> {
+    let ImportRequest { bytes, into, cwd, new_id } = request;
+    let id = session_id(work);
+    let header = ImportedHeader { new_id: &id, replace_id: *new_id, cwd, time_ms: work.now };
+    let imported = import::import(bytes, &header, &mut random)?;
+    let made = into.join(line::file_name(work.now, &imported.id));
+    let change = Change::Import(NewFile { path: made.clone(), bytes: imported.bytes.len() as u64 });
+    work.make(&change, None, None, |_, _, _| {
+        create::folders(into).path_context("cannot create", into)?;
+        new_file::write(&made, &imported.bytes, None).path_context("cannot create", made)
+    })?;
+    Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
 }
