@@ -18,9 +18,11 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::base::path_context::PathContext;
-use crate::disk::files::open_regular;
-use crate::disk::lock::LockObserver;
-use crate::disk::{load, lock};
+use crate::disk::{
+    files::open_regular,
+    load,
+    lock::{self, LockObserver},
+};
 use crate::session::tree::Tree;
 use crate::system::kernel;
 
@@ -72,7 +74,7 @@ pub fn line(
         let seen = file.metadata().path_context(failed, path)?;
         let tree = load::writable(path)?;
         let Some(draft) = build(&tree)? else { return Ok(None) };
-        if let Some(problem) = append((&mut file, path), &seen, &draft, keep_time)? {
+        if let Some(problem) = append(&mut file, path, &seen, &draft, keep_time)? {
             let synced = sync(std::slice::from_ref(&file)).map_err(|error| unsynced(&error));
             return Ok(Some(problem.map_or(synced, Err).err().into_iter().collect()));
         }
@@ -104,12 +106,13 @@ pub(crate) fn read(path: &Path) -> Result<(Tree, Metadata)> {
 /// The file cannot be written, or is locked. It is unchanged.
 pub(crate) fn write(
     path: &Path,
-    (line, seen): (&PendingLine, &Metadata),
+    line: &PendingLine,
+    seen: &Metadata,
     keep_time: bool,
     wait: LockObserver<'_>,
 ) -> Result<Option<WrittenLine>> {
     let mut file = open(path, wait).path_context("cannot write to", path)?;
-    let appended = append((&mut file, path), seen, line, keep_time)?;
+    let appended = append(&mut file, path, seen, line, keep_time)?;
     // The next file of the batch can be a link to this one.
     let _ = file.unlock();
     Ok(appended.map(|problem| WrittenLine { file, problem }))
@@ -141,7 +144,8 @@ fn open(path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
 /// Appends the line without a sync, unless the file has changed since it was `seen` or was replaced. Returns the problem
 /// that occurred after the write.
 fn append(
-    (file, path): (&mut File, &Path),
+    file: &mut File,
+    path: &Path,
     seen: &Metadata,
     draft: &PendingLine,
     keep_time: bool,

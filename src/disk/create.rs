@@ -231,10 +231,10 @@ impl TempCopy {
     /// The file cannot be written.
     pub(crate) fn new(name: &str, text: &str) -> io::Result<Self> {
         let folder = temp_folder("pitree-")?;
-        let aside = Self { file: folder.join(name), folder };
-        let mut file = private().write(true).create_new(true).open(&aside.file)?;
+        let copy = Self { file: folder.join(name), folder };
+        let mut file = private().write(true).create_new(true).open(&copy.file)?;
         file.write_all(text.as_bytes())?;
-        Ok(aside)
+        Ok(copy)
     }
 
     /// Returns `true` if the file was changed.
@@ -277,16 +277,16 @@ mod tests {
 
     #[test]
     fn a_copy_is_its_owners_and_goes() {
-        let aside = TempCopy::new("entry.txt", "text\n").unwrap();
-        let folder = aside.folder.clone();
-        assert_eq!(fs::read_to_string(&aside.file).unwrap(), "text\n");
-        assert!(!aside.is_other_than("text\n") && aside.is_other_than("other"));
+        let copy = TempCopy::new("entry.txt", "text\n").unwrap();
+        let folder = copy.folder.clone();
+        assert_eq!(fs::read_to_string(&copy.file).unwrap(), "text\n");
+        assert!(!copy.is_other_than("text\n") && copy.is_other_than("other"));
         #[cfg(unix)]
-        for (path, mode) in [(&aside.file, 0o600), (&folder, 0o700)] {
+        for (path, mode) in [(&copy.file, 0o600), (&folder, 0o700)] {
             assert_eq!(mode_of(path), Some(mode));
         }
         fs::write(folder.join("entry.txt.swp"), "left by an editor").unwrap();
-        drop(aside);
+        drop(copy);
         assert!(!folder.exists());
     }
 

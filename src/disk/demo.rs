@@ -13,9 +13,11 @@ use std::time::{Duration, UNIX_EPOCH};
 use aho_corasick::AhoCorasick;
 
 use crate::base::time;
-use crate::disk::create;
-use crate::disk::files::{self, open_regular};
-use crate::disk::lock::is_at;
+use crate::disk::{
+    create,
+    files::{self, open_regular},
+    lock::is_at,
+};
 use crate::system;
 
 /// The samples in `assets/demo`, packed by `tests/docs/samples.rs`.

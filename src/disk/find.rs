@@ -5,16 +5,17 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::base::{archive_paths, machine_paths};
-use crate::disk::files;
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::index::{DirRecords, Index};
-use crate::disk::parallel;
-use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable};
+use crate::disk::{
+    files,
+    fingerprint::FileVersion,
+    index::{DirRecords, Index},
+    parallel,
+    session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable},
+};
 use crate::session::digest::SubagentOwner;
 use crate::system;
 
@@ -169,16 +170,14 @@ impl Listings {
     /// Looks at the listed files, compares them with what is known, and forgets their names.
     fn look<K: KnownDirs + ?Sized>(&mut self, known: &K) {
         let listed = std::mem::take(&mut self.listed);
-        let mut some = Vec::new();
-        for (at, (.., listing)) in listed.iter().enumerate() {
-            let count = listing.sessions.len();
-            some.extend((0..count).step_by(AT_ONCE).map(|from| (at, from..count.min(from + AT_ONCE))));
-        }
-        let looked = parallel::map(some, |(at, some)| {
+        let names = listed
+            .iter()
+            .enumerate()
+            .flat_map(|(at, (.., listing))| listing.sessions.chunks(AT_ONCE).map(move |names| (at, names)));
+        let looked = parallel::map(names.collect::<Vec<_>>(), |(at, names)| {
             let (number, folder, listing) = &listed[at];
             let files = if folder.owner.is_none() { known.dir(*number, &folder.path, &folder.real) } else { None };
-            let folder = KnownDir::<K> { dir: folder, number: *number, files };
-            folder.look(listing, some).map_err(|error| (at, error))
+            look_at::<K>(folder, *number, listing, names, files.as_ref()).map_err(|error| (at, error))
         });
         let mut last = None;
         for looked in looked {
@@ -392,48 +391,44 @@ impl PendingDir {
     }
 }
 
-/// A listed directory with its known files.
-struct KnownDir<'a, K: KnownDirs + ?Sized + 'a> {
-    dir: &'a PendingDir,
-    number: usize,
-    files: Option<K::Dir<'a>>,
-}
-
-impl<K: KnownDirs + ?Sized> KnownDir<'_, K> {
-    /// Returns the given files of the directory that exist and are regular files: those that are known to be unchanged,
-    /// and the others.
-    ///
-    /// # Errors
-    /// The directory can be listed but not entered, which affects all its files.
-    fn look(&self, listing: &DirListing, some: Range<usize>) -> io::Result<(Vec<UnchangedFile>, Vec<SessionFile>)> {
-        let Self { dir: folder, number: dir, files: known } = self;
-        let inside = system::files::DirHandle::open(&folder.path);
-        let (mut unchanged, mut files) = (Vec::new(), Vec::new());
-        for (name, is_link) in &listing.sessions[some] {
-            let stamp = match inside.file(&folder.path, name) {
-                Ok(Some(stamp)) => stamp,
-                Ok(None) => continue, // a directory can have a session name
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
-                Err(_) => continue, // missing, or a dangling link
-            };
-            let known = known.as_ref().filter(|_| !is_link);
-            if let Some(place) = known.and_then(|files| K::unchanged(files, name, &stamp)) {
-                unchanged.push(UnchangedFile { dir: *dir as u32, place });
-                continue;
-            }
-            let path = folder.path.join(name);
-            files.push(SessionFile {
-                real_path: listing.real_path(&path, *is_link),
-                path,
-                is_link: *is_link,
-                owner: folder.owner.clone(),
-                stamp,
-                dir: *dir,
-                known: IndexedFile::Nothing,
-            });
+/// Returns the given files of the directory that exist and are regular files: those that are known to be unchanged,
+/// and the others.
+///
+/// # Errors
+/// The directory can be listed but not entered, which affects all its files.
+fn look_at<K: KnownDirs + ?Sized>(
+    folder: &PendingDir,
+    dir: usize,
+    listing: &DirListing,
+    names: &[(OsString, bool)],
+    known: Option<&K::Dir<'_>>,
+) -> io::Result<(Vec<UnchangedFile>, Vec<SessionFile>)> {
+    let inside = system::files::DirHandle::open(&folder.path);
+    let (mut unchanged, mut files) = (Vec::new(), Vec::new());
+    for (name, is_link) in names {
+        let stamp = match inside.file(&folder.path, name) {
+            Ok(Some(stamp)) => stamp,
+            Ok(None) => continue, // a directory can have a session name
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
+            Err(_) => continue, // missing, or a dangling link
+        };
+        let known = known.filter(|_| !is_link);
+        if let Some(place) = known.and_then(|files| K::unchanged(files, name, &stamp)) {
+            unchanged.push(UnchangedFile { dir: dir as u32, place });
+            continue;
         }
-        Ok((unchanged, files))
+        let path = folder.path.join(name);
+        files.push(SessionFile {
+            real_path: listing.real_path(&path, *is_link),
+            path,
+            is_link: *is_link,
+            owner: folder.owner.clone(),
+            stamp,
+            dir,
+            known: IndexedFile::Nothing,
+        });
     }
+    Ok((unchanged, files))
 }
 
 #[cfg(test)]

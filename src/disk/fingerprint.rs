@@ -9,8 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-use crate::disk::files;
-use crate::disk::files::Readable;
+use crate::disk::files::{self, Readable};
 use crate::system;
 pub(crate) use crate::system::FileVersion;
 

@@ -8,13 +8,9 @@ use std::path::{Path, PathBuf};
 
 use directories::{BaseDirs, ProjectDirs};
 
-use crate::base::paths::normalize;
-use crate::base::{archive_paths, machine_paths};
-use crate::disk::demo;
-use crate::disk::files::children;
-use crate::disk::find::name;
-use crate::session::json::JsonReader;
-use crate::session::json::value::Fields;
+use crate::base::{archive_paths, machine_paths, paths::normalize};
+use crate::disk::{demo, files::children, find::name};
+use crate::session::json::{JsonReader, value::Fields};
 
 /// The session directories and their origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

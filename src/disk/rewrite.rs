@@ -8,11 +8,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use twox_hash::XxHash3_64;
 
-use crate::base::numbers::bytes as size;
-use crate::base::path_context::PathContext;
-use crate::disk::files;
-use crate::disk::fingerprint::{ContentHash, FileVersion};
-use crate::disk::new_file::Draft;
+use crate::base::{numbers::bytes as size, path_context::PathContext};
+use crate::disk::{
+    files,
+    fingerprint::{ContentHash, FileVersion},
+    new_file::Draft,
+};
 use crate::system::files as system;
 
 /// The number of attempts to write a new version of a file to which a pi writes meanwhile.
@@ -135,10 +136,10 @@ pub(crate) struct Written {
 ///
 /// # Errors
 /// The file cannot be read or is being written, the new version cannot be written, or it fails its check; nothing is left.
-pub(crate) fn write((path, place): (&Path, &Path), by: &dyn Rewriter, is_dry: bool) -> Result<Option<Written>> {
+pub(crate) fn write(path: &Path, place: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<Option<Written>> {
     for _ in 0..TRIES {
         let before = FileVersion::of(path).path_context("cannot access", path)?;
-        let written = write_once((path, place), by, is_dry, before);
+        let written = write_once(path, place, by, is_dry, before);
         let is_same = FileVersion::of(path).is_ok_and(|now| now == before);
         match written {
             Ok(written) if is_same => return Ok(written),
@@ -150,7 +151,8 @@ pub(crate) fn write((path, place): (&Path, &Path), by: &dyn Rewriter, is_dry: bo
 }
 
 fn write_once(
-    (path, place): (&Path, &Path),
+    path: &Path,
+    place: &Path,
     by: &dyn Rewriter,
     is_dry: bool,
     version: FileVersion,

@@ -13,10 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::base::path_context::PathContext;
-use crate::disk::files::open_regular;
-use crate::disk::fingerprint::hash;
-use crate::disk::new_file::Draft;
-use crate::disk::{create, lines, lock};
+use crate::disk::{create, files::open_regular, fingerprint::hash, lines, lock, new_file::Draft};
 use crate::session::lines::NotASession;
 use crate::system::kernel;
 
@@ -192,7 +189,7 @@ impl<'a> Original<'a> {
     /// A file cannot be read or written.
     pub(crate) fn carry(self, to: &Path, start: u64) -> Result<()> {
         let Self { mut file, bytes, .. } = self;
-        carry(&mut file, bytes, (to, start)).path_context("cannot write", to)
+        carry(&mut file, bytes, to, start).path_context("cannot write", to)
     }
 }
 
@@ -234,7 +231,7 @@ impl Vacated {
             opened => opened?,
         };
         match &self.to {
-            Some(to) => carry(&mut file, self.from, (&to.path, to.start)).map(|()| false),
+            Some(to) => carry(&mut file, self.from, &to.path, to.start).map(|()| false),
             None => Ok(file.metadata()?.len() != self.from),
         }
     }
@@ -319,7 +316,7 @@ fn is_idle(file: &Path) -> bool {
 }
 
 /// Appends the lines of a file after `from` to another file, except those that it has from an offset on.
-fn carry(file: &mut File, from: u64, (to, start): (&Path, u64)) -> io::Result<()> {
+fn carry(file: &mut File, from: u64, to: &Path, start: u64) -> io::Result<()> {
     let mut late = Vec::new();
     for _ in 0..LOOKS {
         late.clear();

@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::paths::normalize;
-use crate::disk::files::{self, read_small};
-use crate::disk::state;
+use crate::disk::{
+    files::{self, read_small},
+    state,
+};
 use crate::session::worktrees::{Worktree, Worktrees};
 
 /// The maximum length of a path in bytes, and of a file with one.

@@ -99,7 +99,7 @@ pub(super) fn run(
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<LinkOutput, LinkError> {
     let first = if can_ask { ASKING } else { SILENCE };
-    run_with(command, (input, can_ask), &mut |elapsed, bytes| {
+    run_with(command, input, can_ask, &mut |elapsed, bytes| {
         let limit = if bytes == 0 { first } else { WHOLE };
         match () {
             () if !is_wanted() => Some(LinkError::new("canceled")),
@@ -117,7 +117,8 @@ pub(super) fn run(
 /// Those of [`run`].
 pub(super) fn run_with(
     mut command: Command,
-    (input, can_ask): (Vec<u8>, bool),
+    input: Vec<u8>,
+    can_ask: bool,
     gives_up: &mut dyn FnMut(Duration, usize) -> Option<LinkError>,
 ) -> Result<LinkOutput, LinkError> {
     let failed = |error: io::Error| LinkError::new(error.to_string());

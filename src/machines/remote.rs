@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::base::text::clean;
-use crate::base::time;
+use crate::base::{text::clean, time};
 use crate::config::Address;
 use crate::disk::{create, files, program};
-use crate::machines::link::{self, LinkError};
-use crate::machines::listing::{self, ListedFiles, MOST_FILES, RemoteFile};
-use crate::machines::mirror::Mirror;
-use crate::machines::state::RemotePi;
-use crate::machines::transport::{Transport, dir_word};
+use crate::machines::{
+    link::{self, LinkError},
+    mirror::{self, ListedFiles, MOST_FILES, Mirror, RemoteFile},
+    state::RemotePi,
+    transport::{Transport, dir_word},
+};
 use crate::pi::status::PiState;
 
 /// The session directory of pi, unless the address names another one.
@@ -82,7 +82,7 @@ impl Transport<'_> {
         if let Address::Dir(dir) = self.address {
             // A directory that is named by a symbolic link has one mirror.
             let dir = files::resolved(dir);
-            let ListedFiles { files, refused, is_complete } = listing::list(&dir);
+            let ListedFiles { files, refused, is_complete } = mirror::list(&dir);
             let (has_dir, dir) = (dir.is_dir(), dir.to_string_lossy().into_owned());
             return Ok(Listing { dir, has_dir, files, refused, is_complete, ..Listing::default() });
         }
@@ -119,7 +119,7 @@ impl Transport<'_> {
         let staging = mirror.staging();
         if let Address::Dir(_) = self.address {
             for file in files {
-                copy(&listing::below(Path::new(dir), &file.path), &listing::below(&staging, &file.path))?;
+                copy(&mirror::below(Path::new(dir), &file.path), &mirror::below(&staging, &file.path))?;
             }
             return Ok(0);
         }
@@ -130,7 +130,7 @@ impl Transport<'_> {
         let names: String = files.iter().map(|file| format!("./{}\0", file.path)).collect();
         let most = files.iter().map(|file| file.bytes).sum::<u64>() + bytes_in(&staging) + SLACK;
         let mut pace = Pace::default();
-        let output = link::run_with(command, (names.into_bytes(), self.can_ask), &mut |elapsed, _| {
+        let output = link::run_with(command, names.into_bytes(), self.can_ask, &mut |elapsed, _| {
             if !is_wanted() {
                 return Some(LinkError::new("canceled"));
             }

@@ -7,18 +7,21 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::base::numbers::{count, duration, thousands};
-use crate::changes::journal::{ChangeState, JournalRecord};
-use crate::changes::{Changes, FileSnapshot, Request, to_the_end};
+use crate::changes::{
+    Changes, FileSnapshot, Request,
+    journal::{ChangeState, JournalRecord},
+    to_the_end,
+};
 use crate::config::{Address, SyncConfig};
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::{create, lock, parallel};
-use crate::machines::link::LinkError;
-use crate::machines::listing::RemoteFile;
-use crate::machines::mirror::{self, Mirror, SyncPlan};
-use crate::machines::registry::Machine;
-use crate::machines::remote::Listing;
-use crate::machines::state::{self, MachineState};
-use crate::machines::transport::Transport;
+use crate::disk::{create, fingerprint::FileVersion, lock, parallel};
+use crate::machines::{
+    link::LinkError,
+    mirror::{self, Mirror, RemoteFile, SyncPlan},
+    registry::Machine,
+    remote::Listing,
+    state::{self, MachineState},
+    transport::Transport,
+};
 use crate::system;
 
 /// The difference of clocks in milliseconds from which on it is reported.
@@ -185,7 +188,7 @@ impl MachineSync<'_> {
         let trashed = &self.state.trashed;
         let (plan, _) = mirror::plan(&mirror.files(), &[], |path| trashed.contains(path), 0);
         self.state.warnings = vec![format!("the session directory {dir} is missing there; the mirror is kept")];
-        self.remove(&mirror, &plan, (gone, &mirrored))?;
+        self.remove(&mirror, &plan, gone, &mirrored)?;
         self.count(&mirror);
         Ok(())
     }
@@ -236,7 +239,7 @@ impl MachineSync<'_> {
             };
             let count = fetched.iter().take(FILES_AT_ONCE).take_while(fits).count().max(1);
             let Some((some, rest)) = fetched.split_at_checked(count) else { break Ok(()) };
-            match self.fetch(transport, (&listing.dir, mirror), some, &mut listing.refused) {
+            match self.fetch(transport, &listing.dir, mirror, some, &mut listing.refused) {
                 Ok(missing) => unread += missing,
                 Err(error) => break Err(error),
             }
@@ -247,7 +250,7 @@ impl MachineSync<'_> {
             return Err(error);
         }
         if listing.is_complete {
-            self.remove(mirror, &plan, (gone, &listing.dir))?;
+            self.remove(mirror, &plan, gone, &listing.dir)?;
         }
         self.count(mirror);
         let clock = listing.now.map(|now| now - (self.context.now)());
@@ -263,7 +266,8 @@ impl MachineSync<'_> {
     fn fetch(
         &mut self,
         transport: &Transport<'_>,
-        (dir, mirror): (&str, &Mirror),
+        dir: &str,
+        mirror: &Mirror,
         files: &[RemoteFile],
         refused: &mut usize,
     ) -> Result<usize, LinkError> {
@@ -275,7 +279,7 @@ impl MachineSync<'_> {
         sync_files(&mirror.staging(), staged.iter().map(|(_, path)| path.clone()).collect());
         for (file, staged) in &staged {
             let mut remove = |path: &Path| self.trash(&[path.to_path_buf()]);
-            match mirror.take((file, staged), &mut remove) {
+            match mirror.take(file, staged, &mut remove) {
                 Ok(()) => {}
                 // Another file has the name in the directory of the mirror, such as a directory.
                 Err(error) if is_name_conflict(&error) => *refused += 1,
@@ -287,7 +291,7 @@ impl MachineSync<'_> {
     }
 
     /// Moves files that are gone from the session directory on the machine to the trash, unless they are many.
-    fn remove(&mut self, mirror: &Mirror, plan: &SyncPlan, (gone, dir): (&GoneFiles, &str)) -> Result<(), LinkError> {
+    fn remove(&mut self, mirror: &Mirror, plan: &SyncPlan, gone: &GoneFiles, dir: &str) -> Result<(), LinkError> {
         let expected: Vec<&str> = match gone {
             GoneFiles::AskExcept(paths) => paths.iter().filter_map(|path| path.strip_prefix(dir)).collect(),
             _ => Vec::new(),

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::files::{self, read_regular};
-use crate::disk::locate::Environment;
-use crate::disk::{create, fingerprint, new_file};
+use crate::disk::{
+    create,
+    files::{self, read_regular},
+    locate::Environment,
+    new_file,
+};
 
 /// The skill that tells agents how to search earlier sessions.
 pub(crate) const SKILL: &str = include_str!("../../skills/pitree/SKILL.md");
@@ -20,21 +23,6 @@ const PROGRAM: &str = "program";
 
 /// The name of the record of a directory.
 const RECORD: &str = "installed.json";
-
-/// Checksums of texts that pitree wrote before it kept a record.
-const UNRECORDED: &[u64] = &[
-    0x2987_75ea_6484_085e,
-    0xda3d_c95d_d078_24d1,
-    0x621d_d99a_0c48_12d5,
-    0x804a_81ae_7681_4df7,
-    0x8175_805f_3d1a_f6a9,
-    0x00f6_4f16_c8b0_c5bb,
-    0xa1b0_e135_806e_db67,
-    0x6f38_60a6_06b3_dbfc,
-    0xad19_592f_fec2_307a,
-    0x6e1e_ed28_38db_fc6a,
-    0xdf04_9fda_fce5_9b3b,
-];
 
 /// A record of the texts that pitree wrote to a directory. A file being replaced has several.
 #[derive(Default, Serialize, Deserialize)]
@@ -115,9 +103,7 @@ impl InstalledDir {
         // A path can be invalid UTF-8.
         let in_record = String::from_utf8_lossy(&text);
         let is_ours = part.text.starts_with(&text)
-            || recorded.is_some_and(|texts| texts.iter().any(|written| written.starts_with(&*in_record)))
-            || UNRECORDED.contains(&fingerprint::hash(&text))
-            || (recorded.is_none() && part.name == PROGRAM && is_path(&text));
+            || recorded.is_some_and(|texts| texts.iter().any(|written| written.starts_with(&*in_record)));
         Ok(if is_ours { FoundContent::Ours } else { FoundContent::Theirs("edited since pitree wrote it") })
     }
 
@@ -263,11 +249,6 @@ pub(crate) fn is_in_package(environment: &Environment) -> bool {
 
 fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
-}
-
-/// Returns `true` if a text is a path in the format written by pitree.
-fn is_path(text: &[u8]) -> bool {
-    str::from_utf8(text).is_ok_and(|text| Path::new(text).is_absolute() && !text.contains('\n'))
 }
 
 /// Adds the path of the file to an error.

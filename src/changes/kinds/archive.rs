@@ -6,22 +6,24 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::base::archive_paths;
-use crate::base::path_context::PathContext;
-use crate::changes::change::{ArchiveChange, Change, ChangeStep};
-use crate::changes::engine::Engine;
-use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{BatchResult, in_batches, must_exist, overtaken, result_of, trash};
-use crate::changes::request::{ChangeResult, Request, concerns_all};
-use crate::changes::target::FileSnapshot;
-use crate::disk::archive::ArchiveFacts;
-use crate::disk::archive_files;
-use crate::disk::create;
-use crate::disk::files::{self, is_there};
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::new_file::{self, Draft};
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{self, FileStart, Original, Successor};
+use crate::base::{archive_paths, path_context::PathContext};
+use crate::changes::{
+    change::{ArchiveChange, Change, ChangeStep},
+    engine::Engine,
+    journal::JournalRecord,
+    kinds::{BatchResult, in_batches, must_exist, overtaken, result_of, trash},
+    request::{ChangeResult, Request, concerns_all},
+    target::FileSnapshot,
+};
+use crate::disk::{
+    archive::ArchiveFacts,
+    archive_files, create,
+    files::{self, is_there},
+    fingerprint::FileVersion,
+    new_file::{self, Draft},
+    trash::TrashSession,
+    vacated::{self, FileStart, Original, Successor},
+};
 
 impl Request {
     /// Returns the request for the same sessions after they were brought back from the archive, and their files in the
@@ -74,7 +76,7 @@ impl Request {
 ///
 /// # Errors
 /// A session has changed since it was seen; or a [`PartialFailure`] with the failed ones.
-pub(crate) fn pack_all(work: &mut Engine<'_>, dir: Option<&Path>, files: &[FileSnapshot]) -> Result<ChangeResult> {
+pub(crate) fn pack_all(engine: &mut Engine<'_>, dir: Option<&Path>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let dir = dir.context("cannot locate the archive: no home directory; set archive-dir in config.toml")?;
     let there = trash::unchanged(files)?;
     let there = there.iter().filter(|file| !archive_paths::is_archived(&file.path));
@@ -84,14 +86,14 @@ pub(crate) fn pack_all(work: &mut Engine<'_>, dir: Option<&Path>, files: &[FileS
         let archived = place.with_context(|| format!("cannot archive {}: not a session path", path.display()))?;
         Ok(Change::Archive(ArchiveChange { path, archived, bytes: file.bytes }))
     };
-    make(work, &there.copied().map(|file| change(&file)).collect::<Result<Vec<_>>>()?)
+    make(engine, &there.copied().map(|file| change(&file)).collect::<Result<Vec<_>>>()?)
 }
 
 /// Brings sessions back from the archive. Sessions that are not archived are skipped.
 ///
 /// # Errors
 /// A file is not an archived session; or a [`PartialFailure`] with the failed ones.
-pub(crate) fn unpack_all(work: &mut Engine<'_>, files: &[PathBuf]) -> Result<ChangeResult> {
+pub(crate) fn unpack_all(engine: &mut Engine<'_>, files: &[PathBuf]) -> Result<ChangeResult> {
     let change = |archived: &PathBuf| {
         let bytes = facts(archived)?.bytes;
         let path = archive_paths::original(archived);
@@ -99,16 +101,16 @@ pub(crate) fn unpack_all(work: &mut Engine<'_>, files: &[PathBuf]) -> Result<Cha
         Ok(Change::Unarchive(ArchiveChange { path, archived: archived.clone(), bytes }))
     };
     let archived = files.iter().filter(|file| archive_paths::is_archived(file));
-    make(work, &archived.map(change).collect::<Result<Vec<_>>>()?)
+    make(engine, &archived.map(change).collect::<Result<Vec<_>>>()?)
 }
 
 /// Makes the changes. A failure of one does not stop the others, unless it affects them too.
-fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
-    if work.is_dry {
+fn make(engine: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
+    if engine.is_dry {
         changes.iter().try_for_each(|change| check_places(change, ChangeStep::Make))?;
     }
-    let one = |work: &mut Engine<'_>, number, change: &Change| step(work, number, change, ChangeStep::Make);
-    let BatchResult { made, mut failed, left } = in_batches(work, changes, false, concerns_all, one);
+    let one = |engine: &mut Engine<'_>, number, change: &Change| step(engine, number, change, ChangeStep::Make);
+    let BatchResult { made, mut failed, left } = in_batches(engine, changes, false, concerns_all, one);
     if let ([_], [(Some(_), _)]) = (changes, &failed[..]) {
         return Err(failed.remove(0).1);
     }
@@ -123,17 +125,17 @@ fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
 ///
 /// # Errors
 /// The step failed. With [`Refusal::Overtaken`], another program has changed one of the files.
-pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step_again: ChangeStep) -> Result<()> {
+pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step_again: ChangeStep) -> Result<()> {
     check_places(&record.change, step_again)?;
-    work.ensure_recorded(record, step_again)?;
-    if work.is_dry { Ok(()) } else { step(work, record.number, &record.change, step_again) }
+    engine.ensure_recorded(record, step_again)?;
+    if engine.is_dry { Ok(()) } else { step(engine, record.number, &record.change, step_again) }
 }
 
 /// Takes a recorded step.
-fn step(work: &mut Engine<'_>, number: u64, change: &Change, step: ChangeStep) -> Result<()> {
+fn step(engine: &mut Engine<'_>, number: u64, change: &Change, step: ChangeStep) -> Result<()> {
     let Some(files) = change.archive() else { return Ok(()) };
     let archives = change.archives(step);
-    work.take_step(number, step, |trash, _, _| {
+    engine.take_step(number, step, |trash, _, _| {
         check_places(change, step)?;
         if archives { files.pack(trash) } else { files.unpack(trash) }
     })

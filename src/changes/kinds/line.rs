@@ -10,19 +10,24 @@ use std::path::Path;
 use anyhow::{Context, Error, Result, bail};
 
 use crate::base::javascript::js_trim;
-use crate::changes::change::{Change, ChangeStep, LineChange};
-use crate::changes::engine::{Engine, JournaledLine, TOGETHER, overtaken as as_overtaken, random, waiting};
-use crate::changes::journal::{Journal, JournalError, JournalLine, JournalRecord, JournalRecords};
-use crate::changes::kinds::{each_file, is_used_since, must_exist, overtaken, quoted};
-use crate::changes::request::{ChangeResult, Refusal};
-use crate::changes::target::ExpectedSession;
-use crate::disk::append::{self, PendingLine};
-use crate::disk::files::is_there;
-use crate::disk::load::{self, Bodies};
-use crate::session::entry::kind::EntryKind;
-use crate::session::entry::{EntryId, parse};
-use crate::session::tree::{Index, Tree};
-use crate::session::write::line::{self, NewEntry};
+use crate::changes::{
+    change::{Change, ChangeStep, LineChange},
+    engine::{Engine, JournaledLine, TOGETHER, overtaken as as_overtaken, random, waiting},
+    journal::{Journal, JournalError, JournalLine, JournalRecord, JournalRecords},
+    kinds::{each_file, is_used_since, must_exist, overtaken, quoted},
+    request::{ChangeResult, Refusal},
+    target::ExpectedSession,
+};
+use crate::disk::{
+    append::{self, PendingLine},
+    files::is_there,
+    load::{self, Bodies},
+};
+use crate::session::{
+    entry::{EntryId, kind::EntryKind, parse},
+    tree::{Index, Tree},
+    write::line::{self, NewEntry},
+};
 
 /// Creates the change of a file from its tree and a new id. Returns `None` if there is nothing to do.
 type BuildChange<'a> = &'a dyn Fn(&Path, &Tree, &str) -> Result<Option<Change>>;
@@ -67,7 +72,7 @@ impl LineStep<'_> {
                 (record.change.clone(), *step)
             }
         };
-        let line = PendingLine::new(tree, &change.line(tree, step, (&id, now))?);
+        let line = PendingLine::new(tree, &change.line(tree, step, &id, now)?);
         let data = JournalLine { draft: Some(line.clone()), ..JournalLine::default() };
         let number = match self {
             Self::Make(..) => journal.begin(&change, data)?,
@@ -115,7 +120,7 @@ impl Engine<'_> {
         if let Some((recorded, seen)) = recorded.and_then(|number| self.recorded_lines.remove(&number)) {
             let JournaledLine { number, step, change, line } = recorded;
             let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
-            let written = append::write(path, (&line, &seen), keeps_time, &mut wait);
+            let written = append::write(path, &line, &seen, keeps_time, &mut wait);
             drop(wait);
             match written {
                 Ok(Some(written)) => {
@@ -163,10 +168,10 @@ fn new_text(text: &str) -> Result<Option<String>> {
 }
 
 /// Names a session, or clears its name.
-pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
+pub(crate) fn rename(engine: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
     let after = new_text(name).context("invalid name")?;
-    let build: BuildChange<'_> = &|path, tree, id| named((path, tree, id), &after);
-    let change = work.append(LineStep::Make(path, true, build), None)?;
+    let build: BuildChange<'_> = &|path, tree, id| named(path, tree, id, &after);
+    let change = engine.append(LineStep::Make(path, true, build), None)?;
     Ok(done(
         change,
         if after.is_none() { "the session already has no name" } else { "the session already has this name" },
@@ -174,10 +179,10 @@ pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<C
 }
 
 /// Labels an entry, or clears its label.
-pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
+pub(crate) fn label(engine: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
     let after = new_text(label).context("invalid label")?;
-    let build: BuildChange<'_> = &|path, tree, id| labeled((path, tree, id), place_of(tree, path, target)?, &after);
-    let change = work.append(LineStep::Make(path, true, build), None)?;
+    let build: BuildChange<'_> = &|path, tree, id| labeled(path, tree, id, place_of(tree, path, target)?, &after);
+    let change = engine.append(LineStep::Make(path, true, build), None)?;
     Ok(done(
         change,
         if after.is_none() { "the entry already has no label" } else { "the entry already has this label" },
@@ -185,26 +190,26 @@ pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label:
 }
 
 /// Names several sessions, or clears their names.
-pub(crate) fn rename_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], name: &str) -> Result<ChangeResult> {
+pub(crate) fn rename_all(engine: &mut Engine<'_>, sessions: &[ExpectedSession], name: &str) -> Result<ChangeResult> {
     let after = new_text(name).context("invalid name")?;
-    each(work, sessions, &|path, tree, id| named((path, tree, id), &after))
+    each(engine, sessions, &|path, tree, id| named(path, tree, id, &after))
 }
 
 /// Labels the last entry of several sessions that the model sees, or clears its label.
-pub(crate) fn label_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], label: &str) -> Result<ChangeResult> {
+pub(crate) fn label_all(engine: &mut Engine<'_>, sessions: &[ExpectedSession], label: &str) -> Result<ChangeResult> {
     let after = new_text(label).context("invalid label")?;
-    each(work, sessions, &|path, tree, id| {
+    each(engine, sessions, &|path, tree, id| {
         let version = tree.header.version;
         if version < 3.0 {
             return Err(Refusal::Old { path: path.into(), version: version as u32 }.into());
         }
         let last = tree.last_visible().with_context(|| format!("{} has no messages", path.display()))?;
-        labeled((path, tree, id), last, &after)
+        labeled(path, tree, id, last, &after)
     })
 }
 
 /// Makes a change of each session in batches, unless another session has replaced it.
-fn each(work: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChange<'_>) -> Result<ChangeResult> {
+fn each(engine: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChange<'_>) -> Result<ChangeResult> {
     let ids: HashMap<&Path, &str> = sessions.iter().map(|session| (&*session.path, &*session.id)).collect();
     let build: BuildChange<'_> = &|path, tree, id| {
         if ids.get(path) != Some(&&*tree.header.id) {
@@ -215,18 +220,18 @@ fn each(work: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChange<
     let mut seen = HashSet::new();
     let paths: Vec<&Path> = sessions.iter().map(|session| &*session.path).filter(|path| seen.insert(*path)).collect();
     let mut numbers = Vec::new();
-    let made = each_file(work, &paths, |work, at| {
+    let made = each_file(engine, &paths, |engine, at| {
         if at.is_multiple_of(TOGETHER) {
-            numbers = work.record_lines(paths[at..].iter().map(|path| LineStep::Make(path, true, build)))?;
+            numbers = engine.record_lines(paths[at..].iter().map(|path| LineStep::Make(path, true, build)))?;
         }
-        work.append(LineStep::Make(paths[at], true, build), numbers.get(at % TOGETHER).copied().flatten())
+        engine.append(LineStep::Make(paths[at], true, build), numbers.get(at % TOGETHER).copied().flatten())
     });
-    numbers.into_iter().flatten().try_for_each(|number| work.withdraw(number, ChangeStep::Make))?;
+    numbers.into_iter().flatten().try_for_each(|number| engine.withdraw(number, ChangeStep::Make))?;
     made
 }
 
 /// Creates the change of a session's name, if it is new.
-fn named((path, tree, id): (&Path, &Tree, &str), after: &Option<String>) -> Result<Option<Change>> {
+fn named(path: &Path, tree: &Tree, id: &str, after: &Option<String>) -> Result<Option<Change>> {
     let before = name_of(tree, path)?;
     let is_new = before != *after;
     let change = LineChange { path: path.into(), entry: id.into(), target: None, before, after: after.clone() };
@@ -234,7 +239,7 @@ fn named((path, tree, id): (&Path, &Tree, &str), after: &Option<String>) -> Resu
 }
 
 /// Creates the change of an entry's label, if it is new.
-fn labeled((path, tree, id): (&Path, &Tree, &str), at: Index, after: &Option<String>) -> Result<Option<Change>> {
+fn labeled(path: &Path, tree: &Tree, id: &str, at: Index, after: &Option<String>) -> Result<Option<Change>> {
     let before = label_of(tree, at);
     if before == *after {
         return Ok(None);
@@ -245,7 +250,7 @@ fn labeled((path, tree, id): (&Path, &Tree, &str), at: Index, after: &Option<Str
 }
 
 /// Moves the leaf, so that pi resumes from another entry.
-pub(crate) fn move_leaf(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<ChangeResult> {
+pub(crate) fn move_leaf(engine: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<ChangeResult> {
     // The file gets a new time, so that `pi -c` opens the session.
     let build: BuildChange<'_> = &|path, tree, id| {
         let to = to.map(|to| place_of(tree, path, to)).transpose()?;
@@ -256,7 +261,7 @@ pub(crate) fn move_leaf(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>
         let after = to.map(|to| string_id(tree, path, to)).transpose()?;
         Ok(Some(Change::Leaf(LineChange { path: path.into(), entry: id.into(), target: None, before, after })))
     };
-    let change = work.append(LineStep::Make(path, false, build), None)?;
+    let change = engine.append(LineStep::Make(path, false, build), None)?;
     Ok(done(change, "the leaf is already at this entry"))
 }
 
@@ -266,9 +271,9 @@ fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
 }
 
 /// Undoes or redoes a change by appending another line.
-pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
     must_exist(record.change.path())?;
-    let appended = work.append(LineStep::Again(record, step), Some(record.number));
+    let appended = engine.append(LineStep::Again(record, step), Some(record.number));
     appended.map(drop).map_err(as_overtaken)
 }
 
@@ -276,11 +281,11 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
 ///
 /// # Errors
 /// The journal cannot be written; none of the steps may be taken.
-pub(crate) fn record_steps(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
+pub(crate) fn record_steps(engine: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
     let mut changes = HashMap::<&Path, usize>::new();
     records.iter().for_each(|record| *changes.entry(record.change.path()).or_default() += 1);
     let is_alone = |record: &&JournalRecord| changes[record.change.path()] == 1 && record.change.entry().is_some();
-    work.record_lines(records.iter().filter(is_alone).map(|record| LineStep::Again(record, step))).map(drop)
+    engine.record_lines(records.iter().filter(is_alone).map(|record| LineStep::Again(record, step))).map(drop)
 }
 
 /// Returns an error if another program has changed the target of a change.
@@ -310,7 +315,7 @@ impl Change {
     ///
     /// # Errors
     /// The change appends no line, or the leaf has no valid id.
-    pub(crate) fn line(&self, tree: &Tree, step: ChangeStep, (id, time_ms): (&str, i64)) -> Result<String> {
+    pub(crate) fn line(&self, tree: &Tree, step: ChangeStep, id: &str, time_ms: i64) -> Result<String> {
         let (Self::Name(change) | Self::Label(change) | Self::Leaf(change)) = self else {
             bail!("no line belongs to the change: {}", self.describe());
         };

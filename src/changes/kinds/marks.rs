@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 
-use crate::changes::change::{Change, ChangeStep, MarkChange};
-use crate::changes::engine::{Engine, waiting};
-use crate::changes::journal::{JournalLine, JournalRecord};
-use crate::changes::kinds::{overtaken, quoted};
-use crate::changes::request::{ChangeResult, NewMark};
-use crate::changes::target::ExpectedSession;
+use crate::changes::{
+    change::{Change, ChangeStep, MarkChange},
+    engine::{Engine, waiting},
+    journal::{JournalLine, JournalRecord},
+    kinds::{overtaken, quoted},
+    request::{ChangeResult, NewMark},
+    target::ExpectedSession,
+};
 use crate::disk::marks::{self, CurrentMarks};
 use crate::session::marks::{Mark, Marks};
 
@@ -24,7 +26,7 @@ struct MarkStep {
 }
 
 /// Sets or removes marks. If a mark has several values, the last value is used.
-pub(crate) fn make(work: &mut Engine<'_>, wanted: &[NewMark]) -> Result<ChangeResult> {
+pub(crate) fn make(engine: &mut Engine<'_>, wanted: &[NewMark]) -> Result<ChangeResult> {
     let mut last = BTreeMap::new();
     for (at, new) in wanted.iter().enumerate() {
         last.insert((&*new.session.id, new.mark.key()), at);
@@ -37,7 +39,7 @@ pub(crate) fn make(work: &mut Engine<'_>, wanted: &[NewMark]) -> Result<ChangeRe
         MarkStep { number: None, change, result: Ok(()) }
     };
     let mut steps: Vec<MarkStep> = order.into_iter().map(step).collect();
-    take_steps(work, ChangeStep::Make, &mut steps)?;
+    take_steps(engine, ChangeStep::Make, &mut steps)?;
     let changes = steps.into_iter().map(|step| step.change).filter(|change| change.before != change.after);
     let changes: Vec<Change> = changes.map(Change::Mark).collect();
     if changes.is_empty() {
@@ -47,15 +49,15 @@ pub(crate) fn make(work: &mut Engine<'_>, wanted: &[NewMark]) -> Result<ChangeRe
 }
 
 /// Gives a fork the tags of its parent, in the group of its other changes.
-pub(super) fn inherit_tags(work: &mut Engine<'_>, parent: &str, fork: &ExpectedSession) -> Result<ChangeResult> {
-    let marks = marks::read(work.marks)?;
+pub(super) fn inherit_tags(engine: &mut Engine<'_>, parent: &str, fork: &ExpectedSession) -> Result<ChangeResult> {
+    let marks = marks::read(engine.marks)?;
     let tag = |tag: &str| NewMark { session: fork.clone(), mark: Mark::Tag(tag.into()), value: Some(true.into()) };
     let tags: Vec<NewMark> = marks.tags(parent).map(tag).collect();
-    if tags.is_empty() { Ok(ChangeResult::default()) } else { make(work, &tags) }
+    if tags.is_empty() { Ok(ChangeResult::default()) } else { make(engine, &tags) }
 }
 
 /// Undoes or redoes all changes of marks among the records. [`again`] returns the results.
-pub(crate) fn all_again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) {
+pub(crate) fn all_again(engine: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) {
     let of_mark = |record: &JournalRecord| match &record.change {
         Change::Mark(change) => Some(MarkStep { number: Some(record.number), change: change.clone(), result: Ok(()) }),
         _ => None,
@@ -64,7 +66,7 @@ pub(crate) fn all_again(work: &mut Engine<'_>, records: &[JournalRecord], step: 
     if steps.is_empty() {
         return;
     }
-    if let Err(error) = take_steps(work, step, &mut steps) {
+    if let Err(error) = take_steps(engine, step, &mut steps) {
         // All changes fail together, so the first change reports the error with its type.
         let reason = format!("{error:#}");
         let mut first = Some(error);
@@ -72,23 +74,23 @@ pub(crate) fn all_again(work: &mut Engine<'_>, records: &[JournalRecord], step: 
             failed.result = Err(first.take().unwrap_or_else(|| anyhow!(reason.clone())));
         }
     }
-    work.marked.extend(steps.into_iter().filter_map(|step| Some((step.number?, step.result))));
+    engine.marked.extend(steps.into_iter().filter_map(|step| Some((step.number?, step.result))));
 }
 
 /// Returns the result of a step that [`all_again`] took.
-pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
-    if !work.marked.contains_key(&record.number) {
-        all_again(work, std::slice::from_ref(record), step);
+pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    if !engine.marked.contains_key(&record.number) {
+        all_again(engine, std::slice::from_ref(record), step);
     }
-    work.marked.remove(&record.number).unwrap_or(Ok(()))
+    engine.marked.remove(&record.number).unwrap_or(Ok(()))
 }
 
 /// Records steps, and writes the marks at once. Sets the results of the steps, and the values before new changes.
 ///
 /// # Errors
 /// Nothing was changed, or the result cannot be recorded.
-fn take_steps(work: &mut Engine<'_>, step: ChangeStep, steps: &mut [MarkStep]) -> Result<()> {
-    let Engine { marks: path, journal, watch, is_given_up, is_dry, warnings, .. } = work;
+fn take_steps(engine: &mut Engine<'_>, step: ChangeStep, steps: &mut [MarkStep]) -> Result<()> {
+    let Engine { marks: path, journal, watch, is_given_up, is_dry, warnings, .. } = engine;
     let mut numbers = Vec::new();
     let mut modify = |marks: &mut Marks| {
         for MarkStep { number, change, result } in &mut *steps {

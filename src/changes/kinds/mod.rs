@@ -14,24 +14,31 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, Result, bail};
 use serde_json::Value;
 
-use crate::base::javascript::utf16_prefix;
-use crate::base::numbers::{self, count, thousands};
-use crate::base::path_context::PathContext;
-use crate::base::paths::ExactPath;
-use crate::changes::change::{
-    ArchiveChange, Change, ChangeState, ChangeStep, LineChange, MarkChange, Migration, MoveChange, NewFile, Rewrite,
-    TrashChange, UnknownChange,
+use crate::base::{
+    javascript::utf16_prefix,
+    numbers::{self, count, thousands},
+    path_context::PathContext,
+    paths::ExactPath,
 };
-use crate::changes::engine::Engine;
-use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary};
-use crate::disk::files::is_there;
-use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{Successor, Vacated};
-use crate::session::entry::kind::EntryKind;
-use crate::session::tree::Tree;
-use crate::session::tree::node::Node;
+use crate::changes::{
+    change::{
+        ArchiveChange, Change, ChangeState, ChangeStep, LineChange, MarkChange, Migration, MoveChange, NewFile,
+        Rewrite, TrashChange, UnknownChange,
+    },
+    engine::Engine,
+    journal::{JournalRecord, JournalRecords},
+    request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary},
+};
+use crate::disk::{
+    files::is_there,
+    marks::CurrentMarks,
+    trash::TrashSession,
+    vacated::{Successor, Vacated},
+};
+use crate::session::{
+    entry::kind::EntryKind,
+    tree::{Tree, node::Node},
+};
 
 impl Change {
     /// Returns the changed or created file; empty if only a newer pitree can interpret the change.
@@ -207,16 +214,16 @@ impl JournalRecord {
     ///
     /// # Errors
     /// The step failed. With a [`Refusal`](crate::changes::Refusal), another program has changed the target.
-    pub(crate) fn again(&self, work: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
+    pub(crate) fn again(&self, engine: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
         match &self.change {
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::again(work, self, step),
-            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::again(work, self, step, self.bytes()),
-            Change::Archive(_) | Change::Unarchive(_) => archive::again(work, self, step),
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::again(engine, self, step),
+            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::again(engine, self, step, self.bytes()),
+            Change::Archive(_) | Change::Unarchive(_) => archive::again(engine, self, step),
             Change::Migrate(_) | Change::Rewrite(_) => {
-                self.change.exchange().map_or(Ok(()), |exchange| exchange.again(work, self, step))
+                self.change.exchange().map_or(Ok(()), |exchange| exchange.again(engine, self, step))
             }
-            Change::Move(change) => change.again(work, self, step),
-            Change::Mark(_) => marks::again(work, self, step),
+            Change::Move(change) => change.again(engine, self, step),
+            Change::Mark(_) => marks::again(engine, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
         }
     }
@@ -309,17 +316,17 @@ impl JournalRecord {
 /// # Errors
 /// A [`PartialFailure`] with the failed files.
 fn each_file<C: IntoIterator<Item = Change>>(
-    work: &mut Engine<'_>,
+    engine: &mut Engine<'_>,
     paths: &[&Path],
     mut one: impl FnMut(&mut Engine<'_>, usize) -> Result<C>,
 ) -> Result<ChangeResult> {
     let (mut changes, mut failed, mut left) = (Vec::new(), Vec::new(), 0);
     for (at, path) in paths.iter().enumerate() {
-        if work.is_stopped(at, paths.len()) {
+        if engine.is_stopped(at, paths.len()) {
             left = paths.len() - at;
             break;
         }
-        match one(work, at).map_err(|error| (concerns_all(&error) || work.is_given_up, error)) {
+        match one(engine, at).map_err(|error| (concerns_all(&error) || engine.is_given_up, error)) {
             Ok(made) => changes.extend(made),
             Err((is_last, error)) => {
                 failed.push(format!("{}: {error:#}", path.display()));
@@ -345,7 +352,7 @@ struct BatchResult {
 /// Makes changes of whole files in batches with `one`, which takes a recorded step. With `to_trash`, their files move to the
 /// trash. A failure stops the others if `is_last` returns `true`.
 fn in_batches(
-    work: &mut Engine<'_>,
+    engine: &mut Engine<'_>,
     changes: &[Change],
     to_trash: bool,
     is_last: impl Fn(&Error) -> bool,
@@ -353,7 +360,7 @@ fn in_batches(
 ) -> BatchResult {
     let (mut made, mut failed, mut at, mut is_stopped) = (Vec::new(), Vec::new(), 0, false);
     while at < changes.len() && !is_stopped {
-        let numbers = work.record_batch(&changes[at..], to_trash).unwrap_or_else(|error| {
+        let numbers = engine.record_batch(&changes[at..], to_trash).unwrap_or_else(|error| {
             is_stopped = true;
             failed.push((None, error));
             Vec::new()
@@ -361,14 +368,14 @@ fn in_batches(
         let mut batch = Vec::new();
         for number in numbers {
             // The rest of a batch is withdrawn.
-            is_stopped = is_stopped || work.is_stopped(at, changes.len());
+            is_stopped = is_stopped || engine.is_stopped(at, changes.len());
             if is_stopped {
-                failed.extend(work.withdraw(number, ChangeStep::Make).err().map(|error| (None, error)));
+                failed.extend(engine.withdraw(number, ChangeStep::Make).err().map(|error| (None, error)));
                 continue;
             }
             let change = &changes[at];
             at += 1;
-            match one(work, number, change) {
+            match one(engine, number, change) {
                 Ok(()) => batch.push((number, change.clone())),
                 Err(error) => {
                     is_stopped = is_last(&error);
@@ -376,7 +383,7 @@ fn in_batches(
                 }
             }
         }
-        let back = work.look_at_vacated();
+        let back = engine.look_at_vacated();
         batch.retain(|(number, _)| back.iter().all(|(returned, _)| returned != number));
         made.extend(batch.into_iter().map(|(_, change)| change));
         failed.extend(back.into_iter().map(|(_, reason)| (None, Error::msg(reason))));

@@ -13,39 +13,47 @@ use std::path::{Path, PathBuf, absolute};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::base::path_context::PathContext;
-use crate::changes::change::{Change, ChangeStep, MoveChange, RewritePurpose};
-use crate::changes::engine::Engine;
-use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{each_file, must_exist, overtaken, rewrite, trash};
-use crate::changes::request::ChangeResult;
-use crate::changes::target::{MoveRequest, SessionMove};
-use crate::disk::files::{self, Readable, is_there};
-use crate::disk::fingerprint::ContentHash;
-use crate::disk::lock::LockObserver;
-use crate::disk::rewrite::{self as new_version, NewVersion, Rewriter, Rewritten, Written};
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
-use crate::disk::{create, load, new_file};
-use crate::session::lines::Header;
-use crate::session::write::header::{self, HeaderEdit, HeaderError};
+use crate::changes::{
+    change::{Change, ChangeStep, MoveChange, RewritePurpose},
+    engine::Engine,
+    journal::JournalRecord,
+    kinds::{each_file, must_exist, overtaken, rewrite, trash},
+    request::ChangeResult,
+    target::{MoveRequest, SessionMove},
+};
+use crate::disk::{
+    create,
+    files::{self, Readable, is_there},
+    fingerprint::ContentHash,
+    load,
+    lock::LockObserver,
+    new_file,
+    rewrite::{self as new_version, NewVersion, Rewriter, Rewritten, Written},
+    trash::TrashSession,
+    vacated::{self, FileStart, Original, Successor, Vacated},
+};
+use crate::session::{
+    lines::Header,
+    write::header::{self, HeaderEdit, HeaderError},
+};
 
 /// Moves sessions, then sets the paths of their forks that stay. A failure of one does not stop the others.
 ///
 /// # Errors
 /// A [`PartialFailure`](crate::changes::PartialFailure) with the failed sessions.
-pub(crate) fn make(work: &mut Engine<'_>, request: &MoveRequest) -> Result<ChangeResult> {
+pub(crate) fn make(engine: &mut Engine<'_>, request: &MoveRequest) -> Result<ChangeResult> {
     let paths: Vec<&Path> = request.named().map(|session| &*session.path).collect();
     let mut moved: HashMap<&Path, PathBuf> = HashMap::new();
-    each_file(work, &paths, |work, at| {
+    each_file(engine, &paths, |engine, at| {
         let Some(one) = request.sessions.get(at) else {
             let (session, parent) = &request.relinked[at - request.sessions.len()];
             // The parent stays if its move failed.
             let Some(parent) = moved.get(&**parent).and_then(|path| path.to_str()) else { return Ok(Vec::new()) };
             let edit = HeaderEdit { cwd: None, parent: Some(parent.into()) };
-            return rewrite::one(work, RewritePurpose::Relink, session, &HeaderWriter { edit, moves: false });
+            return rewrite::one(engine, RewritePurpose::Relink, session, &HeaderWriter { edit, moves: false });
         };
         let parent = one.parent.as_deref().and_then(|parent| moved.get(parent)?.to_str());
-        let (to, changes) = move_one(work, request, one, parent)?;
+        let (to, changes) = move_one(engine, request, one, parent)?;
         moved.insert(&one.session.path, to);
         Ok(changes)
     })
@@ -53,7 +61,7 @@ pub(crate) fn make(work: &mut Engine<'_>, request: &MoveRequest) -> Result<Chang
 
 /// Moves a session. Returns its new path, and the change. `parent` is the new path of its parent session.
 fn move_one(
-    work: &mut Engine<'_>,
+    engine: &mut Engine<'_>,
     request: &MoveRequest,
     SessionMove { session, cwd, .. }: &SessionMove,
     parent: Option<&str>,
@@ -66,7 +74,7 @@ fn move_one(
     let edit = HeaderEdit { cwd: Some(cwd.clone()), parent: parent.map(String::from) };
     if to == path {
         let by = HeaderWriter { edit, moves: false };
-        let changes = rewrite::one(work, RewritePurpose::Move, session, &by)?;
+        let changes = rewrite::one(engine, RewritePurpose::Move, session, &by)?;
         return Ok((session.path.clone(), changes));
     }
     let new_folders = to.ancestors().skip(1).take_while(|folder| !folder.exists()).count();
@@ -81,7 +89,7 @@ fn move_one(
         new_folders,
     };
     files.must_be_free()?;
-    let change = rewrite::replace(work, (&files.path, &files.to), &files.writer(), |content, old_bytes| {
+    let change = rewrite::replace(engine, &files.path, &files.to, &files.writer(), |content, old_bytes| {
         Change::Move(MoveChange { bytes: content.bytes, old_bytes, hash: content.hex(), ..files.clone() })
     })?;
     Ok((files.to, change.into_iter().collect()))
@@ -107,7 +115,8 @@ impl MoveChange {
         &self,
         written: Written,
         item: Option<&Path>,
-        (trash, wait): (&mut TrashSession<'_>, LockObserver<'_>),
+        trash: &mut TrashSession<'_>,
+        wait: LockObserver<'_>,
     ) -> Result<()> {
         let Self { path, to, bytes, .. } = self;
         let original = Original::open(path, written.version.bytes)?;
@@ -127,22 +136,22 @@ impl MoveChange {
     /// # Errors
     /// The step failed. With [`Refusal::Overtaken`](crate::changes::Refusal::Overtaken), another program has changed one
     /// of the files.
-    pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    pub(super) fn again(&self, engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         if step == ChangeStep::Undo {
             must_exist(&self.to)?;
             if !self.is_in(&self.to)? {
                 return overtaken(format!("{} was replaced or changed since the move", self.to.display()));
             }
-            return work.take_back(record, step, self.old_bytes, |trash| self.unite(trash));
+            return engine.take_back(record, step, self.old_bytes, |trash| self.unite(trash));
         }
         must_exist(&self.path)?;
         self.must_be_free()?;
-        work.make(&record.change, Some((record.number, step)), Some(&self.path), |trash, item, wait| {
+        engine.make(&record.change, Some((record.number, step)), Some(&self.path), |trash, item, wait| {
             create::synced_folders(&self.to).path_context("cannot write", &self.to)?;
-            let written = new_version::write((&self.path, &self.to), &self.writer(), false)?;
+            let written = new_version::write(&self.path, &self.to, &self.writer(), false)?;
             let Some(written) = written else { return Ok(()) };
             match written.draft.as_ref().map(|draft| self.is_in(draft.path())).transpose()? {
-                Some(true) => self.exchange(written, item, (trash, wait)),
+                Some(true) => self.exchange(written, item, trash, wait),
                 _ => overtaken(format!("{} was replaced since the move", self.path.display())),
             }
         })

@@ -10,20 +10,25 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use crate::base::path_context::PathContext;
-use crate::changes::change::{Change, ChangeStep, Migration, Rewrite, RewritePurpose};
-use crate::changes::engine::{self, Engine, random};
-use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{each_file, is_used_since, must_exist, overtaken};
-use crate::changes::request::{ChangeResult, Refusal};
-use crate::changes::target::ExpectedSession;
-use crate::disk::files::is_there;
-use crate::disk::fingerprint::{ContentHash, Fingerprint};
-use crate::disk::load::{self, Bodies, NewerFormat};
-use crate::disk::lock::LockObserver;
-use crate::disk::rewrite::{self, NewVersion, Rewriter, Rewritten, Written};
-use crate::disk::trash::{self, TrashEntry, TrashSession};
-use crate::disk::vacated::{self, Original, Successor};
-use crate::disk::{create, new_file};
+use crate::changes::{
+    change::{Change, ChangeStep, Migration, Rewrite, RewritePurpose},
+    engine::{self, Engine, random},
+    journal::JournalRecord,
+    kinds::{each_file, is_used_since, must_exist, overtaken},
+    request::{ChangeResult, Refusal},
+    target::ExpectedSession,
+};
+use crate::disk::{
+    create,
+    files::is_there,
+    fingerprint::{ContentHash, Fingerprint},
+    load::{self, Bodies, NewerFormat},
+    lock::LockObserver,
+    new_file,
+    rewrite::{self, NewVersion, Rewriter, Rewritten, Written},
+    trash::{self, TrashEntry, TrashSession},
+    vacated::{self, Original, Successor},
+};
 use crate::session::write::migrate;
 
 /// Replaces files by new versions. A failure of one does not stop the others.
@@ -31,20 +36,20 @@ use crate::session::write::migrate;
 /// # Errors
 /// A file is missing, has another session or a newer version; or the exchange failed.
 pub(crate) fn make(
-    work: &mut Engine<'_>,
+    engine: &mut Engine<'_>,
     purpose: RewritePurpose,
     sessions: &[ExpectedSession],
     by: &dyn Rewriter,
 ) -> Result<ChangeResult> {
     if let [session] = sessions {
-        let changes = one(work, purpose, session, by)?;
+        let changes = one(engine, purpose, session, by)?;
         return Ok(match changes.is_empty() {
             true => ChangeResult::nothing("nothing to change"),
             false => ChangeResult::of(ChangeStep::Make, changes, 0),
         });
     }
     let paths: Vec<&Path> = sessions.iter().map(|session| &*session.path).collect();
-    each_file(work, &paths, |work, at| one(work, purpose, &sessions[at], by))
+    each_file(engine, &paths, |engine, at| one(engine, purpose, &sessions[at], by))
 }
 
 /// Checks that a file still has the session, in a version that pitree can write.
@@ -68,7 +73,7 @@ pub(super) fn check(ExpectedSession { path, id }: &ExpectedSession) -> Result<()
 /// # Errors
 /// Those of [`check`], or the exchange failed.
 pub(super) fn one(
-    work: &mut Engine<'_>,
+    engine: &mut Engine<'_>,
     purpose: RewritePurpose,
     session: &ExpectedSession,
     by: &dyn Rewriter,
@@ -78,9 +83,9 @@ pub(super) fn one(
     // The file itself is replaced, not a symbolic link to it.
     let real = dunce::canonicalize(path).path_context("cannot find", path)?;
     // A repair converts an old file itself, because a conversion drops damaged lines.
-    let migrated = if purpose == RewritePurpose::Slim { if_old(work, path, true)? } else { ChangeResult::default() };
-    let done = migrated.and_then(work.is_dry, || {
-        let change = replace(work, (&real, &real), by, |content, old_bytes| {
+    let migrated = if purpose == RewritePurpose::Slim { if_old(engine, path, true)? } else { ChangeResult::default() };
+    let done = migrated.and_then(engine.is_dry, || {
+        let change = replace(engine, &real, &real, by, |content, old_bytes| {
             let (bytes, hash) = (content.bytes, content.hex());
             Change::Rewrite(Rewrite { path: real.clone(), purpose, bytes, old_bytes, hash })
         })?;
@@ -94,16 +99,17 @@ pub(super) fn one(
 /// # Errors
 /// The file is older and migration is not allowed, or the change failed.
 pub(crate) fn after_migration<'a>(
-    work: &mut Engine<'a>,
-    (path, allowed): (&Path, bool),
+    engine: &mut Engine<'a>,
+    path: &Path,
+    allowed: bool,
     change: impl FnOnce(&mut Engine<'a>) -> Result<ChangeResult>,
 ) -> Result<ChangeResult> {
-    let migrated = if_old(work, path, allowed)?;
-    migrated.and_then(work.is_dry, || change(work))
+    let migrated = if_old(engine, path, allowed)?;
+    migrated.and_then(engine.is_dry, || change(engine))
 }
 
 /// Migrates a file to version 3 if it is older.
-fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeResult> {
+fn if_old(engine: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeResult> {
     let header = load::writable_header(path)?;
     if header.version >= 3.0 {
         return Ok(ChangeResult::default());
@@ -113,7 +119,7 @@ fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<ChangeRes
         return Err(Refusal::Old { path: path.into(), version }.into());
     }
     let real = dunce::canonicalize(path).path_context("cannot find", path)?;
-    let change = replace(work, (&real, &real), &Migrator, |content, old_bytes| {
+    let change = replace(engine, &real, &real, &Migrator, |content, old_bytes| {
         Change::Migrate(Migration { path: real.clone(), bytes: content.bytes, old_bytes, version })
     })?;
     let Some(change) = change else {
@@ -139,40 +145,41 @@ impl Rewriter for Migrator {
 /// nothing to do. `change` is called with the content of the new version, first with an unknown one, and the length of the
 /// file in bytes.
 pub(super) fn replace(
-    work: &mut Engine<'_>,
-    (path, to): (&Path, &Path),
+    engine: &mut Engine<'_>,
+    path: &Path,
+    to: &Path,
     by: &dyn Rewriter,
     change: impl Fn(ContentHash, u64) -> Change,
 ) -> Result<Option<Change>> {
-    if work.is_dry {
-        let written = rewrite::write((path, to), by, true)?;
+    if engine.is_dry {
+        let written = rewrite::write(path, to, by, true)?;
         return Ok(written.map(|written| change(written.content, written.version.bytes)));
     }
     let prepare = || {
         if to != path {
             create::synced_folders(to).path_context("cannot write", to)?;
         }
-        let Some(written) = rewrite::write((path, to), by, false)? else { return Ok(None) };
+        let Some(written) = rewrite::write(path, to, by, false)? else { return Ok(None) };
         let rest = keep_rest(path, &written.rest)?;
         Ok(Some((written, rest)))
     };
     let bytes = fs::metadata(path).path_context("cannot access", path)?.len();
-    let prepared = work.prepare(&change(ContentHash::default(), bytes), prepare)?;
+    let prepared = engine.prepare(&change(ContentHash::default(), bytes), prepare)?;
     let Some((number, (written, rest))) = prepared else { return Ok(None) };
     let change = change(written.content, written.version.bytes);
     let mut is_replaced = false;
     let again = Some((number, ChangeStep::Make));
     let made = if let Change::Move(files) = &change {
-        work.make(&change, again, Some(path), |trash, item, wait| files.exchange(written, item, (trash, wait)))
+        engine.make(&change, again, Some(path), |trash, item, wait| files.exchange(written, item, trash, wait))
     } else {
         let original_name = change.exchange().map(|Exchange { names: [original, _], .. }| original).unwrap_or_default();
-        work.make(&change, again, Some(&original_name), |trash, item, wait| {
+        engine.make(&change, again, Some(&original_name), |trash, item, wait| {
             let Written { draft: Some(draft), content, version, .. } = written else { return Ok(()) };
             let rename = |path: &Path| {
                 is_replaced = true;
                 draft.replace(path)
             };
-            trash.exchange(Original::open(path, version.bytes)?, (&original_name, item), rename, content.bytes, wait)
+            trash.exchange(Original::open(path, version.bytes)?, &original_name, item, rename, content.bytes, wait)
         })
     };
     made.inspect_err(|_| {
@@ -238,7 +245,7 @@ impl Exchange<'_> {
     ///
     /// # Errors
     /// The step failed. With [`Refusal::Overtaken`], another program has changed the file.
-    pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    pub(super) fn again(&self, engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         let Self { path, names: [before, after], bytes } = self;
         must_exist(path)?;
         let (start, end) = step.ends(bytes[0], bytes[1]);
@@ -246,7 +253,7 @@ impl Exchange<'_> {
         // Lines of pitree can follow a conversion. Those of pi, and any after another change, would be lost.
         let (len, is_used) = if is_migration {
             let tree = load::writable(path).map_err(engine::overtaken)?;
-            (tree.end, is_used_since(&work.journal.records, &tree, start))
+            (tree.end, is_used_since(&engine.journal.records, &tree, start))
         } else {
             let len = fs::metadata(path).path_context("cannot access", path)?.len();
             (len, len != start)
@@ -255,14 +262,14 @@ impl Exchange<'_> {
             let since = if is_migration { "converted" } else { "replaced" };
             return overtaken(format!("the session has new entries since it was {since}: {}", path.display()));
         }
-        let (goes, comes) = step.ends(before, after);
-        let lies = record.item.as_ref();
-        work.make(&record.change, Some((record.number, step)), Some(goes), |trash, item, wait| {
-            trash.take_back(comes, lies, 0)?;
+        let (replaced_name, restored) = step.ends(before, after);
+        let kept = record.item.as_ref();
+        engine.make(&record.change, Some((record.number, step)), Some(replaced_name), |trash, item, wait| {
+            trash.take_back(restored, kept, 0)?;
             let replaced = Original::open(path, len).and_then(|original| {
-                trash.exchange(original, (goes, item), |path| fs::rename(comes, path), end, &mut *wait)
+                trash.exchange(original, replaced_name, item, |path| fs::rename(restored, path), end, &mut *wait)
             });
-            replaced.inspect_err(|_| put_back(comes, lies, trash, wait))
+            replaced.inspect_err(|_| put_back(restored, kept, trash, wait))
         })
     }
 

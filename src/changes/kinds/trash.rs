@@ -5,25 +5,31 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::base::numbers::{count, thousands};
-use crate::base::path_context::PathContext;
-use crate::changes::change::{Change, ChangeStep, TrashChange};
-use crate::changes::engine::Engine;
-use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{BatchResult, in_batches, is_used_since, must_exist, overtaken};
-use crate::changes::request::{ChangeResult, PartialFailure, Refusal};
-use crate::changes::target::FileSnapshot;
-use crate::disk::files::is_there;
-use crate::disk::scan::milliseconds;
-use crate::disk::trash::{self, TrashRefused, TrashSession};
-use crate::disk::vacated::{self, FileStart, Successor};
-use crate::disk::{load, new_file};
+use crate::base::{
+    numbers::{count, thousands},
+    path_context::PathContext,
+};
+use crate::changes::{
+    change::{Change, ChangeStep, TrashChange},
+    engine::Engine,
+    journal::JournalRecord,
+    kinds::{BatchResult, in_batches, is_used_since, must_exist, overtaken},
+    request::{ChangeResult, PartialFailure, Refusal},
+    target::FileSnapshot,
+};
+use crate::disk::{
+    files::is_there,
+    load, new_file,
+    scan::milliseconds,
+    trash::{self, TrashRefused, TrashSession},
+    vacated::{self, FileStart, Successor},
+};
 
-pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
+pub(crate) fn make(engine: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
     let changes = there.iter().map(|file| of(&file.path)).collect::<Result<Vec<_>>>()?;
-    let one = |work: &mut Engine<'_>, number, change: &Change| put(work, number, change.path(), ChangeStep::Make);
-    let BatchResult { made: changes, failed, left } = in_batches(work, &changes, true, |_| true, one);
+    let one = |engine: &mut Engine<'_>, number, change: &Change| put(engine, number, change.path(), ChangeStep::Make);
+    let BatchResult { made: changes, failed, left } = in_batches(engine, &changes, true, |_| true, one);
     let made = changes.len();
     match failed.into_iter().next().map(|(_, error)| error) {
         Some(error) if error.is::<TrashRefused>() => {
@@ -43,46 +49,46 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<Chan
 }
 
 /// Deletes files permanently. This cannot be undone, so it is not recorded in the journal.
-pub(crate) fn delete(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
+pub(crate) fn delete(engine: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
-    for_good(work, &there, |_, file| fs::remove_file(&file.path).path_context("cannot delete", &file.path))
+    for_good(engine, &there, |_, file| fs::remove_file(&file.path).path_context("cannot delete", &file.path))
 }
 
 /// Permanently deletes the files that changes moved to the trash.
 ///
 /// # Errors
 /// A file is not there, or pitree does not know where it is.
-pub(crate) fn empty(work: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResult> {
-    let records = &work.journal.records.list;
+pub(crate) fn empty(engine: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResult> {
+    let records = &engine.journal.records.list;
     let known = |number: &u64| records.iter().find(|record| record.number == *number && record.is_in_trash()).cloned();
     let found = |number| known(number).with_context(|| format!("change {number} has no file in the trash"));
     let there = numbers.iter().map(found).collect::<Result<Vec<JournalRecord>>>()?;
-    for_good(work, &there, |work, record| {
+    for_good(engine, &there, |engine, record| {
         let path = &record.trashed_path();
         let unknown =
             || format!("the system does not tell where {} is in the trash; empty the trash there", path.display());
         let kept = record.item.as_ref().filter(|kept| kept.place.is_some()).with_context(unknown)?;
-        work.trash.erase(path, kept)
+        engine.trash.erase(path, kept)
     })
 }
 
 /// Permanently deletes files one by one.
 fn for_good<T>(
-    work: &mut Engine<'_>,
+    engine: &mut Engine<'_>,
     files: &[T],
     mut delete: impl FnMut(&mut Engine<'_>, &T) -> Result<()>,
 ) -> Result<ChangeResult> {
     let summary = |done| format!("permanently deleted {}", count(done, "session", "sessions"));
-    if work.is_dry {
+    if engine.is_dry {
         let sessions = count(files.len(), "session", "sessions");
         return Ok(ChangeResult::nothing(&format!("would permanently delete {sessions}")));
     }
     for (done, file) in files.iter().enumerate() {
         let left = files.len() - done;
-        if work.is_stopped(done, files.len()) {
+        if engine.is_stopped(done, files.len()) {
             return Ok(ChangeResult::nothing(&summary(done)).stopped(left));
         }
-        match delete(work, file) {
+        match delete(engine, file) {
             Err(error) if done > 0 => bail!("{}; {} remaining: {error:#}", summary(done), thousands(left)),
             deleted => deleted?,
         }
@@ -116,15 +122,15 @@ fn of(path: &Path) -> Result<Change> {
 }
 
 /// Moves a file to the trash as recorded.
-fn put(work: &mut Engine<'_>, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
-    work.take_step(number, step, |trash, place, wait| trash.put(path, place, wait))
+fn put(engine: &mut Engine<'_>, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
+    engine.take_step(number, step, |trash, place, wait| trash.put(path, place, wait))
 }
 
 /// Moves the file of a change to or from the trash; it had this length in bytes.
-pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep, bytes: u64) -> Result<()> {
+pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep, bytes: u64) -> Result<()> {
     let path = record.change.path();
     if record.change.brings(step).is_some() {
-        return work.take_back(record, step, bytes, |_| Ok(()));
+        return engine.take_back(record, step, bytes, |_| Ok(()));
     }
     must_exist(path)?;
     let new = match record.change {
@@ -134,12 +140,12 @@ pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeS
     };
     if let Some(new) = new {
         let tree = load::tree(path, "")?;
-        if tree.header.is_newer() || is_used_since(&work.journal.records, &tree, bytes) {
+        if tree.header.is_newer() || is_used_since(&engine.journal.records, &tree, bytes) {
             return overtaken(format!("the {new} has new entries and stays in place: {}", path.display()));
         }
     }
-    work.ensure_recorded(record, step)?;
-    put(work, record.number, path, step)
+    engine.ensure_recorded(record, step)?;
+    put(engine, record.number, path, step)
 }
 
 /// Returns `true` if a file was restored or moved to the trash.

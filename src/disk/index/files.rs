@@ -11,13 +11,17 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::disk::create;
-use crate::disk::files::children;
-use crate::disk::fingerprint::hash;
-use crate::disk::index::segment_file::SegmentFile;
-use crate::disk::index::table::{SessionTable, SharedData};
-use crate::disk::lock;
-use crate::disk::new_file::{self, DRAFT, Draft};
+use crate::disk::{
+    create,
+    files::children,
+    fingerprint::hash,
+    index::{
+        segment_file::SegmentFile,
+        table::{SessionTable, SharedData},
+    },
+    lock,
+    new_file::{self, DRAFT, Draft},
+};
 
 /// The maximum wait for a lock. Each is held for a short time.
 const PATIENCE: Duration = Duration::from_secs(2);

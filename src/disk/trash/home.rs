@@ -16,8 +16,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::base::path_context::PathContext;
-use crate::disk::new_file::Draft;
-use crate::disk::{create, demo, files, vacated};
+use crate::disk::{create, demo, files, new_file::Draft, vacated};
 use crate::system::{self, kernel};
 
 /// The home trash during one request.
@@ -280,7 +279,7 @@ mod tests {
         let note = |text: &str| {
             let info = dir.path().join("s.trashinfo");
             fs::write(&info, text).unwrap();
-            read(&info).map(|lying| (lying.path, lying.time))
+            read(&info).map(|file| (file.path, file.time))
         };
         let then = DateTime::constant(2026, 1, 5, 9, 0, 0, 0).to_zoned_datetime(TimeZone::system()).unwrap();
         let then = then.timestamp().as_second();

@@ -15,17 +15,21 @@ use anyhow::{Context, Result, anyhow};
 use thiserror::Error;
 
 use crate::base::path_context::PathContext;
-use crate::disk::files::{self, is_there};
-use crate::disk::fingerprint::Fingerprint;
-use crate::disk::lock::LockObserver;
-use crate::disk::new_file::Draft;
 pub(crate) use crate::disk::trash::command::CommandTimeout;
 pub(crate) use crate::disk::trash::contents::RestoreError;
-use crate::disk::trash::contents::{TrashContents, in_words};
 pub(crate) use crate::disk::trash::home::give_up;
-use crate::disk::trash::home::{HomeTrash, info_of};
-use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
-use crate::disk::{create, demo};
+use crate::disk::{
+    create, demo,
+    files::{self, is_there},
+    fingerprint::Fingerprint,
+    lock::LockObserver,
+    new_file::Draft,
+    trash::{
+        contents::{TrashContents, in_words},
+        home::{HomeTrash, info_of},
+    },
+    vacated::{self, FileStart, Original, Successor, Vacated},
+};
 
 /// The trash configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +138,7 @@ impl TrashSession<'_> {
         self.added.insert(known.clone());
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let put = match (&self.trash.command[..], item) {
-            ([program, arguments @ ..], _) => command::run((program, arguments), path, self.trash.limit, wait),
+            ([program, arguments @ ..], _) => command::run(program, arguments, path, self.trash.limit, wait),
             ([], Some(item)) => home::put(&known, item).map(|spare| self.vacated.extend(spare)),
             ([], None) => trash::delete(&known).map_err(|error| anyhow!(in_words(&error))),
         };
@@ -233,7 +237,7 @@ impl TrashSession<'_> {
             Ok::<_, io::Error>((Original::headless(path, &mut draft.file)?, draft, bytes))
         };
         let (original, draft, bytes) = draft().with_context(failed)?;
-        let replaced = self.exchange(original, (&late(path), Some(place)), |path| draft.replace(path), bytes, wait);
+        let replaced = self.exchange(original, &late(path), Some(place), |path| draft.replace(path), bytes, wait);
         replaced.with_context(failed)?;
         self.clear(path, item);
         Ok(())
@@ -248,7 +252,8 @@ impl TrashSession<'_> {
     pub(crate) fn exchange(
         &mut self,
         original: Original<'_>,
-        (kept, item): (&Path, Option<&Path>),
+        kept: &Path,
+        item: Option<&Path>,
         rename: impl FnOnce(&Path) -> io::Result<()>,
         start: u64,
         wait: LockObserver<'_>,
