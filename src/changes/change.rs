@@ -9,18 +9,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::paths::exact_json;
-use crate::disk::create;
 
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Change {
     /// A session was renamed, or its name was cleared.
-    Name(NameChange),
+    Name(LineChange),
     /// An entry was labeled, or its label was cleared.
-    Label(LabelChange),
+    Label(LineChange),
     /// The leaf was moved.
-    Leaf(LeafMove),
+    Leaf(LineChange),
     /// A session was forked into a new file.
     Fork(NewFile),
     /// A session was imported into a new file.
@@ -44,47 +43,20 @@ pub enum Change {
     Unknown(UnknownChange),
 }
 
-/// A changed or cleared session name.
+/// A changed or cleared name of a session or label of an entry, or a moved leaf. A line in the session file has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NameChange {
-    /// The session file.
-    #[serde(with = "exact_json")]
-    pub path: PathBuf,
-    /// The id of the appended line.
-    pub entry: String,
-    /// The name before.
-    pub before: Option<String>,
-    /// The name after.
-    pub after: Option<String>,
-}
-
-/// A changed or cleared label.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LabelChange {
+pub struct LineChange {
     /// The session file.
     #[serde(with = "exact_json")]
     pub path: PathBuf,
     /// The id of the appended line.
     pub entry: String,
     /// The labeled entry.
-    pub target: String,
-    /// The label before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The name, label or leaf before.
     pub before: Option<String>,
-    /// The label after.
-    pub after: Option<String>,
-}
-
-/// A moved leaf.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeafMove {
-    /// The session file.
-    #[serde(with = "exact_json")]
-    pub path: PathBuf,
-    /// The id of the appended line.
-    pub entry: String,
-    /// The leaf before.
-    pub before: Option<String>,
-    /// The leaf after.
+    /// The name, label or leaf after.
     pub after: Option<String>,
 }
 
@@ -132,7 +104,7 @@ pub struct Migration {
     /// The length in bytes after the conversion.
     pub bytes: u64,
     /// The length in bytes before.
-    #[serde(default, rename = "oldBytes")]
+    #[serde(rename = "oldBytes")]
     pub old_bytes: u64,
     /// The version before.
     pub version: u32,
@@ -218,33 +190,6 @@ pub enum RewritePurpose {
 #[serde(transparent)]
 pub struct UnknownChange(pub Map<String, Value>);
 
-impl Change {
-    /// Returns the names of both versions of a replaced file, before and after the change, when they are in the trash.
-    pub(crate) fn versions(&self) -> Option<[PathBuf; 2]> {
-        match self {
-            Self::Migrate(change) => Some(change.versions()),
-            Self::Rewrite(change) => Some(change.versions()),
-            Self::Name(_) | Self::Label(_) | Self::Leaf(_) | Self::Mark(_) | Self::Unknown(_) => None,
-            Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Archive(_) | Self::Unarchive(_) => None,
-            Self::Move(_) => None,
-        }
-    }
-}
-
-impl Migration {
-    /// Returns the names of both versions in the trash, which are not session names.
-    pub(crate) fn versions(&self) -> [PathBuf; 2] {
-        [self.version, 3].map(|version| create::beside(&self.path, &format!("{}{version}", create::VERSION)))
-    }
-}
-
-impl Rewrite {
-    /// Returns the names of both versions in the trash, which are not session names.
-    pub(crate) fn versions(&self) -> [PathBuf; 2] {
-        [create::ORIGINAL, create::REWRITTEN].map(|suffix| create::beside(&self.path, suffix))
-    }
-}
-
 /// A step of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -286,10 +231,11 @@ impl ChangeStep {
 }
 
 /// The state of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeState {
     /// Recorded, and possibly made.
+    #[default]
     Begun,
     /// Made.
     Done,

@@ -2,27 +2,30 @@
 //! interrupted change are removed before the next one. A dry run writes nothing.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::base::path_context::PathContext;
-use crate::base::paths::ExactPath;
-use crate::changes::change::{Change, ChangeStep};
-use crate::changes::journal::{Journal, JournalError, JournalRecord, UndoLink};
-use crate::changes::mending::{look_at, mend};
-use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal};
-use crate::disk::append::{self, PreparedLine};
-use crate::disk::files::is_there;
-use crate::disk::fingerprint::Fingerprint;
-use crate::disk::load::NewerFormat;
-use crate::disk::lock::LockObserver;
-use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession};
-use crate::disk::vacated;
+use crate::base::{path_context::PathContext, paths::ExactPath};
+use crate::changes::{
+    change::{Change, ChangeStep},
+    journal::{Journal, JournalError, JournalLine, JournalRecord},
+    mending::{look_at, mend},
+    request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal},
+};
+use crate::disk::{
+    append::{self, PendingLine},
+    files::is_there,
+    fingerprint::Fingerprint,
+    load::NewerFormat,
+    lock::LockObserver,
+    marks::CurrentMarks,
+    trash::{self, RestoreError, Trash, TrashEntry, TrashSession},
+    vacated,
+};
 
 /// The maximum number of changes in a batch. They are recorded before the first of them is made. Records must be synced
 /// to disk, and one sync serves many records. The number of open files can be limited to 256.
@@ -47,8 +50,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) now: i64,
     /// Moves that are recorded but not made yet, by change number.
     recorded: HashMap<u64, JournaledMove>,
-    /// Lines that are recorded but not written yet, by change number.
-    pub(super) recorded_lines: HashMap<u64, JournaledLine>,
+    /// Lines that are recorded but not written yet, by change number, with the files for which they were prepared.
+    pub(super) recorded_lines: HashMap<u64, (JournaledLine, Metadata)>,
     /// Lines that are written, but neither synced nor recorded as such: the change numbers, steps and files.
     pub(super) unsynced: Vec<(u64, ChangeStep, File)>,
     /// The numbers of the changes that vacated files which are not checked yet.
@@ -76,12 +79,14 @@ struct JournaledMove {
 
 /// A recorded line of a file.
 pub(super) struct JournaledLine {
+    /// The number of the change.
+    pub(super) number: u64,
     /// The step.
     pub(super) step: ChangeStep,
     /// The change.
     pub(super) change: Change,
     /// The line.
-    pub(super) line: PreparedLine,
+    pub(super) line: PendingLine,
 }
 
 impl<'a> Engine<'a> {
@@ -90,7 +95,9 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// The journal cannot be opened, or the system has no random numbers.
     pub(crate) fn begin(
-        (state_dir, trash, marks): (&Path, &'a Trash, &'a Path),
+        state_dir: &Path,
+        trash: &'a Trash,
+        marks: &'a Path,
         is_dry: bool,
         now: i64,
         watch: ChangeObserver<'a>,
@@ -152,11 +159,11 @@ impl<'a> Engine<'a> {
         change: &Change,
         prepare: impl FnOnce() -> Result<Option<T>>,
     ) -> Result<Option<(u64, T)>> {
-        let number = self.journal.begin(change, UndoLink::default())?;
+        let number = self.journal.begin(change, JournalLine::default())?;
         self.journal.sync()?;
         let prepared = prepare();
         if !matches!(prepared, Ok(Some(_))) {
-            self.journal.set(number, ChangeStep::Make.settled(false), UndoLink::default())?;
+            self.journal.settle(number, ChangeStep::Make, false)?;
         }
         Ok(prepared?.map(|prepared| (number, prepared)))
     }
@@ -172,14 +179,14 @@ impl<'a> Engine<'a> {
         // In every change, the content of the changed file goes to the trash. Without a fingerprint, undo still compares
         // what the trash records.
         let file = goes.and_then(|_| Fingerprint::of(change.path()).ok());
-        let by = UndoLink { item: item.clone(), file, ..UndoLink::default() };
+        let line = JournalLine { item: item.clone().map(ExactPath), file, ..JournalLine::default() };
         let (number, step) = match again {
             Some((number, step)) => {
-                let change = Some(change).filter(|_| step == ChangeStep::Make);
-                self.journal.set(number, step.begun(), UndoLink { change, ..by })?;
+                let change = (step == ChangeStep::Make).then(|| change.clone());
+                self.journal.set(number, step.begun(), JournalLine { change, ..line })?;
                 (number, step)
             }
-            None => (self.journal.begin(change, by)?, ChangeStep::Make),
+            None => (self.journal.begin(change, line)?, ChangeStep::Make),
         };
         Ok(JournaledMove { number, step, goes: goes.map(Path::to_path_buf), item, claimed: Ok(()) })
     }
@@ -312,8 +319,8 @@ impl<'a> Engine<'a> {
             }
             recorded.item = self.trash.choose(goes)?;
             let file = self.journal.records.find(recorded.number).and_then(|record| record.item.as_ref()?.file.clone());
-            let by = UndoLink { item: recorded.item.clone(), file, ..UndoLink::default() };
-            self.journal.set(recorded.number, recorded.step.begun(), by)?;
+            let line = JournalLine { item: recorded.item.clone().map(ExactPath), file, ..JournalLine::default() };
+            self.journal.set(recorded.number, recorded.step.begun(), line)?;
             self.journal.sync()?;
         }
         Ok(())
@@ -329,7 +336,7 @@ impl<'a> Engine<'a> {
             return Ok(());
         };
         item.iter().for_each(|item| trash::give_up(item));
-        self.journal.set(number, step.settled(false), UndoLink::default())
+        self.journal.settle(number, step, false)
     }
 
     /// Restores the file of a change from the trash as a step, if it has at least the given size, then calls `then`.
@@ -384,9 +391,7 @@ impl<'a> Engine<'a> {
         let (changes, files): (Vec<_>, Vec<File>) =
             std::mem::take(&mut self.unsynced).into_iter().map(|(number, step, file)| ((number, step), file)).unzip();
         self.warnings.extend(append::sync(&files).err().map(|error| append::unsynced(&error)));
-        let recorded = changes
-            .into_iter()
-            .try_for_each(|(number, step)| self.journal.set(number, step.settled(true), UndoLink::default()));
+        let recorded = changes.into_iter().try_for_each(|(number, step)| self.journal.settle(number, step, true));
         recorded.context("the changes were made, but")
     }
 
@@ -433,7 +438,8 @@ impl<'a> Engine<'a> {
             vacated.retain(|file| is_left(file) && matches!(record.change, Change::Move(_)));
         }
         self.vacated.extend((!vacated.is_empty()).then_some(number));
-        let recorded = self.journal.set(number, step.settled(is_made), UndoLink { vacated, ..UndoLink::default() });
+        let recorded =
+            self.journal.set(number, step.settled(is_made), JournalLine { vacated, ..JournalLine::default() });
         made.and(recorded.context("the change was made, but"))
     }
 }

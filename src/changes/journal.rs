@@ -16,67 +16,49 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::base::path_context::PathContext;
-use crate::base::paths::{self, ExactPath};
+use crate::base::{path_context::PathContext, paths::ExactPath};
 pub use crate::changes::change::ChangeState;
 use crate::changes::change::{Change, ChangeStep};
 pub use crate::changes::record::JournalRecord;
-use crate::disk::append::PendingLine;
-use crate::disk::files::open_regular;
-use crate::disk::fingerprint::Fingerprint;
-use crate::disk::lock::LockObserver;
-use crate::disk::trash::TrashEntry;
-use crate::disk::{create, lock};
+use crate::disk::{
+    append::PendingLine,
+    create,
+    files::open_regular,
+    fingerprint::Fingerprint,
+    lock::{self, LockObserver},
+    trash::TrashEntry,
+};
 
 /// The written format version.
 const VERSION: u64 = 1;
 
-/// A line of the journal: a new change, or a new state of a change.
-#[derive(Debug, Serialize, Deserialize)]
-struct JournalLine {
-    number: u64,
-    time: i64,
-    state: ChangeState,
+/// A line of the journal: a new change, or a new state of a change. [`Journal::begin`] and [`Journal::set`] complete the
+/// data of a step with its number, time, state and group.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct JournalLine {
+    pub(crate) number: u64,
+    pub(crate) time: i64,
+    pub(crate) state: ChangeState,
     /// The group of a new change, unless it starts the group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    group: Option<u64>,
-    /// The id of the line for the new state, unless it belongs to a new change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    entry: Option<String>,
-    /// The line for the new state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    draft: Option<PendingLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) group: Option<u64>,
+    /// The id of the line to append for the new state, unless it belongs to a new change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) entry: Option<String>,
+    /// The line to append for the new state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) draft: Option<PendingLine>,
     /// The place in the trash for the file in the new state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    item: Option<String>,
-    /// The place in base64 if it is not UTF-8. Older versions ignore unknown fields, but not other types of known
-    /// fields.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    item_bytes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) item: Option<ExactPath>,
     /// The fingerprint of the file that goes to the trash.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    file: Option<Fingerprint>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    change: Option<Change>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<Fingerprint>,
+    /// The change, if it is new or was recorded without data that was unknown then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) change: Option<Change>,
     /// The files that the step vacated, and to which a pi may still write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    vacated: Vec<ExactPath>,
-}
-
-/// Data of a step known in advance.
-#[derive(Debug, Default)]
-pub(crate) struct UndoLink<'a> {
-    /// The id of the line to append, unless it belongs to a new change.
-    pub(crate) entry: Option<&'a str>,
-    /// The line to append.
-    pub(crate) draft: Option<PendingLine>,
-    /// The place in the trash for the file.
-    pub(crate) item: Option<PathBuf>,
-    /// The fingerprint of the file.
-    pub(crate) file: Option<Fingerprint>,
-    /// The change with data that was unknown when it was recorded.
-    pub(crate) change: Option<&'a Change>,
-    /// The files that the step vacated.
     pub(crate) vacated: Vec<ExactPath>,
 }
 
@@ -163,8 +145,8 @@ impl JournalRecords {
 
     fn take(&mut self, line: JournalLine) {
         self.lines += 1;
-        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change, vacated } = line;
-        let place = item_bytes.and_then(|bytes| paths::path_from_base64(&bytes)).or(item.map(PathBuf::from));
+        let JournalLine { number, time, state, group, entry, draft, item, file, change, vacated } = line;
+        let place = item.map(|ExactPath(place)| place);
         let item = (place.is_some() || file.is_some()).then_some(TrashEntry { place, time, file });
         self.highest = self.highest.max(number);
         self.lines_of_ours.extend(entry.clone());
@@ -368,11 +350,12 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError`]; the change must not be made.
-    pub(crate) fn begin(&mut self, change: &Change, by: UndoLink<'_>) -> Result<u64> {
+    pub(crate) fn begin(&mut self, change: &Change, line: JournalLine) -> Result<u64> {
         let number = self.records.highest.checked_add(1);
         let number = number.path_context("no change number left in the journal", &self.path);
         let number = number.map_err(JournalError)?;
-        self.note(number, ChangeState::Begun, (self.group, Some(change)), by)?;
+        let (group, change) = (self.group, Some(change.clone()));
+        self.set(number, ChangeState::Begun, JournalLine { group, change, ..line })?;
         self.groups.insert(*self.group.get_or_insert(number));
         Ok(number)
     }
@@ -381,36 +364,22 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError`].
-    pub(crate) fn set(&mut self, number: u64, state: ChangeState, by: UndoLink<'_>) -> Result<()> {
+    pub(crate) fn set(&mut self, number: u64, state: ChangeState, line: JournalLine) -> Result<()> {
         if state == ChangeState::Redoing {
             self.groups.extend(self.records.find(number).map(|record| record.group));
         }
-        self.note(number, state, (None, by.change), by)
-    }
-
-    fn note(
-        &mut self,
-        number: u64,
-        state: ChangeState,
-        (group, change): (Option<u64>, Option<&Change>),
-        by: UndoLink<'_>,
-    ) -> Result<()> {
-        let line = JournalLine {
-            number,
-            time: self.now,
-            state,
-            group,
-            entry: by.entry.map(String::from),
-            draft: by.draft,
-            item_bytes: by.item.as_ref().and_then(paths::non_utf8_base64),
-            item: by.item.and_then(|item| item.into_os_string().into_string().ok()),
-            file: by.file,
-            change: change.cloned(),
-            vacated: by.vacated,
-        };
+        let line = JournalLine { number, time: self.now, state, ..line };
         self.write(&line).map_err(JournalError)?;
         self.records.take(line);
         Ok(())
+    }
+
+    /// Records the result of a step.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub(crate) fn settle(&mut self, number: u64, step: ChangeStep, is_taken: bool) -> Result<()> {
+        self.set(number, step.settled(is_taken), JournalLine::default())
     }
 
     /// Records the results of interrupted changes. `happened` determines from the files if a step was taken, and which
@@ -429,7 +398,7 @@ impl Journal {
         };
         let settled: Vec<_> = self.records.list.iter().filter_map(settled).collect();
         for (number, state, vacated) in settled {
-            self.set(number, state, UndoLink { vacated, ..UndoLink::default() })?;
+            self.set(number, state, JournalLine { vacated, ..JournalLine::default() })?;
         }
         Ok(())
     }
@@ -440,10 +409,12 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::changes::change::NameChange;
+    use crate::changes::change::LineChange;
 
     fn change(name: &str) -> Change {
-        Change::Name(NameChange { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
+        let after = Some(name.into());
+        let (path, entry) = ("/s.jsonl".into(), "e".into());
+        Change::Name(LineChange { path, entry, target: None, before: None, after })
     }
 
     #[test]
@@ -452,10 +423,14 @@ mod tests {
         let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
         for state in [ChangeState::Begun, ChangeState::Undoing, ChangeState::Redoing] {
             for name in ["made", "not made"] {
-                let number = journal.begin(&change(name), UndoLink::default()).unwrap();
+                let number = journal.begin(&change(name), JournalLine::default()).unwrap();
                 let draft = PendingLine { at: 0, text: String::new() };
                 journal
-                    .set(number, state, UndoLink { entry: Some("undo"), draft: Some(draft), ..UndoLink::default() })
+                    .set(
+                        number,
+                        state,
+                        JournalLine { entry: Some("undo".into()), draft: Some(draft), ..JournalLine::default() },
+                    )
                     .unwrap();
             }
         }
@@ -494,8 +469,9 @@ mod tests {
         {
             let change = Change::Trash(crate::changes::change::TrashChange { path, bytes: 1, link: false });
             journal.group = None;
-            let number = journal.begin(&change, UndoLink { item: Some(item), ..UndoLink::default() }).unwrap();
-            journal.set(number, ChangeState::Done, UndoLink::default()).unwrap();
+            let number =
+                journal.begin(&change, JournalLine { item: Some(ExactPath(item)), ..JournalLine::default() }).unwrap();
+            journal.set(number, ChangeState::Done, JournalLine::default()).unwrap();
         }
         assert_eq!(JournalRecords::of(dir.path()).unwrap().list, journal.records.list);
         let text = fs::read_to_string(file_in(dir.path())).unwrap();
@@ -505,8 +481,8 @@ mod tests {
             format!("{start}\"change\":{{\"kind\":\"trash\",\"path\":{path},\"bytes\":1,\"link\":false}}}}")
         };
         assert_eq!(begun[0], line(1, r#""item":"/t""#, r#""/s""#));
-        assert_eq!(begun[1], line(2, r#""item_bytes":"L3Qv/w==""#, r#"{"bytes":"L/8="}"#));
-        assert_eq!(begun[2], line(3, r#""item_bytes":"/g==""#, r#""/s""#));
+        assert_eq!(begun[1], line(2, r#""item":{"bytes":"L3Qv/w=="}"#, r#"{"bytes":"L/8="}"#));
+        assert_eq!(begun[2], line(3, r#""item":{"bytes":"/g=="}"#, r#""/s""#));
     }
 
     #[cfg(unix)]

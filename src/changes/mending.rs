@@ -6,12 +6,16 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::base::paths::ExactPath;
-use crate::changes::change::{Change, ChangeState};
-use crate::changes::journal::{Journal, JournalRecord, UndoLink};
-use crate::disk::append;
-use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{self, Vacated};
+use crate::changes::{
+    change::{Change, ChangeState},
+    journal::{Journal, JournalLine, JournalRecord},
+};
+use crate::disk::{
+    append,
+    marks::CurrentMarks,
+    trash::TrashSession,
+    vacated::{self, Vacated},
+};
 
 /// Removes leftovers of interrupted changes and records their results. Then looks for late lines of vacated files. Returns
 /// warnings.
@@ -84,7 +88,7 @@ pub(crate) fn look_at(
         }
         left.extend(std::mem::take(&mut trash.vacated).into_iter().map(ExactPath));
         if (&left, state) != (&record.vacated, record.state) {
-            let noted = journal.set(number, state, UndoLink { vacated: left, ..UndoLink::default() });
+            let noted = journal.set(number, state, JournalLine { vacated: left, ..JournalLine::default() });
             warnings.extend(noted.err().map(|error| format!("{error:#}")));
         }
     }

@@ -7,33 +7,28 @@
 
 pub mod change;
 mod engine;
-mod header;
 pub mod history;
 pub mod journal;
 mod kinds;
-mod lines;
 mod mending;
 mod record;
 pub mod repair;
 mod request;
 pub mod slim;
 mod target;
-mod trashed_files;
 mod undo;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
 
+use crate::base::{archive_paths, machine_paths};
 pub(crate) use crate::changes::change::ChangeStep;
 pub use crate::changes::change::{Change, ChangeOrigin};
-use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
-use crate::changes::journal::{ChangeState, JournalRecord, JournalRecords};
-use crate::changes::kinds::{archive, fork, import, line, marks, migrate, mirrors, moving, rewrite, trash};
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, ImportRequest, NewMark, PartialFailure, Refusal,
     Request, SharedRewriter, has_marks, to_the_end, touched,
@@ -42,9 +37,20 @@ pub(crate) use crate::changes::request::{changes_of, summary};
 pub use crate::changes::target::{
     EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity, SessionMove,
 };
-use crate::disk;
-use crate::disk::scan::{self, Unreadable};
-use crate::disk::trash::Trash;
+use crate::changes::{
+    engine::Engine,
+    journal::{ChangeState, JournalRecord, JournalRecords},
+    kinds::{
+        archive, line, marks, moving, new_session,
+        rewrite::{self, after_migration},
+        trash,
+    },
+};
+use crate::disk::{
+    self,
+    scan::{self, Unreadable},
+    trash::Trash,
+};
 use crate::session::marks::Marks;
 
 /// Makes and undoes changes.
@@ -131,14 +137,14 @@ impl Changes {
     /// The change was not made, or not for all files: the error explains why, and the current state. With a
     /// [`Refusal`], the user can decide and try again; with a [`PartialFailure`], some changes were made.
     pub fn make(&self, request: &Request, now: i64, watch: ChangeObserver<'_>) -> Result<ChangeResult> {
-        let mut work = Engine::begin((&self.state_dir, &self.trash, &self.marks), self.dry_run, now, watch)?;
-        work.forks_inherit_tags = self.forks_inherit_tags;
-        let done = self.dispatch(&mut work, request);
-        let group = work.journal.group;
-        if !work.is_dry {
-            self.own().extend(&work.journal.groups);
+        let mut engine = Engine::begin(&self.state_dir, &self.trash, &self.marks, self.dry_run, now, watch)?;
+        engine.forks_inherit_tags = self.forks_inherit_tags;
+        let done = self.dispatch(&mut engine, request);
+        let group = engine.journal.group;
+        if !engine.is_dry {
+            self.own.lock().extend(&engine.journal.groups);
         }
-        let warnings = work.finish();
+        let warnings = engine.finish();
         done.map(|done| ChangeResult { group, ..done.but(warnings) })
     }
 
@@ -196,61 +202,68 @@ impl Changes {
         JournalRecords::of(&self.state_dir).map(|records| records.list)
     }
 
-    fn own(&self) -> MutexGuard<'_, HashSet<u64>> {
-        // The set only grows, so it is valid even after a panic.
-        self.own.lock()
+    /// Refuses changes of archived sessions, except those that work with them, and of mirrors, which only follow their
+    /// machine.
+    fn check(&self, request: &Request) -> Result<()> {
+        let works_with_archived = match request {
+            Request::Trash { .. } | Request::Delete { .. } | Request::Archive { .. } => true,
+            _ => matches!(request, Request::Unarchive { .. } | Request::AfterUnarchive { .. }),
+        };
+        let mut paths = request.paths();
+        if let Some(path) = paths.iter().find(|path| !self.changes_mirrors && machine_paths::is_mirrored(path)) {
+            return Err(Refusal::Mirrored { path: path.clone() }.into());
+        }
+        paths.retain(|path| !works_with_archived && archive_paths::is_archived(path));
+        if paths.is_empty() { Ok(()) } else { Err(Refusal::Archived { paths }.into()) }
     }
 
-    fn dispatch(&self, work: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
-        archive::check(request)?;
-        if !self.changes_mirrors {
-            mirrors::check(request)?;
-        }
+    fn dispatch(&self, engine: &mut Engine<'_>, request: &Request) -> Result<ChangeResult> {
+        self.check(request)?;
         match request {
             Request::IfSame { session, then } => {
                 for path in then.paths() {
                     // The change itself reports a missing or unreadable file.
-                    if let Ok(Some(now)) = scan::again(path, None, "")
+                    if let Ok(Some(now)) = scan::again(&path, None, "")
                         && !session.fits(&now)
                     {
-                        return Err(Refusal::Replaced { path: path.into() }.into());
+                        return Err(Refusal::Replaced { path }.into());
                     }
                 }
-                self.dispatch(work, then)
+                self.dispatch(engine, then)
             }
-            Request::Rename { path, name } => line::rename(work, path, name),
-            Request::RenameAll { sessions, name } => line::rename_all(work, sessions, name),
-            Request::LabelAll { sessions, label } => line::label_all(work, sessions, label),
+            Request::Rename { path, name } => line::rename(engine, path, name),
+            Request::RenameAll { sessions, name } => line::rename_all(engine, sessions, name),
+            Request::LabelAll { sessions, label } => line::label_all(engine, sessions, label),
             Request::Label { path, target, label, migrate } => {
-                migrate::before(work, (path, *migrate), |work| line::label(work, path, target, label))
+                after_migration(engine, path, *migrate, |engine| line::label(engine, path, target, label))
             }
             Request::MoveLeaf { path, to, migrate } => {
-                migrate::before(work, (path, *migrate), |work| line::move_leaf(work, path, to.as_ref()))
+                after_migration(engine, path, *migrate, |engine| line::move_leaf(engine, path, to.as_ref()))
             }
             Request::Fork { path, at: Some(at), migrate } => {
-                migrate::before(work, (path, *migrate), |work| fork::make(work, path, Some(at)))
+                after_migration(engine, path, *migrate, |engine| new_session::fork(engine, path, Some(at)))
             }
-            Request::Fork { path, at: None, .. } => fork::make(work, path, None),
-            Request::Import(import) => import::make(work, import),
-            Request::Rewrite { purpose, sessions, by } => rewrite::make(work, *purpose, sessions, &**by),
-            Request::Move(moves) => moving::make(work, moves),
-            Request::Archive { files } => archive::pack_all(work, self.archive(), files),
-            Request::Unarchive { files } => archive::unpack_all(work, files),
+            Request::Fork { path, at: None, .. } => new_session::fork(engine, path, None),
+            Request::Import(import) => new_session::import(engine, import),
+            Request::Rewrite { purpose, sessions, by } => rewrite::make(engine, *purpose, sessions, &**by),
+            Request::Move(moves) => moving::make(engine, moves),
+            Request::Archive { files } => archive::pack_all(engine, self.archive(), files),
+            Request::Unarchive { files } => archive::unpack_all(engine, files),
             Request::AfterUnarchive { files, then } => {
-                archive::unpack_all(work, files)?.and_then(work.is_dry, || self.dispatch(work, then))
+                archive::unpack_all(engine, files)?.and_then(engine.is_dry, || self.dispatch(engine, then))
             }
-            Request::Mark { marks } => marks::make(work, marks),
-            Request::Trash { files } => trash::make(work, files),
-            Request::Delete { files } => trash::delete(work, files),
-            Request::EmptyTrash { numbers } => trash::empty(work, numbers),
+            Request::Mark { marks } => marks::make(engine, marks),
+            Request::Trash { files } => trash::make(engine, files),
+            Request::Delete { files } => trash::delete(engine, files),
+            Request::EmptyTrash { numbers } => trash::empty(engine, numbers),
             Request::UndoLast { sure } => {
-                undo::ask_first(work, |group| *sure == Some(group) || self.own().contains(&group))?;
-                undo::undo_last(work)
+                undo::ask_first(engine, |group| *sure == Some(group) || self.own.lock().contains(&group))?;
+                undo::undo_last(engine)
             }
-            Request::Undo { number: None } => undo::undo_last(work),
-            Request::UndoGroup { group } => undo::undo_group(work, *group),
-            Request::Undo { number: Some(number) } => undo::undo(work, *number),
-            Request::Redo => undo::redo(work),
+            Request::Undo { number: None } => undo::undo_last(engine),
+            Request::UndoGroup { group } => undo::undo_group(engine, *group),
+            Request::Undo { number: Some(number) } => undo::undo(engine, *number),
+            Request::Redo => undo::redo(engine),
         }
     }
 }

@@ -2,27 +2,29 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::base::path_context::PathContext;
-use crate::disk::files;
-use crate::disk::fingerprint::hash;
-use crate::disk::lines;
-use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
-use crate::session::health::code::Code;
-use crate::session::health::{Checkup, Finding};
-use crate::session::write::migrate::migrate;
-use crate::session::write::repair::{KnownHeader, RepairSteps, Survey};
+use crate::disk::{
+    files,
+    fingerprint::hash,
+    lines,
+    rewrite::{self, NewVersion, Rewriter, Rewritten},
+};
+use crate::session::{
+    health::{Checkup, Finding, code::Code},
+    write::{
+        migrate::migrate,
+        repair::{KnownHeader, RepairSteps, Survey},
+    },
+};
 
 /// The time in which a pi completes a line.
 const MOMENT: Duration = Duration::from_secs(1);
-
-/// The size in bytes of the buffer for reading.
-const BUFFER: usize = 256 * 1024;
 
 /// Writes repaired versions of files.
 #[derive(Debug)]
@@ -54,7 +56,7 @@ impl RepairWriter {
     fn repair(&self, path: &Path, out: &mut dyn Write) -> Result<RepairResult> {
         let known = self.known.get(path).context("nothing is known about the session; run pitree doctor again")?;
         let mut survey = Survey::default();
-        each_line(path, |line| {
+        rewrite::each_line(path, |_, line, _| {
             survey.line(line);
             Ok(())
         })?;
@@ -66,15 +68,14 @@ impl RepairWriter {
             u128::from(hash(&seed)) << 64 | u128::from(hash(&[&seed[..], b"+"].concat()))
         };
         let repair = survey.plan(known, &mut next);
-        let cannot = || format!("cannot repair {}", path.display());
-        let mut repair = repair.with_context(cannot)?;
+        let mut repair = repair.path_context("cannot repair", path)?;
         let mut result = RepairResult { steps: repair.steps().clone(), rest: Vec::new() };
         let mut bytes = Vec::new();
         repair.start(&mut bytes, &mut result.rest);
-        each_line(path, |line| {
+        rewrite::each_line(path, |_, line, _| {
             repair.line(line, &mut bytes, &mut result.rest);
             if !repair.is_old {
-                out.write_all(&bytes)?;
+                out.write_all(&bytes).path_context("cannot write the new version of", path)?;
                 bytes.clear();
             }
             Ok(())
@@ -84,19 +85,6 @@ impl RepairWriter {
         out.write_all(migrated.as_deref().unwrap_or(&bytes))?;
         Ok(result)
     }
-}
-
-/// Calls `line` for each line of a file, without its line break.
-fn each_line(path: &Path, mut line: impl FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
-    let cannot_read = || format!("cannot read {}", path.display());
-    let mut file = BufReader::with_capacity(BUFFER, files::open(path).with_context(cannot_read)?);
-    let mut buffer = Vec::new();
-    while file.read_until(b'\n', &mut buffer).with_context(cannot_read)? > 0 {
-        let text = buffer.strip_suffix(b"\n").unwrap_or(&buffer);
-        line(text).path_context("cannot write the new version of", path)?;
-        buffer.clear();
-    }
-    Ok(())
 }
 
 /// Returns `true` if a file is empty or ends with a line break.

@@ -1,5 +1,6 @@
 //! Requests for changes, their results and their errors.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::mem::discriminant;
 use std::ops::{ControlFlow, Deref};
@@ -10,15 +11,17 @@ use anyhow::{Error, Result};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::base::machine_paths;
-use crate::base::numbers::thousands;
-use crate::changes::change::{Change, ChangeOrigin, ChangeStep, RewritePurpose};
-use crate::changes::journal::JournalError;
-use crate::changes::target::{EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
-use crate::disk::rewrite::Rewriter;
-use crate::disk::trash::{CommandTimeout, TrashRefused};
-use crate::session::entry::EntryId;
-use crate::session::marks::Mark;
+use crate::base::{machine_paths, numbers::thousands};
+use crate::changes::{
+    change::{Change, ChangeOrigin, ChangeStep, RewritePurpose},
+    journal::JournalError,
+    target::{EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity},
+};
+use crate::disk::{
+    rewrite::Rewriter,
+    trash::{CommandTimeout, TrashRefused},
+};
+use crate::session::{entry::EntryId, marks::Mark};
 
 /// A session to import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,25 +215,12 @@ impl Request {
     }
 
     /// Returns the files named by the request, each of which it can change. Undo and redo name none.
-    pub fn paths(&self) -> Vec<&Path> {
-        match self {
-            Self::IfSame { then, .. } => then.paths(),
-            Self::Rename { path, .. }
-            | Self::Label { path, .. }
-            | Self::MoveLeaf { path, .. }
-            | Self::Fork { path, .. } => vec![path],
-            Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
-                sessions.iter().map(|session| &*session.path).collect()
-            }
-            Self::Move(moves) => moves.named().map(|session| &*session.path).collect(),
-            Self::Unarchive { files } => files.iter().map(|file| &**file).collect(),
-            Self::AfterUnarchive { files, then } => files.iter().map(|file| &**file).chain(then.paths()).collect(),
-            Self::Trash { files } | Self::Archive { files } | Self::Delete { files } => {
-                files.iter().map(|file| &*file.path).collect()
-            }
-            Self::Import(_) | Self::EmptyTrash { .. } | Self::Mark { .. } => Vec::new(),
-            Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let (mut paths, mut seen) = (Vec::new(), HashSet::new());
+        if !matches!(self, Self::Import(_)) {
+            self.clone().each_path(&mut |path| paths.extend(seen.insert(path.clone()).then(|| path.clone())));
         }
+        paths
     }
 
     /// Returns `true` for undo and redo.
@@ -486,9 +476,9 @@ pub fn touched(request: &Request, result: &Result<ChangeResult>) -> Vec<PathBuf>
     let changes = changes_of(result);
     let changes = || changes.iter().filter(|change| !matches!(change, Change::Mark(_)));
     let other = changes().filter_map(Change::other_path);
-    let paths = request.paths().into_iter().chain(changes().map(Change::path)).chain(other);
-    // Unknown changes have no path.
-    let mut paths: Vec<PathBuf> = paths.filter(|path| !path.as_os_str().is_empty()).map(Path::to_path_buf).collect();
+    let of_changes = changes().map(Change::path).chain(other).map(Path::to_path_buf);
+    let mut paths: Vec<PathBuf> = request.paths().into_iter().chain(of_changes).collect();
+    paths.retain(|path| !path.as_os_str().is_empty()); // unknown changes have no path
     paths.sort();
     paths.dedup();
     paths

@@ -1,22 +1,27 @@
 //! Slimming of session files: the writer of their smaller versions.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, ensure};
 
-use crate::base::path_context::PathContext;
-use crate::base::sort;
-use crate::changes::change::RewritePurpose;
-use crate::changes::request::{Request, SharedRewriter};
-use crate::changes::target::ExpectedSession;
-use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
-use crate::disk::{files, lines};
-use crate::session::context_hashes::ContextHasher;
-use crate::session::links::ById;
-use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimSaving, SlimSavings, SlimWriter};
+use crate::base::{path_context::PathContext, sort};
+use crate::changes::{
+    change::RewritePurpose,
+    request::{Request, SharedRewriter},
+    target::ExpectedSession,
+};
+use crate::disk::{
+    files, lines,
+    rewrite::{self, NewVersion, Rewriter, Rewritten},
+};
+use crate::session::{
+    context_hashes::ContextHasher,
+    links::ById,
+    write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimSaving, SlimSavings, SlimWriter},
+};
 
 /// A session, and the savings in it.
 #[derive(Clone, Debug)]
@@ -119,22 +124,14 @@ impl Rewriter for SlimmingWriter {
         }
         out.needs(files::len(path)?.saturating_sub(plan.savings.total))?;
         let mut writer = SlimWriter::new(&plan);
-        let mut reader = BufReader::with_capacity(BUFFER, files::open(path)?);
-        let (mut offset, mut line) = (0, Vec::new());
-        loop {
-            line.clear();
-            let read = reader.read_until(b'\n', &mut line);
-            let len = read.path_context("cannot read", path)?;
-            if len == 0 {
-                return Ok(Rewritten { is_changed: true, ..Rewritten::default() });
-            }
-            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        rewrite::each_line(path, |offset, text, line_break| {
             if let Some(new) = writer.line(offset, text)? {
                 out.write_all(&new)?;
-                out.write_all(&line[text.len()..])?;
+                out.write_all(line_break)?;
             }
-            offset += len as u64;
-        }
+            Ok(())
+        })?;
+        Ok(Rewritten { is_changed: true, ..Rewritten::default() })
     }
 
     /// Compares the model contexts at all branch ends and labels.
@@ -145,9 +142,6 @@ impl Rewriter for SlimmingWriter {
         Ok(())
     }
 }
-
-/// The size in bytes of the buffer for reading.
-const BUFFER: usize = 256 * 1024;
 
 /// Returns a hash of the model context at each branch end and each label, with or without the texts.
 fn contexts(path: &Path, with_texts: bool) -> Result<BTreeMap<u64, u64>> {

@@ -4,32 +4,34 @@ use std::collections::HashSet;
 
 use anyhow::{Error, Result, anyhow, bail};
 
-use crate::changes::change::{Change, ChangeState, ChangeStep};
-use crate::changes::engine::Engine;
-use crate::changes::history;
-use crate::changes::journal::{JournalRecord, UndoLink};
-use crate::changes::kinds::{line, marks};
-use crate::changes::request::{self, ChangeResult, PartialFailure, Refusal, concerns_all};
-use crate::changes::target::EarlierChange;
+use crate::changes::{
+    change::{Change, ChangeState, ChangeStep},
+    engine::Engine,
+    history,
+    journal::{JournalLine, JournalRecord},
+    kinds::{line, marks},
+    request::{self, ChangeResult, PartialFailure, Refusal, concerns_all},
+    target::EarlierChange,
+};
 
 /// Undoes the last request.
-pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<ChangeResult> {
-    let records = to_undo(&work.journal.records.list)?;
-    again(work, &records, ChangeStep::Undo, true)
+pub(crate) fn undo_last(engine: &mut Engine<'_>) -> Result<ChangeResult> {
+    let records = to_undo(&engine.journal.records.list)?;
+    again(engine, &records, ChangeStep::Undo, true)
 }
 
 /// Refuses to undo the last change if another run of pitree made it.
 ///
 /// # Errors
 /// [`Refusal::Earlier`], or the change was made by a newer pitree.
-pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Result<()> {
+pub(crate) fn ask_first(engine: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Result<()> {
     /// The maximum number of sessions named in the question.
     const NAMED: usize = 4;
-    let records = to_undo(&work.journal.records.list)?;
+    let records = to_undo(&engine.journal.records.list)?;
     let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
     // In chronological order.
     let named = || records.iter().rev().take(NAMED);
-    let mut known = history::sessions(&mut named(), &work.journal.records.list, &|| true);
+    let mut known = history::sessions(&mut named(), &engine.journal.records.list, &|| true);
     let named = named().map(|record| {
         let title = known.remove(&record.number).map(|(title, _)| title);
         (record.change.path().to_path_buf(), title)
@@ -45,57 +47,62 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
 }
 
 /// Undoes all changes of a group.
-pub(crate) fn undo_group(work: &mut Engine<'_>, group: u64) -> Result<ChangeResult> {
+pub(crate) fn undo_group(engine: &mut Engine<'_>, group: u64) -> Result<ChangeResult> {
     let is_it = |record: &&JournalRecord| record.group == group && record.can_be_undone();
-    let records: Vec<JournalRecord> = work.journal.records.list.iter().rev().filter(is_it).cloned().collect();
+    let records: Vec<JournalRecord> = engine.journal.records.list.iter().rev().filter(is_it).cloned().collect();
     records.iter().try_for_each(refuse_unknown)?;
-    again(work, &records, ChangeStep::Undo, false)
+    again(engine, &records, ChangeStep::Undo, false)
 }
 
 /// Undoes one change by number.
-pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<ChangeResult> {
-    let Some(record) = work.journal.records.find(number).cloned() else {
+pub(crate) fn undo(engine: &mut Engine<'_>, number: u64) -> Result<ChangeResult> {
+    let Some(record) = engine.journal.records.find(number).cloned() else {
         bail!("no change {number}; run `pitree undo --list` to list changes")
     };
     refuse_unknown(&record)?;
     if !record.can_be_undone() {
         bail!("change {number} is already reverted or was never applied; nothing to undo");
     }
-    again(work, &[record], ChangeStep::Undo, false)
+    again(engine, &[record], ChangeStep::Undo, false)
 }
 
 /// Redoes the changes that were undone last.
-pub(crate) fn redo(work: &mut Engine<'_>) -> Result<ChangeResult> {
-    let records = to_redo(&work.journal.records.list)?;
-    again(work, &records, ChangeStep::Redo, true)
+pub(crate) fn redo(engine: &mut Engine<'_>) -> Result<ChangeResult> {
+    let records = to_redo(&engine.journal.records.list)?;
+    again(engine, &records, ChangeStep::Redo, true)
 }
 
 /// Takes a step with each record. Overtaken changes are skipped and do not stop the others; later undos skip them too.
-fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_in_turn: bool) -> Result<ChangeResult> {
+fn again(
+    engine: &mut Engine<'_>,
+    records: &[JournalRecord],
+    step: ChangeStep,
+    is_in_turn: bool,
+) -> Result<ChangeResult> {
     let (mut taken, mut passed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut left, together) = (0, work.together());
+    let (mut left, together) = (0, engine.together());
     let mut blocked = HashSet::new();
-    marks::all_again(work, records, step)?;
+    marks::all_again(engine, records, step);
     for (at, record) in records.iter().enumerate() {
         // All marks change together.
         let is_mark = matches!(record.change, Change::Mark(_));
-        if !is_mark && work.is_stopped(at, records.len()) {
+        if !is_mark && engine.is_stopped(at, records.len()) {
             left = records.len() - at;
-            records[at..].iter().try_for_each(|record| work.withdraw(record.number, step))?;
+            records[at..].iter().try_for_each(|record| engine.withdraw(record.number, step))?;
             break;
         }
         if at % together == 0 {
             let batch = &records[at..records.len().min(at + together)];
-            work.record_steps(batch, step)?;
-            line::record_steps(work, batch, step)?;
+            engine.record_steps(batch, step)?;
+            line::record_steps(engine, batch, step)?;
         }
         // A change that depends on a later change of the same file shares its result.
         if !is_mark && blocked.contains(record.change.path()) {
-            work.withdraw(record.number, step)?;
+            engine.withdraw(record.number, step)?;
             continue;
         }
-        let done = record.again(work, step);
-        work.withdraw(record.number, step)?;
+        let done = record.again(engine, step);
+        engine.withdraw(record.number, step)?;
         if done.is_err() && !is_mark {
             blocked.insert(record.change.path());
         }
@@ -103,21 +110,21 @@ fn again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep, is_
             Ok(()) => taken.push(record),
             Err((_, Ok(Refusal::Overtaken { reason }))) => {
                 if is_in_turn || record.state == ChangeState::Overtaken {
-                    work.journal.set(record.number, ChangeState::Overtaken, UndoLink::default())?;
+                    engine.journal.set(record.number, ChangeState::Overtaken, JournalLine::default())?;
                 }
                 passed.push((record.number, reason));
             }
             Err((is_last, error)) => {
                 let error = error.map_or_else(|error| error, Error::from);
                 failed.push((record.number, format!("{error:#}")));
-                if is_last || work.is_given_up {
-                    records[at..].iter().try_for_each(|record| work.withdraw(record.number, step))?;
+                if is_last || engine.is_given_up {
+                    records[at..].iter().try_for_each(|record| engine.withdraw(record.number, step))?;
                     break;
                 }
             }
         }
     }
-    let back = work.look_at_vacated();
+    let back = engine.look_at_vacated();
     taken.retain(|record| back.iter().all(|(number, _)| *number != record.number));
     failed.extend(back);
     let changes: Vec<Change> = taken.into_iter().map(|record| record.change.clone()).collect();
@@ -211,11 +218,13 @@ fn refuse_unknown(record: &JournalRecord) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changes::change::NameChange;
+    use crate::changes::change::LineChange;
     use crate::changes::journal::{Journal, JournalRecords};
 
     fn change(name: &str) -> Change {
-        Change::Name(NameChange { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
+        let after = Some(name.into());
+        let (path, entry) = ("/s.jsonl".into(), "e".into());
+        Change::Name(LineChange { path, entry, target: None, before: None, after })
     }
 
     fn undone(journal: &Journal) -> Vec<u64> {
@@ -228,8 +237,8 @@ mod tests {
 
     fn made(journal: &mut Journal, group: Option<u64>, name: &str) -> u64 {
         journal.group = group;
-        let number = journal.begin(&change(name), UndoLink::default()).unwrap();
-        journal.set(number, ChangeState::Done, UndoLink::default()).unwrap();
+        let number = journal.begin(&change(name), JournalLine::default()).unwrap();
+        journal.set(number, ChangeState::Done, JournalLine::default()).unwrap();
         number
     }
 
@@ -240,16 +249,16 @@ mod tests {
         for name in ["a", "b", "c"] {
             made(&mut journal, None, name);
         }
-        journal.set(3, ChangeState::Undone, UndoLink::default()).unwrap();
-        journal.set(2, ChangeState::Undone, UndoLink::default()).unwrap();
+        journal.set(3, ChangeState::Undone, JournalLine::default()).unwrap();
+        journal.set(2, ChangeState::Undone, JournalLine::default()).unwrap();
         drop(journal);
         let mut journal = Journal::open(dir.path(), 0, &mut |_| panic!("no lock is held")).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2]));
-        journal.set(2, ChangeState::Done, UndoLink::default()).unwrap();
+        journal.set(2, ChangeState::Done, JournalLine::default()).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![2], vec![3]));
         let number = made(&mut journal, None, "d");
         assert_eq!((undone(&journal), redone(&journal)), (vec![4], vec![]), "a new change ends redo");
-        journal.set(number, ChangeState::Undone, UndoLink::default()).unwrap();
+        journal.set(number, ChangeState::Undone, JournalLine::default()).unwrap();
         assert_eq!(redone(&journal), [4], "and not what was undone before it");
         assert_eq!(JournalRecords::of(dir.path()).unwrap().list, journal.records.list);
     }
@@ -263,7 +272,7 @@ mod tests {
         made(&mut journal, Some(group), "b");
         assert_eq!(undone(&journal), [3, 2]);
         for number in [3, 2] {
-            journal.set(number, ChangeState::Undone, UndoLink::default()).unwrap();
+            journal.set(number, ChangeState::Undone, JournalLine::default()).unwrap();
         }
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2, 3]));
     }

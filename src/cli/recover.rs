@@ -10,7 +10,7 @@ use crate::catalog::file_history::{ReplayControl, files_at_ends};
 use crate::cli::output::{PathFields, object};
 use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, completions, output};
-use crate::disk::recovered::RecoveredDir;
+use crate::disk::new_file::RecoveredDir;
 use crate::session::replay::files::Files;
 use crate::session::replay::places::{places, runs_by_itself, safe_name};
 use crate::session::replay::state::Exactness;

@@ -5,8 +5,8 @@
 //! this case, the file is read again. In the remaining instant between the last check and the write, a line of pi would
 //! become a sibling of ours; no byte is lost.
 //!
-//! A line alone is synced before [`line()`] returns. For many files, `prepare` and `write` leave the sync to `sync`,
-//! once per batch.
+//! A line alone is synced before [`line()`] returns. For many files, `read` and `write` leave the sync to `sync`, once per
+//! batch.
 
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,12 +14,15 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::files::open_regular;
-use crate::disk::lock::LockObserver;
-use crate::disk::{load, lock};
+use crate::base::path_context::PathContext;
+use crate::disk::{
+    files::open_regular,
+    load,
+    lock::{self, LockObserver},
+};
 use crate::session::tree::Tree;
 use crate::system::kernel;
 
@@ -59,34 +62,24 @@ pub fn line(
     wait: &mut dyn FnMut(&str) -> ControlFlow<()>,
     mut build: impl FnMut(&Tree) -> Result<Option<PendingLine>>,
 ) -> Result<Option<Vec<String>>> {
-    let failed = || format!("cannot write to {}", path.display());
-    let mut file = open(path, wait).with_context(failed)?;
+    let failed = "cannot write to";
+    let mut file = open(path, wait).path_context(failed, path)?;
     let started = Instant::now();
     let mut tries = 0;
     while tries < TRIES || started.elapsed() < PATIENCE {
         tries += 1;
-        if !lock::is_at(&file, path).with_context(failed)? {
-            file = open(path, wait).with_context(failed)?;
+        if !lock::is_at(&file, path).path_context(failed, path)? {
+            file = open(path, wait).path_context(failed, path)?;
         }
-        let seen = file.metadata().with_context(failed)?;
+        let seen = file.metadata().path_context(failed, path)?;
         let tree = load::writable(path)?;
         let Some(draft) = build(&tree)? else { return Ok(None) };
-        let mut now = "file unchanged";
-        let appended = append((&mut file, path), &seen, &draft, keep_time, &mut now);
-        let appended = appended.map_err(|error| not_appended(error, path, now))?;
-        if let Some(problem) = appended {
+        if let Some(problem) = append(&mut file, path, &seen, &draft, keep_time)? {
             let synced = sync(std::slice::from_ref(&file)).map_err(|error| unsynced(&error));
             return Ok(Some(problem.map_or(synced, Err).err().into_iter().collect()));
         }
     }
     bail!("{} keeps changing: pi is writing to it; try again when pi is idle", path.display())
-}
-
-/// A line prepared for a file, which is not locked yet.
-pub(crate) struct PreparedLine {
-    line: PendingLine,
-    /// The file for which it was prepared.
-    seen: Metadata,
 }
 
 /// A written line that is not synced yet.
@@ -97,33 +90,29 @@ pub(crate) struct WrittenLine {
     pub(crate) problem: Option<String>,
 }
 
-/// Prepares the line that `build` creates from the current file. Returns `None` if `build` does.
+/// Reads a file for which a line is prepared, before it is locked.
 ///
 /// # Errors
-/// The file cannot be read, is not a session, or `build` fails.
-pub(crate) fn prepare(
-    path: &Path,
-    build: impl FnOnce(&Tree) -> Result<Option<PendingLine>>,
-) -> Result<Option<PreparedLine>> {
-    let seen = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(build(&load::writable(path)?)?.map(|line| PreparedLine { line, seen }))
+/// The file cannot be read, or is not a session.
+pub(crate) fn read(path: &Path) -> Result<(Tree, Metadata)> {
+    let seen = fs::metadata(path).path_context("cannot read", path)?;
+    Ok((load::writable(path)?, seen))
 }
 
-/// Appends a prepared line like [`line`], but does not sync it. Returns `None` if the file has changed since; then
-/// nothing is written.
+/// Appends a line prepared for a file that was [`read`], like [`line()`], but does not sync it. Returns `None` if the file has
+/// changed since; then nothing is written.
 ///
 /// # Errors
 /// The file cannot be written, or is locked. It is unchanged.
 pub(crate) fn write(
     path: &Path,
-    PreparedLine { line, seen }: &PreparedLine,
+    line: &PendingLine,
+    seen: &Metadata,
     keep_time: bool,
     wait: LockObserver<'_>,
 ) -> Result<Option<WrittenLine>> {
-    let mut file = open(path, wait).with_context(|| format!("cannot write to {}", path.display()))?;
-    let mut now = "file unchanged";
-    let appended = append((&mut file, path), seen, line, keep_time, &mut now);
-    let appended = appended.map_err(|error| not_appended(error, path, now))?;
+    let mut file = open(path, wait).path_context("cannot write to", path)?;
+    let appended = append(&mut file, path, seen, line, keep_time)?;
     // The next file of the batch can be a link to this one.
     let _ = file.unlock();
     Ok(appended.map(|problem| WrittenLine { file, problem }))
@@ -142,10 +131,6 @@ pub(crate) fn unsynced(error: &io::Error) -> String {
     format!("cannot sync to disk; a power failure may lose the change: {error}")
 }
 
-fn not_appended(error: io::Error, path: &Path, now: &str) -> Error {
-    anyhow!(error).context(format!("cannot append to {}; {now}", path.display()))
-}
-
 /// Opens and locks a session file. On file systems without locks, the lock of the journal must suffice.
 fn open(path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -157,26 +142,33 @@ fn open(path: &Path, wait: LockObserver<'_>) -> io::Result<File> {
 }
 
 /// Appends the line without a sync, unless the file has changed since it was `seen` or was replaced. Returns the problem
-/// that occurred after the write. If a part of the line is then in the file, changes the description of the file in
-/// `now`.
+/// that occurred after the write.
 fn append(
-    (file, path): (&mut File, &Path),
+    file: &mut File,
+    path: &Path,
     seen: &Metadata,
     draft: &PendingLine,
     keep_time: bool,
-    now: &mut &str,
-) -> io::Result<Option<Option<String>>> {
-    let before = file.metadata()?;
-    if before.len() != draft.at || before.modified()? != seen.modified()? || !lock::is_at(file, path)? {
-        return Ok(None);
-    }
+) -> Result<Option<Option<String>>> {
+    let unchanged = || format!("cannot append to {}; file unchanged", path.display());
     let bytes = draft.text.as_bytes();
-    let written = write_at_once(file, bytes)?;
-    if written < bytes.len() {
-        if take_back(file, before.len(), written).is_err() {
-            *now = "it now ends with an incomplete line, which pi and pitree ignore";
+    let mut write = || {
+        let before = file.metadata()?;
+        if before.len() != draft.at || before.modified()? != seen.modified()? || !lock::is_at(file, path)? {
+            return Ok(None);
         }
-        return Err(io::Error::new(io::ErrorKind::StorageFull, "incomplete write (is the disk full?)"));
+        write_at_once(file, bytes).map(|written| Some((before, written)))
+    };
+    let Some((before, written)) = write().with_context(unchanged)? else { return Ok(None) };
+    if written < bytes.len() {
+        let error = Err(io::Error::new(io::ErrorKind::StorageFull, "incomplete write (is the disk full?)"));
+        return match take_back(file, before.len(), written) {
+            Ok(()) => error.with_context(unchanged),
+            Err(_) => {
+                let torn = "it now ends with an incomplete line, which pi and pitree ignore";
+                error.with_context(|| format!("cannot append to {}; {torn}", path.display()))
+            }
+        };
     }
     // The line is written, even if the following step fails.
     let time = if keep_time { restore_time(file, &before, bytes.len() as u64) } else { Ok(()) };

@@ -53,7 +53,7 @@ pub(crate) struct ArchiveFacts {
     /// The length of the session in bytes.
     pub(crate) bytes: u64,
     /// The hash of the session in hexadecimal digits.
-    hash: String,
+    pub(crate) hash: String,
     /// The modification time of the file in nanoseconds since 1970.
     #[serde(rename = "modifiedNs")]
     modified: i128,
@@ -68,11 +68,6 @@ struct ArchiveVersion {
 }
 
 impl ArchiveFacts {
-    /// Returns the hash of the session, if it is valid.
-    pub(crate) fn hash(&self) -> Option<u64> {
-        u64::from_str_radix(&self.hash, 16).ok()
-    }
-
     /// Returns the modification time of the file, or 1970 if the number is beyond the times of the system.
     pub(crate) fn modified(&self) -> SystemTime {
         let epoch = SystemTime::UNIX_EPOCH;
@@ -323,7 +318,10 @@ mod tests {
         let facts = FileFacts { path: "/s.jsonl".into(), modified, mode: Some(0o640) };
         let content = pack(&mut &*bytes, facts, &mut File::create(&path).unwrap()).unwrap();
         let facts = open(&path).facts.clone();
-        assert_eq!((facts.bytes, facts.hash(), facts.modified()), (content.0, Some(content.1), modified));
+        assert_eq!(
+            (facts.bytes, u64::from_str_radix(&facts.hash, 16).ok(), facts.modified()),
+            (content.0, Some(content.1), modified)
+        );
         (dir, path)
     }
 

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-use crate::disk::archive::{self, ArchiveFacts, FileFacts, damaged};
-use crate::disk::create;
-use crate::disk::files;
-use crate::disk::fingerprint::{ContentHash, HashingReader};
-use crate::disk::new_file::Draft;
+use crate::disk::{
+    archive::{self, ArchiveFacts, FileFacts, damaged},
+    create, files,
+    fingerprint::{ContentHash, HashingReader},
+    new_file::Draft,
+};
 use crate::system;
 
 /// The size in bytes of the buffer for writing.
@@ -16,7 +17,7 @@ const BUFFER: usize = 1 << 20;
 
 /// Returns the content of an archived session, if it is valid.
 pub(crate) fn content(facts: &ArchiveFacts) -> Option<ContentHash> {
-    Some(ContentHash::of_parts(facts.bytes, facts.hash()?))
+    ContentHash::of_hex(facts.bytes, &facts.hash)
 }
 
 /// Writes the archive of the file at `path` to a draft of `place`, syncs it, and compares its content with the file. It

@@ -5,6 +5,7 @@ use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use crate::disk::files;
 use crate::system::files as system;
 pub(crate) use crate::system::files::{make_private, sync_names};
 
@@ -93,8 +94,7 @@ pub(crate) fn uniques(path: &Path, suffix: &str) -> Vec<PathBuf> {
         let digits = digits.and_then(|rest| rest.strip_prefix(b".")?.strip_suffix(suffix.as_bytes()));
         digits.is_some_and(|digits| digits.len() == DIGITS && digits.iter().all(u8::is_ascii_hexdigit))
     };
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files.filter(is_unique).map(|file| file.path()).collect()
+    files::entries(folder).filter(is_unique).map(|file| file.path()).collect()
 }
 
 /// Creates a hard link, or a copy with its mode and time on file systems without hard links.
@@ -149,17 +149,23 @@ pub(crate) fn starts_with(file: &Path, beginning: &Path) -> io::Result<bool> {
     }
     let open = |path| Ok::<_, io::Error>(BufReader::with_capacity(PIECE, File::open(path)?));
     let (mut file, mut beginning) = (open(file)?, open(beginning)?);
+    skip_same(&mut file, &mut beginning)?;
+    Ok(beginning.fill_buf()?.is_empty())
+}
+
+/// Reads two files as long as they have the same bytes.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn skip_same(one: &mut impl BufRead, other: &mut impl BufRead) -> io::Result<()> {
     loop {
-        let (one, other) = (file.fill_buf()?, beginning.fill_buf()?);
-        let length = one.len().min(other.len());
-        if length == 0 {
-            return Ok(other.is_empty());
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let length = left.len().min(right.len());
+        if length == 0 || left[..length] != right[..length] {
+            return Ok(());
         }
-        if one[..length] != other[..length] {
-            return Ok(false);
-        }
-        file.consume(length);
-        beginning.consume(length);
+        one.consume(length);
+        other.consume(length);
     }
 }
 
@@ -225,10 +231,10 @@ impl TempCopy {
     /// The file cannot be written.
     pub(crate) fn new(name: &str, text: &str) -> io::Result<Self> {
         let folder = temp_folder("pitree-")?;
-        let aside = Self { file: folder.join(name), folder };
-        let mut file = private().write(true).create_new(true).open(&aside.file)?;
+        let copy = Self { file: folder.join(name), folder };
+        let mut file = private().write(true).create_new(true).open(&copy.file)?;
         file.write_all(text.as_bytes())?;
-        Ok(aside)
+        Ok(copy)
     }
 
     /// Returns `true` if the file was changed.
@@ -271,16 +277,16 @@ mod tests {
 
     #[test]
     fn a_copy_is_its_owners_and_goes() {
-        let aside = TempCopy::new("entry.txt", "text\n").unwrap();
-        let folder = aside.folder.clone();
-        assert_eq!(fs::read_to_string(&aside.file).unwrap(), "text\n");
-        assert!(!aside.is_other_than("text\n") && aside.is_other_than("other"));
+        let copy = TempCopy::new("entry.txt", "text\n").unwrap();
+        let folder = copy.folder.clone();
+        assert_eq!(fs::read_to_string(&copy.file).unwrap(), "text\n");
+        assert!(!copy.is_other_than("text\n") && copy.is_other_than("other"));
         #[cfg(unix)]
-        for (path, mode) in [(&aside.file, 0o600), (&folder, 0o700)] {
+        for (path, mode) in [(&copy.file, 0o600), (&folder, 0o700)] {
             assert_eq!(mode_of(path), Some(mode));
         }
         fs::write(folder.join("entry.txt.swp"), "left by an editor").unwrap();
-        drop(aside);
+        drop(copy);
         assert!(!folder.exists());
     }
 

@@ -13,9 +13,11 @@ use std::time::{Duration, UNIX_EPOCH};
 use aho_corasick::AhoCorasick;
 
 use crate::base::time;
-use crate::disk::create;
-use crate::disk::files::open_regular;
-use crate::disk::lock::is_at;
+use crate::disk::{
+    create,
+    files::{self, open_regular},
+    lock::is_at,
+};
 use crate::system;
 
 /// The samples in `assets/demo`, packed by `tests/docs/samples.rs`.
@@ -118,7 +120,7 @@ fn lock_of(root: &Path) -> PathBuf {
 
 /// Removes the demo directories of killed programs.
 fn remove_abandoned() {
-    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
+    for entry in files::entries(&env::temp_dir()) {
         if entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) && is_abandoned(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path()); // of no use to anyone
         }

@@ -6,14 +6,17 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::disk::files;
-use crate::disk::fingerprint::{ContentHash, HashingReader, PrefixFingerprint};
-use crate::disk::lines::{self, CancelableReader};
-use crate::disk::load;
-use crate::session::digest::Digest;
-use crate::session::digest::builder::DigestBuilder;
-use crate::session::lines::NotASession;
-use crate::session::search_text::SearchTextsBuf;
+use crate::disk::{
+    files,
+    fingerprint::{ContentHash, HashingReader, PrefixFingerprint},
+    lines::{self, CancelableReader},
+    load,
+};
+use crate::session::{
+    digest::{Digest, builder::DigestBuilder},
+    lines::NotASession,
+    search_text::SearchTextsBuf,
+};
 
 /// The data read from a session file.
 #[derive(Debug)]
@@ -52,7 +55,8 @@ pub(crate) struct ScanOptions {
 /// The file cannot be read, starts with an entry, or has too many entries.
 pub(crate) fn read(
     home: &str,
-    (path, mtime): (&Path, i64),
+    path: &Path,
+    mtime: i64,
     ScanOptions { texts, state, before }: ScanOptions,
     buffer: &mut Vec<u8>,
     is_stopped: &dyn Fn() -> bool,

@@ -5,8 +5,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::base::archive_paths;
-use crate::disk::archive::ArchiveReader;
-use crate::disk::lines;
+use crate::disk::{archive::ArchiveReader, lines};
 use crate::session::lines::NotASession;
 use crate::system;
 
@@ -93,6 +92,16 @@ pub fn len(path: &Path) -> io::Result<u64> {
     let metadata = fs::metadata(path)?;
     must_be_regular(&metadata)?;
     Ok(metadata.len())
+}
+
+/// Iterates over the entries of a directory, except unreadable ones.
+pub(crate) fn entries(dir: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
+    fs::read_dir(dir).into_iter().flatten().flatten()
+}
+
+/// Iterates over the paths of the [entries] of a directory.
+pub(crate) fn children(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    entries(dir).map(|entry| entry.path())
 }
 
 /// Returns a path with symbolic links resolved, or the path itself if that fails.

@@ -5,16 +5,17 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::base::{archive_paths, machine_paths};
-use crate::disk::files;
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::index::{DirRecords, Index};
-use crate::disk::parallel;
-use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable};
+use crate::disk::{
+    files,
+    fingerprint::FileVersion,
+    index::{DirRecords, Index},
+    parallel,
+    session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable},
+};
 use crate::session::digest::SubagentOwner;
 use crate::system;
 
@@ -169,16 +170,14 @@ impl Listings {
     /// Looks at the listed files, compares them with what is known, and forgets their names.
     fn look<K: KnownDirs + ?Sized>(&mut self, known: &K) {
         let listed = std::mem::take(&mut self.listed);
-        let mut some = Vec::new();
-        for (at, (.., listing)) in listed.iter().enumerate() {
-            let count = listing.sessions.len();
-            some.extend((0..count).step_by(AT_ONCE).map(|from| (at, from..count.min(from + AT_ONCE))));
-        }
-        let looked = parallel::map(some, |(at, some)| {
+        let names = listed
+            .iter()
+            .enumerate()
+            .flat_map(|(at, (.., listing))| listing.sessions.chunks(AT_ONCE).map(move |names| (at, names)));
+        let looked = parallel::map(names.collect::<Vec<_>>(), |(at, names)| {
             let (number, folder, listing) = &listed[at];
             let files = if folder.owner.is_none() { known.dir(*number, &folder.path, &folder.real) } else { None };
-            let folder = KnownDir::<K> { dir: folder, number: *number, files };
-            folder.look(listing, some).map_err(|error| (at, error))
+            look_at::<K>(folder, *number, listing, names, files.as_ref()).map_err(|error| (at, error))
         });
         let mut last = None;
         for looked in looked {
@@ -252,7 +251,7 @@ pub(super) fn is_named_as_session(path: &Path) -> bool {
 struct DirListing {
     /// The path with symbolic links resolved, or the original path of an archive, if it differs.
     real: Option<PathBuf>,
-    sessions: FileNames,
+    sessions: Vec<(OsString, bool)>,
     folders: Vec<(PathBuf, bool)>,
 }
 
@@ -277,14 +276,14 @@ impl DirListing {
         if names.is_empty() {
             return owners;
         }
-        for at in 0..self.sessions.len() {
-            let (file, is_link) = self.sessions.get(at);
-            let file_name = if archive_paths::is_archived(file) { Path::new(file).file_stem() } else { Some(file) };
+        for (file, is_link) in &self.sessions {
+            let file_name =
+                if archive_paths::is_archived(file) { Path::new(file).file_stem() } else { Some(file.as_os_str()) };
             let stem = file_name.and_then(|name| Path::new(name).file_stem()).unwrap_or_default().as_encoded_bytes();
             let ids = memchr::memchr_iter(b'_', stem).map(|at| &stem[at + 1..]);
             for name in ids.chain([stem]).filter_map(|name| names.get(name).copied()) {
                 let path = dir.join(file);
-                owners.entry(name).or_insert_with(|| self.real_path(&path, is_link).unwrap_or(path));
+                owners.entry(name).or_insert_with(|| self.real_path(&path, *is_link).unwrap_or(path));
             }
         }
         owners
@@ -298,17 +297,17 @@ fn list(PendingDir { path: dir, real, is_archive, .. }: &PendingDir) -> io::Resu
         true => archive_paths::is_archived(file),
         false => is_named_as_session(Path::new(file)),
     };
-    let mut listing = DirListing { real, sessions: FileNames::default(), folders: Vec::new() };
+    let mut listing = DirListing { real, sessions: Vec::new(), folders: Vec::new() };
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let (file, kind) = (entry.file_name(), entry.file_type()?);
         if is_named(&file) && !kind.is_dir() {
-            listing.sessions.push(file, kind.is_symlink());
+            listing.sessions.push((file, kind.is_symlink()));
         } else if kind.is_dir() || (kind.is_symlink() && entry.path().is_dir()) {
             listing.folders.push((entry.path(), kind.is_symlink()));
         }
     }
-    listing.sessions.shrink();
+    listing.sessions.shrink_to_fit();
     Ok(listing)
 }
 
@@ -392,95 +391,44 @@ impl PendingDir {
     }
 }
 
-/// The names of the session files in a directory, and `true` for each symbolic link. Almost all names are stored in one
-/// string, because there can be many.
-#[derive(Default)]
-struct FileNames {
-    text: String,
-    /// The end of each name in the string.
-    ends: Vec<(u32, bool)>,
-    /// The names that are not UTF-8, or too many.
-    others: Vec<(OsString, bool)>,
-}
-
-impl FileNames {
-    fn push(&mut self, name: OsString, is_link: bool) {
-        match name.to_str() {
-            Some(text) if self.text.len() + text.len() <= u32::MAX as usize => {
-                self.text.push_str(text);
-                self.ends.push((self.text.len() as u32, is_link));
-            }
-            _ => self.others.push((name, is_link)),
+/// Returns the given files of the directory that exist and are regular files: those that are known to be unchanged,
+/// and the others.
+///
+/// # Errors
+/// The directory can be listed but not entered, which affects all its files.
+fn look_at<K: KnownDirs + ?Sized>(
+    folder: &PendingDir,
+    dir: usize,
+    listing: &DirListing,
+    names: &[(OsString, bool)],
+    known: Option<&K::Dir<'_>>,
+) -> io::Result<(Vec<UnchangedFile>, Vec<SessionFile>)> {
+    let inside = system::files::DirHandle::open(&folder.path);
+    let (mut unchanged, mut files) = (Vec::new(), Vec::new());
+    for (name, is_link) in names {
+        let stamp = match inside.file(&folder.path, name) {
+            Ok(Some(stamp)) => stamp,
+            Ok(None) => continue, // a directory can have a session name
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
+            Err(_) => continue, // missing, or a dangling link
+        };
+        let known = known.filter(|_| !is_link);
+        if let Some(place) = known.and_then(|files| K::unchanged(files, name, &stamp)) {
+            unchanged.push(UnchangedFile { dir: dir as u32, place });
+            continue;
         }
+        let path = folder.path.join(name);
+        files.push(SessionFile {
+            real_path: listing.real_path(&path, *is_link),
+            path,
+            is_link: *is_link,
+            owner: folder.owner.clone(),
+            stamp,
+            dir,
+            known: IndexedFile::Nothing,
+        });
     }
-
-    /// Frees unused memory.
-    fn shrink(&mut self) {
-        self.text.shrink_to_fit();
-        self.ends.shrink_to_fit();
-    }
-
-    fn len(&self) -> usize {
-        self.ends.len() + self.others.len()
-    }
-
-    fn get(&self, at: usize) -> (&OsStr, bool) {
-        match self.ends.get(at) {
-            Some(&(end, is_link)) => {
-                let start = at.checked_sub(1).map_or(0, |before| self.ends[before].0);
-                (self.text[start as usize..end as usize].as_ref(), is_link)
-            }
-            None => {
-                let (name, is_link) = &self.others[at - self.ends.len()];
-                (name, *is_link)
-            }
-        }
-    }
-}
-
-/// A listed directory with its known files.
-struct KnownDir<'a, K: KnownDirs + ?Sized + 'a> {
-    dir: &'a PendingDir,
-    number: usize,
-    files: Option<K::Dir<'a>>,
-}
-
-impl<K: KnownDirs + ?Sized> KnownDir<'_, K> {
-    /// Returns the given files of the directory that exist and are regular files: those that are known to be unchanged,
-    /// and the others.
-    ///
-    /// # Errors
-    /// The directory can be listed but not entered, which affects all its files.
-    fn look(&self, listing: &DirListing, some: Range<usize>) -> io::Result<(Vec<UnchangedFile>, Vec<SessionFile>)> {
-        let Self { dir: folder, number: dir, files: known } = self;
-        let inside = system::files::DirHandle::open(&folder.path);
-        let (mut unchanged, mut files) = (Vec::new(), Vec::new());
-        for at in some {
-            let (name, is_link) = listing.sessions.get(at);
-            let stamp = match inside.file(&folder.path, name) {
-                Ok(Some(stamp)) => stamp,
-                Ok(None) => continue, // a directory can have a session name
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
-                Err(_) => continue, // missing, or a dangling link
-            };
-            let known = known.as_ref().filter(|_| !is_link);
-            if let Some(place) = known.and_then(|files| K::unchanged(files, name, &stamp)) {
-                unchanged.push(UnchangedFile { dir: *dir as u32, place });
-                continue;
-            }
-            let path = folder.path.join(name);
-            files.push(SessionFile {
-                real_path: listing.real_path(&path, is_link),
-                path,
-                is_link,
-                owner: folder.owner.clone(),
-                stamp,
-                dir: *dir,
-                known: IndexedFile::Nothing,
-            });
-        }
-        Ok((unchanged, files))
-    }
+    Ok((unchanged, files))
 }
 
 #[cfg(test)]

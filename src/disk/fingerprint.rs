@@ -9,8 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-use crate::disk::files;
-use crate::disk::files::Readable;
+use crate::disk::files::{self, Readable};
 use crate::system;
 pub(crate) use crate::system::FileVersion;
 
@@ -72,6 +71,16 @@ impl ContentHash {
     /// Returns the length in bytes and the hash.
     pub(crate) fn parts(self) -> (u64, u64) {
         (self.bytes, self.hash)
+    }
+
+    /// Returns the hash in hexadecimal digits; empty without content.
+    pub(crate) fn hex(self) -> String {
+        if self.bytes == 0 { String::new() } else { format!("{:016x}", self.hash) }
+    }
+
+    /// Creates it from the length in bytes and the hash in hexadecimal digits, if they are valid.
+    pub(crate) fn of_hex(bytes: u64, hash: &str) -> Option<Self> {
+        Some(Self { bytes, hash: u64::from_str_radix(hash, 16).ok()? })
     }
 
     /// Creates it from the length in bytes and the hash.

@@ -9,24 +9,21 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::base::sort;
-use crate::base::{archive_paths, catch_panic};
-use crate::disk::digest::ResumeState;
-use crate::disk::files;
-use crate::disk::files::Readable;
-use crate::disk::find;
-use crate::disk::find::Listings;
-use crate::disk::fingerprint::PrefixFingerprint;
-use crate::disk::known_files::{KnownFiles, KnownVersion, TrackedFile};
-use crate::disk::lines;
-use crate::disk::load;
-use crate::disk::scan;
-use crate::disk::session_file::{RealPaths, SessionFile, Unreadable, complete};
-use crate::disk::watch::WatchEvents;
-use crate::session::digest::Digest;
-use crate::session::digest::builder::DigestBuilder;
-use crate::session::digest::listed::SharedSession;
-use crate::session::lines::{NotASession, PartialLine};
+use crate::base::{archive_paths, catch_panic, sort};
+use crate::disk::{
+    digest::ResumeState,
+    files::{self, Readable},
+    find::{self, Listings},
+    fingerprint::PrefixFingerprint,
+    known_files::{KnownFiles, KnownVersion, TrackedFile},
+    lines, load, scan,
+    session_file::{RealPaths, SessionFile, Unreadable, complete},
+    watch::WatchEvents,
+};
+use crate::session::{
+    digest::{Digest, builder::DigestBuilder, listed::SharedSession},
+    lines::{NotASession, PartialLine},
+};
 
 /// The time in milliseconds to wait for the rest of a line before it counts as damaged.
 const PATIENCE: i64 = 5000;
@@ -118,7 +115,7 @@ impl IncrementalReader {
     fn same_as<'a>(&'a self, path: &'a PathBuf) -> impl Iterator<Item = PathBuf> + 'a {
         let real = self.known.get(path).and_then(|known| known.real_path);
         let names = self.names.get(real.as_ref().unwrap_or(path)).into_iter().flatten().cloned();
-        let real = real.filter(|real| self.known.has(real));
+        let real = real.filter(|real| self.known.get(real).is_some());
         std::iter::once(path.clone()).chain(names.chain(real).filter(move |other| other != path))
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{leftovers, locate};
+use crate::disk::{files, leftovers, locate};
 
 /// The way to remove a text from a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ fn own(root: &Path, path: &Path) -> Option<TextRemoval> {
 fn add(dir: &Path, removal: &dyn Fn(&Path) -> Option<TextRemoval>, found: &mut Vec<KeptFile>) {
     let mut dirs = vec![dir.to_path_buf()];
     while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        for entry in files::entries(&dir) {
             let (path, kind) = (entry.path(), entry.file_type());
             let Some(removal) = removal(&path) else { continue };
             if kind.as_ref().is_ok_and(fs::FileType::is_dir) {

@@ -6,11 +6,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::base::sort;
-use crate::disk::find::KnownDirs;
-use crate::disk::fingerprint::FileVersion;
-use crate::session::digest::SubagentOwner;
-use crate::session::digest::joined_path::JoinedPath;
-use crate::session::digest::listed::SharedSession;
+use crate::disk::{find::KnownDirs, fingerprint::FileVersion};
+use crate::session::digest::{SubagentOwner, joined_path::JoinedPath, listed::SharedSession};
 
 /// The known length and modification time of a file, as precise as its digest.
 pub(super) type KnownVersion = (u64, i64);
@@ -77,13 +74,6 @@ impl KnownFiles {
         }
         let at = self.find(0..self.sessions.len(), JoinedPath::whole(path))?;
         Some(TrackedFile::new(&self.sessions[at]))
-    }
-
-    pub(super) fn has(&self, path: &Path) -> bool {
-        match self.changes.get(path.as_os_str()) {
-            Some(change) => change.is_some(),
-            None => self.find(0..self.sessions.len(), JoinedPath::whole(path)).is_some(),
-        }
     }
 
     /// Sets the state of a file.
@@ -222,7 +212,7 @@ mod tests {
             prop_assert_eq!(&all, &map);
             for path in ["/a/a", "/a/b", "/b/ab", "/a/a/c", "/x"].map(Path::new) {
                 prop_assert_eq!(known.get(path).and_then(|file| file.as_of), map.get(path).copied());
-                prop_assert_eq!(known.has(path), map.contains_key(path));
+                prop_assert_eq!(known.get(path).is_some(), map.contains_key(path));
                 let mut files = known.files_in(path.parent().unwrap());
                 files.sort();
                 let wanted: Vec<_> = map.keys().filter(|file| file.parent() == path.parent()).cloned().collect();

@@ -4,10 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::disk::create;
-use crate::disk::find::name;
-use crate::disk::new_file::DRAFT;
-use crate::disk::vacated::SPARE;
+use crate::disk::{create, files::entries, find::name, new_file::DRAFT, vacated::SPARE};
 
 /// The endings of files next to a session while it is written, replaced, archived or restored.
 const OF_SESSIONS: [&str; 5] = [DRAFT, SPARE, create::LATE, create::ORIGINAL, create::REWRITTEN];
@@ -52,7 +49,7 @@ pub fn drafts_of_others(dirs: &[PathBuf]) -> Vec<(PathBuf, bool)> {
 pub(super) fn files(dirs: &[PathBuf]) -> Vec<fs::DirEntry> {
     let (mut found, mut level) = (Vec::new(), dirs.to_vec());
     for _ in 0..LEVELS {
-        let all = level.iter().flat_map(entries);
+        let all = level.iter().flat_map(|dir| entries(dir));
         let (below, files): (Vec<_>, Vec<_>) = all.partition(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         level = below.iter().map(fs::DirEntry::path).collect();
         found.extend(files);
@@ -64,10 +61,6 @@ fn sorted(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort();
     paths.dedup();
     paths
-}
-
-fn entries(dir: impl AsRef<Path>) -> impl Iterator<Item = fs::DirEntry> {
-    fs::read_dir(dir).into_iter().flatten().flatten()
 }
 
 fn has(name: &[u8], part: &[u8]) -> bool {

@@ -8,15 +8,17 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, ensure};
 use thiserror::Error;
 
-use crate::base::{archive_paths, numbers};
-use crate::disk::files;
-use crate::disk::files::Readable;
-use crate::disk::fingerprint::PrefixFingerprint;
-use crate::disk::{lines, parallel};
-use crate::session::json::JsonReader;
-use crate::session::lines::{BEGINNING, Header, LONGEST, NotASession};
-use crate::session::tree::node::Node;
-use crate::session::tree::{Tree, TreeLines};
+use crate::base::{archive_paths, numbers, path_context::PathContext};
+use crate::disk::{
+    files::{self, Readable},
+    fingerprint::PrefixFingerprint,
+    lines, parallel,
+};
+use crate::session::{
+    json::JsonReader,
+    lines::{BEGINNING, Header, LONGEST, NotASession},
+    tree::{Tree, TreeLines, node::Node},
+};
 
 /// The size in bytes below which a second thread costs more than it saves.
 const WORTH_SPLITTING: u64 = 4 * 1024 * 1024;
@@ -63,10 +65,9 @@ impl<'a> LoadRequest<'a> {
     /// Reads all lines of a file that may be a session.
     fn whole(self) -> Result<TreeLines> {
         let Self { path, .. } = self;
-        let can_not = || format!("cannot read {}", path.display());
-        let is_session = files::session(path).with_context(can_not)?.is_some();
+        let is_session = files::session(path).path_context("cannot read", path)?.is_some();
         ensure!(is_session, "{} is {}", path.display(), NotASession::NoHeader);
-        let part = self.parts().with_context(can_not)?;
+        let part = self.parts().path_context("cannot read", path)?;
         ensure!((self.is_wanted)(), "loading {} was canceled", path.display());
         Ok(part)
     }
@@ -310,7 +311,7 @@ impl Bodies {
     /// # Errors
     /// The file cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = files::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let file = files::open(path).path_context("cannot read", path)?;
         Ok(Self { file, path: path.into() })
     }
 
@@ -341,7 +342,7 @@ impl Bodies {
     /// # Errors
     /// The file cannot be read there.
     pub(crate) fn line_at(&mut self, offset: u64) -> Result<Vec<u8>> {
-        line_at(&mut self.file, offset).with_context(|| format!("cannot read {}", self.path.display()))
+        line_at(&mut self.file, offset).path_context("cannot read", &self.path)
     }
 
     /// Reads the whole file.
@@ -351,7 +352,7 @@ impl Bodies {
     pub fn whole(&mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
-        read.with_context(|| format!("cannot read {}", self.path.display()))?;
+        read.path_context("cannot read", &self.path)?;
         Ok(bytes)
     }
 }

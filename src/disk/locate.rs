@@ -6,12 +6,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::paths::normalize;
-use crate::base::{archive_paths, machine_paths};
-use crate::disk::demo;
-use crate::disk::find::name;
-use crate::session::json::JsonReader;
-use crate::session::json::value::Fields;
+use directories::{BaseDirs, ProjectDirs};
+
+use crate::base::{archive_paths, machine_paths, paths::normalize};
+use crate::disk::{demo, files::children, find::name};
+use crate::session::json::{JsonReader, value::Fields};
 
 /// The session directories and their origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,11 +118,6 @@ const INSIDE: [&str; 2] = ["sessions", "agent/sessions"];
 /// Files in pi's agent directory besides the session directory.
 const AGENT_FILES: [&str; 2] = ["settings.json", "auth.json"];
 
-/// Iterates over the paths in a directory; empty if it cannot be read.
-fn children(dir: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
 /// Returns `true` for a file name in pi's format: `<time>_<id>.jsonl`.
 fn is_session_file(path: &Path) -> bool {
     let name = name(path);
@@ -223,7 +217,7 @@ pub fn home() -> PathBuf {
     if demo::entered().is_some() {
         return demo::HOME.into();
     }
-    directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()).unwrap_or_default()
+    BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()).unwrap_or_default()
 }
 
 /// Explains that pi's default directory cannot exist, or returns `None` if the home directory exists.
@@ -238,34 +232,38 @@ pub(crate) fn missing_home(home: &str) -> Option<String> {
 
 /// Returns the path of `config.toml` if there is a home directory.
 pub(crate) fn config_file() -> Option<PathBuf> {
-    directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.config_dir().join("config.toml"))
+    project().map(|dirs| dirs.config_dir().join("config.toml"))
 }
 
 /// Returns the directory of the journal if there is a home directory: `~/.local/state/pitree` on Linux.
 pub(crate) fn state_dir() -> Option<PathBuf> {
-    match demo::entered() {
-        Some(root) => Some(root.join("state")),
-        None => user_state_dir(),
-    }
+    of_demo_or("state", user_state_dir)
+}
+
+/// Returns a directory in the demo directory, or else that of the user.
+fn of_demo_or(name: &str, of_user: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
+    demo::entered().map(|root| root.join(name)).or_else(of_user)
+}
+
+/// Returns pitree's directories of the user if there is a home directory.
+fn project() -> Option<ProjectDirs> {
+    ProjectDirs::from("", "", "pitree")
 }
 
 /// Returns the directory of the journal of the user, even in a demo.
 pub(crate) fn user_state_dir() -> Option<PathBuf> {
-    let dirs = directories::ProjectDirs::from("", "", "pitree")?;
+    let dirs = project()?;
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_path_buf())
 }
 
 /// Returns the directory of the user's lasting marks if there is a home directory: `~/.local/share/pitree` on Linux.
 pub(crate) fn data_dir() -> Option<PathBuf> {
-    match demo::entered() {
-        Some(root) => Some(root.join("data")),
-        None => directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.data_local_dir().to_path_buf()),
-    }
+    of_demo_or("data", || project().map(|dirs| dirs.data_local_dir().to_path_buf()))
 }
 
 /// Returns pitree's directory for sockets, if the system has a runtime directory: `/run/user/1000/pitree` on Linux.
 pub(crate) fn runtime_dir() -> Option<PathBuf> {
-    let dirs = directories::ProjectDirs::from("", "", "pitree")?;
+    let dirs = project()?;
     dirs.runtime_dir().filter(|dir| dir.parent().is_some_and(Path::is_dir)).map(Path::to_path_buf)
 }
 
@@ -281,22 +279,16 @@ pub(crate) fn index_dir() -> Option<PathBuf> {
 
 /// Returns the cache directory if there is a home directory.
 pub(crate) fn cache_dir() -> Option<PathBuf> {
-    if let Some(root) = demo::entered() {
-        return Some(root.join("cache"));
-    }
-    directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.cache_dir().to_path_buf())
+    of_demo_or("cache", || project().map(|dirs| dirs.cache_dir().to_path_buf()))
 }
 
 /// Returns the directory of archived sessions: the configured one, or else `~/.local/share/pitree/archive` on Linux if
 /// there is a home directory.
 pub(crate) fn archive_dir(configured: &str, home: &Path) -> Option<PathBuf> {
-    if let Some(root) = demo::entered() {
-        return Some(root.join("archive"));
-    }
-    if !configured.is_empty() {
-        return std::path::absolute(expand(configured, home)).ok();
-    }
-    data_dir().map(|data| data.join("archive"))
+    of_demo_or("archive", || match configured {
+        "" => data_dir().map(|data| data.join("archive")),
+        configured => std::path::absolute(expand(configured, home)).ok(),
+    })
 }
 
 /// Reads a text file edited by users.
@@ -316,21 +308,20 @@ pub(crate) fn expand(path: impl AsRef<Path>, home: &Path) -> PathBuf {
 /// Returns the session directories: from the command line, or else from the configuration, or else those of pi.
 pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environment) -> Located {
     if !asked.is_empty() {
-        let dirs = asked.iter().map(|dir| expand(dir, &environment.home)).collect();
-        return Located { dirs, origin: NAMED.into(), mirrors: None };
+        return located(asked.iter().map(|dir| expand(dir, &environment.home)), NAMED);
     }
     if !configured.is_empty() {
         let of_setting = |dir: &String| match dir.as_str() {
             OF_PI => of_pi(environment).dirs,
             dir => vec![expand(dir, &environment.home)],
         };
-        return Located {
-            dirs: configured.iter().flat_map(of_setting).collect(),
-            origin: "dirs in config.toml".into(),
-            mirrors: None,
-        };
+        return located(configured.iter().flat_map(of_setting), "dirs in config.toml");
     }
     of_pi(environment)
+}
+
+fn located(dirs: impl IntoIterator<Item = PathBuf>, origin: &str) -> Located {
+    Located { dirs: dirs.into_iter().collect(), origin: origin.into(), mirrors: None }
 }
 
 /// The value of the setting `dirs` that means pi's own directories.
@@ -340,11 +331,7 @@ const OF_PI: &str = "pi";
 fn of_pi(environment: &Environment) -> Located {
     let resolve = |dir: &Path| environment.resolve(dir);
     if let Some(dir) = &environment.session_dir {
-        return Located {
-            dirs: vec![resolve(dir.as_ref())],
-            origin: "$PI_CODING_AGENT_SESSION_DIR".into(),
-            mirrors: None,
-        };
+        return located([resolve(dir.as_ref())], "$PI_CODING_AGENT_SESSION_DIR");
     }
     let origin = if environment.agent_dir.is_some() { AGENT_DIR } else { DEFAULT };
     let settings = environment.settings();
@@ -352,10 +339,9 @@ fn of_pi(environment: &Environment) -> Located {
     match dir {
         // An empty value in the project's settings overrides the agent's.
         Some((settings, dir)) if !dir.is_empty() => {
-            let origin = format!("sessionDir in {}", settings.display());
-            Located { dirs: vec![resolve(dir.as_ref())], origin, mirrors: None }
+            located([resolve(dir.as_ref())], &format!("sessionDir in {}", settings.display()))
         }
-        _ => Located { dirs: vec![environment.agent().join("sessions")], origin: origin.into(), mirrors: None },
+        _ => located([environment.agent().join("sessions")], origin),
     }
 }
 

@@ -7,12 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::disk::create;
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::lock::LockObserver;
-use crate::disk::new_file;
-use crate::disk::state;
-use crate::disk::watch::Watch;
+use crate::disk::{create, fingerprint::FileVersion, lock::LockObserver, new_file, state, watch::Watch};
 use crate::session::marks::Marks;
 
 /// The current marks, read when they are first needed.

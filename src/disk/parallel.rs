@@ -1,6 +1,6 @@
 //! Parallel processing of many items, with results in batches or in order.
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{LazyLock, mpsc};
 use std::thread;
@@ -204,12 +204,8 @@ struct TableState<R> {
 }
 
 impl<R> ResultTable<R> {
-    fn lock(&self) -> MutexGuard<'_, TableState<R>> {
-        self.state.lock()
-    }
-
     fn put(&self, result: Option<R>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.done += 1;
         if state.results.is_empty() && result.is_some() {
             self.wanted.notify_one();
@@ -221,7 +217,7 @@ impl<R> ResultTable<R> {
     /// the results, the number of processed items, and `true` if that is all.
     fn take(&self, due: Instant, at_once: bool) -> (Vec<R>, usize, bool) {
         let is_early = |state: &mut TableState<R>| state.working > 0 && (!at_once || state.results.is_empty());
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         self.wanted.wait_while_until(&mut state, is_early, due);
         (std::mem::take(&mut state.results), state.done, state.working == 0)
     }
@@ -232,7 +228,7 @@ struct ThreadExit<'a, R>(&'a ResultTable<R>);
 
 impl<R> Drop for ThreadExit<'_, R> {
     fn drop(&mut self) {
-        self.0.lock().working -= 1;
+        self.0.state.lock().working -= 1;
         self.0.wanted.notify_one();
     }
 }

@@ -9,8 +9,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::system::files::is_executable;
-use crate::system::programs;
+use crate::system::{files::is_executable, programs};
 
 /// The interval between checks for the end of a subprocess.
 const LOOK: Duration = Duration::from_millis(5);
@@ -82,7 +81,7 @@ pub(crate) fn read(program: &str, arguments: &[String], limit: Duration) -> Resu
 /// # Errors
 /// The command cannot be run.
 pub(super) fn read_command(command: Command, limit: Duration) -> io::Result<Option<(ExitStatus, String)>> {
-    let Some((status, output)) = read_bytes(command, Vec::new(), (limit, KEPT))? else { return Ok(None) };
+    let Some((status, output)) = read_bytes(command, Vec::new(), limit, KEPT)? else { return Ok(None) };
     let text = String::from_utf8_lossy(&output);
     Ok(Some((status, text.trim_end_matches(['\n', '\r']).to_owned())))
 }
@@ -92,7 +91,7 @@ pub(super) fn read_command(command: Command, limit: Duration) -> io::Result<Opti
 /// # Errors
 /// The command cannot be run.
 pub(crate) fn read_to_end(command: Command, limit: Duration) -> io::Result<Option<(ExitStatus, String)>> {
-    let Some((status, output)) = read_bytes(command, Vec::new(), (limit, 1_000_000))? else { return Ok(None) };
+    let Some((status, output)) = read_bytes(command, Vec::new(), limit, 1_000_000)? else { return Ok(None) };
     Ok(Some((status, String::from_utf8_lossy(&output).into_owned())))
 }
 
@@ -104,7 +103,8 @@ pub(crate) fn read_to_end(command: Command, limit: Duration) -> io::Result<Optio
 pub(super) fn read_bytes(
     mut command: Command,
     input: Vec<u8>,
-    (limit, most): (Duration, u64),
+    limit: Duration,
+    most: u64,
 ) -> io::Result<Option<(ExitStatus, Vec<u8>)>> {
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null());

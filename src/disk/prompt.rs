@@ -5,11 +5,15 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::disk::load::Bodies;
-use crate::session::lines::Line;
-use crate::session::prompt::listing::ContextSum;
-use crate::session::prompt::message::SentMessage;
-use crate::session::prompt::plan::{EntryOutcome, Plan, PlannedPart};
-use crate::session::tree::{Index, Tree};
+use crate::session::{
+    lines::Line,
+    prompt::{
+        listing::ContextSum,
+        message::SentMessage,
+        plan::{EntryOutcome, Plan, PlannedPart},
+    },
+    tree::{Index, Tree},
+};
 
 /// Passes each part of a plan with its messages to `take` until it returns `false`, in which case there is no sum.
 /// Omitted parts are not read and have no messages.
@@ -25,7 +29,7 @@ pub fn each(
     let mut sum = ContextSum::default();
     for part in &plan.parts {
         let messages = match part.outcome {
-            EntryOutcome::Sent | EntryOutcome::Counted(_) => read(&mut bodies, (tree, plan), part)?,
+            EntryOutcome::Sent | EntryOutcome::Counted(_) => read(&mut bodies, tree, plan, part)?,
             EntryOutcome::NoResult => vec![SentMessage::no_result()],
             EntryOutcome::LeftOut(_) => Vec::new(),
         };
@@ -39,7 +43,7 @@ pub fn each(
     Ok(Some(sum))
 }
 
-fn read(bodies: &mut Bodies, (tree, plan): (&Tree, &Plan), part: &PlannedPart) -> Result<Vec<SentMessage>> {
+fn read(bodies: &mut Bodies, tree: &Tree, plan: &Plan, part: &PlannedPart) -> Result<Vec<SentMessage>> {
     let mut known = |at: Index| bodies.known(&tree.nodes[at as usize]);
     let node = &tree.nodes[part.at as usize];
     let bytes = known(part.at)?;

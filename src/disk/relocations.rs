@@ -1,17 +1,21 @@
 //! Missing directories: possible new locations, and the recorded replacements. They are stored in `moved.json` in the
-//! state directory, for all sessions of a directory.
+//! state directory, for all sessions of a directory. The identities of working directories while they exist, inode and git
+//! remote, are in `directories.json` there. They find a directory again that was renamed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::base::paths::normalize;
-use crate::base::sort;
-use crate::disk::dir_identities::{self, DirIdentity};
-use crate::disk::state;
+use crate::base::{paths::normalize, sort};
+use crate::disk::{
+    files::{self, read_small},
+    fingerprint::{FileVersion, hash},
+    state,
+};
 
 /// The maximum number of directories searched for a moved one.
 const MOST_DIRS: usize = 5_000;
@@ -44,7 +48,7 @@ pub fn candidates(
     state: Option<&Path>,
 ) -> Vec<RelocationCandidate> {
     let Some(name) = gone.file_name() else { return Vec::new() };
-    let identity = state.and_then(|state| dir_identities::of(state, gone));
+    let identity = state.and_then(|state| identity_of(state, gone));
     let is_same = |dir: &Path| {
         identity.as_ref().is_some_and(|gone| DirIdentity::read(dir).is_some_and(|found| gone.is_same(&found)))
     };
@@ -83,7 +87,7 @@ fn below(dir: &Path) -> Vec<PathBuf> {
     for _ in 0..3 {
         let last = found.len();
         for at in level..last {
-            let inside = fs::read_dir(&found[at]).into_iter().flatten().flatten();
+            let inside = files::entries(&found[at]);
             let is_dir = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
             let is_hidden = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
             found.extend(inside.filter(|entry| is_dir(entry) && !is_hidden(entry)).map(|entry| entry.path()));
@@ -113,8 +117,9 @@ pub fn complete(typed: &Path) -> (PathBuf, Vec<String>) {
         (false, Some(parent), Some(name)) => (parent, name.to_string_lossy().into_owned()),
         _ => (typed, String::new()),
     };
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let names = entries.filter(|entry| entry.path().is_dir()).filter_map(|entry| entry.file_name().into_string().ok());
+    let names = files::entries(dir)
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().into_string().ok());
     let is_hidden = |name: &String| name.starts_with('.') && !start.starts_with('.');
     let mut names: Vec<String> = names.filter(|name| name.starts_with(&start) && !is_hidden(name)).collect();
     names.sort();
@@ -131,8 +136,8 @@ pub fn complete(typed: &Path) -> (PathBuf, Vec<String>) {
 pub fn now(state: Option<&Path>, dir: &str) -> Option<PathBuf> {
     let is_there = |dir: &PathBuf| dir.is_dir();
     let all = |state: &Path| state::read::<BTreeMap<String, String>>(&file(state)).ok();
-    let said = || state.and_then(|state| all(state)?.remove(dir)).map(PathBuf::from);
-    Some(PathBuf::from(dir)).filter(is_there).or_else(|| said().filter(is_there))
+    let recorded = || state.and_then(|state| all(state)?.remove(dir)).map(PathBuf::from);
+    Some(PathBuf::from(dir)).filter(is_there).or_else(|| recorded().filter(is_there))
 }
 
 /// Returns all recorded replacements of missing directories.
@@ -151,12 +156,109 @@ pub(crate) fn remember(state: &Path, gone: &str, dir: &Path) -> io::Result<()> {
     let not_found = || io::Error::new(io::ErrorKind::NotFound, format!("no such directory: {}", dir.display()));
     let dir = Some(dir).filter(|dir| dir.is_dir()).ok_or_else(not_found)?;
     let dir = dir.to_str().ok_or_else(|| io::Error::other("its name is not UTF-8"))?;
-    state::update(&file(state), |said: &mut BTreeMap<String, String>| drop(said.insert(gone.into(), dir.into())))
+    state::update(&file(state), |recorded: &mut BTreeMap<String, String>| {
+        recorded.insert(gone.into(), dir.into());
+    })
 }
 
 /// Returns the path of the file with the replacements.
 pub(crate) fn file(state: &Path) -> PathBuf {
     state.join("moved.json")
+}
+
+/// The maximum number of recorded directories.
+const MOST_IDENTITIES: usize = 5_000;
+
+/// The maximum number of bytes read of the configuration of a repository.
+const MOST_CONFIG: u64 = 64 * 1024;
+
+/// The identity of a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct DirIdentity {
+    /// The device number.
+    device: u64,
+    inode: u64,
+    /// The hash of the URL of the git remote `origin`, which can have a password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    remote: Option<u64>,
+}
+
+impl DirIdentity {
+    /// Reads the identity of an existing directory.
+    fn read(dir: &Path) -> Option<Self> {
+        let (device, inode) = FileVersion::of(dir).ok().filter(|_| dir.is_dir())?.file;
+        Some(Self { device, inode, remote: remote(dir) })
+    }
+
+    /// Returns `true` if this is the same directory with another name, or another clone of the repository.
+    fn is_same(&self, other: &Self) -> bool {
+        let is_inode = (self.device, self.inode) == (other.device, other.inode);
+        is_inode || (self.remote.is_some() && self.remote == other.remote)
+    }
+}
+
+/// The content of the file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct IdentityRecord {
+    /// The identities by directory.
+    #[serde(default)]
+    directories: BTreeMap<String, DirIdentity>,
+    /// Fields of a newer pitree, preserved.
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+impl IdentityRecord {
+    /// Adds identities, and limits their number. Those of directories that exist are removed first, because they can be read
+    /// again.
+    fn add(&mut self, found: &BTreeMap<String, DirIdentity>) {
+        self.directories.extend(found.clone());
+        let excess = self.directories.len().saturating_sub(MOST_IDENTITIES);
+        for dir in found.keys().take(excess) {
+            self.directories.remove(dir);
+        }
+        while self.directories.len() > MOST_IDENTITIES {
+            self.directories.pop_first();
+        }
+    }
+}
+
+/// Records the identities of those of the directories that exist. Identities of other directories stay, up to a limit.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub(crate) fn record_identities<'a>(state: &Path, dirs: impl Iterator<Item = &'a str>) -> io::Result<()> {
+    let dirs: BTreeSet<&str> = dirs.collect();
+    let found = dirs
+        .into_iter()
+        .take(MOST_IDENTITIES)
+        .filter_map(|dir| Some((dir.to_owned(), DirIdentity::read(Path::new(dir))?)));
+    let found: BTreeMap<String, DirIdentity> = found.collect();
+    let known: IdentityRecord = state::read(&identities_file(state))?;
+    let is_known = |(dir, identity): (&String, &DirIdentity)| known.directories.get(dir) == Some(identity);
+    if found.iter().all(is_known) {
+        return Ok(());
+    }
+    state::update(&identities_file(state), |record: &mut IdentityRecord| record.add(&found))
+}
+
+/// Returns the recorded identity of a directory.
+fn identity_of(state: &Path, dir: &Path) -> Option<DirIdentity> {
+    state::read::<IdentityRecord>(&identities_file(state)).ok()?.directories.remove(dir.to_str()?)
+}
+
+fn identities_file(state: &Path) -> PathBuf {
+    state.join("directories.json")
+}
+
+/// Returns the hash of the URL of the remote `origin` in the configuration of a repository.
+fn remote(dir: &Path) -> Option<u64> {
+    let config = read_small(&dir.join(".git/config"), MOST_CONFIG).ok()??;
+    let text = String::from_utf8(config).ok()?;
+    let mut lines = text.lines().map(str::trim).skip_while(|line| *line != "[remote \"origin\"]").skip(1);
+    let url = lines.by_ref().take_while(|line| !line.starts_with('['));
+    let url = url.filter_map(|line| line.split_once('=')).find(|(key, _)| key.trim() == "url");
+    url.map(|(_, url)| hash(url.trim().as_bytes()))
 }
 
 #[cfg(test)]
@@ -199,7 +301,7 @@ mod tests {
         let state = root.path().join("state");
         let old = dir(root.path(), "code/app");
         dir(root.path(), "code/other");
-        dir_identities::record(&state, [old.to_str().unwrap()].into_iter()).unwrap();
+        record_identities(&state, [old.to_str().unwrap()].into_iter()).unwrap();
         let new = root.path().join("code/shop");
         fs::rename(&old, &new).unwrap();
         let touched = ["removed.rs".to_string()];
@@ -253,5 +355,37 @@ mod tests {
         assert_eq!(now(Some(&state), there), Some(there.into()));
         fs::remove_dir(&new).unwrap();
         assert_eq!(now(Some(&state), "/gone"), None);
+    }
+}
+
+#[cfg(test)]
+mod identity_tests {
+    use std::fs;
+
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_renamed_directory_and_another_clone_are_recognized() {
+        let root = tempfile::tempdir().unwrap();
+        let (state, old, new) = (root.path().join("state"), root.path().join("old"), root.path().join("new"));
+        fs::create_dir_all(old.join(".git")).unwrap();
+        let config = "[core]\n\tbare = false\n[remote \"origin\"]\n\tfetch = x\n\turl = git@host:app.git\n[branch]\n\turl = no\n";
+        fs::write(old.join(".git/config"), config).unwrap();
+        let missing = root.path().join("missing");
+        record_identities(&state, [old.to_str().unwrap(), missing.to_str().unwrap()].into_iter()).unwrap();
+        assert_eq!(identity_of(&state, &missing), None);
+        fs::rename(&old, &new).unwrap();
+        // The identity of a directory that no longer exists stays.
+        record_identities(&state, [old.to_str().unwrap(), new.to_str().unwrap()].into_iter()).unwrap();
+        let before = identity_of(&state, &old).unwrap();
+        assert_eq!(before.remote, Some(hash(b"git@host:app.git")));
+        assert!(before.is_same(&DirIdentity::read(&new).unwrap()));
+        let clone = root.path().join("clone");
+        fs::create_dir_all(clone.join(".git")).unwrap();
+        fs::write(clone.join(".git/config"), config).unwrap();
+        assert!(before.is_same(&DirIdentity::read(&clone).unwrap()));
+        let other = DirIdentity::read(root.path()).unwrap();
+        assert!(!before.is_same(&other) && DirIdentity::read(&missing).is_none());
     }
 }

@@ -2,21 +2,24 @@
 
 use std::fs::{self, File};
 use std::hash::Hasher;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use twox_hash::XxHash3_64;
 
-use crate::base::numbers::bytes as size;
-use crate::disk::fingerprint::{ContentHash, FileVersion};
-use crate::disk::new_file::Draft;
+use crate::base::{numbers::bytes as size, path_context::PathContext};
+use crate::disk::{
+    files,
+    fingerprint::{ContentHash, FileVersion},
+    new_file::Draft,
+};
 use crate::system::files as system;
 
 /// The number of attempts to write a new version of a file to which a pi writes meanwhile.
 const TRIES: usize = 3;
 
-/// The size in bytes of the buffer for writing.
+/// The size in bytes of the buffers for reading and writing.
 const BUFFER: usize = 256 * 1024;
 
 /// Writes new versions of session files.
@@ -35,6 +38,22 @@ pub trait Rewriter: Send + Sync {
     fn check(&self, _path: &Path, _new: &Path) -> Result<()> {
         Ok(())
     }
+}
+
+/// Calls a function with each line of a file: its offset, the line, and its line break if it has one.
+///
+/// # Errors
+/// The file cannot be read, or the function failed.
+pub(crate) fn each_line(path: &Path, mut each: impl FnMut(u64, &[u8], &[u8]) -> Result<()>) -> Result<()> {
+    let mut file = BufReader::with_capacity(BUFFER, files::open(path).path_context("cannot read", path)?);
+    let (mut offset, mut line) = (0, Vec::new());
+    while file.read_until(b'\n', &mut line).path_context("cannot read", path)? > 0 {
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        each(offset, text, &line[text.len()..])?;
+        offset += line.len() as u64;
+        line.clear();
+    }
+    Ok(())
 }
 
 /// The result of writing a new version.
@@ -117,11 +136,11 @@ pub(crate) struct Written {
 ///
 /// # Errors
 /// The file cannot be read or is being written, the new version cannot be written, or it fails its check; nothing is left.
-pub(crate) fn write((path, place): (&Path, &Path), by: &dyn Rewriter, is_dry: bool) -> Result<Option<Written>> {
+pub(crate) fn write(path: &Path, place: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<Option<Written>> {
     for _ in 0..TRIES {
-        let before = version(path)?;
-        let written = write_once((path, place), by, is_dry, before);
-        let is_same = version(path).is_ok_and(|now| now == before);
+        let before = FileVersion::of(path).path_context("cannot access", path)?;
+        let written = write_once(path, place, by, is_dry, before);
+        let is_same = FileVersion::of(path).is_ok_and(|now| now == before);
         match written {
             Ok(written) if is_same => return Ok(written),
             Err(error) if is_same => return Err(error),
@@ -132,7 +151,8 @@ pub(crate) fn write((path, place): (&Path, &Path), by: &dyn Rewriter, is_dry: bo
 }
 
 fn write_once(
-    (path, place): (&Path, &Path),
+    path: &Path,
+    place: &Path,
     by: &dyn Rewriter,
     is_dry: bool,
     version: FileVersion,
@@ -151,8 +171,4 @@ fn write_once(
         by.check(path, draft.path()).with_context(|| format!("the new version of {} is not used", path.display()))?;
     }
     Ok(Some(Written { draft, content, version, rest }))
-}
-
-fn version(path: &Path) -> Result<FileVersion> {
-    FileVersion::of(path).with_context(|| format!("cannot access {}", path.display()))
 }

@@ -7,19 +7,22 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Instant, SystemTime};
 
-use crate::disk::digest::{self, ScanOptions};
-use crate::disk::find::Listings;
 pub use crate::disk::find::find;
 pub use crate::disk::index::IndexPlace;
-use crate::disk::index::{self, Index, MergeScope, WORTH_GOING_ON};
-use crate::disk::load::header_with;
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
-use crate::disk::session_file::{IndexedFile, RealPaths, complete};
-use crate::disk::{bug_log, parallel};
-use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::SharedSession;
-use crate::session::digest::{Digest, SubagentOwner};
-use crate::session::lines::Header;
+use crate::disk::{
+    bug_log,
+    digest::{self, ScanOptions},
+    find::Listings,
+    index::{self, Index, MergeScope, WORTH_GOING_ON},
+    load::header_with,
+    parallel,
+    session_file::{IndexedFile, RealPaths, complete},
+};
+use crate::session::{
+    digest::{Digest, SubagentOwner, facts::SessionFacts, listed::SharedSession},
+    lines::Header,
+};
 
 /// The results since the last batch.
 #[derive(Clone, Debug, Default)]
@@ -230,7 +233,7 @@ impl Scan<'_> {
             return rest.len();
         }
         let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: parallel::StopSignal<'_>| {
-            let digest = sources.digest(found, (index.get(found.dir), real), buffer, stop);
+            let digest = sources.digest(found, index.get(found.dir), real, buffer, stop);
             digest.map(|digest| digest.map(SharedSession::from)).transpose()
         };
         let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
@@ -296,7 +299,8 @@ impl ScanSources<'_> {
     fn digest(
         &self,
         found: &SessionFile,
-        (index, real): (Option<&Index>, &RealPaths),
+        index: Option<&Index>,
+        real: &RealPaths,
         buffer: &mut Vec<u8>,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<Digest>, Unreadable> {
@@ -306,7 +310,7 @@ impl ScanSources<'_> {
             _ => None,
         };
         let wishes = ScanOptions { texts: index.is_some(), state: index.is_some() && bytes >= WORTH_GOING_ON, before };
-        let read = digest::read(self.home, (&found.path, mtime), wishes, buffer, is_stopped);
+        let read = digest::read(self.home, &found.path, mtime, wishes, buffer, is_stopped);
         let mut read = read.map_err(|error| Unreadable::file(&found.path, &error))?;
         if let Some(index) = index.filter(|_| !is_stopped()) {
             index.keep(found, read.as_mut());
@@ -334,5 +338,5 @@ pub fn read(found: &[SessionFile], home: &str, batch: impl FnMut(ScanBatch) -> b
 pub fn again(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(path, owner) else { return Ok(None) };
     let sources = ScanSources { dirs: &[], home, cache: None };
-    sources.digest(&found, (None, &RealPaths::default()), &mut Vec::new(), &|| false)
+    sources.digest(&found, None, &RealPaths::default(), &mut Vec::new(), &|| false)
 }

@@ -95,8 +95,8 @@ pub(crate) fn bytes<T: Serialize>(content: &T) -> io::Result<Vec<u8>> {
 /// The errors of [`read`]; the error names the new name of an invalid file.
 pub(crate) fn load<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
     read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => match set_aside(path) {
-            Ok(aside) => io::Error::new(error.kind(), format!("{error}; renamed to {}", file_name(&aside))),
+        io::ErrorKind::InvalidData => match rename_invalid(path) {
+            Ok(renamed) => io::Error::new(error.kind(), format!("{error}; renamed to {}", file_name(&renamed))),
             Err(why) => io::Error::other(format!("{error}; cannot be renamed ({why}): delete it")),
         },
         _ => error,
@@ -104,9 +104,9 @@ pub(crate) fn load<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> 
 }
 
 /// Renames an invalid file, and replaces an earlier one.
-fn set_aside(path: &Path) -> io::Result<PathBuf> {
-    let aside = create::beside(path, ".invalid");
-    fs::rename(path, &aside).map(|()| aside)
+fn rename_invalid(path: &Path) -> io::Result<PathBuf> {
+    let renamed = create::beside(path, ".invalid");
+    fs::rename(path, &renamed).map(|()| renamed)
 }
 
 /// Reads a file, modifies its content and writes it under the lock.
@@ -148,7 +148,7 @@ pub(crate) fn write<T: Serialize>(path: &Path, content: &T) -> io::Result<()> {
 fn lock(path: &Path, wait: LockObserver<'_>) -> io::Result<Option<fs::File>> {
     let mut take = || lock::open(create::private().read(true).write(true).create(true), path, wait);
     let taken = take().or_else(|error| match error.kind() {
-        io::ErrorKind::InvalidData => set_aside(path).and_then(|_| take()),
+        io::ErrorKind::InvalidData => rename_invalid(path).and_then(|_| take()),
         _ => Err(error),
     });
     match taken {

@@ -12,9 +12,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::disk::files::open_regular;
-use crate::disk::fingerprint::hash;
-use crate::disk::{create, lines, lock};
+use crate::base::path_context::PathContext;
+use crate::disk::{create, files::open_regular, fingerprint::hash, lines, lock, new_file::Draft};
 use crate::session::lines::NotASession;
 use crate::system::kernel;
 
@@ -57,12 +56,24 @@ pub(crate) fn start(path: &Path) -> io::Result<FileStart> {
     })
 }
 
-/// Returns a name for a vacated file next to its former path; not a session name.
+/// Returns a name for a vacated file next to its former path, or for a second name of a file that is about to be replaced;
+/// not a session name.
 ///
 /// # Errors
 /// The system has no random numbers.
 pub(crate) fn spare(path: &Path) -> io::Result<PathBuf> {
     create::unique(path, SPARE)
+}
+
+/// Takes the name from a file. Returns its present path.
+///
+/// # Errors
+/// It cannot be renamed.
+pub(crate) fn vacate(path: &Path) -> io::Result<PathBuf> {
+    let spare = spare(path)?;
+    create::rename(path, &spare)?;
+    create::sync_folder(path);
+    Ok(spare)
 }
 
 /// Returns `true` for a name of this kind.
@@ -77,10 +88,12 @@ pub(crate) fn spares(path: &Path) -> Vec<PathBuf> {
 
 /// The file at a path before it is vacated.
 pub(crate) struct Original<'a> {
-    path: &'a Path,
+    pub(super) path: &'a Path,
     file: File,
     /// The length that its successor has.
     bytes: u64,
+    /// `true` for a file without a header, which a pi can be writing all the time.
+    is_headless: bool,
 }
 
 impl<'a> Original<'a> {
@@ -89,8 +102,8 @@ impl<'a> Original<'a> {
     /// # Errors
     /// The file cannot be read, or has another length: it is being written.
     pub(crate) fn open(path: &'a Path, bytes: u64) -> Result<Self> {
-        let opened = open_regular(path, File::options().read(true));
-        let original = Self { path, file: opened.with_context(|| format!("cannot read {}", path.display()))?, bytes };
+        let file = open_regular(path, File::options().read(true)).path_context("cannot read", path)?;
+        let original = Self { path, file, bytes, is_headless: false };
         original.check()?;
         Ok(original)
     }
@@ -110,28 +123,63 @@ impl<'a> Original<'a> {
         draft.write_all(&late)?;
         draft.set_modified(file.metadata()?.modified()?)?;
         draft.sync_all()?;
-        Ok(Self { path, file, bytes: late.len() as u64 })
+        Ok(Self { path, file, bytes: late.len() as u64, is_headless: true })
     }
 
-    /// Checks that the file is still at its path, with the same length.
+    /// Checks that the file is still at its path, with the same length if it has a header.
     ///
     /// # Errors
-    /// It is being written or was replaced.
-    pub(crate) fn check(&self) -> Result<()> {
-        self.is_in_place()?;
-        let now = self.file.metadata().with_context(|| format!("cannot access {}", self.path.display()))?;
-        ensure!(now.len() == self.bytes, "{} is being written; try again when pi is idle", self.path.display());
+    /// It is being written or was replaced, or it is inaccessible.
+    fn check(&self) -> Result<()> {
+        let Self { path, file, bytes, is_headless } = self;
+        let is_at = lock::is_at(file, path).path_context("cannot access", path)?;
+        ensure!(is_at, "{} was replaced meanwhile; try again", path.display());
+        let now = file.metadata().path_context("cannot access", path)?.len();
+        ensure!(*is_headless || now == *bytes, "{} is being written; try again when pi is idle", path.display());
         Ok(())
     }
 
-    /// Checks that the file is still at its path.
+    /// Puts another file in place with `rename`. The caller gave this one a second name before, and
+    /// [carries](Self::carry) its late lines over afterwards.
     ///
     /// # Errors
-    /// It was replaced, or is inaccessible.
-    pub(crate) fn is_in_place(&self) -> Result<()> {
-        let is_at = lock::is_at(&self.file, self.path);
-        let is_at = is_at.with_context(|| format!("cannot access {}", self.path.display()))?;
-        ensure!(is_at, "{} was replaced meanwhile; try again", self.path.display());
+    /// The file changed meanwhile, or the file system fails; it is still in place.
+    pub(crate) fn replace(&self, rename: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+        self.check()?;
+        rename(self.path).path_context("cannot replace", self.path)?;
+        create::sync_folder(self.path);
+        Ok(())
+    }
+
+    /// Replaces the file like [`replace`](Self::replace), and carries over its late lines. Its second name is a spare one,
+    /// which is added to `vacated`. `start` is the offset from which the other file can have late lines.
+    ///
+    /// # Errors
+    /// Those of [`replace`](Self::replace), or late lines cannot be written.
+    pub(crate) fn replace_beside(
+        self,
+        rename: impl FnOnce(&Path) -> io::Result<()>,
+        start: u64,
+        vacated: &mut Vec<PathBuf>,
+    ) -> Result<()> {
+        let (path, spare) = (self.path, spare(self.path)?);
+        create::second_name(path, &spare).path_context("cannot give a second name to", path)?;
+        self.replace(rename).inspect_err(|_| drop(fs::remove_file(&spare)))?;
+        vacated.push(spare);
+        self.carry(path, start)
+    }
+
+    /// Puts a complete new file at `to`, then takes the name from this one with `remove`. The caller
+    /// [carries](Self::carry) its late lines over afterwards.
+    ///
+    /// # Errors
+    /// The place is taken, this file changed meanwhile, or the file system fails; both files can exist.
+    pub(crate) fn move_to(&self, draft: Draft, to: &Path, remove: impl FnOnce() -> Result<()>) -> Result<()> {
+        let placed = draft.place(to).and_then(|()| create::sync_folder_of(to));
+        placed.path_context("cannot write", to)?;
+        self.check()?;
+        remove()?;
+        create::sync_folder(self.path);
         Ok(())
     }
 
@@ -141,7 +189,7 @@ impl<'a> Original<'a> {
     /// A file cannot be read or written.
     pub(crate) fn carry(self, to: &Path, start: u64) -> Result<()> {
         let Self { mut file, bytes, .. } = self;
-        carry(&mut file, bytes, (to, start)).with_context(|| format!("cannot write {}", to.display()))
+        carry(&mut file, bytes, to, start).path_context("cannot write", to)
     }
 }
 
@@ -183,7 +231,7 @@ impl Vacated {
             opened => opened?,
         };
         match &self.to {
-            Some(to) => carry(&mut file, self.from, (&to.path, to.start)).map(|()| false),
+            Some(to) => carry(&mut file, self.from, &to.path, to.start).map(|()| false),
             None => Ok(file.metadata()?.len() != self.from),
         }
     }
@@ -197,25 +245,20 @@ impl Vacated {
 }
 
 /// Gives a vacated file its former path again. If a pi created a file without a header there meanwhile, its lines are
-/// added to the session, and the result is that file's present path.
+/// added to the session, and that file's present path is added to `vacated`.
 ///
 /// # Errors
 /// A file cannot be read or written, or another session is at the path.
-pub(crate) fn put_back(spare: &Path, path: &Path) -> Result<Option<PathBuf>> {
+pub(crate) fn put_back(spare: &Path, path: &Path, vacated: &mut Vec<PathBuf>) -> Result<()> {
     let failed = || format!("cannot move {} back to {}", spare.display(), path.display());
     match create::rename(spare, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && start(path)? == FileStart::Entry => {}
-        renamed => return renamed.map(|()| None).with_context(failed),
+        renamed => return renamed.with_context(failed),
     }
     let mut session = open_regular(spare, File::options().read(true).append(true)).with_context(failed)?;
     let bytes = session.metadata().with_context(failed)?.len();
     let original = Original::headless(path, &mut session).with_context(failed)?;
-    let vacated = self::spare(path)?;
-    create::second_name(path, &vacated).with_context(failed)?;
-    fs::rename(spare, path).with_context(failed)?;
-    create::sync_folder(path);
-    original.carry(path, bytes)?;
-    Ok(Some(vacated))
+    original.replace_beside(|path| fs::rename(spare, path), bytes, vacated).with_context(failed)
 }
 
 /// Resolves the vacated files that an interrupted change left next to a path. One whose content is the start of one of
@@ -230,10 +273,10 @@ pub(crate) fn resolve(path: &Path, complete: &[&Path], late: Option<&(u64, Succe
         }
         if let Some((from, to)) = late {
             let vacated = Vacated { path: spare, from: *from, to: Some(to.clone()) };
-            vacated.carry().with_context(|| format!("cannot write {}", to.path.display()))?;
+            vacated.carry().path_context("cannot write", &to.path)?;
             vacated.remove();
         } else {
-            put_back(&spare, path)?;
+            put_back(&spare, path, &mut Vec::new())?;
         }
     }
     Ok(())
@@ -273,7 +316,7 @@ fn is_idle(file: &Path) -> bool {
 }
 
 /// Appends the lines of a file after `from` to another file, except those that it has from an offset on.
-fn carry(file: &mut File, from: u64, (to, start): (&Path, u64)) -> io::Result<()> {
+fn carry(file: &mut File, from: u64, to: &Path, start: u64) -> io::Result<()> {
     let mut late = Vec::new();
     for _ in 0..LOOKS {
         late.clear();

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use notify::event::ModifyKind;
 use notify::{Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
+use crate::disk::files;
 use crate::system::kernel;
 
 /// The time for which changes are collected before they are reported.
@@ -275,9 +276,8 @@ impl Watch {
 
 /// Returns the symbolic links to directories in a directory.
 fn links_in(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
-    entries.filter(is_link).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+    files::entries(dir).filter(is_link).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
 #[cfg(test)]

@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::paths::normalize;
-use crate::disk::files::read_small;
-use crate::disk::state;
+use crate::disk::{
+    files::{self, read_small},
+    state,
+};
 use crate::session::worktrees::{Worktree, Worktrees};
 
 /// The maximum length of a path in bytes, and of a file with one.
@@ -243,8 +245,7 @@ impl WorktreeFinder {
             if std::mem::replace(is_read, true) {
                 continue;
             }
-            let folders = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
-            for folder in folders.take(MOST_OF_REPOSITORY).map(|folder| folder.path()) {
+            for folder in files::children(&common.join("worktrees")).take(MOST_OF_REPOSITORY) {
                 let dir = pointer(&folder.join("gitdir"), &folder);
                 let tree = dir.as_deref().and_then(Path::parent).and_then(|dir| worktree(dir, &folder, common));
                 if let Some(tree) = tree {

@@ -6,19 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::base::machine_paths;
-use crate::base::shell::quote;
-use crate::changes::{
-    Change, ChangeOrigin, ChangeResult, ChangeStep, ExpectedSession, FileSnapshot, Request, summary, to_the_end,
-};
+use crate::base::{machine_paths, shell::quote};
+use crate::changes::{Change, ChangeOrigin, ChangeResult, ChangeStep, Request, summary, to_the_end};
 use crate::config::Address;
-use crate::disk::load;
-use crate::disk::state as state_file;
-use crate::machines::link;
-use crate::machines::registry::Machine;
-use crate::machines::remote::PLACES;
-use crate::machines::sync::{GoneFiles, SyncContext, sync};
-use crate::machines::transport::{Transport, dir_word};
+use crate::disk::{load, state as state_file};
+use crate::machines::{
+    link,
+    registry::Machine,
+    remote::PLACES,
+    sync::{GoneFiles, SyncContext, sync},
+    transport::{Transport, dir_word},
+};
 use crate::session::entry::EntryId;
 
 /// The exit code of a script that does not find pitree.
@@ -144,7 +142,7 @@ pub(crate) fn make_step(machine: &Machine, commands: &Commands, context: &SyncCo
 /// Updates the mirror after a change. If that fails, the mirror follows with the next synchronization.
 fn synchronize(machine: &Machine, request: &Request, context: &SyncContext<'_>) {
     let is_gone = matches!(request, Request::Trash { .. });
-    let gone = request.paths().into_iter().filter(|_| is_gone).map(there).collect();
+    let gone = request.paths().iter().filter(|_| is_gone).map(|path| there(path)).collect();
     drop(sync(machine, context, &GoneFiles::AskExcept(gone)));
 }
 
@@ -154,33 +152,18 @@ fn there(path: &Path) -> String {
 
 /// Returns the request for the files of a directory of this machine instead of their mirrors.
 fn in_dir(request: &Request) -> Result<Request> {
-    let there = |path: &Path| PathBuf::from(there(path));
-    let sessions = |all: &[ExpectedSession]| {
-        all.iter().map(|one| ExpectedSession { path: there(&one.path), id: one.id.clone() }).collect()
-    };
-    Ok(match request {
-        Request::IfSame { session, then } => {
-            Request::IfSame { session: session.clone(), then: Box::new(in_dir(then)?) }
-        }
-        Request::Rename { path, name } => Request::Rename { path: there(path), name: name.clone() },
-        Request::RenameAll { sessions: all, name } => {
-            Request::RenameAll { sessions: sessions(all), name: name.clone() }
-        }
-        Request::LabelAll { sessions: all, label } => {
-            Request::LabelAll { sessions: sessions(all), label: label.clone() }
-        }
-        Request::Label { path, target, label, migrate } => {
-            Request::Label { path: there(path), target: target.clone(), label: label.clone(), migrate: *migrate }
-        }
-        Request::Trash { files } => {
-            let file = |file: &FileSnapshot| FileSnapshot { path: there(&file.path), ..file.clone() };
-            Request::Trash { files: files.iter().map(file).collect() }
-        }
+    match request {
+        Request::IfSame { then, .. } => drop(in_dir(then)?),
+        Request::Rename { .. } | Request::RenameAll { .. } | Request::Label { .. } => {}
+        Request::LabelAll { .. } | Request::Trash { .. } => {}
         Request::Undo { .. } | Request::Redo => {
             bail!("changes of sessions in a directory are in the journal of this machine; omit --on")
         }
         _ => return Err(not_from_here()),
-    })
+    }
+    let mut request = request.clone();
+    request.each_path(&mut |path| *path = there(path).into());
+    Ok(request)
 }
 
 /// The error for a request that cannot be made for sessions of other machines.
@@ -195,12 +178,12 @@ fn not_from_here() -> anyhow::Error {
 /// # Errors
 /// The change cannot be made on another machine.
 fn commands(request: &Request) -> Result<Commands> {
-    let words = |first: &[&str], paths: &[&Path], last: &[&str]| {
+    let words = |first: &[&str], paths: &[PathBuf], last: &[&str]| {
         let all = first.iter().map(|word| (*word).to_owned()).chain(["--json".into(), "--".into()]);
         let all = all.chain(paths.iter().map(|path| there(path)));
         all.chain(last.iter().map(|word| (*word).to_owned())).collect()
     };
-    let several = |first: &[&str], paths: &[&Path], last: &[&str]| {
+    let several = |first: &[&str], paths: &[PathBuf], last: &[&str]| {
         paths.chunks(SESSIONS_AT_ONCE).map(|paths| words(first, paths, last)).collect()
     };
     let paths = request.paths();
@@ -208,11 +191,11 @@ fn commands(request: &Request) -> Result<Commands> {
         Request::IfSame { then, .. } => commands(then)?,
         Request::Rename { name, .. } | Request::RenameAll { name, .. } => several(&["rename"], &paths, &[name]),
         Request::LabelAll { label, .. } => {
-            let command = |path: &&Path| {
+            let command = |path: &PathBuf| {
                 let tree = load::tree(path, "")?;
                 let last = tree.last_visible().and_then(|at| tree.nodes[at as usize].id.clone());
                 let last = last.with_context(|| format!("{} has no messages", path.display()))?;
-                Ok(words(&["label"], &[path], &[&last, label]))
+                Ok(words(&["label"], std::slice::from_ref(path), &[&last, label]))
             };
             paths.iter().map(command).collect::<Result<_>>()?
         }

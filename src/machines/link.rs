@@ -58,6 +58,18 @@ impl LinkError {
     }
 }
 
+/// The error for a mirror that cannot be written.
+impl From<io::Error> for LinkError {
+    fn from(error: io::Error) -> Self {
+        let advice = match error.kind() {
+            io::ErrorKind::StorageFull => "; free space on this machine",
+            io::ErrorKind::QuotaExceeded => "; the disk quota on this machine is used up",
+            _ => "",
+        };
+        Self::new(format!("cannot write the mirror: {error}{advice}"))
+    }
+}
+
 /// The output of a program that ended.
 #[derive(Debug, Default)]
 pub(super) struct LinkOutput {
@@ -87,7 +99,7 @@ pub(super) fn run(
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<LinkOutput, LinkError> {
     let first = if can_ask { ASKING } else { SILENCE };
-    run_with(command, (input, can_ask), &mut |elapsed, bytes| {
+    run_with(command, input, can_ask, &mut |elapsed, bytes| {
         let limit = if bytes == 0 { first } else { WHOLE };
         match () {
             () if !is_wanted() => Some(LinkError::new("canceled")),
@@ -105,7 +117,8 @@ pub(super) fn run(
 /// Those of [`run`].
 pub(super) fn run_with(
     mut command: Command,
-    (input, can_ask): (Vec<u8>, bool),
+    input: Vec<u8>,
+    can_ask: bool,
     gives_up: &mut dyn FnMut(Duration, usize) -> Option<LinkError>,
 ) -> Result<LinkOutput, LinkError> {
     let failed = |error: io::Error| LinkError::new(error.to_string());

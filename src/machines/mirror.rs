@@ -1,5 +1,6 @@
 //! The mirror of a session directory of a machine: read-only files at the same places. Each has only complete lines.
-//! Nothing is removed here: the caller moves files to the trash.
+//! Nothing is removed here: the caller moves files to the trash. Also lists of session files, of this machine and of another
+//! one. Names from another machine are untrusted.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -7,11 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::base::machine_paths;
-use crate::base::sort;
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::{create, files};
-use crate::machines::listing::{self, RemoteFile};
+use crate::base::{machine_paths, sort, text::is_unsafe};
+use crate::disk::{create, files, fingerprint::FileVersion, scan};
 use crate::system;
 
 /// The mode of mirrored files: only their owner can read them, and no one writes to them.
@@ -67,12 +65,12 @@ impl Mirror {
 
     /// Lists the mirrored files.
     pub(super) fn files(&self) -> Vec<RemoteFile> {
-        listing::list(&self.dir).files
+        list(&self.dir).files
     }
 
     /// Returns the path of a mirrored file.
     pub(super) fn path(&self, path: &str) -> PathBuf {
-        listing::below(&self.dir, path)
+        below(&self.dir, path)
     }
 
     /// Returns the directory for files that are being received.
@@ -91,7 +89,7 @@ impl Mirror {
             _ => create::private_folder(&staging)?,
         }
         for file in files {
-            let (mirrored, staged) = (self.path(&file.path), listing::below(&staging, &file.path));
+            let (mirrored, staged) = (self.path(&file.path), below(&staging, &file.path));
             if mirrored.is_file() {
                 create::folders(staged.parent().unwrap_or(&staging))?;
                 // Without a link, the whole file is sent.
@@ -108,7 +106,7 @@ impl Mirror {
 
     /// Returns the path of a file in the staging directory; `None` if it was not received.
     pub(super) fn staged(&self, file: &RemoteFile) -> Option<PathBuf> {
-        let staged = listing::below(&self.staging(), &file.path);
+        let staged = below(&self.staging(), &file.path);
         let metadata = fs::symlink_metadata(&staged).ok().filter(fs::Metadata::is_file)?;
         let mirrored = fs::symlink_metadata(self.path(&file.path)).ok();
         let version = |metadata: &fs::Metadata| FileVersion::new(metadata, &staged);
@@ -123,7 +121,8 @@ impl Mirror {
     /// A file cannot be read or written; the mirrored file is unchanged, or complete, or in the trash.
     pub(super) fn take(
         &self,
-        (file, staged): (&RemoteFile, &Path),
+        file: &RemoteFile,
+        staged: &Path,
         remove: &mut dyn FnMut(&Path) -> io::Result<()>,
     ) -> io::Result<()> {
         let target = self.path(&file.path);
@@ -254,6 +253,99 @@ fn set_time(file: &File, mtime: i64) -> io::Result<()> {
     time.map_or(Ok(()), |time| file.set_modified(time))
 }
 
+/// The maximum number of files of a machine.
+pub(super) const MOST_FILES: usize = 2_000_000;
+
+/// The maximum depth of a file below the session directory: projects, sessions with subagents, and these with theirs.
+const DEEPEST: usize = 12;
+
+/// The maximum length of a name in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// The maximum length of a path below the session directory in bytes.
+const LONGEST_PATH: usize = 2000;
+
+/// A session file of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RemoteFile {
+    /// The path below the session directory, with `/`.
+    pub(super) path: String,
+    /// The length in bytes.
+    pub(super) bytes: u64,
+    /// The modification time in milliseconds since 1970.
+    pub(super) mtime: i64,
+}
+
+impl RemoteFile {
+    /// Returns `true` if the path can be used below a directory of this machine: it names a session file, leads nowhere
+    /// else, and is no option, device or control sequence.
+    pub(super) fn is_safe(&self) -> bool {
+        is_safe(&self.path)
+    }
+
+    /// Returns `true` if two files probably have the same content. Some machines report only seconds.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let is_whole = |file: &Self| file.mtime % 1000 == 0;
+        let is_same_time = if is_whole(self) || is_whole(other) {
+            self.mtime.div_euclid(1000) == other.mtime.div_euclid(1000)
+        } else {
+            self.mtime == other.mtime
+        };
+        self.bytes == other.bytes && is_same_time
+    }
+}
+
+/// Returns `true` for a path below a session directory that can be used on this machine; see [`RemoteFile::is_safe`].
+pub(super) fn is_safe(path: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty() && name != "." && name != ".." && name.len() <= LONGEST_NAME && !name.contains('\\')
+    };
+    let last = path.rsplit('/').next().unwrap_or_default();
+    path.len() <= LONGEST_PATH
+        && path.split('/').count() <= DEEPEST
+        && path.split('/').all(is_name)
+        && !path.contains(is_unsafe)
+        && last.ends_with(".jsonl")
+        && !(cfg_windows() && path.contains([':', '<', '>', '"', '|', '?', '*']))
+}
+
+/// Returns `true` where some characters have a meaning in file names.
+fn cfg_windows() -> bool {
+    std::path::MAIN_SEPARATOR == '\\'
+}
+
+/// The session files of a directory of this machine.
+#[derive(Debug, Default)]
+pub(super) struct ListedFiles {
+    pub(super) files: Vec<RemoteFile>,
+    /// The number of files that are left out, because other machines would refuse their names.
+    pub(super) refused: usize,
+    /// `false` if a directory cannot be read.
+    pub(super) is_complete: bool,
+}
+
+/// Lists the session files below a directory of this machine.
+pub(super) fn list(dir: &Path) -> ListedFiles {
+    let found = scan::find(&[dir.to_path_buf()]);
+    let (mut files, mut refused) = (Vec::with_capacity(found.files.len()), 0);
+    let is_complete = found.unreadable.is_empty();
+    // A shell on another machine does not list links either.
+    for file in found.files.into_iter().filter(|file| !file.is_link) {
+        let below = file.path.strip_prefix(dir).ok().and_then(Path::to_str);
+        let (bytes, mtime) = file.version();
+        let path = below.map(|below| below.replace(std::path::MAIN_SEPARATOR, "/")).unwrap_or_default();
+        let file = RemoteFile { path, bytes, mtime };
+        if file.is_safe() { files.push(file) } else { refused += 1 }
+    }
+    files.sort();
+    ListedFiles { files, refused, is_complete }
+}
+
+/// Returns the path of a file below a directory of this machine.
+pub(super) fn below(dir: &Path, path: &str) -> PathBuf {
+    path.split('/').fold(dir.to_path_buf(), |path, name| path.join(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,7 +382,7 @@ mod tests {
             fs::write(self.mirror.staging().join("new"), content).unwrap();
             fs::rename(self.mirror.staging().join("new"), &staged).unwrap();
             let staged = self.mirror.staged(&all).unwrap();
-            self.mirror.take((&all, &staged), &mut remove)
+            self.mirror.take(&all, &staged, &mut remove)
         }
 
         fn text(&self) -> String {
@@ -346,5 +438,45 @@ mod tests {
         assert_eq!((of(&held[..8]).gone.len(), doubts(&held[..8], "")), (2, false));
         assert!(doubts(&held[..7], "") && !doubts(&held[..7], "9.jsonl") && doubts(&[], "9.jsonl"));
         assert_eq!(plan(&held, &held[..8], |path| path == "9.jsonl", u64::MAX).0.gone, ["8.jsonl"]);
+    }
+}
+
+#[cfg(test)]
+mod listing_tests {
+    use super::*;
+
+    #[test]
+    fn unsafe_names_are_refused() {
+        for path in ["a.jsonl", "--a--/2026-01-01_x.jsonl", "--a--/x/y/run-0/z.jsonl", "-rf.jsonl", "é/ b.jsonl"] {
+            assert!(is_safe(path), "{path}");
+        }
+        let (long, deep) = (format!("{}.jsonl", "x".repeat(250)), format!("{}a.jsonl", "a/".repeat(12)));
+        for path in [
+            "",
+            "/etc/a.jsonl",
+            "../a.jsonl",
+            "a/../../b.jsonl",
+            "a//b.jsonl",
+            "./a.jsonl",
+            "a/",
+            "a.txt",
+            "a\n.jsonl",
+            "a\u{1b}[2J.jsonl",
+            "a\u{202e}.jsonl",
+            "a\\b.jsonl",
+            "a\0.jsonl",
+            &long,
+            &deep,
+        ] {
+            assert!(!is_safe(path), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_alike_with_times_in_seconds() {
+        let file = |path: &str, bytes, mtime| RemoteFile { path: path.into(), bytes, mtime };
+        assert!(
+            file("a", 1, 5_000).is_like(&file("a", 1, 5_999)) && !file("a", 1, 5_001).is_like(&file("a", 1, 5_999))
+        );
     }
 }

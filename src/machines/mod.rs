@@ -21,11 +21,10 @@
 //! arguments of `rsync` contain no names: those of files go through its input (`--files-from`).
 //! The options are known to rsync 2.6.9 and 3, and to macOS's openrsync, on both sides.
 //!
-//! All that comes from a machine is untrusted: names (`listing`), the number of files and bytes, and the time it takes.
+//! All that comes from a machine is untrusted: names (`mirror`), the number of files and bytes, and the time it takes.
 
 pub mod changes;
 mod link;
-mod listing;
 mod mirror;
 pub mod registry;
 mod remote;

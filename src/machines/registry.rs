@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::base::machine_paths;
-use crate::base::sort;
-use crate::config::machines::NAME_RULE;
-use crate::config::{Address, Config};
+use crate::base::{machine_paths, sort};
+use crate::config::{Address, Config, machines::NAME_RULE};
 use crate::disk::{locate, state};
 
 /// A machine.

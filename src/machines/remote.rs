@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::base::text::clean;
-use crate::base::time;
-use crate::config::{Address, SyncConfig};
+use crate::base::{text::clean, time};
+use crate::config::Address;
 use crate::disk::{create, files, program};
-use crate::machines::link::{self, LinkError};
-use crate::machines::listing::{self, ListedFiles, MOST_FILES, RemoteFile};
-use crate::machines::mirror::Mirror;
-use crate::machines::state::RemotePi;
-use crate::machines::transport::{Transport, dir_word};
+use crate::machines::{
+    link::{self, LinkError},
+    mirror::{self, ListedFiles, MOST_FILES, Mirror, RemoteFile},
+    state::RemotePi,
+    transport::{Transport, dir_word},
+};
 use crate::pi::status::PiState;
 
 /// The session directory of pi, unless the address names another one.
@@ -73,34 +73,22 @@ pub(super) struct Listing {
     pub(super) is_complete: bool,
 }
 
-/// The session files of a machine, and a way to fetch them.
-pub(super) struct Source<'a> {
-    pub(super) address: &'a Address,
-    pub(super) config: &'a SyncConfig,
-    pub(super) can_ask: bool,
-    pub(super) is_wanted: &'a dyn Fn() -> bool,
-}
-
-impl<'a> Source<'a> {
-    fn transport(&self) -> Transport<'a> {
-        Transport { address: self.address, config: self.config, can_ask: self.can_ask }
-    }
-
-    /// Lists the files.
+impl Transport<'_> {
+    /// Lists the session files of the machine, until `is_wanted` returns `false`.
     ///
     /// # Errors
     /// The machine cannot be reached, has no `rsync`, or its answer is not valid.
-    pub(super) fn list(&self) -> Result<Listing, LinkError> {
+    pub(super) fn list(&self, is_wanted: &dyn Fn() -> bool) -> Result<Listing, LinkError> {
         if let Address::Dir(dir) = self.address {
             // A directory that is named by a symbolic link has one mirror.
             let dir = files::resolved(dir);
-            let ListedFiles { files, refused, is_complete } = listing::list(&dir);
+            let ListedFiles { files, refused, is_complete } = mirror::list(&dir);
             let (has_dir, dir) = (dir.is_dir(), dir.to_string_lossy().into_owned());
             return Ok(Listing { dir, has_dir, files, refused, is_complete, ..Listing::default() });
         }
         local_rsync()?;
-        let command = self.transport().script(&list_script(self.address)).map_err(|error| chain(&error))?;
-        let output = link::run(command, Vec::new(), self.can_ask, self.is_wanted)?;
+        let command = self.script(&list_script(self.address)).map_err(|error| chain(&error))?;
+        let output = link::run(command, Vec::new(), self.can_ask, is_wanted)?;
         let (noise, listing) = parse(&output.text)
             .map_err(|reason| if output.code == Some(0) { LinkError::new(reason) } else { output.failure() })?;
         if let Some(noise) = noise {
@@ -116,30 +104,34 @@ impl<'a> Source<'a> {
         Ok(listing)
     }
 
-    /// Fetches files into the staging directory of a mirror. Files that cannot be read are left out. Returns the number of
-    /// bytes received and sent.
+    /// Fetches files into the staging directory of a mirror, until `is_wanted` returns `false`. Files that cannot be read are
+    /// left out. Returns the number of bytes received and sent.
     ///
     /// # Errors
     /// The connection failed, or the machine sent too much or too little. Files in the staging directory are complete.
-    pub(super) fn fetch(&self, dir: &str, mirror: &Mirror, files: &[RemoteFile]) -> Result<u64, LinkError> {
-        let failed = |error: io::Error| LinkError::new(format!("cannot write the mirror: {error}"));
+    pub(super) fn fetch(
+        &self,
+        dir: &str,
+        mirror: &Mirror,
+        files: &[RemoteFile],
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<u64, LinkError> {
         let staging = mirror.staging();
         if let Address::Dir(_) = self.address {
             for file in files {
-                copy(&listing::below(Path::new(dir), &file.path), &listing::below(&staging, &file.path))
-                    .map_err(failed)?;
+                copy(&mirror::below(Path::new(dir), &file.path), &mirror::below(&staging, &file.path))?;
             }
             return Ok(0);
         }
         let mut command = local_rsync()?;
-        let shell = self.transport().remote_shell(dir).map_err(|error| chain(&error))?;
-        fs::write(mirror.incoming.join("shell"), shell).map_err(failed)?;
+        let shell = self.remote_shell(dir).map_err(|error| chain(&error))?;
+        fs::write(mirror.incoming.join("shell"), shell)?;
         command.args(RSYNC).args(["-e", "sh ./shell", "machine:./", "staging/"]).current_dir(&mirror.incoming);
         let names: String = files.iter().map(|file| format!("./{}\0", file.path)).collect();
         let most = files.iter().map(|file| file.bytes).sum::<u64>() + bytes_in(&staging) + SLACK;
         let mut pace = Pace::default();
-        let output = link::run_with(command, (names.into_bytes(), self.can_ask), &mut |elapsed, _| {
-            if !(self.is_wanted)() {
+        let output = link::run_with(command, names.into_bytes(), self.can_ask, &mut |elapsed, _| {
+            if !is_wanted() {
                 return Some(LinkError::new("canceled"));
             }
             pace.gives_up(elapsed, most, &|| bytes_in(&staging))
@@ -208,7 +200,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 fn bytes_in(dir: &Path) -> u64 {
     let (mut bytes, mut dirs) = (0, vec![dir.to_path_buf()]);
     while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        for entry in files::entries(&dir) {
             match entry.metadata() {
                 Ok(metadata) if metadata.is_dir() => dirs.push(entry.path()),
                 Ok(metadata) => bytes += metadata.len(),

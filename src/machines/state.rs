@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::machine_paths;
-use crate::base::text::clean;
-use crate::base::time;
+use crate::base::{machine_paths, text::clean, time};
 use crate::disk::state as state_file;
 use crate::pi::status::{PiState, PiStatus};
 

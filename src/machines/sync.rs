@@ -1,25 +1,27 @@
 //! Synchronization: updates the mirror of a machine. One process at a time does so for each machine.
 
 use std::collections::HashMap;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use crate::base::numbers::{count, duration, thousands};
-use crate::changes::journal::{ChangeState, JournalRecord};
-use crate::changes::{Changes, FileSnapshot, Request, to_the_end};
+use crate::changes::{
+    Changes, FileSnapshot, Request,
+    journal::{ChangeState, JournalRecord},
+    to_the_end,
+};
 use crate::config::{Address, SyncConfig};
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::{create, parallel};
-use crate::machines::link::LinkError;
-use crate::machines::listing::RemoteFile;
-use crate::machines::mirror::{self, Mirror, SyncPlan};
-use crate::machines::registry::Machine;
-use crate::machines::remote::{Listing, Source};
-use crate::machines::state::{self, MachineState};
-use crate::machines::transport::Transport;
+use crate::disk::{create, fingerprint::FileVersion, lock, parallel};
+use crate::machines::{
+    link::LinkError,
+    mirror::{self, Mirror, RemoteFile, SyncPlan},
+    registry::Machine,
+    remote::Listing,
+    state::{self, MachineState},
+    transport::Transport,
+};
 use crate::system;
 
 /// The difference of clocks in milliseconds from which on it is reported.
@@ -28,10 +30,6 @@ const CLOCK: i64 = 120_000;
 /// The number of files and of bytes that are fetched at a time, so that an interruption does not lose many.
 const FILES_AT_ONCE: usize = 2000;
 const BYTES_AT_ONCE: u64 = 1_000_000_000;
-
-/// The number of attempts to lock a machine, and the time between them.
-const LOCK_TRIES: usize = 10;
-const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 /// The parameters of a synchronization.
 #[derive(Clone, Copy)]
@@ -71,17 +69,14 @@ pub(crate) enum GoneFiles {
 pub(crate) fn sync(machine: &Machine, context: &SyncContext<'_>, gone: &GoneFiles) -> io::Result<Option<MachineState>> {
     let path = state::file(context.state, &machine.name);
     create::private_folder(path.parent().unwrap_or(context.state))?;
-    let lock = create::private().read(true).write(true).create(true).open(path.with_extension("lock"))?;
-    let is_locked = || matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
-    // Another process can be about to end. Programs that this process starts share its lock for a moment.
-    let mut tries = 0;
-    while is_locked() {
-        tries += 1;
-        if tries == LOCK_TRIES {
-            return Ok(None);
-        }
-        thread::sleep(LOCK_WAIT);
-    }
+    let mut options = create::private();
+    options.read(true).write(true).create(true);
+    // It waits for a moment: another process can be about to end, and programs that this process starts share its lock.
+    let _lock = match lock::open(&options, &path.with_extension("lock"), &mut |_| ControlFlow::Break(())) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+        Err(error) if lock::has_no_locks(&error) => None,
+        lock => Some(lock?),
+    };
     // An invalid state only describes the mirror.
     let mut state = state::read(context.state, &machine.name).or_else(|error| match error.kind() {
         io::ErrorKind::InvalidData => Ok(MachineState::default()),
@@ -129,8 +124,7 @@ pub(crate) fn several(
 /// # Errors
 /// It cannot be reached, or has no `rsync`.
 pub(crate) fn probe(machine: &Machine, config: &SyncConfig, can_ask: bool) -> Result<MachineState, LinkError> {
-    let source = Source { address: &machine.address, config, can_ask, is_wanted: &|| true };
-    let mut listing = source.list()?;
+    let mut listing = Transport { address: &machine.address, config, can_ask }.list(&|| true)?;
     if let (Address::Dir(dir), false) = (&machine.address, listing.has_dir) {
         return Err(LinkError::new(format!("no directory {}", dir.display())));
     }
@@ -162,25 +156,20 @@ struct MachineSync<'a> {
 impl MachineSync<'_> {
     fn run(&mut self, gone: &GoneFiles) -> Result<(), LinkError> {
         let (context, machine) = (self.context, self.machine);
-        let source = Source {
-            address: &machine.address,
-            config: context.config,
-            can_ask: context.can_ask,
-            is_wanted: context.is_wanted,
-        };
-        let mut listing = source.list()?;
+        let transport = Transport { address: &machine.address, config: context.config, can_ask: context.can_ask };
+        let mut listing = transport.list(context.is_wanted)?;
         self.state.note(&mut listing);
         if !listing.has_dir {
             return self.without_dir(&listing.dir, gone);
         }
         if let Some(before) = self.state.dir.as_deref().filter(|before| *before != listing.dir) {
-            mirror::relocate(context.data, &machine.name, [before, &listing.dir]).map_err(|error| local(&error))?;
+            mirror::relocate(context.data, &machine.name, [before, &listing.dir])?;
         }
-        let mirror = Mirror::open(context.data, &machine.name, &listing.dir).map_err(|error| local(&error))?;
+        let mirror = Mirror::open(context.data, &machine.name, &listing.dir)?;
         let reason =
             || format!("cannot mirror the session directory {:?}: its path is too long or not absolute", listing.dir);
         let mirror = mirror.ok_or_else(|| LinkError::new(reason()))?;
-        let updated = self.update(&source, listing, &mirror, gone);
+        let updated = self.update(&transport, listing, &mirror, gone);
         mirror.clear();
         updated
     }
@@ -193,13 +182,13 @@ impl MachineSync<'_> {
             self.state.warnings = vec![format!("there are no sessions yet: {dir} is missing there")];
             return Ok(());
         };
-        let mirror = Mirror::open(context.data, name, &mirrored).map_err(|error| local(&error))?;
+        let mirror = Mirror::open(context.data, name, &mirrored)?;
         let Some(mirror) = mirror else { return Ok(()) };
         self.settle_moving(&mirror)?;
         let trashed = &self.state.trashed;
         let (plan, _) = mirror::plan(&mirror.files(), &[], |path| trashed.contains(path), 0);
         self.state.warnings = vec![format!("the session directory {dir} is missing there; the mirror is kept")];
-        self.remove(&mirror, &plan, (gone, &mirrored))?;
+        self.remove(&mirror, &plan, gone, &mirrored)?;
         self.count(&mirror);
         Ok(())
     }
@@ -228,7 +217,7 @@ impl MachineSync<'_> {
 
     fn update(
         &mut self,
-        source: &Source<'_>,
+        transport: &Transport<'_>,
         mut listing: Listing,
         mirror: &Mirror,
         gone: &GoneFiles,
@@ -250,7 +239,7 @@ impl MachineSync<'_> {
             };
             let count = fetched.iter().take(FILES_AT_ONCE).take_while(fits).count().max(1);
             let Some((some, rest)) = fetched.split_at_checked(count) else { break Ok(()) };
-            match self.fetch(source, (&listing.dir, mirror), some, &mut listing.refused) {
+            match self.fetch(transport, &listing.dir, mirror, some, &mut listing.refused) {
                 Ok(missing) => unread += missing,
                 Err(error) => break Err(error),
             }
@@ -261,7 +250,7 @@ impl MachineSync<'_> {
             return Err(error);
         }
         if listing.is_complete {
-            self.remove(mirror, &plan, (gone, &listing.dir))?;
+            self.remove(mirror, &plan, gone, &listing.dir)?;
         }
         self.count(mirror);
         let clock = listing.now.map(|now| now - (self.context.now)());
@@ -276,24 +265,25 @@ impl MachineSync<'_> {
     /// Fetches some files. Returns the number of those that could not be read.
     fn fetch(
         &mut self,
-        source: &Source<'_>,
-        (dir, mirror): (&str, &Mirror),
+        transport: &Transport<'_>,
+        dir: &str,
+        mirror: &Mirror,
         files: &[RemoteFile],
         refused: &mut usize,
     ) -> Result<usize, LinkError> {
-        mirror.stage(files).map_err(|error| local(&error))?;
-        let fetched = source.fetch(dir, mirror, files);
+        mirror.stage(files)?;
+        let fetched = transport.fetch(dir, mirror, files, self.context.is_wanted);
         // After a failure, too, complete files are taken.
         let staged = files.iter().filter_map(|file| Some((file, mirror.staged(file)?)));
         let staged: Vec<(&RemoteFile, PathBuf)> = staged.collect();
         sync_files(&mirror.staging(), staged.iter().map(|(_, path)| path.clone()).collect());
         for (file, staged) in &staged {
             let mut remove = |path: &Path| self.trash(&[path.to_path_buf()]);
-            match mirror.take((file, staged), &mut remove) {
+            match mirror.take(file, staged, &mut remove) {
                 Ok(()) => {}
                 // Another file has the name in the directory of the mirror, such as a directory.
                 Err(error) if is_name_conflict(&error) => *refused += 1,
-                Err(error) => return Err(local(&error)),
+                Err(error) => return Err(error.into()),
             }
         }
         self.state.transferred += fetched?;
@@ -301,7 +291,7 @@ impl MachineSync<'_> {
     }
 
     /// Moves files that are gone from the session directory on the machine to the trash, unless they are many.
-    fn remove(&mut self, mirror: &Mirror, plan: &SyncPlan, (gone, dir): (&GoneFiles, &str)) -> Result<(), LinkError> {
+    fn remove(&mut self, mirror: &Mirror, plan: &SyncPlan, gone: &GoneFiles, dir: &str) -> Result<(), LinkError> {
         let expected: Vec<&str> = match gone {
             GoneFiles::AskExcept(paths) => paths.iter().filter_map(|path| path.strip_prefix(dir)).collect(),
             _ => Vec::new(),
@@ -357,16 +347,6 @@ fn is_name_conflict(error: &io::Error) -> bool {
             | io::ErrorKind::InvalidFilename
             | io::ErrorKind::DirectoryNotEmpty
     )
-}
-
-/// The error for a mirror that cannot be written.
-fn local(error: &io::Error) -> LinkError {
-    let advice = match error.kind() {
-        io::ErrorKind::StorageFull => "; free space on this machine",
-        io::ErrorKind::QuotaExceeded => "; the disk quota on this machine is used up",
-        _ => "",
-    };
-    LinkError::new(format!("cannot write the mirror: {error}{advice}"))
 }
 
 /// Describes what a synchronization left out, and a clock that is wrong.

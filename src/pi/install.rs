@@ -2,15 +2,18 @@
 //! of the written texts distinguishes outdated and incomplete files, which are replaced, from edited ones.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::files::open_regular;
-use crate::disk::locate::Environment;
-use crate::disk::{create, fingerprint, new_file};
+use crate::disk::{
+    create,
+    files::{self, read_regular},
+    locate::Environment,
+    new_file,
+};
 
 /// The skill that tells agents how to search earlier sessions.
 pub(crate) const SKILL: &str = include_str!("../../skills/pitree/SKILL.md");
@@ -20,21 +23,6 @@ const PROGRAM: &str = "program";
 
 /// The name of the record of a directory.
 const RECORD: &str = "installed.json";
-
-/// Checksums of texts that pitree wrote before it kept a record.
-const UNRECORDED: &[u64] = &[
-    0x2987_75ea_6484_085e,
-    0xda3d_c95d_d078_24d1,
-    0x621d_d99a_0c48_12d5,
-    0x804a_81ae_7681_4df7,
-    0x8175_805f_3d1a_f6a9,
-    0x00f6_4f16_c8b0_c5bb,
-    0xa1b0_e135_806e_db67,
-    0x6f38_60a6_06b3_dbfc,
-    0xad19_592f_fec2_307a,
-    0x6e1e_ed28_38db_fc6a,
-    0xdf04_9fda_fce5_9b3b,
-];
 
 /// A record of the texts that pitree wrote to a directory. A file being replaced has several.
 #[derive(Default, Serialize, Deserialize)]
@@ -46,7 +34,7 @@ struct InstallRecord {
 impl InstallRecord {
     /// Reads the record of a directory. A missing or damaged record is empty.
     fn read(dir: &Path) -> Self {
-        let text = read(&dir.join(RECORD)).unwrap_or_default();
+        let text = read_regular(&dir.join(RECORD)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
@@ -104,7 +92,7 @@ impl InstalledDir {
         if [&self.path, &file].into_iter().any(|path| is_link(path)) {
             return Ok(FoundContent::Theirs("a symbolic link"));
         }
-        let text = match read(&file) {
+        let text = match read_regular(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.has_others_alone() => {
                 return Ok(FoundContent::Theirs("in a directory with other files"));
             }
@@ -115,16 +103,13 @@ impl InstalledDir {
         // A path can be invalid UTF-8.
         let in_record = String::from_utf8_lossy(&text);
         let is_ours = part.text.starts_with(&text)
-            || recorded.is_some_and(|texts| texts.iter().any(|written| written.starts_with(&*in_record)))
-            || UNRECORDED.contains(&fingerprint::hash(&text))
-            || (recorded.is_none() && part.name == PROGRAM && is_path(&text));
+            || recorded.is_some_and(|texts| texts.iter().any(|written| written.starts_with(&*in_record)));
         Ok(if is_ours { FoundContent::Ours } else { FoundContent::Theirs("edited since pitree wrote it") })
     }
 
     /// Returns `true` if the directory has files but none written by pitree.
     fn has_others_alone(&self) -> bool {
-        let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let names: Vec<_> = files.map(|file| file.file_name()).collect();
+        let names: Vec<_> = files::entries(&self.path).map(|file| file.file_name()).collect();
         // A draft has a suffix after its name.
         let is_ours = |name: &&[u8]| {
             let mut ours = self.parts.iter().map(|part| part.name).chain([RECORD]);
@@ -140,7 +125,7 @@ impl InstalledDir {
     pub(crate) fn is_current(&self) -> io::Result<bool> {
         for part in &self.parts {
             let file = self.path.join(part.name);
-            match read(&file) {
+            match read_regular(&file) {
                 Ok(text) if text == part.text => {}
                 Ok(_) => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -258,24 +243,12 @@ pub(crate) fn dirs(environment: &Environment, program: &Path) -> Option<[Install
 
 /// Returns `true` if pi's settings list the npm package of pitree, which contains the extension (pi 1.6.0).
 pub(crate) fn is_in_package(environment: &Environment) -> bool {
-    let settings = read(&environment.agent().join("settings.json")).unwrap_or_default();
+    let settings = read_regular(&environment.agent().join("settings.json")).unwrap_or_default();
     memchr::memmem::find(&settings, b"\"npm:pitree").is_some()
-}
-
-/// Reads a regular file. Reading a pipe would block.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    open_regular(path, File::options().read(true))?.read_to_end(&mut text)?;
-    Ok(text)
 }
 
 fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
-}
-
-/// Returns `true` if a text is a path in the format written by pitree.
-fn is_path(text: &[u8]) -> bool {
-    str::from_utf8(text).is_ok_and(|text| Path::new(text).is_absolute() && !text.contains('\n'))
 }
 
 /// Adds the path of the file to an error.

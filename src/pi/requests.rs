@@ -46,18 +46,18 @@ struct ReplyFile {
 /// # Errors
 /// The reason why pi did not receive, accept or execute the request; nothing was changed.
 pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), String> {
-    let said = |error: io::Error| format!("cannot send the request to pi (pid {}): {error}", pi.pid);
+    let failed = |error: io::Error| format!("cannot send the request to pi (pid {}): {error}", pi.pid);
     let folder = status::folder(state);
     if !status::is_own_folder(&folder) {
-        return Err(said(io::Error::other(format!("{} is not private to this user", folder.display()))));
+        return Err(failed(io::Error::other(format!("{} is not private to this user", folder.display()))));
     }
     let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(|error| said(io::Error::other(error)))?;
+    getrandom::fill(&mut random).map_err(|error| failed(io::Error::other(error)))?;
     let name = format!("{}.{:016x}", pi.pid, u64::from_ne_bytes(random));
     let (question, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
     let asked = object! { schema: SCHEMA, session: &pi.session, #[serde(flatten)] what };
-    let text = serde_json::to_vec(&asked).map_err(|error| said(io::Error::other(error)))?;
-    new_file::write(&question, &text, Some(&folder.join(format!("{}.json", pi.pid)))).map_err(said)?;
+    let text = serde_json::to_vec(&asked).map_err(|error| failed(io::Error::other(error)))?;
+    new_file::write(&question, &text, Some(&folder.join(format!("{}.json", pi.pid)))).map_err(failed)?;
     let begun = Instant::now();
     let mut is_taken = false;
     loop {

@@ -9,9 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::base::named::named;
-use crate::base::time;
-use crate::disk::{create, new_file};
+use crate::base::{named::named, time};
+use crate::disk::{create, files, new_file};
 use crate::system::{self, kernel};
 
 /// The format version of the files.
@@ -138,30 +137,30 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     // On a network file system, another machine with an unknown boot time may write.
     let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
     let mut reported = BTreeMap::new();
-    let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
+    let files = files::children(&folder);
     for path in files.filter(|path| !is_closed(path)).take(MOST_PIS) {
         let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
         let Some(pid) = pid else {
             remove_asked(&path);
             continue;
         };
-        let said = open(&path).ok().and_then(|text| serde_json::from_slice::<StatusFile>(&text).ok());
+        let file = open(&path).ok().and_then(|text| serde_json::from_slice::<StatusFile>(&text).ok());
         // Processes in other PID namespaces or on other machines are invisible here.
-        let Some(said) = said.filter(|said| said.r#where == place) else {
+        let Some(file) = file.filter(|file| file.r#where == place) else {
             if boot.zip(written(&path)).is_some_and(|(boot, written)| written < boot) {
                 let _ = fs::remove_file(&path); // a remaining file is ignored
             }
             continue;
         };
-        if said.schema != SCHEMA || said.status.pid != pid {
+        if file.schema != SCHEMA || file.status.pid != pid {
             continue;
         }
-        if !kernel::runs(pid, &said.start) {
+        if !kernel::runs(pid, &file.start) {
             let _ = fs::remove_file(&path); // a remaining file is ignored
             continue;
         }
-        if said.status.session.is_absolute() {
-            reported.insert(pid, said.status);
+        if file.status.session.is_absolute() {
+            reported.insert(pid, file.status);
         }
     }
     reported.into_values().collect()
@@ -198,7 +197,7 @@ pub(crate) fn closed(state: &Path) -> Vec<ClosedSession> {
     if !is_own_folder(&folder) {
         return Vec::new();
     }
-    let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
+    let files = files::children(&folder);
     let closed = files.filter(|path| is_closed(path)).take(MOST_PIS).filter_map(|path| {
         if written(&path).and_then(|time| time.elapsed().ok()).is_some_and(|since| since > RECENT) {
             let _ = fs::remove_file(&path); // it no longer matters
@@ -264,7 +263,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     /// Returns the status that this process would report.
-    fn said() -> Value {
+    fn file() -> Value {
         let pid = std::process::id();
         let stat = fs::read_to_string("/proc/self/stat").unwrap();
         let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
@@ -288,8 +287,8 @@ mod tests {
             folder(self.0.path()).join(format!("{}.json", std::process::id()))
         }
 
-        fn write(&self, said: &Value) {
-            fs::write(self.path(), said.to_string()).unwrap();
+        fn write(&self, file: &Value) {
+            fs::write(self.path(), file.to_string()).unwrap();
             fs::set_permissions(self.path(), fs::Permissions::from_mode(0o600)).unwrap();
         }
 
@@ -315,7 +314,7 @@ mod tests {
     #[test]
     fn a_process_that_runs_is_heard_and_one_that_is_gone_is_not() {
         let world = World::new();
-        world.write(&said());
+        world.write(&file());
         let [reported] = &world.read()[..] else { panic!("it runs") };
         assert_eq!(
             (reported.pid, reported.state, reported.since, reported.cost),
@@ -323,12 +322,12 @@ mod tests {
         );
         assert_eq!((reported.model.as_deref(), reported.entry.as_deref()), (Some("m"), None));
         // The PID was reused by another process.
-        let mut other = said();
+        let mut other = file();
         other["start"] = json!("1");
         world.write(&other);
         assert_eq!(world.read(), []);
         assert!(!world.path().exists(), "no other process removes it");
-        let mut elsewhere = said();
+        let mut elsewhere = file();
         elsewhere["where"] = json!("another machine");
         world.write(&elsewhere);
         assert_eq!(world.read(), []);
@@ -338,9 +337,9 @@ mod tests {
     #[test]
     fn removes_live_states_from_before_the_last_boot() {
         let world = World::new();
-        let mut earlier = said();
+        let mut earlier = file();
         earlier["where"] = json!("d3b07384-0000-0000-0000-000000000000 pid:[4026531836]");
-        let (earlier, own) = (earlier.to_string(), said().to_string());
+        let (earlier, own) = (earlier.to_string(), file().to_string());
         let is_kept = |text: &str, time: SystemTime| {
             fs::write(world.path(), text).unwrap();
             fs::set_permissions(world.path(), fs::Permissions::from_mode(0o600)).unwrap();
@@ -357,7 +356,7 @@ mod tests {
     #[test]
     fn what_was_asked_long_ago_goes() {
         let world = World::new();
-        world.write(&said());
+        world.write(&file());
         let [old, new] = ["1.0.answer.new", "1.1.ask"].map(|name| world.path().with_file_name(name));
         for path in [&old, &new] {
             fs::write(path, "{}").unwrap();
@@ -381,16 +380,16 @@ mod tests {
             ("since", json!("now")),
             ("id", json!(null)),
         ] {
-            let mut odd = said();
+            let mut odd = file();
             odd[field] = value;
             world.write(&odd);
             assert_eq!(world.read(), [], "{odd}");
         }
-        let mut large = said();
+        let mut large = file();
         large["new"] = json!("x".repeat(MOST as usize));
         world.write(&large);
         assert_eq!(world.read(), [], "too large");
-        world.write(&said());
+        world.write(&file());
         fs::set_permissions(world.path(), fs::Permissions::from_mode(0o640)).unwrap();
         assert_eq!(world.read(), [], "readable by others");
         let other = world.0.path().join("other");

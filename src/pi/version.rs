@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::{program, state};
+use crate::disk::{fingerprint::FileVersion, program, state};
 use crate::system::programs;
 
 /// The oldest tested pi that navigates to an entry with `assets/pi/goto.ts`.
@@ -100,7 +99,8 @@ fn numbers(version: &str) -> Option<[u64; 3]> {
     numbers.try_into().ok()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::fs;

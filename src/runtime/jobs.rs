@@ -355,10 +355,10 @@ impl JobContext {
         }
         let mut touched = touched(&request, &result);
         // Undo can change files outside the browsed directories.
-        let named: HashSet<&Path> = request.paths().into_iter().collect();
+        let named: HashSet<PathBuf> = request.paths().into_iter().collect();
         let dirs = self.all_dirs();
         let is_browsed = |path: &PathBuf| dirs.iter().any(|dir| path.starts_with(dir));
-        touched.retain(|path| named.contains(&**path) || is_browsed(path));
+        touched.retain(|path| named.contains(path) || is_browsed(path));
         let (mut read, mut gone) = (Vec::new(), Vec::new());
         for path in touched {
             match scan::again(&path, None, &self.setting.home) {

@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::app::message::Reply;
 use crate::catalog::cost_sharing;
 use crate::catalog::machines::local_cwds;
-use crate::disk::dir_identities;
 use crate::disk::incremental::IncrementalReader;
 use crate::disk::locate::missing_home;
+use crate::disk::relocations;
 use crate::disk::scan::{IndexPlace, ScanBatch, ScanSources};
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::pi::running;
@@ -129,7 +129,7 @@ impl JobContext {
         }
         if let Some(state) = self.state_dir.as_deref().filter(|_| !self.setting.demo) {
             // Without the record, a renamed directory is not suggested.
-            let _ = dir_identities::record(state, known.iter().map(String::as_str));
+            let _ = relocations::record_identities(state, known.iter().map(String::as_str));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pitree::changes::change::{LabelChange, LeafMove, NameChange, NewFile};
+use pitree::changes::change::{LineChange, NewFile};
 use pitree::changes::journal::{ChangeState, JournalRecord};
 use pitree::changes::{Change, ExpectedSession, NewMark, Request};
 use pitree::disk::append;
@@ -384,9 +384,9 @@ fn check(world: &World) {
     for record in &history {
         let (path, state) = (record.change.path(), record.state);
         match &record.change {
-            Change::Name(NameChange { entry, .. })
-            | Change::Label(LabelChange { entry, .. })
-            | Change::Leaf(LeafMove { entry, .. }) => {
+            Change::Name(LineChange { entry, .. })
+            | Change::Label(LineChange { entry, .. })
+            | Change::Leaf(LineChange { entry, .. }) => {
                 let Some(ids) = there.get(path) else { continue };
                 let is_of_today = path.ends_with("s.jsonl");
                 if is_of_today {

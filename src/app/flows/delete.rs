@@ -92,7 +92,8 @@ fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey
 
 /// Moves or replaces files. Asks again if a pi may be using one of them.
 pub(crate) fn go(model: &Model, request: Request) -> Command {
-    let sessions: Vec<SessionKey> = request.paths().into_iter().filter_map(|path| model.catalog.key_of(path)).collect();
+    let sessions: Vec<SessionKey> =
+        request.paths().into_iter().filter_map(|path| model.catalog.key_of(&path)).collect();
     let selects = matches!(request, Request::Archive { .. } | Request::Move(_));
     let after = if selects { NextStep::Select } else { NextStep::Nothing };
     let (text, word, sentence) = match &request {

@@ -6,46 +6,32 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::base::archive_paths;
-use crate::base::path_context::PathContext;
-use crate::changes::change::{ArchiveChange, Change, ChangeStep};
-use crate::changes::engine::Engine;
-use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{must_exist, overtaken, result_of, trash};
-use crate::changes::request::{ChangeResult, Refusal, Request, concerns_all};
-use crate::changes::target::FileSnapshot;
-use crate::disk::archive::ArchiveFacts;
-use crate::disk::archive_files;
-use crate::disk::create;
-use crate::disk::files::{self, is_there};
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::new_file::{self, Draft};
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{self, FileStart, Original, Successor};
-
-/// Refuses a change of an archived session, except those that work with it.
-///
-/// # Errors
-/// [`Refusal::Archived`].
-pub(crate) fn check(request: &Request) -> Result<()> {
-    match request {
-        Request::Trash { .. } | Request::Delete { .. } | Request::Archive { .. } => return Ok(()),
-        Request::Unarchive { .. } | Request::AfterUnarchive { .. } => return Ok(()),
-        _ => {}
-    }
-    let paths = request.paths().into_iter().filter(|path| archive_paths::is_archived(path));
-    let paths: Vec<PathBuf> = paths.map(Path::to_path_buf).collect();
-    if paths.is_empty() { Ok(()) } else { Err(Refusal::Archived { paths }.into()) }
-}
+use crate::base::{archive_paths, path_context::PathContext};
+use crate::changes::{
+    change::{ArchiveChange, Change, ChangeStep},
+    engine::Engine,
+    journal::JournalRecord,
+    kinds::{BatchResult, in_batches, must_exist, overtaken, result_of, trash},
+    request::{ChangeResult, Request, concerns_all},
+    target::FileSnapshot,
+};
+use crate::disk::{
+    archive::ArchiveFacts,
+    archive_files, create,
+    files::{self, is_there},
+    fingerprint::FileVersion,
+    new_file::{self, Draft},
+    trash::TrashSession,
+    vacated::{self, FileStart, Original, Successor},
+};
 
 impl Request {
     /// Returns the request for the same sessions after they were brought back from the archive, and their files in the
     /// archive.
     #[must_use]
     pub fn after_unarchive(self) -> Self {
-        let mut files: Vec<PathBuf> = self.paths().into_iter().map(Path::to_path_buf).collect();
+        let mut files = self.paths();
         files.retain(|path| archive_paths::is_archived(path));
-        files.dedup();
         let mut then = self;
         then.each_path(&mut |path| {
             if let Some(original) = archive_paths::original(path).filter(|_| archive_paths::is_archived(&*path)) {
@@ -56,7 +42,7 @@ impl Request {
     }
 
     /// Calls a function with each file that the request names.
-    fn each_path(&mut self, change: &mut dyn FnMut(&mut PathBuf)) {
+    pub(crate) fn each_path(&mut self, change: &mut dyn FnMut(&mut PathBuf)) {
         match self {
             Self::IfSame { then, .. } => then.each_path(change),
             Self::Rename { path, .. }
@@ -90,7 +76,7 @@ impl Request {
 ///
 /// # Errors
 /// A session has changed since it was seen; or a [`PartialFailure`] with the failed ones.
-pub(crate) fn pack_all(work: &mut Engine<'_>, dir: Option<&Path>, files: &[FileSnapshot]) -> Result<ChangeResult> {
+pub(crate) fn pack_all(engine: &mut Engine<'_>, dir: Option<&Path>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let dir = dir.context("cannot locate the archive: no home directory; set archive-dir in config.toml")?;
     let there = trash::unchanged(files)?;
     let there = there.iter().filter(|file| !archive_paths::is_archived(&file.path));
@@ -100,14 +86,14 @@ pub(crate) fn pack_all(work: &mut Engine<'_>, dir: Option<&Path>, files: &[FileS
         let archived = place.with_context(|| format!("cannot archive {}: not a session path", path.display()))?;
         Ok(Change::Archive(ArchiveChange { path, archived, bytes: file.bytes }))
     };
-    make(work, &there.copied().map(|file| change(&file)).collect::<Result<Vec<_>>>()?)
+    make(engine, &there.copied().map(|file| change(&file)).collect::<Result<Vec<_>>>()?)
 }
 
 /// Brings sessions back from the archive. Sessions that are not archived are skipped.
 ///
 /// # Errors
 /// A file is not an archived session; or a [`PartialFailure`] with the failed ones.
-pub(crate) fn unpack_all(work: &mut Engine<'_>, files: &[PathBuf]) -> Result<ChangeResult> {
+pub(crate) fn unpack_all(engine: &mut Engine<'_>, files: &[PathBuf]) -> Result<ChangeResult> {
     let change = |archived: &PathBuf| {
         let bytes = facts(archived)?.bytes;
         let path = archive_paths::original(archived);
@@ -115,66 +101,41 @@ pub(crate) fn unpack_all(work: &mut Engine<'_>, files: &[PathBuf]) -> Result<Cha
         Ok(Change::Unarchive(ArchiveChange { path, archived: archived.clone(), bytes }))
     };
     let archived = files.iter().filter(|file| archive_paths::is_archived(file));
-    make(work, &archived.map(change).collect::<Result<Vec<_>>>()?)
+    make(engine, &archived.map(change).collect::<Result<Vec<_>>>()?)
 }
 
 /// Makes the changes. A failure of one does not stop the others, unless it affects them too.
-fn make(work: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
-    let (mut made, mut failed, mut left) = (Vec::new(), Vec::new(), 0);
-    if work.is_dry {
+fn make(engine: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
+    if engine.is_dry {
         changes.iter().try_for_each(|change| check_places(change, ChangeStep::Make))?;
-        made.extend(changes.iter().cloned());
     }
-    let mut at = made.len();
-    while at < changes.len() && left == 0 {
-        let mut batch = Vec::new();
-        for number in work.record_batch(&changes[at..], false)? {
-            // The rest of a batch is withdrawn.
-            if left > 0 || work.is_stopped(at, changes.len()) {
-                left = left.max(changes.len() - at);
-                work.withdraw(number, ChangeStep::Make)?;
-                continue;
-            }
-            let change = &changes[at];
-            at += 1;
-            match step(work, number, change, ChangeStep::Make) {
-                Ok(()) => batch.push((number, change)),
-                Err(error) if changes.len() == 1 => return Err(error),
-                Err(error) => {
-                    failed.push(format!("{}: {error:#}", change.path().display()));
-                    if concerns_all(&error) {
-                        left = changes.len() - at;
-                        break;
-                    }
-                }
-            }
-        }
-        let back = work.look_at_vacated();
-        for (number, change) in batch {
-            match back.iter().find(|(returned, _)| *returned == number) {
-                Some((_, reason)) => failed.push(reason.clone()),
-                None => made.push(change.clone()),
-            }
-        }
+    let one = |engine: &mut Engine<'_>, number, change: &Change| step(engine, number, change, ChangeStep::Make);
+    let BatchResult { made, mut failed, left } = in_batches(engine, changes, false, concerns_all, one);
+    if let ([_], [(Some(_), _)]) = (changes, &failed[..]) {
+        return Err(failed.remove(0).1);
     }
-    result_of(made, &failed, left)
+    let failed = failed.into_iter().map(|(path, error)| match path {
+        Some(path) => format!("{}: {error:#}", path.display()),
+        None => format!("{error:#}"),
+    });
+    result_of(made, &failed.collect::<Vec<_>>(), left)
 }
 
 /// Undoes or redoes a move.
 ///
 /// # Errors
 /// The step failed. With [`Refusal::Overtaken`], another program has changed one of the files.
-pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step_again: ChangeStep) -> Result<()> {
+pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step_again: ChangeStep) -> Result<()> {
     check_places(&record.change, step_again)?;
-    work.ensure_recorded(record, step_again)?;
-    if work.is_dry { Ok(()) } else { step(work, record.number, &record.change, step_again) }
+    engine.ensure_recorded(record, step_again)?;
+    if engine.is_dry { Ok(()) } else { step(engine, record.number, &record.change, step_again) }
 }
 
 /// Takes a recorded step.
-fn step(work: &mut Engine<'_>, number: u64, change: &Change, step: ChangeStep) -> Result<()> {
+fn step(engine: &mut Engine<'_>, number: u64, change: &Change, step: ChangeStep) -> Result<()> {
     let Some(files) = change.archive() else { return Ok(()) };
     let archives = change.archives(step);
-    work.take_step(number, step, |trash, _, _| {
+    engine.take_step(number, step, |trash, _, _| {
         check_places(change, step)?;
         if archives { files.pack(trash) } else { files.unpack(trash) }
     })
@@ -219,17 +180,11 @@ impl ArchiveChange {
         let draft = archive_files::write(path, archived).path_context("cannot archive", path)?;
         let original = Original::open(path, before.bytes)?;
         ensure!(version()? == before, "{} is being written; try again when pi is idle", path.display());
-        let placed = (|| {
-            draft.place(archived).path_context("cannot write", archived)?;
-            create::sync_folder_of(archived).path_context("cannot sync", archived)?;
-            original.check()?;
+        let placed = original.move_to(draft, archived, || {
             // It is removed when no process can write to it any more.
-            let spare = vacated::spare(path).path_context("cannot move", path)?;
-            create::rename(path, &spare).path_context("cannot move", path)?;
-            trash.vacated.push(spare);
-            create::sync_folder(path);
+            trash.vacated.push(vacated::vacate(path).path_context("cannot move", path)?);
             Ok(())
-        })();
+        });
         placed.inspect_err(|_| drop(self.clear(trash)))
     }
 
@@ -262,12 +217,7 @@ impl ArchiveChange {
         let path = &self.path;
         let failed = || format!("cannot merge {} with the entries that pi wrote there later", path.display());
         let original = Original::headless(path, &mut draft.file).with_context(failed)?;
-        let spare = vacated::spare(path).with_context(failed)?;
-        create::second_name(path, &spare).with_context(failed)?;
-        let replaced = original.is_in_place().and_then(|()| draft.replace(path).with_context(failed));
-        replaced.inspect_err(|_| drop(fs::remove_file(&spare)))?;
-        trash.vacated.push(spare);
-        original.carry(path, self.bytes)
+        original.replace_beside(|path| draft.replace(path), self.bytes, &mut trash.vacated).with_context(failed)
     }
 
     /// Moves the session back from the archive, because a pi writes to the vacated file. The archived file is removed.
@@ -280,7 +230,7 @@ impl ArchiveChange {
             Ok(_) => format!("{} is being written; try again when pi is idle", self.path.display()),
             Err(error) => format!("{error:#}"),
         };
-        trash.vacated.extend(vacated::put_back(spare, &self.path)?);
+        vacated::put_back(spare, &self.path, &mut trash.vacated)?;
         self.clear(trash)?;
         Ok(reason)
     }
@@ -312,7 +262,7 @@ impl ArchiveChange {
                 Ok(FileStart::Header) => vacated::resolve(path, &[path], Some(&(0, Successor::new(path, *bytes))))?,
                 _ if create::starts_with(path, &spare).unwrap_or(false) => drop(fs::remove_file(&spare)),
                 _ if is_there(archived) && self.is_whole_in(&spare) => trash.vacated.push(spare),
-                _ => trash.vacated.extend(vacated::put_back(&spare, path)?),
+                _ => vacated::put_back(&spare, path, &mut trash.vacated)?,
             }
         }
         // Without the file, or with other content there, the archived one stays.

@@ -1,24 +1,166 @@
 //! Changes that append a line: names, labels and leaf moves.
+//!
+//! In a batch, all lines are prepared and recorded, then the journal is synced once. Then the lines are written, and their
+//! files are synced together before the changes are recorded as made. A power failure or a killed process thus leaves each
+//! change recorded, and its file with the line or without. Before the request ends, all lines are synced.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 
 use crate::base::javascript::js_trim;
-use crate::changes::change::{Change, ChangeStep, LabelChange, LeafMove, NameChange};
-use crate::changes::engine::{Engine, TOGETHER};
-use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::kinds::{each_file, is_used_since, must_exist, overtaken, quoted};
-use crate::changes::lines::BuildChange;
-use crate::changes::request::{ChangeResult, Refusal};
-use crate::changes::target::ExpectedSession;
-use crate::disk::files::is_there;
-use crate::disk::load::Bodies;
-use crate::session::entry::kind::EntryKind;
-use crate::session::entry::{EntryId, parse};
-use crate::session::tree::{Index, Tree};
-use crate::session::write::line::{self, NewEntry};
+use crate::changes::{
+    change::{Change, ChangeStep, LineChange},
+    engine::{Engine, JournaledLine, TOGETHER, overtaken as as_overtaken, random, waiting},
+    journal::{Journal, JournalError, JournalLine, JournalRecord, JournalRecords},
+    kinds::{each_file, is_used_since, must_exist, overtaken, quoted},
+    request::{ChangeResult, Refusal},
+    target::ExpectedSession,
+};
+use crate::disk::{
+    append::{self, PendingLine},
+    files::is_there,
+    load::{self, Bodies},
+};
+use crate::session::{
+    entry::{EntryId, kind::EntryKind, parse},
+    tree::{Index, Tree},
+    write::line::{self, NewEntry},
+};
+
+/// Creates the change of a file from its tree and a new id. Returns `None` if there is nothing to do.
+type BuildChange<'a> = &'a dyn Fn(&Path, &Tree, &str) -> Result<Option<Change>>;
+
+/// A step that appends a line.
+#[derive(Clone, Copy)]
+enum LineStep<'a> {
+    /// Make a change of a file. `true` if the file keeps its time.
+    Make(&'a Path, bool, BuildChange<'a>),
+    /// Undo or redo a recorded change.
+    Again(&'a JournalRecord, ChangeStep),
+}
+
+impl LineStep<'_> {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Make(path, ..) => path,
+            Self::Again(record, _) => record.change.path(),
+        }
+    }
+
+    fn keeps_time(&self) -> bool {
+        match self {
+            Self::Make(_, keeps_time, _) => *keeps_time,
+            Self::Again(record, _) => !matches!(record.change, Change::Leaf(_)),
+        }
+    }
+
+    /// Records the step in the journal. Returns its line, or `None` if there is nothing to do.
+    ///
+    /// # Errors
+    /// Another program has changed the target, or the journal cannot be written.
+    fn record(&self, journal: &mut Journal, tree: &Tree, now: i64) -> Result<Option<JournaledLine>> {
+        let id = line::new_id(&mut random, |id| tree.find(id).is_some());
+        let (change, step) = match self {
+            Self::Make(path, _, build) => match build(path, tree, &id)? {
+                Some(change) => (change, ChangeStep::Make),
+                None => return Ok(None),
+            },
+            Self::Again(record, step) => {
+                check(record, *step, &journal.records, tree)?;
+                (record.change.clone(), *step)
+            }
+        };
+        let line = PendingLine::new(tree, &change.line(tree, step, &id, now)?);
+        let data = JournalLine { draft: Some(line.clone()), ..JournalLine::default() };
+        let number = match self {
+            Self::Make(..) => journal.begin(&change, data)?,
+            Self::Again(record, _) => {
+                journal.set(record.number, step.begun(), JournalLine { entry: Some(id), ..data })?;
+                record.number
+            }
+        };
+        Ok(Some(JournaledLine { number, step, change, line }))
+    }
+}
+
+impl Engine<'_> {
+    /// Prepares and records the lines of a batch for [`append`](Self::append). Returns their numbers. A step without a number
+    /// has nothing to do, or [`append`](Self::append) reports the reason.
+    ///
+    /// # Errors
+    /// [`JournalError`]; none of the lines may be written.
+    fn record_lines<'s>(&mut self, steps: impl Iterator<Item = LineStep<'s>>) -> Result<Vec<Option<u64>>> {
+        self.sync_lines()?;
+        let mut numbers = Vec::new();
+        for step in steps.take(if self.is_dry { 0 } else { TOGETHER }) {
+            let prepared = append::read(step.path()).and_then(|(tree, seen)| {
+                let recorded = step.record(&mut self.journal, &tree, self.now)?;
+                Ok(recorded.map(|line| (line.number, (line, seen))))
+            });
+            match prepared {
+                Err(error) if error.is::<JournalError>() => self.withdraw_lines(error)?,
+                prepared => {
+                    let prepared = prepared.ok().flatten();
+                    numbers.push(prepared.as_ref().map(|(number, _)| *number));
+                    self.recorded_lines.extend(prepared);
+                }
+            }
+        }
+        let synced = if self.recorded_lines.is_empty() { Ok(()) } else { self.journal.sync() };
+        synced.or_else(|error| self.withdraw_lines(error))?;
+        Ok(numbers)
+    }
+
+    /// Appends a line: the one recorded with a batch, or a new one if its file has changed since. Returns the change, or
+    /// `None` if there is nothing to do.
+    fn append(&mut self, step: LineStep<'_>, recorded: Option<u64>) -> Result<Option<Change>> {
+        let (path, keeps_time) = (step.path(), step.keeps_time());
+        if let Some((recorded, seen)) = recorded.and_then(|number| self.recorded_lines.remove(&number)) {
+            let JournaledLine { number, step, change, line } = recorded;
+            let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
+            let written = append::write(path, &line, &seen, keeps_time, &mut wait);
+            drop(wait);
+            match written {
+                Ok(Some(written)) => {
+                    self.warnings.extend(written.problem);
+                    self.unsynced.push((number, step, written.file));
+                    return Ok(Some(change));
+                }
+                Ok(None) => self.journal.settle(number, step, false)?,
+                Err(error) => return self.settle(number, step, Err(error)).map(|()| Some(change)),
+            }
+        }
+        let mut begun: Option<JournaledLine> = None;
+        let mut record = |tree: &Tree| {
+            // The file was modified between reading and writing, so the recorded step was not taken.
+            if let Some(JournaledLine { number, step, .. }) = begun.take() {
+                self.journal.settle(number, step, false)?;
+            }
+            begun = step.record(&mut self.journal, tree, self.now)?;
+            self.journal.sync()?;
+            Ok(begun.as_ref().map(|begun| begun.line.clone()))
+        };
+        let appended = if self.is_dry {
+            load::writable(path).and_then(|tree| record(&tree)).map(|_| None)
+        } else {
+            append::line(path, keeps_time, &mut waiting(&mut self.watch, &mut self.is_given_up), record)
+        };
+        let Some(JournaledLine { number, step, change, .. }) = begun else { return appended.map(|_| None) };
+        let made = appended.map(|problems| self.warnings.extend(problems.into_iter().flatten()));
+        let made = if self.is_dry { made } else { self.settle(number, step, made) };
+        made.map(|()| Some(change))
+    }
+
+    /// Reverts the records of lines that are not written.
+    fn withdraw_lines(&mut self, error: Error) -> Result<()> {
+        for (JournaledLine { number, step, .. }, _) in std::mem::take(&mut self.recorded_lines).into_values() {
+            let _ = self.journal.settle(number, step, false); // the error is more important
+        }
+        Err(error)
+    }
+}
 
 /// Returns a name or a label, or `None` to clear it.
 fn new_text(text: &str) -> Result<Option<String>> {
@@ -26,9 +168,10 @@ fn new_text(text: &str) -> Result<Option<String>> {
 }
 
 /// Names a session, or clears its name.
-pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
+pub(crate) fn rename(engine: &mut Engine<'_>, path: &Path, name: &str) -> Result<ChangeResult> {
     let after = new_text(name).context("invalid name")?;
-    let change = work.append(path, true, &|path, tree, id| named((path, tree, id), &after))?;
+    let build: BuildChange<'_> = &|path, tree, id| named(path, tree, id, &after);
+    let change = engine.append(LineStep::Make(path, true, build), None)?;
     Ok(done(
         change,
         if after.is_none() { "the session already has no name" } else { "the session already has this name" },
@@ -36,10 +179,10 @@ pub(crate) fn rename(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<C
 }
 
 /// Labels an entry, or clears its label.
-pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
+pub(crate) fn label(engine: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<ChangeResult> {
     let after = new_text(label).context("invalid label")?;
-    let change =
-        work.append(path, true, &|path, tree, id| labeled((path, tree, id), place_of(tree, path, target)?, &after))?;
+    let build: BuildChange<'_> = &|path, tree, id| labeled(path, tree, id, place_of(tree, path, target)?, &after);
+    let change = engine.append(LineStep::Make(path, true, build), None)?;
     Ok(done(
         change,
         if after.is_none() { "the entry already has no label" } else { "the entry already has this label" },
@@ -47,26 +190,26 @@ pub(crate) fn label(work: &mut Engine<'_>, path: &Path, target: &EntryId, label:
 }
 
 /// Names several sessions, or clears their names.
-pub(crate) fn rename_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], name: &str) -> Result<ChangeResult> {
+pub(crate) fn rename_all(engine: &mut Engine<'_>, sessions: &[ExpectedSession], name: &str) -> Result<ChangeResult> {
     let after = new_text(name).context("invalid name")?;
-    each(work, sessions, &|path, tree, id| named((path, tree, id), &after))
+    each(engine, sessions, &|path, tree, id| named(path, tree, id, &after))
 }
 
 /// Labels the last entry of several sessions that the model sees, or clears its label.
-pub(crate) fn label_all(work: &mut Engine<'_>, sessions: &[ExpectedSession], label: &str) -> Result<ChangeResult> {
+pub(crate) fn label_all(engine: &mut Engine<'_>, sessions: &[ExpectedSession], label: &str) -> Result<ChangeResult> {
     let after = new_text(label).context("invalid label")?;
-    each(work, sessions, &|path, tree, id| {
+    each(engine, sessions, &|path, tree, id| {
         let version = tree.header.version;
         if version < 3.0 {
             return Err(Refusal::Old { path: path.into(), version: version as u32 }.into());
         }
         let last = tree.last_visible().with_context(|| format!("{} has no messages", path.display()))?;
-        labeled((path, tree, id), last, &after)
+        labeled(path, tree, id, last, &after)
     })
 }
 
 /// Makes a change of each session in batches, unless another session has replaced it.
-fn each(work: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChange<'_>) -> Result<ChangeResult> {
+fn each(engine: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChange<'_>) -> Result<ChangeResult> {
     let ids: HashMap<&Path, &str> = sessions.iter().map(|session| (&*session.path, &*session.id)).collect();
     let build: BuildChange<'_> = &|path, tree, id| {
         if ids.get(path) != Some(&&*tree.header.id) {
@@ -77,60 +220,48 @@ fn each(work: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChange<
     let mut seen = HashSet::new();
     let paths: Vec<&Path> = sessions.iter().map(|session| &*session.path).filter(|path| seen.insert(*path)).collect();
     let mut numbers = Vec::new();
-    let made = each_file(work, &paths, |work, at| change_one(work, (&paths, at), &mut numbers, build));
-    numbers.into_iter().flatten().try_for_each(|number| work.withdraw(number, ChangeStep::Make))?;
+    let made = each_file(engine, &paths, |engine, at| {
+        if at.is_multiple_of(TOGETHER) {
+            numbers = engine.record_lines(paths[at..].iter().map(|path| LineStep::Make(path, true, build)))?;
+        }
+        engine.append(LineStep::Make(paths[at], true, build), numbers.get(at % TOGETHER).copied().flatten())
+    });
+    numbers.into_iter().flatten().try_for_each(|number| engine.withdraw(number, ChangeStep::Make))?;
     made
 }
 
-/// Changes one of several files. The first of each batch records the changes of all; `numbers` are those of the batch.
-fn change_one(
-    work: &mut Engine<'_>,
-    (paths, at): (&[&Path], usize),
-    numbers: &mut Vec<Option<u64>>,
-    build: BuildChange<'_>,
-) -> Result<Option<Change>> {
-    if at.is_multiple_of(TOGETHER) {
-        *numbers = work.record_lines(&paths[at..paths.len().min(at + TOGETHER)], build)?;
-    }
-    if let Some(number) = numbers.get(at % TOGETHER).copied().flatten()
-        && let Some(change) = work.append_recorded(number, true)?
-    {
-        return Ok(Some(change));
-    }
-    work.append(paths[at], true, build)
-}
-
 /// Creates the change of a session's name, if it is new.
-fn named((path, tree, id): (&Path, &Tree, &str), after: &Option<String>) -> Result<Option<Change>> {
+fn named(path: &Path, tree: &Tree, id: &str, after: &Option<String>) -> Result<Option<Change>> {
     let before = name_of(tree, path)?;
     let is_new = before != *after;
-    let change = NameChange { path: path.into(), entry: id.into(), before, after: after.clone() };
+    let change = LineChange { path: path.into(), entry: id.into(), target: None, before, after: after.clone() };
     Ok(is_new.then_some(Change::Name(change)))
 }
 
 /// Creates the change of an entry's label, if it is new.
-fn labeled((path, tree, id): (&Path, &Tree, &str), at: Index, after: &Option<String>) -> Result<Option<Change>> {
+fn labeled(path: &Path, tree: &Tree, id: &str, at: Index, after: &Option<String>) -> Result<Option<Change>> {
     let before = label_of(tree, at);
     if before == *after {
         return Ok(None);
     }
-    let target = string_id(tree, path, at)?;
-    let change = LabelChange { path: path.into(), entry: id.into(), target, before, after: after.clone() };
+    let target = Some(string_id(tree, path, at)?);
+    let change = LineChange { path: path.into(), entry: id.into(), target, before, after: after.clone() };
     Ok(Some(Change::Label(change)))
 }
 
 /// Moves the leaf, so that pi resumes from another entry.
-pub(crate) fn move_leaf(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<ChangeResult> {
+pub(crate) fn move_leaf(engine: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<ChangeResult> {
     // The file gets a new time, so that `pi -c` opens the session.
-    let change = work.append(path, false, &|path, tree, id| {
+    let build: BuildChange<'_> = &|path, tree, id| {
         let to = to.map(|to| place_of(tree, path, to)).transpose()?;
         if tree.is_current_position(to) {
             return Ok(None);
         }
         let before = tree.leaf.map(|leaf| string_id(tree, path, leaf)).transpose()?;
         let after = to.map(|to| string_id(tree, path, to)).transpose()?;
-        Ok(Some(Change::Leaf(LeafMove { path: path.into(), entry: id.into(), before, after })))
-    })?;
+        Ok(Some(Change::Leaf(LineChange { path: path.into(), entry: id.into(), target: None, before, after })))
+    };
+    let change = engine.append(LineStep::Make(path, false, build), None)?;
     Ok(done(change, "the leaf is already at this entry"))
 }
 
@@ -140,31 +271,33 @@ fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
 }
 
 /// Undoes or redoes a change by appending another line.
-pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
-    let path = record.change.path();
-    must_exist(path)?;
-    let keep_time = !matches!(record.change, Change::Leaf(_));
-    work.append_again(record, step, keep_time, &|record, past, tree| check(record, step, past, tree))
+pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    must_exist(record.change.path())?;
+    let appended = engine.append(LineStep::Again(record, step), Some(record.number));
+    appended.map(drop).map_err(as_overtaken)
 }
 
-/// Prepares the next steps of those records that append a line: see [`Engine::record_line_steps`].
+/// Records the next steps of those records that append a line, except for files with several changes.
 ///
 /// # Errors
 /// The journal cannot be written; none of the steps may be taken.
-pub(crate) fn record_steps(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
-    work.record_line_steps(records, step, &|record, past, tree| check(record, step, past, tree))
+pub(crate) fn record_steps(engine: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
+    let mut changes = HashMap::<&Path, usize>::new();
+    records.iter().for_each(|record| *changes.entry(record.change.path()).or_default() += 1);
+    let is_alone = |record: &&JournalRecord| changes[record.change.path()] == 1 && record.change.entry().is_some();
+    engine.record_lines(records.iter().filter(is_alone).map(|record| LineStep::Again(record, step))).map(drop)
 }
 
 /// Returns an error if another program has changed the target of a change.
 fn check(record: &JournalRecord, step: ChangeStep, past: &JournalRecords, tree: &Tree) -> Result<()> {
     let reason = match &record.change {
-        Change::Name(NameChange { before, after, path, .. }) => {
+        Change::Name(LineChange { before, after, path, .. }) => {
             let name = name_of(tree, path)?;
             let is_other = &name != step.ends(before, after).0;
             is_other.then(|| format!("the name has changed to {}", quoted(&name.unwrap_or_default())))
         }
-        Change::Label(LabelChange { target, before, after, .. }) => {
-            let label = tree.find(target).and_then(|at| label_of(tree, at));
+        Change::Label(LineChange { target, before, after, .. }) => {
+            let label = target.as_ref().and_then(|target| tree.find(target)).and_then(|at| label_of(tree, at));
             let is_other = &label != step.ends(before, after).0;
             is_other.then(|| format!("the label has changed to {:?}", label.unwrap_or_default()))
         }
@@ -182,23 +315,20 @@ impl Change {
     ///
     /// # Errors
     /// The change appends no line, or the leaf has no valid id.
-    pub(crate) fn line(&self, tree: &Tree, step: ChangeStep, (id, time_ms): (&str, i64)) -> Result<String> {
-        let (Self::Name(NameChange { before, after, .. })
-        | Self::Label(LabelChange { before, after, .. })
-        | Self::Leaf(LeafMove { before, after, .. })) = self
-        else {
+    pub(crate) fn line(&self, tree: &Tree, step: ChangeStep, id: &str, time_ms: i64) -> Result<String> {
+        let (Self::Name(change) | Self::Label(change) | Self::Leaf(change)) = self else {
             bail!("no line belongs to the change: {}", self.describe());
         };
-        let to = step.ends(before, after).1.as_deref();
+        let to = step.ends(&change.before, &change.after).1.as_deref();
         if let Self::Leaf(_) = self {
             let has_label = to.and_then(|to| tree.find(to)).is_some_and(|at| tree.labels.contains_key(&at));
             return Ok(line::leaf_move(&NewEntry { id, parent: to, time_ms }, has_label));
         }
         let parent = leaf_id(tree, self.path())?;
         let new = NewEntry { id, parent: parent.as_deref(), time_ms };
-        Ok(match self {
-            Self::Label(LabelChange { target, .. }) => line::label(&new, target, to),
-            _ => line::session_info(&new, to.unwrap_or_default()),
+        Ok(match &change.target {
+            Some(target) => line::label(&new, target, to),
+            None => line::session_info(&new, to.unwrap_or_default()),
         })
     }
 }

@@ -1,41 +1,47 @@
 //! Changes of lasting marks: pins, tags and notes. The marks of a request are recorded, then written at once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 
-use crate::changes::change::{Change, ChangeStep, MarkChange};
-use crate::changes::engine::{Engine, waiting};
-use crate::changes::journal::{JournalRecord, UndoLink};
-use crate::changes::kinds::{overtaken, quoted};
-use crate::changes::request::{ChangeResult, NewMark, Refusal};
-use crate::changes::target::ExpectedSession;
+use crate::changes::{
+    change::{Change, ChangeStep, MarkChange},
+    engine::{Engine, waiting},
+    journal::{JournalLine, JournalRecord},
+    kinds::{overtaken, quoted},
+    request::{ChangeResult, NewMark},
+    target::ExpectedSession,
+};
 use crate::disk::marks::{self, CurrentMarks};
 use crate::session::marks::{Mark, Marks};
 
+/// A step of a change of a mark.
+struct MarkStep {
+    /// The number of the change; `None` for a new one.
+    number: Option<u64>,
+    change: MarkChange,
+    /// An error if another program has changed the mark.
+    result: Result<()>,
+}
+
 /// Sets or removes marks. If a mark has several values, the last value is used.
-pub(crate) fn make(work: &mut Engine<'_>, wanted: &[NewMark]) -> Result<ChangeResult> {
+pub(crate) fn make(engine: &mut Engine<'_>, wanted: &[NewMark]) -> Result<ChangeResult> {
     let mut last = BTreeMap::new();
     for (at, new) in wanted.iter().enumerate() {
         last.insert((&*new.session.id, new.mark.key()), at);
     }
     let mut order: Vec<usize> = last.into_values().collect();
     order.sort_unstable();
-    let changes = update(work, ChangeStep::Make, |marks, begin| {
-        for new in order.iter().map(|&at| &wanted[at]) {
-            let mark = new.mark.key();
-            let before = marks.get(&new.session.id, &mark).cloned();
-            if before == new.value {
-                continue;
-            }
-            let (path, session) = (new.session.path.clone(), new.session.id.clone());
-            let change = MarkChange { path, session, mark, before, after: new.value.clone() };
-            marks.set(&change.session, &change.mark, change.after.clone());
-            begin(Begin::New(Change::Mark(change)))?;
-        }
-        Ok(())
-    })?;
+    let step = |at: usize| {
+        let NewMark { session: ExpectedSession { path, id }, mark, value } = wanted[at].clone();
+        let change = MarkChange { path, session: id, mark: mark.key(), before: None, after: value };
+        MarkStep { number: None, change, result: Ok(()) }
+    };
+    let mut steps: Vec<MarkStep> = order.into_iter().map(step).collect();
+    take_steps(engine, ChangeStep::Make, &mut steps)?;
+    let changes = steps.into_iter().map(|step| step.change).filter(|change| change.before != change.after);
+    let changes: Vec<Change> = changes.map(Change::Mark).collect();
     if changes.is_empty() {
         return Ok(ChangeResult::nothing("the marks are already set like this"));
     }
@@ -43,119 +49,80 @@ pub(crate) fn make(work: &mut Engine<'_>, wanted: &[NewMark]) -> Result<ChangeRe
 }
 
 /// Gives a fork the tags of its parent, in the group of its other changes.
-pub(super) fn inherit_tags(work: &mut Engine<'_>, parent: &str, fork: &ExpectedSession) -> Result<ChangeResult> {
-    let marks = marks::read(work.marks)?;
+pub(super) fn inherit_tags(engine: &mut Engine<'_>, parent: &str, fork: &ExpectedSession) -> Result<ChangeResult> {
+    let marks = marks::read(engine.marks)?;
     let tag = |tag: &str| NewMark { session: fork.clone(), mark: Mark::Tag(tag.into()), value: Some(true.into()) };
     let tags: Vec<NewMark> = marks.tags(parent).map(tag).collect();
-    if tags.is_empty() { Ok(ChangeResult::default()) } else { make(work, &tags) }
+    if tags.is_empty() { Ok(ChangeResult::default()) } else { make(engine, &tags) }
 }
 
 /// Undoes or redoes all changes of marks among the records. [`again`] returns the results.
-///
-/// # Errors
-/// The journal cannot be written.
-pub(crate) fn all_again(work: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) -> Result<()> {
-    let records = || {
-        records.iter().filter_map(|record| match &record.change {
-            Change::Mark(change) => Some((record.number, change)),
-            _ => None,
-        })
+pub(crate) fn all_again(engine: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) {
+    let of_mark = |record: &JournalRecord| match &record.change {
+        Change::Mark(change) => Some(MarkStep { number: Some(record.number), change: change.clone(), result: Ok(()) }),
+        _ => None,
     };
-    if records().next().is_none() {
-        return Ok(());
+    let mut steps: Vec<MarkStep> = records.iter().filter_map(of_mark).collect();
+    if steps.is_empty() {
+        return;
     }
-    let mut results: HashMap<u64, Result<()>> = HashMap::new();
-    let made = update(work, step, |marks, begin| {
-        for (number, change) in records() {
-            let now = marks.get(&change.session, &change.mark);
-            let (from, to) = step.ends(&change.before, &change.after);
-            if now != from.as_ref() {
-                let reason = format!("the {} has changed", Mark::of_key(&change.mark));
-                results.insert(number, overtaken(reason));
-                continue;
-            }
-            marks.set(&change.session, &change.mark, to.clone());
-            begin(Begin::Again(number))?;
-        }
-        Ok(())
-    });
-    if let Err(error) = made {
-        let why = format!("{error:#}");
-        for (number, _) in records() {
-            results.entry(number).or_insert_with(|| Err(anyhow!(why.clone())));
-        }
+    if let Err(error) = take_steps(engine, step, &mut steps) {
         // All changes fail together, so the first change reports the error with its type.
-        if let Some((first, _)) = records().find(|(number, _)| !is_overtaken(&results[number])) {
-            results.insert(first, Err(error));
+        let reason = format!("{error:#}");
+        let mut first = Some(error);
+        for failed in steps.iter_mut().filter(|step| step.result.is_ok()) {
+            failed.result = Err(first.take().unwrap_or_else(|| anyhow!(reason.clone())));
         }
     }
-    for (number, _) in records() {
-        let result = results.remove(&number).unwrap_or(Ok(()));
-        work.marked.insert(number, result);
-    }
-    Ok(())
-}
-
-fn is_overtaken(result: &Result<()>) -> bool {
-    matches!(result.as_ref().map_err(Error::downcast_ref), Err(Some(Refusal::Overtaken { .. })))
+    engine.marked.extend(steps.into_iter().filter_map(|step| Some((step.number?, step.result))));
 }
 
 /// Returns the result of a step that [`all_again`] took.
-pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
-    if !work.marked.contains_key(&record.number) {
-        all_again(work, std::slice::from_ref(record), step)?;
+pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    if !engine.marked.contains_key(&record.number) {
+        all_again(engine, std::slice::from_ref(record), step);
     }
-    work.marked.remove(&record.number).unwrap_or(Ok(()))
+    engine.marked.remove(&record.number).unwrap_or(Ok(()))
 }
 
-/// The start of a step to record.
-enum Begin {
-    /// A new change.
-    New(Change),
-    /// An undo or redo of the change with this number.
-    Again(u64),
-}
-
-/// Modifies the marks with `modify`, which records each step before, and writes them at once. Returns the new changes.
+/// Records steps, and writes the marks at once. Sets the results of the steps, and the values before new changes.
 ///
 /// # Errors
 /// Nothing was changed, or the result cannot be recorded.
-fn update(
-    work: &mut Engine<'_>,
-    step: ChangeStep,
-    modify: impl FnOnce(&mut Marks, &mut dyn FnMut(Begin) -> Result<()>) -> Result<()>,
-) -> Result<Vec<Change>> {
-    let Engine { marks: path, journal, watch, is_given_up, is_dry, warnings, .. } = work;
-    let (mut numbers, mut changes) = (Vec::new(), Vec::new());
-    if *is_dry {
-        modify(&mut marks::read(path)?, &mut |begin| {
-            match begin {
-                Begin::New(change) => changes.push(change),
-                Begin::Again(_) => {}
+fn take_steps(engine: &mut Engine<'_>, step: ChangeStep, steps: &mut [MarkStep]) -> Result<()> {
+    let Engine { marks: path, journal, watch, is_given_up, is_dry, warnings, .. } = engine;
+    let mut numbers = Vec::new();
+    let mut modify = |marks: &mut Marks| {
+        for MarkStep { number, change, result } in &mut *steps {
+            let now = marks.get(&change.session, &change.mark).cloned();
+            if number.is_none() {
+                change.before.clone_from(&now);
             }
-            Ok(())
-        })?;
-        return Ok(changes);
-    }
-    let written = marks::update(path, &mut waiting(watch, is_given_up), |marks| {
-        modify(marks, &mut |begin| {
-            match begin {
-                Begin::New(change) => {
-                    numbers.push(journal.begin(&change, UndoLink::default())?);
-                    changes.push(change);
-                }
-                Begin::Again(number) => {
-                    journal.set(number, step.begun(), UndoLink::default())?;
-                    numbers.push(number);
-                }
+            let (from, to) = step.ends(&change.before, &change.after);
+            if now != *from {
+                *result = overtaken(format!("the {} has changed", Mark::of_key(&change.mark)));
             }
-            Ok(())
-        })?;
+            if now != *from || from == to {
+                continue;
+            }
+            marks.set(&change.session, &change.mark, to.clone());
+            if *is_dry {
+                continue;
+            }
+            numbers.push(match *number {
+                Some(number) => journal.set(number, step.begun(), JournalLine::default()).map(|()| number)?,
+                None => journal.begin(&Change::Mark(change.clone()), JournalLine::default())?,
+            });
+        }
         if !numbers.is_empty() {
             journal.sync()?;
         }
         Ok(!numbers.is_empty())
-    });
+    };
+    let written = match is_dry {
+        true => marks::read(path).and_then(|mut marks| modify(&mut marks)).map(drop),
+        false => marks::update(path, &mut waiting(watch, is_given_up), modify),
+    };
     // A failed write can have taken effect, so the file decides. If it is unreadable, the next start resolves it.
     let is_made = match &written {
         Ok(()) => Some(true),
@@ -163,16 +130,14 @@ fn update(
             journal.records.find(first).and_then(|record| record.happened(step, &CurrentMarks::new(path)))
         }),
     };
-    let noted = is_made.map_or(Ok(()), |is_made| {
-        numbers.iter().try_for_each(|&number| journal.set(number, step.settled(is_made), UndoLink::default()))
-    });
+    let noted =
+        is_made.map_or(Ok(()), |is_made| numbers.iter().try_for_each(|&number| journal.settle(number, step, is_made)));
     match written {
         Err(error) if is_made != Some(true) => return Err(error), // more important than the journal
         Err(error) => warnings.push(format!("{error:#}")),
         Ok(()) => {}
     }
-    noted.context("the changes were made, but")?;
-    Ok(changes)
+    noted.context("the changes were made, but")
 }
 
 impl MarkChange {
@@ -180,21 +145,18 @@ impl MarkChange {
     pub(super) fn describe(&self) -> String {
         let mark = Mark::of_key(&self.mark);
         let of = if self.path.as_os_str().is_empty() { format!(" of session {}", self.session) } else { String::new() };
-        let text = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).map(quoted);
-        let done = match (&mark, &self.before, &self.after) {
-            (Mark::Pin, _, Some(_)) => "pin".into(),
-            (Mark::Pin, _, None) => "unpin".into(),
-            (Mark::Tag(tag), _, Some(_)) => format!("add tag +{tag}"),
-            (Mark::Tag(tag), _, None) => format!("remove tag +{tag}"),
-            (mark, before, Some(_)) => {
-                let to = text(&self.after).map(|to| format!(" to {to}")).unwrap_or_default();
-                let was = text(before).map(|was| format!(" (was {was})")).unwrap_or_default();
+        let quote = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).map(quoted);
+        let was = quote(&self.before).map(|was| format!(" (was {was})")).unwrap_or_default();
+        let done = match (&mark, &self.after) {
+            (Mark::Pin, Some(_)) => "pin".into(),
+            (Mark::Pin, None) => "unpin".into(),
+            (Mark::Tag(tag), Some(_)) => format!("add tag +{tag}"),
+            (Mark::Tag(tag), None) => format!("remove tag +{tag}"),
+            (mark, Some(_)) => {
+                let to = quote(&self.after).map(|to| format!(" to {to}")).unwrap_or_default();
                 format!("set {mark}{to}{was}")
             }
-            (mark, before, None) => {
-                let was = text(before).map(|was| format!(" (was {was})")).unwrap_or_default();
-                format!("clear {mark}{was}")
-            }
+            (mark, None) => format!("clear {mark}{was}"),
         };
         done + &of
     }

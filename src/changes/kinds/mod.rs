@@ -2,49 +2,51 @@
 //! describing it. Each file makes changes of some kinds.
 
 pub(crate) mod archive;
-mod exchange;
-pub(crate) mod fork;
-pub(crate) mod import;
 pub(crate) mod line;
 pub(crate) mod marks;
-pub(crate) mod migrate;
-pub(crate) mod mirrors;
 pub(crate) mod moving;
+pub(crate) mod new_session;
 pub(crate) mod rewrite;
 pub(crate) mod trash;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use serde_json::Value;
 
-use crate::base::javascript::utf16_prefix;
-use crate::base::numbers::{self, count, thousands};
-use crate::base::path_context::PathContext;
-use crate::base::paths::ExactPath;
-use crate::changes::change::{
-    ArchiveChange, Change, ChangeState, ChangeStep, LabelChange, LeafMove, MarkChange, Migration, MoveChange,
-    NameChange, NewFile, Rewrite, TrashChange, UnknownChange,
+use crate::base::{
+    javascript::utf16_prefix,
+    numbers::{self, count, thousands},
+    path_context::PathContext,
+    paths::ExactPath,
 };
-use crate::changes::engine::Engine;
-use crate::changes::journal::{JournalRecord, JournalRecords};
-use crate::changes::request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary};
-use crate::disk::files::is_there;
-use crate::disk::load;
-use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{Successor, Vacated};
-use crate::session::entry::kind::EntryKind;
-use crate::session::tree::Tree;
-use crate::session::tree::node::Node;
+use crate::changes::{
+    change::{
+        ArchiveChange, Change, ChangeState, ChangeStep, LineChange, MarkChange, Migration, MoveChange, NewFile,
+        Rewrite, TrashChange, UnknownChange,
+    },
+    engine::Engine,
+    journal::{JournalRecord, JournalRecords},
+    request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary},
+};
+use crate::disk::{
+    files::is_there,
+    marks::CurrentMarks,
+    trash::TrashSession,
+    vacated::{Successor, Vacated},
+};
+use crate::session::{
+    entry::kind::EntryKind,
+    tree::{Tree, node::Node},
+};
 
 impl Change {
     /// Returns the changed or created file; empty if only a newer pitree can interpret the change.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Name(NameChange { path, .. })
-            | Self::Label(LabelChange { path, .. })
-            | Self::Leaf(LeafMove { path, .. })
+            Self::Name(LineChange { path, .. })
+            | Self::Label(LineChange { path, .. })
+            | Self::Leaf(LineChange { path, .. })
             | Self::Fork(NewFile { path, .. })
             | Self::Import(NewFile { path, .. })
             | Self::Trash(TrashChange { path, .. })
@@ -77,18 +79,20 @@ impl Change {
     /// Describes the change in a few words on one line, without the path of the session; can contain text from files.
     pub fn describe(&self) -> String {
         match self {
-            Self::Name(NameChange { before, after: Some(name), .. }) => {
+            Self::Name(LineChange { before, after: Some(name), .. }) => {
                 format!("rename to {}{}", quoted(name), was(before.as_deref()))
             }
-            Self::Name(NameChange { before, after: None, .. }) => format!("clear name{}", was(before.as_deref())),
-            Self::Label(LabelChange { target, before, after: Some(label), .. }) => {
+            Self::Name(LineChange { before, after: None, .. }) => format!("clear name{}", was(before.as_deref())),
+            Self::Label(LineChange { target, before, after: Some(label), .. }) => {
+                let target = target.as_deref().unwrap_or_default();
                 format!("set label {} on {target}{}", quoted(label), was(before.as_deref()))
             }
-            Self::Label(LabelChange { target, before, after: None, .. }) => {
+            Self::Label(LineChange { target, before, after: None, .. }) => {
+                let target = target.as_deref().unwrap_or_default();
                 format!("clear label on {target}{}", was(before.as_deref()))
             }
-            Self::Leaf(LeafMove { after: Some(to), .. }) => format!("move leaf to {to}"),
-            Self::Leaf(LeafMove { after: None, .. }) => "move leaf before the first entry".into(),
+            Self::Leaf(LineChange { after: Some(to), .. }) => format!("move leaf to {to}"),
+            Self::Leaf(LineChange { after: None, .. }) => "move leaf before the first entry".into(),
             Self::Fork(_) => "create fork".into(),
             Self::Import(_) => "import session".into(),
             Self::Trash(TrashChange { link: true, .. }) => "move link to trash".into(),
@@ -108,9 +112,7 @@ impl Change {
     /// Returns the id of the appended line, if there is one.
     pub fn entry(&self) -> Option<&str> {
         match self {
-            Self::Name(NameChange { entry, .. })
-            | Self::Label(LabelChange { entry, .. })
-            | Self::Leaf(LeafMove { entry, .. }) => Some(entry),
+            Self::Name(change) | Self::Label(change) | Self::Leaf(change) => Some(&change.entry),
             Self::Fork(_) | Self::Import(_) | Self::Trash(_) | Self::Migrate(_) | Self::Rewrite(_) => None,
             Self::Archive(_) | Self::Unarchive(_) | Self::Move(_) | Self::Mark(_) | Self::Unknown(_) => None,
         }
@@ -124,10 +126,10 @@ impl Change {
         let (made, undone) = match self {
             Self::Name(_) | Self::Label(_) | Self::Mark(_) if count == 1 => return None,
             Self::Fork(_) | Self::Import(_) if count > 1 => return None,
-            Self::Name(NameChange { after: None, .. }) if is_made => {
+            Self::Name(LineChange { after: None, .. }) if is_made => {
                 (format!("Cleared the names of {sessions}"), String::new())
             }
-            Self::Label(LabelChange { after: None, .. }) if is_made => {
+            Self::Label(LineChange { after: None, .. }) if is_made => {
                 (format!("Cleared the labels of {sessions}"), String::new())
             }
             Self::Name(_) => (format!("Renamed {sessions}"), format!("Restored the names of {sessions}")),
@@ -212,15 +214,16 @@ impl JournalRecord {
     ///
     /// # Errors
     /// The step failed. With a [`Refusal`](crate::changes::Refusal), another program has changed the target.
-    pub(crate) fn again(&self, work: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
+    pub(crate) fn again(&self, engine: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
         match &self.change {
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::again(work, self, step),
-            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::again(work, self, step, self.bytes()),
-            Change::Archive(_) | Change::Unarchive(_) => archive::again(work, self, step),
-            Change::Migrate(change) => change.again(work, self, step),
-            Change::Rewrite(change) => change.again(work, self, step),
-            Change::Move(change) => change.again(work, self, step),
-            Change::Mark(_) => marks::again(work, self, step),
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::again(engine, self, step),
+            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::again(engine, self, step, self.bytes()),
+            Change::Archive(_) | Change::Unarchive(_) => archive::again(engine, self, step),
+            Change::Migrate(_) | Change::Rewrite(_) => {
+                self.change.exchange().map_or(Ok(()), |exchange| exchange.again(engine, self, step))
+            }
+            Change::Move(change) => change.again(engine, self, step),
+            Change::Mark(_) => marks::again(engine, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
         }
     }
@@ -248,8 +251,9 @@ impl JournalRecord {
         match &self.change {
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, trash, None),
             Change::Archive(change) | Change::Unarchive(change) => change.clear(trash),
-            Change::Migrate(change) => change.exchange().clear(self, trash),
-            Change::Rewrite(change) => change.exchange().clear(self, trash),
+            Change::Migrate(_) | Change::Rewrite(_) => {
+                self.change.exchange().map_or(Ok(()), |exchange| exchange.clear(self, trash))
+            }
             Change::Move(change) => change.clear(self, trash),
             Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => Ok(()),
         }
@@ -262,8 +266,9 @@ impl JournalRecord {
         let vacated = |path: &Path| {
             let (own, bytes) = (self.change.path(), self.bytes());
             let late = match &self.change {
-                Change::Migrate(change) => Some(change.exchange().late(self, step)),
-                Change::Rewrite(change) => Some(change.exchange().late(self, step)),
+                Change::Migrate(_) | Change::Rewrite(_) => {
+                    self.change.exchange().map(|exchange| exchange.late(self, step))
+                }
                 Change::Move(change) => Some(change.late(path, is_undone)),
                 Change::Archive(change) | Change::Unarchive(change) if !self.change.archives(step) => {
                     Some((0, Successor::new(own, change.bytes)))
@@ -311,17 +316,17 @@ impl JournalRecord {
 /// # Errors
 /// A [`PartialFailure`] with the failed files.
 fn each_file<C: IntoIterator<Item = Change>>(
-    work: &mut Engine<'_>,
+    engine: &mut Engine<'_>,
     paths: &[&Path],
     mut one: impl FnMut(&mut Engine<'_>, usize) -> Result<C>,
 ) -> Result<ChangeResult> {
     let (mut changes, mut failed, mut left) = (Vec::new(), Vec::new(), 0);
     for (at, path) in paths.iter().enumerate() {
-        if work.is_stopped(at, paths.len()) {
+        if engine.is_stopped(at, paths.len()) {
             left = paths.len() - at;
             break;
         }
-        match one(work, at).map_err(|error| (concerns_all(&error) || work.is_given_up, error)) {
+        match one(engine, at).map_err(|error| (concerns_all(&error) || engine.is_given_up, error)) {
             Ok(made) => changes.extend(made),
             Err((is_last, error)) => {
                 failed.push(format!("{}: {error:#}", path.display()));
@@ -333,6 +338,57 @@ fn each_file<C: IntoIterator<Item = Change>>(
         }
     }
     result_of(changes, &failed, left)
+}
+
+/// The result of changes of whole files in batches.
+struct BatchResult {
+    made: Vec<Change>,
+    /// The failures, with the paths of the files unless the errors have them.
+    failed: Vec<(Option<PathBuf>, Error)>,
+    /// The number of changes left when a failure or the user stopped the others.
+    left: usize,
+}
+
+/// Makes changes of whole files in batches with `one`, which takes a recorded step. With `to_trash`, their files move to the
+/// trash. A failure stops the others if `is_last` returns `true`.
+fn in_batches(
+    engine: &mut Engine<'_>,
+    changes: &[Change],
+    to_trash: bool,
+    is_last: impl Fn(&Error) -> bool,
+    one: impl Fn(&mut Engine<'_>, u64, &Change) -> Result<()>,
+) -> BatchResult {
+    let (mut made, mut failed, mut at, mut is_stopped) = (Vec::new(), Vec::new(), 0, false);
+    while at < changes.len() && !is_stopped {
+        let numbers = engine.record_batch(&changes[at..], to_trash).unwrap_or_else(|error| {
+            is_stopped = true;
+            failed.push((None, error));
+            Vec::new()
+        });
+        let mut batch = Vec::new();
+        for number in numbers {
+            // The rest of a batch is withdrawn.
+            is_stopped = is_stopped || engine.is_stopped(at, changes.len());
+            if is_stopped {
+                failed.extend(engine.withdraw(number, ChangeStep::Make).err().map(|error| (None, error)));
+                continue;
+            }
+            let change = &changes[at];
+            at += 1;
+            match one(engine, number, change) {
+                Ok(()) => batch.push((number, change.clone())),
+                Err(error) => {
+                    is_stopped = is_last(&error);
+                    failed.push((Some(change.path().into()), error));
+                }
+            }
+        }
+        let back = engine.look_at_vacated();
+        batch.retain(|(number, _)| back.iter().all(|(returned, _)| returned != number));
+        made.extend(batch.into_iter().map(|(_, change)| change));
+        failed.extend(back.into_iter().map(|(_, reason)| (None, Error::msg(reason))));
+    }
+    BatchResult { made, failed, left: changes.len() - at }
 }
 
 /// Returns the result of changes of several files: those that were made, the failures, and the number of files left.
@@ -363,13 +419,6 @@ fn must_exist(path: &Path) -> Result<()> {
 /// Returns an error, because another program has changed the target.
 fn overtaken<T>(reason: String) -> Result<T> {
     Err(Refusal::Overtaken { reason }.into())
-}
-
-/// Returns `true` if a file has entries after its first `bytes` that pitree did not write, or has a version that it
-/// cannot write.
-fn file_is_used_since(past: &JournalRecords, path: &Path, bytes: u64) -> Result<bool> {
-    let tree = load::tree(path, "")?;
-    Ok(tree.header.is_newer() || is_used_since(past, &tree, bytes))
 }
 
 /// Returns `true` if a tree has entries after `offset` that pitree did not write. Model and thinking level do not

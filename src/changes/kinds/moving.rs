@@ -7,44 +7,53 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf, absolute};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::base::path_context::PathContext;
-use crate::changes::change::{Change, ChangeStep, MoveChange, RewritePurpose};
-use crate::changes::engine::Engine;
-use crate::changes::header::HeaderWriter;
-use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{each_file, must_exist, overtaken, rewrite, trash};
-use crate::changes::request::ChangeResult;
-use crate::changes::target::{MoveRequest, SessionMove};
-use crate::disk::files::is_there;
-use crate::disk::fingerprint::ContentHash;
-use crate::disk::lock::LockObserver;
-use crate::disk::rewrite::{self as new_version, Written};
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
-use crate::disk::{create, load, new_file};
-use crate::session::write::header::HeaderEdit;
+use crate::changes::{
+    change::{Change, ChangeStep, MoveChange, RewritePurpose},
+    engine::Engine,
+    journal::JournalRecord,
+    kinds::{each_file, must_exist, overtaken, rewrite, trash},
+    request::ChangeResult,
+    target::{MoveRequest, SessionMove},
+};
+use crate::disk::{
+    create,
+    files::{self, Readable, is_there},
+    fingerprint::ContentHash,
+    load,
+    lock::LockObserver,
+    new_file,
+    rewrite::{self as new_version, NewVersion, Rewriter, Rewritten, Written},
+    trash::TrashSession,
+    vacated::{self, FileStart, Original, Successor, Vacated},
+};
+use crate::session::{
+    lines::Header,
+    write::header::{self, HeaderEdit, HeaderError},
+};
 
 /// Moves sessions, then sets the paths of their forks that stay. A failure of one does not stop the others.
 ///
 /// # Errors
 /// A [`PartialFailure`](crate::changes::PartialFailure) with the failed sessions.
-pub(crate) fn make(work: &mut Engine<'_>, request: &MoveRequest) -> Result<ChangeResult> {
+pub(crate) fn make(engine: &mut Engine<'_>, request: &MoveRequest) -> Result<ChangeResult> {
     let paths: Vec<&Path> = request.named().map(|session| &*session.path).collect();
     let mut moved: HashMap<&Path, PathBuf> = HashMap::new();
-    each_file(work, &paths, |work, at| {
+    each_file(engine, &paths, |engine, at| {
         let Some(one) = request.sessions.get(at) else {
             let (session, parent) = &request.relinked[at - request.sessions.len()];
             // The parent stays if its move failed.
             let Some(parent) = moved.get(&**parent).and_then(|path| path.to_str()) else { return Ok(Vec::new()) };
             let edit = HeaderEdit { cwd: None, parent: Some(parent.into()) };
-            return rewrite::one(work, RewritePurpose::Relink, session, &HeaderWriter { edit, moves: false });
+            return rewrite::one(engine, RewritePurpose::Relink, session, &HeaderWriter { edit, moves: false });
         };
         let parent = one.parent.as_deref().and_then(|parent| moved.get(parent)?.to_str());
-        let (to, changes) = move_one(work, request, one, parent)?;
+        let (to, changes) = move_one(engine, request, one, parent)?;
         moved.insert(&one.session.path, to);
         Ok(changes)
     })
@@ -52,7 +61,7 @@ pub(crate) fn make(work: &mut Engine<'_>, request: &MoveRequest) -> Result<Chang
 
 /// Moves a session. Returns its new path, and the change. `parent` is the new path of its parent session.
 fn move_one(
-    work: &mut Engine<'_>,
+    engine: &mut Engine<'_>,
     request: &MoveRequest,
     SessionMove { session, cwd, .. }: &SessionMove,
     parent: Option<&str>,
@@ -65,13 +74,13 @@ fn move_one(
     let edit = HeaderEdit { cwd: Some(cwd.clone()), parent: parent.map(String::from) };
     if to == path {
         let by = HeaderWriter { edit, moves: false };
-        let changes = rewrite::one(work, RewritePurpose::Move, session, &by)?;
+        let changes = rewrite::one(engine, RewritePurpose::Move, session, &by)?;
         return Ok((session.path.clone(), changes));
     }
     let new_folders = to.ancestors().skip(1).take_while(|folder| !folder.exists()).count();
     let files = MoveChange {
         path,
-        to: to.clone(),
+        to,
         cwd: cwd.clone(),
         parent: edit.parent,
         bytes: 0,
@@ -79,75 +88,46 @@ fn move_one(
         hash: String::new(),
         new_folders,
     };
-    let change = files.make(work)?;
-    Ok((to, change.into_iter().collect()))
+    files.must_be_free()?;
+    let change = rewrite::replace(engine, &files.path, &files.to, &files.writer(), |content, old_bytes| {
+        Change::Move(MoveChange { bytes: content.bytes, old_bytes, hash: content.hex(), ..files.clone() })
+    })?;
+    Ok((files.to, change.into_iter().collect()))
 }
 
 impl MoveChange {
-    /// Moves the session. Returns the change with the content of the new file.
-    fn make(&self, work: &mut Engine<'_>) -> Result<Option<Change>> {
-        self.must_be_free()?;
-        let change = |written: &Written| {
-            let (bytes, hash) = written.content.parts();
-            let hash = format!("{hash:016x}");
-            Change::Move(Self { bytes, old_bytes: written.version.bytes, hash, ..self.clone() })
-        };
-        if work.is_dry {
-            return Ok(self.write(true)?.as_ref().map(change));
-        }
-        let Some((number, written)) = work.prepare(&Change::Move(self.clone()), || self.write(false))? else {
-            return Ok(None);
-        };
-        let change = change(&written);
-        let Change::Move(files) = &change else { return Ok(None) };
-        work.make(&change, Some((number, ChangeStep::Make)), Some(&self.path), |trash, item, wait| {
-            files.exchange(written, item, (trash, wait))
-        })?;
-        Ok(Some(change))
-    }
-
     fn must_be_free(&self) -> Result<()> {
-        let is_free = self.to.symlink_metadata().is_err();
-        if is_free {
-            Ok(())
-        } else {
-            overtaken(format!("another file is at {}; move that one first", self.to.display()))
+        match self.to.symlink_metadata() {
+            Ok(_) => overtaken(format!("another file is at {}; move that one first", self.to.display())),
+            Err(_) => Ok(()),
         }
     }
 
-    /// Writes the new file next to its place.
-    fn write(&self, is_dry: bool) -> Result<Option<Written>> {
-        if !is_dry {
-            create::synced_folders(&self.to).path_context("cannot write", &self.to)?;
-        }
+    /// Returns the writer of the new file.
+    fn writer(&self) -> HeaderWriter {
         let edit = HeaderEdit { cwd: Some(self.cwd.clone()), parent: self.parent.clone() };
-        new_version::write((&self.path, &self.to), &HeaderWriter { edit, moves: true }, is_dry)
+        HeaderWriter { edit, moves: true }
     }
 
     /// Puts the new file in place and moves the original to the trash. Lines that a pi writes at the last moment are
     /// added to the new file.
-    fn exchange(
+    pub(super) fn exchange(
         &self,
         written: Written,
         item: Option<&Path>,
-        (trash, wait): (&mut TrashSession<'_>, LockObserver<'_>),
+        trash: &mut TrashSession<'_>,
+        wait: LockObserver<'_>,
     ) -> Result<()> {
         let Self { path, to, bytes, .. } = self;
-        let cannot_write = || format!("cannot write {}", to.display());
         let original = Original::open(path, written.version.bytes)?;
         let Some(draft) = written.draft else { return Ok(()) };
-        draft.place(to).with_context(cannot_write)?;
-        let placed = create::sync_folder_of(to).with_context(cannot_write).and_then(|()| original.check());
-        let moved = placed.and_then(|()| trash.put(path, item, wait).context("cannot move the original to the trash"));
-        moved.inspect_err(|_| {
+        let remove = || trash.put(path, item, wait).context("cannot move the original to the trash");
+        original.move_to(draft, to, remove).inspect_err(|_| {
             // A file that is still in place needs no copy in the trash.
             item.iter().for_each(|item| trash.clear(path, item));
             let _ = self.unite(trash); // the next request tries again
         })?;
-        create::sync_folder(path);
-        if trash.vacated.is_empty() {
-            trash.vacated.extend(item.map(Path::to_path_buf));
-        }
+        trash.has_vacated(item);
         original.carry(to, *bytes)
     }
 
@@ -156,20 +136,22 @@ impl MoveChange {
     /// # Errors
     /// The step failed. With [`Refusal::Overtaken`](crate::changes::Refusal::Overtaken), another program has changed one
     /// of the files.
-    pub(super) fn again(&self, work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    pub(super) fn again(&self, engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         if step == ChangeStep::Undo {
             must_exist(&self.to)?;
             if !self.is_in(&self.to)? {
                 return overtaken(format!("{} was replaced or changed since the move", self.to.display()));
             }
-            return work.take_back(record, step, self.old_bytes, |trash| self.unite(trash));
+            return engine.take_back(record, step, self.old_bytes, |trash| self.unite(trash));
         }
         must_exist(&self.path)?;
         self.must_be_free()?;
-        work.make(&record.change, Some((record.number, step)), Some(&self.path), |trash, item, wait| {
-            let Some(written) = self.write(false)? else { return Ok(()) };
+        engine.make(&record.change, Some((record.number, step)), Some(&self.path), |trash, item, wait| {
+            create::synced_folders(&self.to).path_context("cannot write", &self.to)?;
+            let written = new_version::write(&self.path, &self.to, &self.writer(), false)?;
+            let Some(written) = written else { return Ok(()) };
             match written.draft.as_ref().map(|draft| self.is_in(draft.path())).transpose()? {
-                Some(true) => self.exchange(written, item, (trash, wait)),
+                Some(true) => self.exchange(written, item, trash, wait),
                 _ => overtaken(format!("{} was replaced since the move", self.path.display())),
             }
         })
@@ -228,9 +210,8 @@ impl MoveChange {
 
     /// Returns `true` if a file starts with the content of the new file.
     fn is_in(&self, path: &Path) -> Result<bool> {
-        let Ok(hash) = u64::from_str_radix(&self.hash, 16) else { return Ok(false) };
-        let starts = ContentHash::of_parts(self.bytes, hash).starts(path);
-        starts.path_context("cannot read", path)
+        let Some(content) = ContentHash::of_hex(self.bytes, &self.hash) else { return Ok(false) };
+        content.starts(path).path_context("cannot read", path)
     }
 
     /// Adds the lines that only the new file has to the original, and removes the new file. Keeps both if one of them is
@@ -251,10 +232,78 @@ impl MoveChange {
         if time.0 > *bytes {
             File::options().append(true).open(path).and_then(|file| file.set_modified(time.1)).with_context(failed)?;
         }
-        let spare = vacated::spare(to).with_context(failed)?;
-        create::rename(to, &spare).path_context("cannot remove", to)?;
-        create::sync_folder(to);
+        let spare = vacated::vacate(to).path_context("cannot remove", to)?;
         trash.vacated.push(spare.clone());
         Vacated { path: spare, ..new }.carry().map(drop).with_context(failed)
+    }
+}
+
+/// The size in bytes of the buffers for reading.
+const BUFFER: usize = 256 * 1024;
+
+/// Writes a file with other values in its header.
+#[derive(Debug)]
+struct HeaderWriter {
+    /// The values.
+    edit: HeaderEdit,
+    /// `true` if the file moves, so that it is written even with the same values.
+    moves: bool,
+}
+
+impl Rewriter for HeaderWriter {
+    fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten> {
+        out.needs(files::len(path)?)?;
+        let mut file = open(path)?;
+        let mut line = Vec::new();
+        loop {
+            next_line(&mut file, &mut line, path)?;
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            let Some(new) = self.edit.line(text).map_err(|why| cannot_use(path, why))? else {
+                out.write_all(&line)?;
+                continue;
+            };
+            let is_changed = self.moves || new != text;
+            out.write_all(&new)?;
+            out.write_all(&line[text.len()..])?;
+            io::copy(&mut file, out).path_context("cannot copy", path)?;
+            return Ok(Rewritten { is_changed, ..Rewritten::default() });
+        }
+    }
+
+    /// Compares all lines after the header, and the values in it.
+    fn check(&self, path: &Path, new: &Path) -> Result<()> {
+        let ((old_header, mut old), (new_header, mut new)) = (after_header(path)?, after_header(new)?);
+        let has_values = old_header.id == new_header.id && self.edit.is_in(&new_header);
+        create::skip_same(&mut old, &mut new)?;
+        let is_same = old.fill_buf()?.is_empty() && new.fill_buf()?.is_empty();
+        ensure!(has_values && is_same, "it differs from the original");
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> Result<BufReader<Box<dyn Readable>>> {
+    let file = files::open(path).path_context("cannot read", path)?;
+    Ok(BufReader::with_capacity(BUFFER, file))
+}
+
+/// Reads the next line with its line break.
+fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>, path: &Path) -> Result<()> {
+    line.clear();
+    let count = file.read_until(b'\n', line).path_context("cannot read", path)?;
+    if count == 0 { Err(cannot_use(path, HeaderError::NoHeader)) } else { Ok(()) }
+}
+
+fn cannot_use(path: &Path, why: HeaderError) -> anyhow::Error {
+    anyhow!("cannot use {}: {why}", path.display())
+}
+
+/// Returns the header of a file, and the lines after it.
+fn after_header(path: &Path) -> Result<(Header, BufReader<Box<dyn Readable>>)> {
+    let (mut file, mut line) = (open(path)?, Vec::new());
+    loop {
+        next_line(&mut file, &mut line, path)?;
+        if let Some(header) = header::header(&line).map_err(|why| cannot_use(path, why))? {
+            return Ok((header, file));
+        }
     }
 }

@@ -5,83 +5,90 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::base::numbers::{count, thousands};
-use crate::base::path_context::PathContext;
-use crate::changes::change::{Change, ChangeStep, TrashChange};
-use crate::changes::engine::Engine;
-use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{file_is_used_since, must_exist, overtaken};
-use crate::changes::request::{ChangeResult, PartialFailure, Refusal};
-use crate::changes::target::FileSnapshot;
-use crate::disk::files::is_there;
-use crate::disk::new_file;
-use crate::disk::scan::milliseconds;
-use crate::disk::trash::{self, TrashRefused, TrashSession};
-use crate::disk::vacated::{self, FileStart, Successor};
+use crate::base::{
+    numbers::{count, thousands},
+    path_context::PathContext,
+};
+use crate::changes::{
+    change::{Change, ChangeStep, TrashChange},
+    engine::Engine,
+    journal::JournalRecord,
+    kinds::{BatchResult, in_batches, is_used_since, must_exist, overtaken},
+    request::{ChangeResult, PartialFailure, Refusal},
+    target::FileSnapshot,
+};
+use crate::disk::{
+    files::is_there,
+    load, new_file,
+    scan::milliseconds,
+    trash::{self, TrashRefused, TrashSession},
+    vacated::{self, FileStart, Successor},
+};
 
-pub(crate) fn make(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
+pub(crate) fn make(engine: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
-    let mut changes = there.iter().map(|file| of(&file.path)).collect::<Result<Vec<_>>>()?;
-    let (made, failed) = put(work, &changes);
-    changes.truncate(made);
-    match failed {
-        Err(error) if error.is::<TrashRefused>() => {
+    let changes = there.iter().map(|file| of(&file.path)).collect::<Result<Vec<_>>>()?;
+    let one = |engine: &mut Engine<'_>, number, change: &Change| put(engine, number, change.path(), ChangeStep::Make);
+    let BatchResult { made: changes, failed, left } = in_batches(engine, &changes, true, |_| true, one);
+    let made = changes.len();
+    match failed.into_iter().next().map(|(_, error)| error) {
+        Some(error) if error.is::<TrashRefused>() => {
             let is_left = |file: &&&FileSnapshot| file.path.symlink_metadata().is_ok();
             let left = there[made..].iter().filter(is_left).map(|&file| file.clone()).collect();
             Err(Refusal::NoTrash { reason: format!("{error:#}"), left }.into())
         }
-        Err(error) if made == 0 => Err(error),
-        Err(error) => {
+        Some(error) if made == 0 => Err(error),
+        Some(error) => {
             let done = count(made, "session is", "sessions are");
             let summary = format!("moved {done} to the trash, {} remaining: {error:#}", thousands(there.len() - made));
             Err(PartialFailure { changes, summary }.into())
         }
-        Ok(()) if made == 0 => Ok(ChangeResult::nothing("already gone; nothing to move")),
-        Ok(()) => Ok(ChangeResult::of(ChangeStep::Make, changes, there.len() - made)),
+        None if made == 0 => Ok(ChangeResult::nothing("already gone; nothing to move")),
+        None => Ok(ChangeResult::of(ChangeStep::Make, changes, left)),
     }
 }
 
 /// Deletes files permanently. This cannot be undone, so it is not recorded in the journal.
-pub(crate) fn delete(work: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
+pub(crate) fn delete(engine: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;
-    for_good(work, &there, |_, file| fs::remove_file(&file.path).path_context("cannot delete", &file.path))
+    for_good(engine, &there, |_, file| fs::remove_file(&file.path).path_context("cannot delete", &file.path))
 }
 
 /// Permanently deletes the files that changes moved to the trash.
 ///
 /// # Errors
 /// A file is not there, or pitree does not know where it is.
-pub(crate) fn empty(work: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResult> {
-    let records = &work.journal.records.list;
+pub(crate) fn empty(engine: &mut Engine<'_>, numbers: &[u64]) -> Result<ChangeResult> {
+    let records = &engine.journal.records.list;
     let known = |number: &u64| records.iter().find(|record| record.number == *number && record.is_in_trash()).cloned();
     let found = |number| known(number).with_context(|| format!("change {number} has no file in the trash"));
     let there = numbers.iter().map(found).collect::<Result<Vec<JournalRecord>>>()?;
-    for_good(work, &there, |work, record| {
+    for_good(engine, &there, |engine, record| {
         let path = &record.trashed_path();
         let unknown =
             || format!("the system does not tell where {} is in the trash; empty the trash there", path.display());
         let kept = record.item.as_ref().filter(|kept| kept.place.is_some()).with_context(unknown)?;
-        work.trash.erase(path, kept)
+        engine.trash.erase(path, kept)
     })
 }
 
 /// Permanently deletes files one by one.
 fn for_good<T>(
-    work: &mut Engine<'_>,
+    engine: &mut Engine<'_>,
     files: &[T],
     mut delete: impl FnMut(&mut Engine<'_>, &T) -> Result<()>,
 ) -> Result<ChangeResult> {
     let summary = |done| format!("permanently deleted {}", count(done, "session", "sessions"));
-    if work.is_dry {
+    if engine.is_dry {
         let sessions = count(files.len(), "session", "sessions");
         return Ok(ChangeResult::nothing(&format!("would permanently delete {sessions}")));
     }
     for (done, file) in files.iter().enumerate() {
         let left = files.len() - done;
-        if work.is_stopped(done, files.len()) {
+        if engine.is_stopped(done, files.len()) {
             return Ok(ChangeResult::nothing(&summary(done)).stopped(left));
         }
-        match delete(work, file) {
+        match delete(engine, file) {
             Err(error) if done > 0 => bail!("{}; {} remaining: {error:#}", summary(done), thousands(left)),
             deleted => deleted?,
         }
@@ -114,58 +121,31 @@ fn of(path: &Path) -> Result<Change> {
     Ok(Change::Trash(TrashChange { path: path.into(), bytes: of_itself.len(), link: of_itself.is_symlink() }))
 }
 
-/// Makes the changes. Returns the number made, which is smaller if the request was stopped, and the error of the next
-/// one.
-fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
-    let mut made = 0;
-    while made < changes.len() {
-        let mut numbers = match work.record_batch(&changes[made..], true) {
-            Ok(numbers) => numbers.into_iter(),
-            Err(error) => return (made, Err(error)),
-        };
-        while let Some(number) = numbers.next() {
-            let is_stopped = work.is_stopped(made, changes.len());
-            let put = if is_stopped {
-                work.withdraw(number, ChangeStep::Make)
-            } else {
-                put_one(work, number, changes[made].path(), ChangeStep::Make)
-            };
-            if is_stopped || put.is_err() {
-                let withdrawn = numbers.try_for_each(|number| work.withdraw(number, ChangeStep::Make));
-                return (made, put.and(withdrawn));
-            }
-            made += 1;
-        }
-    }
-    (made, Ok(()))
-}
-
 /// Moves a file to the trash as recorded.
-fn put_one(work: &mut Engine<'_>, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
-    work.take_step(number, step, |trash, place, wait| trash.put(path, place, wait))
+fn put(engine: &mut Engine<'_>, number: u64, path: &Path, step: ChangeStep) -> Result<()> {
+    engine.take_step(number, step, |trash, place, wait| trash.put(path, place, wait))
 }
 
 /// Moves the file of a change to or from the trash; it had this length in bytes.
-pub(super) fn again(work: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep, bytes: u64) -> Result<()> {
+pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep, bytes: u64) -> Result<()> {
     let path = record.change.path();
     if record.change.brings(step).is_some() {
-        return work.take_back(record, step, bytes, |_| Ok(()));
+        return engine.take_back(record, step, bytes, |_| Ok(()));
     }
     must_exist(path)?;
     let new = match record.change {
         Change::Fork(_) => Some("fork"),
         Change::Import(_) => Some("imported session"),
-        Change::Trash(_) | Change::Migrate(_) | Change::Rewrite(_) | Change::Move(_) | Change::Unknown(_) => None,
-        Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) => None,
-        Change::Archive(_) | Change::Unarchive(_) => None,
+        _ => None,
     };
-    if let Some(new) = new
-        && file_is_used_since(&work.journal.records, path, bytes)?
-    {
-        return overtaken(format!("the {new} has new entries and stays in place: {}", path.display()));
+    if let Some(new) = new {
+        let tree = load::tree(path, "")?;
+        if tree.header.is_newer() || is_used_since(&engine.journal.records, &tree, bytes) {
+            return overtaken(format!("the {new} has new entries and stays in place: {}", path.display()));
+        }
     }
-    work.ensure_recorded(record, step)?;
-    put_one(work, record.number, path, step)
+    engine.ensure_recorded(record, step)?;
+    put(engine, record.number, path, step)
 }
 
 /// Returns `true` if a file was restored or moved to the trash.

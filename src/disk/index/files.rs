@@ -11,12 +11,17 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::disk::create;
-use crate::disk::fingerprint::hash;
-use crate::disk::index::segment_file::SegmentFile;
-use crate::disk::index::table::{SessionTable, SharedData};
-use crate::disk::lock;
-use crate::disk::new_file::{self, DRAFT, Draft};
+use crate::disk::{
+    create,
+    files::children,
+    fingerprint::hash,
+    index::{
+        segment_file::SegmentFile,
+        table::{SessionTable, SharedData},
+    },
+    lock,
+    new_file::{self, DRAFT, Draft},
+};
 
 /// The maximum wait for a lock. Each is held for a short time.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -90,7 +95,7 @@ impl IndexFiles {
     }
 
     fn existing_of(&self, kind: &str) -> impl Iterator<Item = PathBuf> {
-        let all = files(self.table.parent().unwrap_or(Path::new(""))).into_iter();
+        let all = children(self.table.parent().unwrap_or(Path::new("")));
         all.filter(move |path| extension(path) == kind && Self::of(path).as_ref() == Some(self))
     }
 
@@ -173,11 +178,6 @@ pub(super) fn remove<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> io::Re
     Ok((count, bytes))
 }
 
-/// Returns the paths of the files in a directory.
-fn files(cache: &Path) -> Vec<PathBuf> {
-    fs::read_dir(cache).into_iter().flatten().flatten().map(|file| file.path()).collect()
-}
-
 fn extension(path: &Path) -> &str {
     path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
 }
@@ -194,7 +194,7 @@ pub(crate) fn clean_up(cache: &Path) {
 }
 
 fn remove_outdated(cache: &Path) {
-    for path in files(cache) {
+    for path in children(cache) {
         match extension(&path) {
             draft if DRAFT.strip_prefix('.') == Some(draft) => new_file::remove_abandoned(&path),
             TABLE => {
@@ -222,7 +222,7 @@ fn remove_outdated(cache: &Path) {
 /// Returns the directories of other indexes that are inside one of these directories or contain one. Symbolic links are
 /// resolved.
 pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
-    let lists = files(cache).into_iter().filter(|path| extension(path) == TABLE);
+    let lists = children(cache).filter(|path| extension(path) == TABLE);
     let is_related = |dir: &PathBuf| real.iter().any(|one| one.starts_with(dir) || dir.starts_with(one));
     let dirs = lists.filter_map(|path| Some(SharedData::read(&path)?.dir()));
     dirs.filter(|dir| !real.contains(dir) && is_related(dir)).collect()
@@ -233,7 +233,7 @@ pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
 /// # Errors
 /// A file cannot be removed.
 pub(crate) fn clear(cache: &Path) -> io::Result<(usize, u64)> {
-    let all = files(cache);
+    let all: Vec<PathBuf> = children(cache).collect();
     remove(all.iter().filter(|path| [TABLE, SEGMENT, LOCK, SECRETS, LOST].contains(&extension(path))))
 }
 

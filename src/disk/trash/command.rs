@@ -8,8 +8,10 @@ use anyhow::{Context, Result, bail};
 use thiserror::Error;
 
 use crate::base::numbers::count;
-use crate::disk::lock::{LockObserver, QUIET};
-use crate::disk::program;
+use crate::disk::{
+    lock::{LockObserver, QUIET},
+    program,
+};
 use crate::system::programs;
 
 /// The maximum wait for remaining output; a background child can keep the pipe open.
@@ -26,7 +28,8 @@ pub(crate) struct CommandTimeout(String);
 /// The file was not moved: the command cannot be run, failed, or exceeded its limit ([`CommandTimeout`]), or `wait`
 /// returned `false`.
 pub(super) fn run(
-    (program, arguments): (&str, &[String]),
+    program: &str,
+    arguments: &[String],
     path: &Path,
     limit: Duration,
     wait: LockObserver<'_>,
@@ -76,7 +79,7 @@ mod tests {
         let file = dir.path().join("file");
         std::fs::write(&file, "").unwrap();
         let arguments = ["-c".to_string(), script.to_string(), "sh".into()];
-        let result = run(("sh", &arguments), &file, limit, &mut |_| ControlFlow::Continue(()));
+        let result = run("sh", &arguments, &file, limit, &mut |_| ControlFlow::Continue(()));
         (file.exists(), result.err().map_or(String::new(), |error| format!("{error:#}")))
     }
 
@@ -107,7 +110,7 @@ mod tests {
             told.push(who.to_string());
             ControlFlow::Break(())
         };
-        let error = run(("sh", &arguments), dir.path(), Duration::from_secs(60), &mut give_up).unwrap_err();
+        let error = run("sh", &arguments, dir.path(), Duration::from_secs(60), &mut give_up).unwrap_err();
         assert!(format!("{error:#}").contains("was stopped before") && begun.elapsed() < Duration::from_secs(20));
         assert!(told.len() == 1 && told[0].starts_with("sh (pid "), "{told:?}");
     }

@@ -15,11 +15,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use crate::disk::create;
-use crate::disk::demo;
-use crate::disk::files;
-use crate::disk::new_file::Draft;
-use crate::disk::vacated;
+use crate::base::path_context::PathContext;
+use crate::disk::{create, demo, files, new_file::Draft, vacated};
 use crate::system::{self, kernel};
 
 /// The home trash during one request.
@@ -41,7 +38,13 @@ impl HomeTrash {
     pub(crate) fn choose(&mut self, path: &Path) -> Result<PathBuf> {
         let folder = match &self.folder {
             Some(folder) => folder.clone(),
-            None => self.folder.insert(prepared()?).clone(),
+            None => {
+                let folder = folder()?;
+                for part in ["files", "info"].map(|name| folder.join(name)) {
+                    create::folders(&part).path_context("cannot create", part)?;
+                }
+                self.folder.insert(folder).clone()
+            }
         };
         let name = path.file_name().with_context(|| format!("{} has no name", path.display()))?;
         let taken = self.taken.entry(name.to_owned()).or_default();
@@ -75,11 +78,9 @@ impl HomeTrash {
                 self.fresh.push(info);
                 Ok(true)
             }
-            Ok(()) => {
-                fs::remove_file(&info).map(|()| false).with_context(|| format!("cannot remove {}", info.display()))
-            }
+            Ok(()) => fs::remove_file(&info).map(|()| false).path_context("cannot remove", info),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error).with_context(|| format!("cannot write {}", info.display())),
+            Err(error) => Err(error).path_context("cannot write", info),
         }
     }
 
@@ -91,7 +92,7 @@ impl HomeTrash {
         let fresh = std::mem::take(&mut self.fresh);
         let Some(info) = fresh.first() else { return Ok(()) };
         let synced = kernel::sync_all(&fresh).and_then(|()| create::sync_folder_of(info));
-        synced.with_context(|| format!("cannot write to {}", info.display()))
+        synced.path_context("cannot write to", info)
     }
 }
 
@@ -108,7 +109,7 @@ pub(super) fn put(path: &Path, item: &Path) -> Result<Option<PathBuf>> {
         }
         moved => moved.map(|()| None),
     };
-    moved.inspect_err(|_| give_up(item)).with_context(|| format!("cannot move it to {}", item.display()))
+    moved.inspect_err(|_| give_up(item)).path_context("cannot move it to", item)
 }
 
 /// Takes the name from a file that was copied. Returns its present path, unless it is a symbolic link.
@@ -119,10 +120,7 @@ fn vacate(path: &Path) -> io::Result<Option<PathBuf>> {
     if vacated::is_spare(path) {
         return Ok(Some(path.into())); // a second name of a file that is still in place
     }
-    let spare = vacated::spare(path)?;
-    create::rename(path, &spare)?;
-    create::sync_folder(path);
-    Ok(Some(spare))
+    vacated::vacate(path).map(Some)
 }
 
 /// Releases an unused place in the trash.
@@ -214,18 +212,8 @@ pub(super) fn read(info: &Path) -> Option<TrashedFile> {
     path.is_absolute().then_some(TrashedFile { path, time })
 }
 
-/// Returns the directory of the home trash, and creates its subdirectories.
-fn prepared() -> Result<PathBuf> {
-    let folder = folder()?;
-    for name in ["files", "info"] {
-        let part = folder.join(name);
-        create::folders(&part).with_context(|| format!("cannot create {}", part.display()))?;
-    }
-    Ok(folder)
-}
-
 /// Returns the path of the home trash.
-pub(super) fn folder() -> Result<PathBuf> {
+fn folder() -> Result<PathBuf> {
     if let Some(root) = demo::entered() {
         return Ok(root.join("trash"));
     }
@@ -291,7 +279,7 @@ mod tests {
         let note = |text: &str| {
             let info = dir.path().join("s.trashinfo");
             fs::write(&info, text).unwrap();
-            read(&info).map(|lying| (lying.path, lying.time))
+            read(&info).map(|file| (file.path, file.time))
         };
         let then = DateTime::constant(2026, 1, 5, 9, 0, 0, 0).to_zoned_datetime(TimeZone::system()).unwrap();
         let then = then.timestamp().as_second();

@@ -2,14 +2,8 @@
 //! the FreeDesktop trash), or a configured command.
 
 mod command;
-#[cfg(all(unix, not(target_os = "macos")))]
-mod freedesktop;
+mod contents;
 mod home;
-#[cfg(target_os = "macos")]
-mod macos;
-mod restore_error;
-#[cfg(windows)]
-mod windows;
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,27 +12,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-#[cfg(all(unix, not(target_os = "macos")))]
-use freedesktop::TrashContents;
-pub(crate) use home::give_up;
-use home::{HomeTrash, info_of};
-#[cfg(target_os = "macos")]
-use macos::TrashContents;
 use thiserror::Error;
-#[cfg(windows)]
-use windows::TrashContents;
 
-use crate::disk::create;
-use crate::disk::demo;
-use crate::disk::files;
-use crate::disk::files::is_there;
-use crate::disk::fingerprint::Fingerprint;
-use crate::disk::lock::LockObserver;
-use crate::disk::new_file::Draft;
+use crate::base::path_context::PathContext;
 pub(crate) use crate::disk::trash::command::CommandTimeout;
-pub(crate) use crate::disk::trash::restore_error::RestoreError;
-use crate::disk::trash::restore_error::in_words;
-use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
+pub(crate) use crate::disk::trash::contents::RestoreError;
+pub(crate) use crate::disk::trash::home::give_up;
+use crate::disk::{
+    create, demo,
+    files::{self, is_there},
+    fingerprint::Fingerprint,
+    lock::LockObserver,
+    new_file::Draft,
+    trash::{
+        contents::{TrashContents, in_words},
+        home::{HomeTrash, info_of},
+    },
+    vacated::{self, FileStart, Original, Successor, Vacated},
+};
 
 /// The trash configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,7 +138,7 @@ impl TrashSession<'_> {
         self.added.insert(known.clone());
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let put = match (&self.trash.command[..], item) {
-            ([program, arguments @ ..], _) => command::run((program, arguments), path, self.trash.limit, wait),
+            ([program, arguments @ ..], _) => command::run(program, arguments, path, self.trash.limit, wait),
             ([], Some(item)) => home::put(&known, item).map(|spare| self.vacated.extend(spare)),
             ([], None) => trash::delete(&known).map_err(|error| anyhow!(in_words(&error))),
         };
@@ -190,12 +181,11 @@ impl TrashSession<'_> {
     pub(crate) fn take_back(&mut self, path: &Path, kept: Option<&TrashEntry>, at_least: u64) -> Result<()> {
         let item = kept.and_then(|kept| kept.place.as_deref()).filter(|item| info_of(item).is_some());
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
-        let look = || format!("cannot access {}", path.display());
-        if is_there(path).with_context(look)? {
+        if is_there(path).path_context("cannot access", path)? {
             return Err(RestoreError::Taken(path.into()).into());
         }
         if let (Some(item), Some(kept)) = (item, kept) {
-            let is_at_item = is_there(item).with_context(|| format!("cannot access {}", item.display()))?;
+            let is_at_item = is_there(item).path_context("cannot access", item)?;
             // The trash command may have moved it elsewhere.
             let checked =
                 if is_at_item { check(path, kept, at_least) } else { Err(RestoreError::Emptied(path.into()).into()) };
@@ -219,7 +209,7 @@ impl TrashSession<'_> {
             }
         };
         let file = kept.and_then(|kept| kept.file.as_ref());
-        self.contents.insert(contents).take_back((path, &known), at_least, file)
+        self.contents.insert(contents).take_back(path, &known, at_least, file)
     }
 
     /// Returns `true` if a running pi continued at the path of a trashed session, so that both can be
@@ -247,27 +237,44 @@ impl TrashSession<'_> {
             Ok::<_, io::Error>((Original::headless(path, &mut draft.file)?, draft, bytes))
         };
         let (original, draft, bytes) = draft().with_context(failed)?;
-        self.keep(path, &late(path), Some(place), wait).with_context(failed)?;
-        // A file that is still in place needs no copy in the trash.
-        let replaced = original.is_in_place().and_then(|()| draft.replace(path).with_context(failed));
-        replaced.inspect_err(|_| self.clear(path, place))?;
-        self.vacated.push(place.into());
-        original.carry(path, bytes)?;
+        let replaced = self.exchange(original, &late(path), Some(place), |path| draft.replace(path), bytes, wait);
+        replaced.with_context(failed)?;
         self.clear(path, item);
         Ok(())
     }
 
-    /// Gives a file that is about to be replaced a second name, and moves that to the trash, with the name `kept` and to
-    /// the place `item` if known.
+    /// Replaces a file: a second name of it moves to the trash, with the name `kept` and to the place `item` if known. Then
+    /// `rename` puts another file in its place. Lines that a pi writes at the last moment are appended to that file, which
+    /// can have them from the offset `start`.
     ///
     /// # Errors
-    /// [`TrashRefused`], or the file cannot have a second name.
-    pub(crate) fn keep(&mut self, path: &Path, kept: &Path, item: Option<&Path>, wait: LockObserver<'_>) -> Result<()> {
+    /// [`TrashRefused`], the file cannot have a second name or changed meanwhile, or a file cannot be written.
+    pub(crate) fn exchange(
+        &mut self,
+        original: Original<'_>,
+        kept: &Path,
+        item: Option<&Path>,
+        rename: impl FnOnce(&Path) -> io::Result<()>,
+        start: u64,
+        wait: LockObserver<'_>,
+    ) -> Result<()> {
+        let path = original.path;
         // Without a known place, the file is found by its name.
         let second = if item.is_some() { vacated::spare(path)? } else { kept.into() };
-        let named = create::second_name(path, &second);
-        named.with_context(|| format!("cannot keep the original as {}", second.display()))?;
-        self.put(&second, item, wait).inspect_err(|_| drop(fs::remove_file(&second)))
+        create::second_name(path, &second).path_context("cannot keep the original as", &second)?;
+        let put = self.put(&second, item, wait).inspect_err(|_| drop(fs::remove_file(&second)));
+        put.context("cannot move the original to the trash")?;
+        // A file that is still in place needs no copy in the trash.
+        original.replace(rename).inspect_err(|_| item.iter().for_each(|item| self.clear(path, item)))?;
+        self.has_vacated(item);
+        original.carry(path, start)
+    }
+
+    /// Notes that the file at a place in the trash is one that a step vacated, unless it is a copy.
+    pub(crate) fn has_vacated(&mut self, item: Option<&Path>) {
+        if self.vacated.is_empty() {
+            self.vacated.extend(item.map(Path::to_path_buf));
+        }
     }
 
     /// Completes or reverts an interrupted [merge](Self::join).
@@ -290,7 +297,7 @@ impl TrashSession<'_> {
     pub(crate) fn erase(&mut self, path: &Path, kept: &TrashEntry) -> Result<()> {
         check(path, kept, 0)?;
         let Some(item) = &kept.place else { return Ok(()) };
-        fs::remove_file(item).with_context(|| format!("cannot delete {}", item.display()))?;
+        fs::remove_file(item).path_context("cannot delete", item)?;
         home::forget(item);
         Ok(())
     }
@@ -325,12 +332,12 @@ pub(crate) fn is_late(path: &Path, place: &Path) -> bool {
 /// [`RestoreError::Other`], or the trash cannot be read.
 pub(crate) fn check(path: &Path, kept: &TrashEntry, at_least: u64) -> Result<()> {
     let Some(item) = kept.place.as_deref().filter(|item| info_of(item).is_some()) else { return Ok(()) };
-    let failed = || format!("cannot access {}", item.display());
+    let failed = "cannot access";
     let note = info_of(item).and_then(|info| home::read(&info));
     let is_ours = match (&kept.file, &note) {
         (_, Some(note)) if !note.is_of(&[&known_as(path), path], kept.time) => false,
-        (Some(file), _) => file.fits(item).with_context(failed)?,
-        (None, Some(_)) => item.symlink_metadata().with_context(failed)?.len() >= at_least,
+        (Some(file), _) => file.fits(item).path_context(failed, item)?,
+        (None, Some(_)) => item.symlink_metadata().path_context(failed, item)?.len() >= at_least,
         (None, None) => false,
     };
     if is_ours {

@@ -8,8 +8,8 @@ use std::process::{Child, Command, ExitStatus};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::base::shell::Shell;
-pub(crate) use crate::system::unix::children::{end, end_all_before_exit, has_ended};
-use crate::system::unix::{children, signals};
+use crate::system::unix::signals;
+pub(crate) use crate::system::unix::signals::{end, end_all_before_exit, has_ended};
 
 /// Returns the kind of the user's shell.
 pub(crate) fn user_shell() -> Shell {
@@ -29,7 +29,7 @@ pub(crate) fn shell(line: &str, file: &Path) -> Command {
 /// The program cannot be run.
 pub(crate) fn start_apart(command: &mut Command) -> io::Result<Child> {
     signals::hold()?;
-    children::start(command)
+    signals::start_child(command)
 }
 
 /// Runs a program to which the terminal was [lent](signals::lend_terminal). When it stops, this process stops too until
@@ -59,6 +59,6 @@ pub(crate) fn run(command: &mut Command) -> io::Result<ExitStatus> {
 
 /// Replaces this process by `command`. Only returns on failure.
 pub(crate) fn replace_process(command: &mut Command) -> io::Error {
-    let _ended = children::end_all();
+    let _ended = signals::end_children();
     command.exec()
 }

@@ -1,19 +1,23 @@
-//! Signals that end or stop the program: held back, sent, or left to a program that uses the terminal.
+//! Signals that end or stop the program: held back, sent, or left to a program that uses the terminal. Programs in the
+//! background end with this process: in the directory of a session, even git can wait forever.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::time::Duration;
 
-use rustix::process::{Pid, getpid, kill_current_process_group, kill_process};
+use parking_lot::{Mutex, MutexGuard};
+use rustix::process::{Pid, getpid, kill_current_process_group, kill_process, kill_process_group};
 use signal_hook::consts::{
     SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGSYS, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM,
     SIGWINCH, SIGXCPU, SIGXFSZ,
 };
 use signal_hook::iterator::Signals;
 
-use crate::system::messages::Signal;
-use crate::system::unix::{children, terminal};
+use crate::system::{messages::Signal, unix::terminal};
 
 /// The time after a signal at which the program ends in any case.
 const LIMIT: Duration = Duration::from_millis(900);
@@ -61,7 +65,7 @@ pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io
 fn end_at_last(signal: i32) {
     std::thread::sleep(LIMIT);
     terminal::give_back_at_once();
-    children::end_all_before_exit();
+    end_all_before_exit();
     std::process::exit(128 + signal);
 }
 
@@ -104,7 +108,7 @@ pub(crate) fn noted() -> Option<u8> {
 
 fn end_unless_held(signal: i32) {
     if !IS_HELD.load(Ordering::SeqCst) {
-        children::end_all_before_exit();
+        end_all_before_exit();
         let _ = signal_hook::low_level::emulate_default_handler(signal); // ends the program
         return;
     }
@@ -114,7 +118,7 @@ fn end_unless_held(signal: i32) {
         if IS_HELD.load(Ordering::SeqCst) {
             let said = "pitree: interrupted during a change; the next change recovers it\n";
             let _ = io::stderr().write_all(said.as_bytes()); // standard error may be closed
-            children::end_all_before_exit();
+            end_all_before_exit();
             std::process::exit(128 + signal);
         }
     }
@@ -144,6 +148,51 @@ pub(crate) fn suspend() -> io::Result<()> {
 /// The system does not allow it.
 pub(crate) fn suspend_job() -> io::Result<()> {
     Ok(kill_current_process_group(rustix::process::Signal::STOP)?)
+}
+
+/// The process groups of the programs that run.
+static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Starts a program in a process group of its own.
+pub(super) fn start_child(command: &mut Command) -> io::Result<Child> {
+    let mut running = RUNNING.lock();
+    let child = command.process_group(0).spawn()?;
+    running.insert(child.id());
+    Ok(child)
+}
+
+/// Notes that a program has ended.
+pub(crate) fn has_ended(child: &Child) {
+    RUNNING.lock().remove(&child.id());
+}
+
+/// Ends a program with its children.
+pub(crate) fn end(child: &mut Child) {
+    kill(child.id());
+    let _ = child.kill(); // it may have exited already
+    let _ = child.wait();
+    has_ended(child);
+}
+
+/// Ends all programs. Until the guard is dropped, no other starts.
+pub(super) fn end_children() -> MutexGuard<'static, BTreeSet<u32>> {
+    let running = RUNNING.lock();
+    running.iter().copied().for_each(kill);
+    running
+}
+
+/// Ends all programs before this process exits, once.
+pub(crate) fn end_all_before_exit() {
+    static IS_ENDING: AtomicBool = AtomicBool::new(false);
+    if !IS_ENDING.swap(true, Ordering::SeqCst) {
+        std::mem::forget(end_children());
+    }
+}
+
+fn kill(group: u32) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, rustix::process::Signal::KILL);
+    }
 }
 
 /// No program uses the terminal.

@@ -1,0 +1,110 @@
+//! New sessions: forks and imports. Undo moves them to the trash.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::base::path_context::PathContext;
+use crate::changes::{
+    change::{Change, ChangeStep, NewFile},
+    engine::{Engine, random},
+    kinds::{line::place_of, marks},
+    request::{ChangeResult, ImportRequest},
+    target::ExpectedSession,
+};
+use crate::disk::{
+    create,
+    load::{self, Bodies},
+    locate,
+    new_file::{self, Draft},
+};
+use crate::session::{
+    entry::EntryId,
+    tree::{Index, Tree},
+    write::{
+        fork::{self, NewSession},
+        import::{self, ImportedHeader},
+        line,
+    },
+};
+
+/// Returns the ID of a new session.
+fn session_id(engine: &Engine<'_>) -> String {
+    let bits = random().to_be_bytes();
+    line::uuid_v7(engine.now, std::array::from_fn(|at| bits[at]))
+}
+
+/// Forks a session: a new session with the path to an entry.
+pub(crate) fn fork(engine: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> Result<ChangeResult> {
+    let tree = load::writable(path)?;
+    let at = at.map(|at| place_of(&tree, path, at)).transpose()?;
+    let home = locate::home().to_string_lossy().into_owned();
+    let id = session_id(engine);
+    let cwd = Some(&tree.header.cwd).filter(|cwd| !cwd.is_empty()).unwrap_or(&home);
+    let source = path.to_string_lossy();
+    let header = load::header_line(path)?;
+    let new = NewSession { id: &id, time_ms: engine.now, cwd, parent: Some(&source), source: &header };
+    let made = path.with_file_name(line::file_name(engine.now, &id));
+    let cannot_create = || format!("cannot create {}", made.display());
+    let write = |mut draft: Option<Draft>| {
+        let mut bytes = 0;
+        let take = |piece: &[u8]| {
+            bytes += piece.len() as u64;
+            draft.as_mut().map_or(Ok(()), |draft| draft.write_all(piece)).with_context(cannot_create)
+        };
+        copy(&tree, path, at, &new, take).path_context("cannot fork", path)?;
+        Ok((draft, bytes))
+    };
+    let change = |bytes| Change::Fork(NewFile { path: made.clone(), bytes });
+    let (number, (draft, bytes)) = if engine.is_dry {
+        (None, write(None)?)
+    } else {
+        let prepare = || write(Some(Draft::of(&made).with_context(cannot_create)?)).map(Some);
+        let Some((number, written)) = engine.prepare(&change(0), prepare)? else { return Ok(ChangeResult::default()) };
+        (Some((number, ChangeStep::Make)), written)
+    };
+    let change = change(bytes);
+    engine.make(&change, number, None, |_, _, _| {
+        draft.map_or(Ok(()), |draft| draft.finish(&made, Some(path))).with_context(cannot_create)
+    })?;
+    let mut done = ChangeResult::of(ChangeStep::Make, vec![change], 0);
+    if engine.forks_inherit_tags {
+        let fork = ExpectedSession { path: made, id };
+        match marks::inherit_tags(engine, &tree.header.marks_key(), &fork) {
+            Ok(tags) => done.changes.extend(tags.changes),
+            Err(error) => engine.warnings.push(format!("the fork has no tags: {error:#}")),
+        }
+    }
+    Ok(done)
+}
+
+/// Passes the content of the fork to `take`.
+fn copy(
+    tree: &Tree,
+    path: &Path,
+    at: Option<Index>,
+    new: &NewSession<'_>,
+    take: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut bodies = Bodies::open(path)?;
+    let mut line = |at: Index| bodies.line(&tree.nodes[at as usize]);
+    let labels: Vec<_> = at.map_or(Ok(Vec::new()), |_| tree.label_entries().map(&mut line).collect::<Result<_>>())?;
+    let entries = at.map_or(Vec::new(), |at| tree.path(at));
+    fork::fork(new, entries.into_iter().map(line), &labels, &mut random, take)
+}
+
+/// Imports a file of another person or machine as a new session.
+pub(crate) fn import(engine: &mut Engine<'_>, request: &ImportRequest) -> Result<ChangeResult> {
+    let ImportRequest { bytes, into, cwd, new_id } = request;
+    let id = session_id(engine);
+    let header = ImportedHeader { new_id: &id, replace_id: *new_id, cwd, time_ms: engine.now };
+    let imported = import::import(bytes, &header, &mut random)?;
+    let made = into.join(line::file_name(engine.now, &imported.id));
+    let change = Change::Import(NewFile { path: made.clone(), bytes: imported.bytes.len() as u64 });
+    engine.make(&change, None, None, |_, _, _| {
+        create::folders(into).path_context("cannot create", into)?;
+        new_file::write(&made, &imported.bytes, None).path_context("cannot create", made)
+    })?;
+    Ok(ChangeResult::of(ChangeStep::Make, vec![change], 0))
+}
