@@ -15,11 +15,10 @@
 mod corpus;
 mod terminal;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use terminal::Browser;
 

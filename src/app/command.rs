@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::app::layers::Layer;
 use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::context;
 use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
+use crate::app::layers::{Layer, context};
 use crate::app::message::{Clip, Work};
 use crate::app::opener::Opener;
 use crate::app::picker_output::PickerOutput;

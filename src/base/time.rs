@@ -1,6 +1,7 @@
 //! Timestamps of session files: ISO strings or milliseconds since 1970, parsed like JavaScript's `Date`.
 
-use jiff::{Timestamp, civil, tz::TimeZone};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, civil};
 
 /// Parses an ISO 8601 (the format of pi) or RFC 2822 date to milliseconds since 1970. A date without a time zone is UTC.
 pub fn parse(text: &str) -> Option<i64> {

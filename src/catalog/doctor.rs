@@ -2,20 +2,17 @@
 //! header comes from its path and the sessions next to it.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
-use crate::base::sort;
-use crate::base::time;
+use crate::base::{sort, time};
 use crate::catalog::Catalog;
 use crate::catalog::parents::{ForkParent, parents};
-use crate::disk::files;
 use crate::disk::lines::{self, CancelableReader};
-use crate::disk::locate;
 use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::{self, Unreadable};
+use crate::disk::{files, locate};
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
 use crate::session::health::code::Code;

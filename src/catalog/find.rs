@@ -6,13 +6,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::base::normalize::{fold, fold_into};
-use crate::disk::files;
-use crate::disk::lines;
+use crate::disk::{files, lines};
 use crate::search::byte_search::Probe;
 use crate::search::text_match::Words;
-use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::text_fields;
+use crate::session::entry::{Entry, text_fields};
 use crate::session::tree::{Index, Tree};
 
 /// The time for which entries are collected before they are reported. Also the delay after which a canceled search

@@ -7,11 +7,9 @@ use std::sync::Arc;
 
 use crate::base::normalize::{fold, fold_into};
 use crate::base::sort;
-use crate::catalog::SessionKey;
-use crate::catalog::find;
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit, each};
 use crate::catalog::search_cache::SearchCache;
-use crate::catalog::search_text;
+use crate::catalog::{SessionKey, find, search_text};
 use crate::search::byte_search::Probe;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::entry_match::{EntryMatches, MatchingEntry, QueryParts};

@@ -9,23 +9,20 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::base::{path_context::PathContext, paths::ExactPath};
-use crate::changes::{
-    change::{Change, ChangeStep},
-    journal::{Journal, JournalError, JournalLine, JournalRecord},
-    mending::{look_at, mend},
-    request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal},
-};
-use crate::disk::{
-    append::{self, PendingLine},
-    files::is_there,
-    fingerprint::Fingerprint,
-    load::NewerFormat,
-    lock::LockObserver,
-    marks::CurrentMarks,
-    trash::{self, RestoreError, Trash, TrashEntry, TrashSession},
-    vacated,
-};
+use crate::base::path_context::PathContext;
+use crate::base::paths::ExactPath;
+use crate::changes::change::{Change, ChangeStep};
+use crate::changes::journal::{Journal, JournalError, JournalLine, JournalRecord};
+use crate::changes::mending::{look_at, mend};
+use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal};
+use crate::disk::append::{self, PendingLine};
+use crate::disk::files::is_there;
+use crate::disk::fingerprint::Fingerprint;
+use crate::disk::load::NewerFormat;
+use crate::disk::lock::LockObserver;
+use crate::disk::marks::CurrentMarks;
+use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession};
+use crate::disk::vacated;
 
 /// The maximum number of changes in a batch. They are recorded before the first of them is made. Records must be synced
 /// to disk, and one sync serves many records. The number of open files can be limited to 256.

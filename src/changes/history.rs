@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::changes::{
-    Changes,
-    change::{ChangeState, ChangeStep},
-    journal::JournalRecord,
-    request::summary,
-};
+use crate::changes::Changes;
+use crate::changes::change::{ChangeState, ChangeStep};
+use crate::changes::journal::JournalRecord;
+use crate::changes::request::summary;
 use crate::disk::scan;
 
 /// The maximum number of sessions in the trash whose names are read, newest first.

@@ -16,18 +16,17 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::base::{path_context::PathContext, paths::ExactPath};
+use crate::base::path_context::PathContext;
+use crate::base::paths::ExactPath;
 pub use crate::changes::change::ChangeState;
 use crate::changes::change::{Change, ChangeStep};
 pub use crate::changes::record::JournalRecord;
-use crate::disk::{
-    append::PendingLine,
-    create,
-    files::open_regular,
-    fingerprint::Fingerprint,
-    lock::{self, LockObserver},
-    trash::TrashEntry,
-};
+use crate::disk::append::PendingLine;
+use crate::disk::create;
+use crate::disk::files::open_regular;
+use crate::disk::fingerprint::Fingerprint;
+use crate::disk::lock::{self, LockObserver};
+use crate::disk::trash::TrashEntry;
 
 /// The written format version.
 const VERSION: u64 = 1;

@@ -6,16 +6,12 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::base::paths::ExactPath;
-use crate::changes::{
-    change::{Change, ChangeState},
-    journal::{Journal, JournalLine, JournalRecord},
-};
-use crate::disk::{
-    append,
-    marks::CurrentMarks,
-    trash::TrashSession,
-    vacated::{self, Vacated},
-};
+use crate::changes::change::{Change, ChangeState};
+use crate::changes::journal::{Journal, JournalLine, JournalRecord};
+use crate::disk::append;
+use crate::disk::marks::CurrentMarks;
+use crate::disk::trash::TrashSession;
+use crate::disk::vacated::{self, Vacated};
 
 /// Removes leftovers of interrupted changes and records their results. Then looks for late lines of vacated files. Returns
 /// warnings.

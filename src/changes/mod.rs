@@ -28,7 +28,11 @@ use anyhow::Result;
 use crate::base::{archive_paths, machine_paths};
 pub(crate) use crate::changes::change::ChangeStep;
 pub use crate::changes::change::{Change, ChangeOrigin};
+use crate::changes::engine::Engine;
 pub(crate) use crate::changes::engine::random;
+use crate::changes::journal::{ChangeState, JournalRecord, JournalRecords};
+use crate::changes::kinds::rewrite::{self, after_migration};
+use crate::changes::kinds::{archive, line, marks, moving, new_session, trash};
 pub use crate::changes::request::{
     ChangeEvent, ChangeObserver, ChangeProgress, ChangeResult, ImportRequest, NewMark, PartialFailure, Refusal,
     Request, SharedRewriter, has_marks, to_the_end, touched,
@@ -37,20 +41,9 @@ pub(crate) use crate::changes::request::{changes_of, summary};
 pub use crate::changes::target::{
     EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity, SessionMove,
 };
-use crate::changes::{
-    engine::Engine,
-    journal::{ChangeState, JournalRecord, JournalRecords},
-    kinds::{
-        archive, line, marks, moving, new_session,
-        rewrite::{self, after_migration},
-        trash,
-    },
-};
-use crate::disk::{
-    self,
-    scan::{self, Unreadable},
-    trash::Trash,
-};
+use crate::disk::scan::{self, Unreadable};
+use crate::disk::trash::Trash;
+use crate::disk::{self};
 use crate::session::marks::Marks;
 
 /// Makes and undoes changes.

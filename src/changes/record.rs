@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::base::{machine_paths, paths::ExactPath};
+use crate::base::machine_paths;
+use crate::base::paths::ExactPath;
 use crate::changes::change::{Change, ChangeState, ChangeStep, MarkChange, TrashChange};
-use crate::disk::{
-    append::PendingLine,
-    trash::{self, TrashEntry},
-};
+use crate::disk::append::PendingLine;
+use crate::disk::trash::{self, TrashEntry};
 
 /// A change in the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]

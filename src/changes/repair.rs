@@ -9,19 +9,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::base::path_context::PathContext;
-use crate::disk::{
-    files,
-    fingerprint::hash,
-    lines,
-    rewrite::{self, NewVersion, Rewriter, Rewritten},
-};
-use crate::session::{
-    health::{Checkup, Finding, code::Code},
-    write::{
-        migrate::migrate,
-        repair::{KnownHeader, RepairSteps, Survey},
-    },
-};
+use crate::disk::fingerprint::hash;
+use crate::disk::rewrite::{self, NewVersion, Rewriter, Rewritten};
+use crate::disk::{files, lines};
+use crate::session::health::code::Code;
+use crate::session::health::{Checkup, Finding};
+use crate::session::write::migrate::migrate;
+use crate::session::write::repair::{KnownHeader, RepairSteps, Survey};
 
 /// The time in which a pi completes a line.
 const MOMENT: Duration = Duration::from_secs(1);

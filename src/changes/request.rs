@@ -11,17 +11,15 @@ use anyhow::{Error, Result};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::base::{machine_paths, numbers::thousands};
-use crate::changes::{
-    change::{Change, ChangeOrigin, ChangeStep, RewritePurpose},
-    journal::JournalError,
-    target::{EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity},
-};
-use crate::disk::{
-    rewrite::Rewriter,
-    trash::{CommandTimeout, TrashRefused},
-};
-use crate::session::{entry::EntryId, marks::Mark};
+use crate::base::machine_paths;
+use crate::base::numbers::thousands;
+use crate::changes::change::{Change, ChangeOrigin, ChangeStep, RewritePurpose};
+use crate::changes::journal::JournalError;
+use crate::changes::target::{EarlierChange, ExpectedSession, FileSnapshot, MoveRequest, SessionIdentity};
+use crate::disk::rewrite::Rewriter;
+use crate::disk::trash::{CommandTimeout, TrashRefused};
+use crate::session::entry::EntryId;
+use crate::session::marks::Mark;
 
 /// A session to import.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,21 +7,16 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, ensure};
 
-use crate::base::{path_context::PathContext, sort};
-use crate::changes::{
-    change::RewritePurpose,
-    request::{Request, SharedRewriter},
-    target::ExpectedSession,
-};
-use crate::disk::{
-    files, lines,
-    rewrite::{self, NewVersion, Rewriter, Rewritten},
-};
-use crate::session::{
-    context_hashes::ContextHasher,
-    links::ById,
-    write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimSaving, SlimSavings, SlimWriter},
-};
+use crate::base::path_context::PathContext;
+use crate::base::sort;
+use crate::changes::change::RewritePurpose;
+use crate::changes::request::{Request, SharedRewriter};
+use crate::changes::target::ExpectedSession;
+use crate::disk::rewrite::{self, NewVersion, Rewriter, Rewritten};
+use crate::disk::{files, lines};
+use crate::session::context_hashes::ContextHasher;
+use crate::session::links::ById;
+use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimSaving, SlimSavings, SlimWriter};
 
 /// A session, and the savings in it.
 #[derive(Clone, Debug)]

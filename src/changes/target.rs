@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use crate::disk::locate::Located;
-use crate::session::{
-    digest::{Digest, facts::SessionFacts},
-    links::IdHash,
-};
+use crate::session::digest::Digest;
+use crate::session::digest::facts::SessionFacts;
+use crate::session::links::IdHash;
 
 /// A file as last read. If it has changed since, the user is asked again before it is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]

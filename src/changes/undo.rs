@@ -4,15 +4,13 @@ use std::collections::HashSet;
 
 use anyhow::{Error, Result, anyhow, bail};
 
-use crate::changes::{
-    change::{Change, ChangeState, ChangeStep},
-    engine::Engine,
-    history,
-    journal::{JournalLine, JournalRecord},
-    kinds::{line, marks},
-    request::{self, ChangeResult, PartialFailure, Refusal, concerns_all},
-    target::EarlierChange,
-};
+use crate::changes::change::{Change, ChangeState, ChangeStep};
+use crate::changes::engine::Engine;
+use crate::changes::history;
+use crate::changes::journal::{JournalLine, JournalRecord};
+use crate::changes::kinds::{line, marks};
+use crate::changes::request::{self, ChangeResult, PartialFailure, Refusal, concerns_all};
+use crate::changes::target::EarlierChange;
 
 /// Undoes the last request.
 pub(crate) fn undo_last(engine: &mut Engine<'_>) -> Result<ChangeResult> {

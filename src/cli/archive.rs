@@ -9,8 +9,7 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
 use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
 use crate::cli::chosen_sessions::{sessions_to_change, skip_mirrored};
-use crate::cli::output;
-use crate::cli::{CommandContext, Exit, completions, resolve};
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::pi::warnings::LOSES;
 
 /// Move sessions to the compressed archive

@@ -8,11 +8,9 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::base::archive_paths;
 use crate::base::numbers::{bytes, count, thousands};
-use crate::base::paths;
 use crate::base::text::clean;
-use crate::base::time;
+use crate::base::{archive_paths, paths, time};
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, ChangeEvent, ChangeProgress, ChangeResult, Changes, Refusal, Request};

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::ValueHint;
 
-use crate::base::machine_paths;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
-use crate::base::sort;
+use crate::base::{machine_paths, sort};
 use crate::catalog::Catalog;
 use crate::catalog::doctor::{self, ExaminedFile};
 use crate::changes::change::RewritePurpose;

@@ -8,9 +8,8 @@ use crate::base::time;
 use crate::catalog::entries::EntriesRequest;
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::cli::chosen_sessions::selection;
-use crate::cli::output;
 use crate::cli::project::ProjectArg;
-use crate::cli::{CommandContext, Exit, completions, now};
+use crate::cli::{CommandContext, Exit, completions, now, output};
 use crate::runtime::chosen_rules::ChosenRules;
 use crate::search::qualifier::value::date::DateValue;
 

@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use anyhow::Result;
 
 use crate::base::javascript::utf16_prefix;
-use crate::base::sort;
-use crate::base::time;
+use crate::base::{sort, time};
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::cli::output::{PathFields, object};
 use crate::cli::project::ProjectArg;

@@ -7,9 +7,8 @@ use anyhow::{Context, Result};
 
 use crate::base::numbers::dollars;
 use crate::base::paths::shorten;
-use crate::base::sort;
 use crate::base::text::clean;
-use crate::base::time;
+use crate::base::{sort, time};
 use crate::cli::output::{PathFields, object};
 use crate::cli::table::{Column, LAST, PATH};
 use crate::cli::{CommandContext, Exit, now, output, resolve};

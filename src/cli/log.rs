@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::base::paths::full_path;
-use crate::base::sort;
-use crate::base::time;
+use crate::base::{sort, time};
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
 use crate::catalog::files::FilePlaces;

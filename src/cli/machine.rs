@@ -5,9 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Subcommand;
 
-use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count};
-use crate::base::time;
+use crate::base::{machine_paths, time};
 use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{self, ChangeArgs, Changer};
 use crate::cli::machine_context::{dirs, machines, named, with_context};

@@ -88,12 +88,9 @@ pub(crate) use crate::cli::command_context::CommandContext;
 use crate::cli::command_context::{ResolvedSessions, read, refuse_demo};
 use crate::cli::exit::{Exit, Stopped};
 use crate::config::{Config, ThemeName};
-use crate::disk::bug_log;
 use crate::disk::demo::DemoDir;
-use crate::disk::index as index_files;
-use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
-use crate::disk::program;
+use crate::disk::{bug_log, index as index_files, locate, program};
 use crate::runtime::jobs::now;
 use crate::system::{programs, signals};
 

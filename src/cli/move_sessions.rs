@@ -13,9 +13,8 @@ use crate::catalog::moves::MovePlan;
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::change::{Changer, ConfirmedArgs};
 use crate::cli::chosen_sessions::{sessions_to_change, skip_mirrored};
-use crate::cli::exit;
 use crate::cli::resolve::absolute;
-use crate::cli::{CommandContext, Exit, completions, output};
+use crate::cli::{CommandContext, Exit, completions, exit, output};
 use crate::disk::{locate, relocations};
 use crate::pi::launch::is_there;
 

@@ -9,16 +9,14 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
 use crate::base::paths::windows_form;
-use crate::base::sort;
-use crate::base::{archive_paths, machine_paths};
+use crate::base::{archive_paths, machine_paths, sort};
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::table::{TITLE, words};
 use crate::cli::{CommandContext, now};
-use crate::disk::load;
 use crate::disk::locate::{self, Environment};
-use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
+use crate::disk::{load, scan};
 use crate::search::qualifier;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;

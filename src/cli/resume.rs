@@ -21,10 +21,8 @@ use crate::pi::launch::{self, Launch, Start, is_there};
 use crate::pi::running;
 use crate::pi::warnings::{is_open, signs};
 use crate::runtime::{clipboard, raw_output};
-use crate::session::entry::EntryId;
-use crate::session::entry::parse;
-use crate::session::tree::resume;
-use crate::session::tree::{Index, Tree};
+use crate::session::entry::{EntryId, parse};
+use crate::session::tree::{Index, Tree, resume};
 
 /// Resume a session in pi, at its leaf or at any entry
 ///

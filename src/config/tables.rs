@@ -9,9 +9,8 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeString, DeValue};
 
-use crate::base::sort;
 use crate::base::text::{Glyphs, Tone, UNICODE, clean, is_one_column};
-use crate::base::typo;
+use crate::base::{sort, typo};
 use crate::keymap::{Action, Key, Keymap, Place};
 use crate::search::query::Query;
 

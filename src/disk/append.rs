@@ -18,11 +18,9 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::base::path_context::PathContext;
-use crate::disk::{
-    files::open_regular,
-    load,
-    lock::{self, LockObserver},
-};
+use crate::disk::files::open_regular;
+use crate::disk::load;
+use crate::disk::lock::{self, LockObserver};
 use crate::session::tree::Tree;
 use crate::system::kernel;
 

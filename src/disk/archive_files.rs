@@ -4,12 +4,10 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-use crate::disk::{
-    archive::{self, ArchiveFacts, FileFacts, damaged},
-    create, files,
-    fingerprint::{ContentHash, HashingReader},
-    new_file::Draft,
-};
+use crate::disk::archive::{self, ArchiveFacts, FileFacts, damaged};
+use crate::disk::fingerprint::{ContentHash, HashingReader};
+use crate::disk::new_file::Draft;
+use crate::disk::{create, files};
 use crate::system;
 
 /// The size in bytes of the buffer for writing.

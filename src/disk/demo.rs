@@ -2,22 +2,18 @@
 //! them to a private temporary directory, which also holds pitree's state, index and trash. Everything works there, and
 //! files outside are unchanged.
 
-use std::env;
 use std::fs::{self, File, FileTimes};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
+use std::{env, io, thread};
 
 use aho_corasick::AhoCorasick;
 
 use crate::base::time;
-use crate::disk::{
-    create,
-    files::{self, open_regular},
-    lock::is_at,
-};
+use crate::disk::create;
+use crate::disk::files::{self, open_regular};
+use crate::disk::lock::is_at;
 use crate::system;
 
 /// The samples in `assets/demo`, packed by `tests/docs/samples.rs`.

@@ -6,17 +6,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::disk::{
-    files,
-    fingerprint::{ContentHash, HashingReader, PrefixFingerprint},
-    lines::{self, CancelableReader},
-    load,
-};
-use crate::session::{
-    digest::{Digest, builder::DigestBuilder},
-    lines::NotASession,
-    search_text::SearchTextsBuf,
-};
+use crate::disk::fingerprint::{ContentHash, HashingReader, PrefixFingerprint};
+use crate::disk::lines::{self, CancelableReader};
+use crate::disk::{files, load};
+use crate::session::digest::Digest;
+use crate::session::digest::builder::DigestBuilder;
+use crate::session::lines::NotASession;
+use crate::session::search_text::SearchTextsBuf;
 
 /// The data read from a session file.
 #[derive(Debug)]

@@ -5,7 +5,8 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::base::archive_paths;
-use crate::disk::{archive::ArchiveReader, lines};
+use crate::disk::archive::ArchiveReader;
+use crate::disk::lines;
 use crate::session::lines::NotASession;
 use crate::system;
 

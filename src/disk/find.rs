@@ -3,19 +3,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
 use crate::base::{archive_paths, machine_paths};
-use crate::disk::{
-    files,
-    fingerprint::FileVersion,
-    index::{DirRecords, Index},
-    parallel,
-    session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable},
-};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::index::{DirRecords, Index};
+use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable};
+use crate::disk::{files, parallel};
 use crate::session::digest::SubagentOwner;
 use crate::system;
 

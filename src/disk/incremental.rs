@@ -10,20 +10,18 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::base::{archive_paths, catch_panic, sort};
-use crate::disk::{
-    digest::ResumeState,
-    files::{self, Readable},
-    find::{self, Listings},
-    fingerprint::PrefixFingerprint,
-    known_files::{KnownFiles, KnownVersion, TrackedFile},
-    lines, load, scan,
-    session_file::{RealPaths, SessionFile, Unreadable, complete},
-    watch::WatchEvents,
-};
-use crate::session::{
-    digest::{Digest, builder::DigestBuilder, listed::SharedSession},
-    lines::{NotASession, PartialLine},
-};
+use crate::disk::digest::ResumeState;
+use crate::disk::files::{self, Readable};
+use crate::disk::find::{self, Listings};
+use crate::disk::fingerprint::PrefixFingerprint;
+use crate::disk::known_files::{KnownFiles, KnownVersion, TrackedFile};
+use crate::disk::session_file::{RealPaths, SessionFile, Unreadable, complete};
+use crate::disk::watch::WatchEvents;
+use crate::disk::{lines, load, scan};
+use crate::session::digest::Digest;
+use crate::session::digest::builder::DigestBuilder;
+use crate::session::digest::listed::SharedSession;
+use crate::session::lines::{NotASession, PartialLine};
 
 /// The time in milliseconds to wait for the rest of a line before it counts as damaged.
 const PATIENCE: i64 = 5000;

@@ -6,8 +6,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::base::sort;
-use crate::disk::{find::KnownDirs, fingerprint::FileVersion};
-use crate::session::digest::{SubagentOwner, joined_path::JoinedPath, listed::SharedSession};
+use crate::disk::find::KnownDirs;
+use crate::disk::fingerprint::FileVersion;
+use crate::session::digest::SubagentOwner;
+use crate::session::digest::joined_path::JoinedPath;
+use crate::session::digest::listed::SharedSession;
 
 /// The known length and modification time of a file, as precise as its digest.
 pub(super) type KnownVersion = (u64, i64);

@@ -48,8 +48,7 @@ fn update(state: &Path, change: impl FnOnce(&mut LastSeen)) -> io::Result<LastSe
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::thread;
+    use std::{fs, thread};
 
     use super::*;
     use crate::disk::state::tests::patiently;

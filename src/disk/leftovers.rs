@@ -4,7 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::disk::{create, files::entries, find::name, new_file::DRAFT, vacated::SPARE};
+use crate::disk::create;
+use crate::disk::files::entries;
+use crate::disk::find::name;
+use crate::disk::new_file::DRAFT;
+use crate::disk::vacated::SPARE;
 
 /// The endings of files next to a session while it is written, replaced, archived or restored.
 const OF_SESSIONS: [&str; 5] = [DRAFT, SPARE, create::LATE, create::ORIGINAL, create::REWRITTEN];

@@ -8,17 +8,15 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, ensure};
 use thiserror::Error;
 
-use crate::base::{archive_paths, numbers, path_context::PathContext};
-use crate::disk::{
-    files::{self, Readable},
-    fingerprint::PrefixFingerprint,
-    lines, parallel,
-};
-use crate::session::{
-    json::JsonReader,
-    lines::{BEGINNING, Header, LONGEST, NotASession},
-    tree::{Tree, TreeLines, node::Node},
-};
+use crate::base::path_context::PathContext;
+use crate::base::{archive_paths, numbers};
+use crate::disk::files::{self, Readable};
+use crate::disk::fingerprint::PrefixFingerprint;
+use crate::disk::{lines, parallel};
+use crate::session::json::JsonReader;
+use crate::session::lines::{BEGINNING, Header, LONGEST, NotASession};
+use crate::session::tree::node::Node;
+use crate::session::tree::{Tree, TreeLines};
 
 /// The size in bytes below which a second thread costs more than it saves.
 const WORTH_SPLITTING: u64 = 4 * 1024 * 1024;

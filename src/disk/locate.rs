@@ -1,16 +1,19 @@
 //! Locates the session directories: those that pi itself uses (1.6.0), unless configured otherwise. Also locates
 //! pitree's own directories. In a demo, all of them except the configuration are in the demo directory.
 
-use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use directories::{BaseDirs, ProjectDirs};
 
-use crate::base::{archive_paths, machine_paths, paths::normalize};
-use crate::disk::{demo, files::children, find::name};
-use crate::session::json::{JsonReader, value::Fields};
+use crate::base::paths::normalize;
+use crate::base::{archive_paths, machine_paths};
+use crate::disk::demo;
+use crate::disk::files::children;
+use crate::disk::find::name;
+use crate::session::json::JsonReader;
+use crate::session::json::value::Fields;
 
 /// The session directories and their origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

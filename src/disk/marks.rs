@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::disk::{create, fingerprint::FileVersion, lock::LockObserver, new_file, state, watch::Watch};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::lock::LockObserver;
+use crate::disk::watch::Watch;
+use crate::disk::{create, new_file, state};
 use crate::session::marks::Marks;
 
 /// The current marks, read when they are first needed.
@@ -116,9 +119,8 @@ fn with_help(error: io::Error) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::ops::ControlFlow;
-    use std::thread;
+    use std::{fs, thread};
 
     use proptest::prelude::*;
     use serde_json::Value;

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::disk::{
-    create::{self, folders, private, private_folder, rename, sync_folder},
-    files::open_regular,
-};
-use crate::system::{files as system, files::make_folder};
+use crate::disk::create::{self, folders, private, private_folder, rename, sync_folder};
+use crate::disk::files::open_regular;
+use crate::system::files as system;
+use crate::system::files::make_folder;
 
 /// The end of the name of a draft. Before it are the name of the file and a random number.
 pub(crate) const DRAFT: &str = ".pitree-new";

@@ -1,15 +1,15 @@
 //! Finds programs like a shell, captures the output of subprocesses and limits their time.
 
-use std::env;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{PathBuf, absolute, is_separator};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
-use crate::system::{files::is_executable, programs};
+use crate::system::files::is_executable;
+use crate::system::programs;
 
 /// The interval between checks for the end of a subprocess.
 const LOOK: Duration = Duration::from_millis(5);

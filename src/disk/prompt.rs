@@ -5,15 +5,11 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::disk::load::Bodies;
-use crate::session::{
-    lines::Line,
-    prompt::{
-        listing::ContextSum,
-        message::SentMessage,
-        plan::{EntryOutcome, Plan, PlannedPart},
-    },
-    tree::{Index, Tree},
-};
+use crate::session::lines::Line;
+use crate::session::prompt::listing::ContextSum;
+use crate::session::prompt::message::SentMessage;
+use crate::session::prompt::plan::{EntryOutcome, Plan, PlannedPart};
+use crate::session::tree::{Index, Tree};
 
 /// Passes each part of a plan with its messages to `take` until it returns `false`, in which case there is no sum.
 /// Omitted parts are not read and have no messages.

@@ -10,12 +10,11 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::{paths::normalize, sort};
-use crate::disk::{
-    files::{self, read_small},
-    fingerprint::{FileVersion, hash},
-    state,
-};
+use crate::base::paths::normalize;
+use crate::base::sort;
+use crate::disk::files::{self, read_small};
+use crate::disk::fingerprint::{FileVersion, hash};
+use crate::disk::state;
 
 /// The maximum number of directories searched for a moved one.
 const MOST_DIRS: usize = 5_000;

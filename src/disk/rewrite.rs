@@ -8,12 +8,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use twox_hash::XxHash3_64;
 
-use crate::base::{numbers::bytes as size, path_context::PathContext};
-use crate::disk::{
-    files,
-    fingerprint::{ContentHash, FileVersion},
-    new_file::Draft,
-};
+use crate::base::numbers::bytes as size;
+use crate::base::path_context::PathContext;
+use crate::disk::files;
+use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::new_file::Draft;
 use crate::system::files as system;
 
 /// The number of attempts to write a new version of a file to which a pi writes meanwhile.

@@ -2,27 +2,23 @@
 //! newest first.
 
 use std::collections::HashSet;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Instant, SystemTime};
+use std::{io, thread};
 
+use crate::disk::digest::{self, ScanOptions};
+use crate::disk::find::Listings;
 pub use crate::disk::find::find;
 pub use crate::disk::index::IndexPlace;
+use crate::disk::index::{self, Index, MergeScope, WORTH_GOING_ON};
+use crate::disk::load::header_with;
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
-use crate::disk::{
-    bug_log,
-    digest::{self, ScanOptions},
-    find::Listings,
-    index::{self, Index, MergeScope, WORTH_GOING_ON},
-    load::header_with,
-    parallel,
-    session_file::{IndexedFile, RealPaths, complete},
-};
-use crate::session::{
-    digest::{Digest, SubagentOwner, facts::SessionFacts, listed::SharedSession},
-    lines::Header,
-};
+use crate::disk::session_file::{IndexedFile, RealPaths, complete};
+use crate::disk::{bug_log, parallel};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::listed::SharedSession;
+use crate::session::digest::{Digest, SubagentOwner};
+use crate::session::lines::Header;
 
 /// The results since the last batch.
 #[derive(Clone, Debug, Default)]

@@ -2,18 +2,16 @@
 
 use parking_lot::RwLock;
 use std::collections::HashMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
-use crate::base::{archive_paths, machine_paths, text::without_os_error_codes};
+use crate::base::text::without_os_error_codes;
+use crate::base::{archive_paths, machine_paths};
 use crate::disk::fingerprint::FileVersion;
-use crate::session::{
-    digest::{Digest, SubagentOwner},
-    lines::NotASession,
-    problem::{ConflictCopy, Problem},
-};
+use crate::session::digest::{Digest, SubagentOwner};
+use crate::session::lines::NotASession;
+use crate::session::problem::{ConflictCopy, Problem};
 
 /// A file that may be a session.
 #[derive(Clone, Debug, Default)]

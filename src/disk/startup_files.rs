@@ -4,10 +4,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::disk::{
-    create,
-    files::{open_regular, read_regular},
-};
+use crate::disk::create;
+use crate::disk::files::{open_regular, read_regular};
 
 /// Returns `true` if a line of the file contains the text. A missing file contains nothing.
 ///

@@ -1,9 +1,8 @@
 //! Small JSON files in the state directory. They are replaced atomically under a lock shared by all pitree processes.
 
-use std::fs;
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

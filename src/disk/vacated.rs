@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::base::path_context::PathContext;
-use crate::disk::{create, files::open_regular, fingerprint::hash, lines, lock, new_file::Draft};
+use crate::disk::files::open_regular;
+use crate::disk::fingerprint::hash;
+use crate::disk::new_file::Draft;
+use crate::disk::{create, lines, lock};
 use crate::session::lines::NotASession;
 use crate::system::kernel;
 

@@ -3,19 +3,16 @@
 //! directory, and git's own records of worktrees that were not pruned.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::paths::normalize;
-use crate::disk::{
-    files::{self, read_small},
-    state,
-};
+use crate::disk::files::{self, read_small};
+use crate::disk::state;
 use crate::session::worktrees::{Worktree, Worktrees};
 
 /// The maximum length of a path in bytes, and of a file with one.

@@ -5,10 +5,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::session::json::JsonReader;
 use crate::session::json::edit::{RawObject, quote, same};
-use crate::session::json::strings;
 use crate::session::json::value::items;
+use crate::session::json::{JsonReader, strings};
 use crate::session::write::fork::{ForkError, ForkedLines};
 use crate::session::write::line::iso;
 

@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use crate::base::numbers;
-use crate::base::sort;
 use crate::base::text::{clean, clean_text};
+use crate::base::{numbers, sort};
 use crate::export::document::{BlockRole, EntryBlock, Head, Part, ToolPart, push};
 use crate::export::{IndexRow, Writer};
 use crate::render::markdown::starts_too_deep;

@@ -6,17 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::base::{machine_paths, shell::quote};
+use crate::base::machine_paths;
+use crate::base::shell::quote;
 use crate::changes::{Change, ChangeOrigin, ChangeResult, ChangeStep, Request, summary, to_the_end};
 use crate::config::Address;
 use crate::disk::{load, state as state_file};
-use crate::machines::{
-    link,
-    registry::Machine,
-    remote::PLACES,
-    sync::{GoneFiles, SyncContext, sync},
-    transport::{Transport, dir_word},
-};
+use crate::machines::link;
+use crate::machines::registry::Machine;
+use crate::machines::remote::PLACES;
+use crate::machines::sync::{GoneFiles, SyncContext, sync};
+use crate::machines::transport::{Transport, dir_word};
 use crate::session::entry::EntryId;
 
 /// The exit code of a script that does not find pitree.

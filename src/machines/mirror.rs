@@ -8,8 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::base::{machine_paths, sort, text::is_unsafe};
-use crate::disk::{create, files, fingerprint::FileVersion, scan};
+use crate::base::text::is_unsafe;
+use crate::base::{machine_paths, sort};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::{create, files, scan};
 use crate::system;
 
 /// The mode of mirrored files: only their owner can read them, and no one writes to them.

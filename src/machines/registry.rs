@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::base::{machine_paths, sort};
-use crate::config::{Address, Config, machines::NAME_RULE};
+use crate::config::machines::NAME_RULE;
+use crate::config::{Address, Config};
 use crate::disk::{locate, state};
 
 /// A machine.

@@ -1,22 +1,20 @@
 //! The session files of a machine: one script for its shell lists them, and `rsync` fetches those that differ. What the
 //! machine prints is untrusted.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::time::Duration;
+use std::{fs, io};
 
 use serde::Deserialize;
 
-use crate::base::{text::clean, time};
+use crate::base::text::clean;
+use crate::base::time;
 use crate::config::Address;
 use crate::disk::{create, files, program};
-use crate::machines::{
-    link::{self, LinkError},
-    mirror::{self, ListedFiles, MOST_FILES, Mirror, RemoteFile},
-    state::RemotePi,
-    transport::{Transport, dir_word},
-};
+use crate::machines::link::{self, LinkError};
+use crate::machines::mirror::{self, ListedFiles, MOST_FILES, Mirror, RemoteFile};
+use crate::machines::state::RemotePi;
+use crate::machines::transport::{Transport, dir_word};
 use crate::pi::status::PiState;
 
 /// The session directory of pi, unless the address names another one.

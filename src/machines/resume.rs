@@ -5,14 +5,13 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::base::{machine_paths, shell::quote};
+use crate::base::machine_paths;
+use crate::base::shell::quote;
 use crate::config::{Config, SyncConfig};
 use crate::disk::{load, locate, program};
-use crate::machines::{
-    registry::{self, Machine},
-    state,
-    transport::Transport,
-};
+use crate::machines::registry::{self, Machine};
+use crate::machines::state;
+use crate::machines::transport::Transport;
 use crate::system::programs;
 
 /// The command that resumes a session on its machine.

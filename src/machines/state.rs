@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{machine_paths, text::clean, time};
+use crate::base::text::clean;
+use crate::base::{machine_paths, time};
 use crate::disk::state as state_file;
 use crate::pi::status::{PiState, PiStatus};
 

@@ -7,21 +7,17 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::base::numbers::{count, duration, thousands};
-use crate::changes::{
-    Changes, FileSnapshot, Request,
-    journal::{ChangeState, JournalRecord},
-    to_the_end,
-};
+use crate::changes::journal::{ChangeState, JournalRecord};
+use crate::changes::{Changes, FileSnapshot, Request, to_the_end};
 use crate::config::{Address, SyncConfig};
-use crate::disk::{create, fingerprint::FileVersion, lock, parallel};
-use crate::machines::{
-    link::LinkError,
-    mirror::{self, Mirror, RemoteFile, SyncPlan},
-    registry::Machine,
-    remote::Listing,
-    state::{self, MachineState},
-    transport::Transport,
-};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::{create, lock, parallel};
+use crate::machines::link::LinkError;
+use crate::machines::mirror::{self, Mirror, RemoteFile, SyncPlan};
+use crate::machines::registry::Machine;
+use crate::machines::remote::Listing;
+use crate::machines::state::{self, MachineState};
+use crate::machines::transport::Transport;
 use crate::system;
 
 /// The difference of clocks in milliseconds from which on it is reported.

@@ -2,18 +2,14 @@
 //! of the written texts distinguishes outdated and incomplete files, which are replaced, from edited ones.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{
-    create,
-    files::{self, read_regular},
-    locate::Environment,
-    new_file,
-};
+use crate::disk::files::{self, read_regular};
+use crate::disk::locate::Environment;
+use crate::disk::{create, new_file};
 
 /// The skill that tells agents how to search earlier sessions.
 pub(crate) const SKILL: &str = include_str!("../../skills/pitree/SKILL.md");

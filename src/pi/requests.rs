@@ -1,11 +1,9 @@
 //! Requests to a running pi. Its extension writes the line, so that pi shows it. The request is a file next to the
 //! status file of pi. It is handled exactly once, by the process that removes it: pi, or pitree after a timeout.
 
-use std::fs;
-use std::io;
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use serde::{Deserialize, Serialize};
 

@@ -10,10 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::sort;
-use crate::disk::{
-    create, files,
-    watch::{self, Watch, WatchEvents},
-};
+use crate::disk::watch::{self, Watch, WatchEvents};
+use crate::disk::{create, files};
 use crate::pi::status::{self, ClosedSession, PiStatus};
 use crate::system::kernel;
 

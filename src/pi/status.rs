@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::base::{named::named, time};
+use crate::base::named::named;
+use crate::base::time;
 use crate::disk::{create, files, new_file};
 use crate::system::{self, kernel};
 

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::disk::{fingerprint::FileVersion, program, state};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::{program, state};
 use crate::system::programs;
 
 /// The oldest tested pi that navigates to an entry with `assets/pi/goto.ts`.

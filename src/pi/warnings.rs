@@ -2,16 +2,12 @@
 
 use std::path::Path;
 
-use crate::base::{
-    numbers::count,
-    paths::shorten,
-    text::{UNICODE, clean},
-    time,
-};
-use crate::pi::{
-    running::{self, RunningPis},
-    status::ClosedSession,
-};
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::base::text::{UNICODE, clean};
+use crate::base::time;
+use crate::pi::running::{self, RunningPis};
+use crate::pi::status::ClosedSession;
 use crate::session::digest::Digest;
 
 /// The time in milliseconds after a write during which a session counts as active.

@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-use crate::base::diff;
-use crate::base::numbers;
 use crate::base::text::{Span, Tone, clean};
+use crate::base::{diff, numbers};
 use crate::render::code::{self, HighlightBudget};
 use crate::render::{DocLine, diff as diff_lines};
 use crate::session::replay::lines::KnownLines;

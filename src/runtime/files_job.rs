@@ -20,9 +20,8 @@ use crate::catalog::file_states::{
     self, FileAt, FileForm, FileTextRequest, FileWrite, StateSource, StatesCache, StatesRequest, Written, text_of,
 };
 use crate::catalog::files::{FilePlaces, FilesRequest, TouchedFile, outline};
-use crate::disk::files;
-use crate::disk::locate;
 use crate::disk::new_file::{self, is_taken};
+use crate::disk::{files, locate};
 use crate::render::{self, DocLine, file};
 use crate::session::entry::kind::EntryKind;
 use crate::session::replay::places::runs_by_itself;

@@ -1,11 +1,10 @@
 //! The thread that reads terminal input, and the gate that pauses it while another program uses the terminal.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use crate::app::message::Msg;
 use crate::config::Palette;

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use super::rule_file::AssignmentNames;
-use super::sentence;
 use super::value::{self, Classes, ValueLists};
-use super::wrapped;
+use super::{sentence, wrapped};
 
 /// The most bytes of a name on each side of a keyword.
 const NAME: usize = 60;

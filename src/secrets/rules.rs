@@ -10,15 +10,13 @@ use regex::bytes::Regex;
 use twox_hash::XxHash3_64;
 
 use super::assignment::Assignments;
-use super::encoded;
 use super::escapes::Plain;
 use super::keywords::KeywordFinder;
-use super::manifest;
-use super::private_key;
 use super::rule::Rule;
 use super::rule_file::{RuleEntry, RuleFile, Strength};
 use super::secret::{Finding, RuleId};
 use super::value::ValueLists;
+use super::{encoded, manifest, private_key};
 
 /// The built-in rules.
 static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| Rules::new(built_in_file(), Vec::new()));

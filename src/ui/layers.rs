@@ -14,10 +14,9 @@ use crate::keymap::Action;
 use crate::render::DocLine;
 use crate::session::compare::description::SIDES;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
-use crate::ui::empty;
 use crate::ui::paint::{Painter, both, cut};
 use crate::ui::widgets::{ListView, boxed, list, rows, typed};
-use crate::ui::{files, space, stats};
+use crate::ui::{empty, files, space, stats};
 
 pub(super) fn draw(model: &Model, pen: &Painter<'_>) {
     for layer in &model.layers.0 {

@@ -8,15 +8,14 @@ use pitree::session::lines::Line;
 use pitree::session::links::{ById, Index};
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Tree, TreeLines};
-use pitree::session::write::fork;
 use pitree::session::write::fork::NewSession;
 use pitree::session::write::header::HeaderEdit;
 use pitree::session::write::import::{ImportedHeader, import};
-use pitree::session::write::line;
 use pitree::session::write::line::NewEntry;
 use pitree::session::write::migrate::migrate;
 use pitree::session::write::repair::{KnownHeader, repair};
 use pitree::session::write::slim::{SlimPlanner, SlimRules, SlimWriter};
+use pitree::session::write::{fork, line};
 use serde_json::{Value, json};
 
 use crate::agreement::world::{golden, short};

@@ -6,8 +6,7 @@ use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::tree::rows::RowItem;
 use pitree::pi::launch::Start;
 
-use crate::browser::harness::Browser;
-use crate::browser::harness::shows;
+use crate::browser::harness::{Browser, shows};
 use crate::common::session::Session;
 
 snapshot!(fork_in_place, (110, 34), "j j l G l");

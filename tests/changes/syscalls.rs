@@ -5,11 +5,10 @@
 //! lost, that the next pitree reports the right state, and that undo works.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fs, thread};
 
 use pitree::changes::Changes;
 use pitree::changes::journal::{ChangeState, JournalRecord};

@@ -1,11 +1,10 @@
 //! The documented commands work on the demo sessions: examples in the pages and in the help of each command.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Mutex;
-use std::thread;
+use std::{fs, thread};
 
 use super::{pages, read, root};
 

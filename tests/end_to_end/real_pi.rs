@@ -1,12 +1,11 @@
 //! The real pi in a terminal, with pitree beside it and within it, and a mock model. Needs pi and node: `scripts/pi/run
 //! terminal` installs them, and CI runs it.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 

@@ -6,31 +6,27 @@ use std::cmp::Reverse;
 
 use ratatui::layout::Size;
 
-use crate::app::flows;
 use crate::app::model::Model;
-use crate::app::note;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::row_text;
 use crate::app::session_symbols::symbols;
 use crate::app::title::title;
+use crate::app::{flows, note};
 use crate::base::javascript::utf16_prefix;
-use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count, dollars, nonzero_dollars, thousands, tokens};
 use crate::base::paths::{relative_to, shorten};
-use crate::base::sort;
 use crate::base::text::{Span, Tone, clean, width};
-use crate::base::time;
+use crate::base::{machine_paths, sort, time};
 use crate::catalog::SessionKey;
 use crate::catalog::copies::SessionCopy;
 use crate::catalog::live::SessionActivity;
 use crate::catalog::parents::MissingParent;
 use crate::pi::status::PiStatus;
 use crate::render::DocLine;
-use crate::session::digest::Digest;
-use crate::session::digest::DigestLabel;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
+use crate::session::digest::{Digest, DigestLabel};
 use crate::session::tree::{AbandonedBranch, Index};
 use lines::{NAMES, fact, item, related, shortened, space};
 

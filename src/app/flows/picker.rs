@@ -11,8 +11,7 @@ use crate::changes::Request;
 use crate::keymap::Place;
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
-use crate::session::tree::resume;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{Index, Tree, resume};
 
 /// Returns the command for Enter in a picker. `None` means the same as in the browser: to print a resume command, the
 /// session may have to be changed first.

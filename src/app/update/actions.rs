@@ -3,7 +3,6 @@
 use ratatui::layout::Size;
 
 use super::{comparison, context, family, files, find_in_session, machines, search, slim, space, stats, unread};
-use crate::app::card;
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{self, Flow, archive, copy, delete, export, fork, marks, move_sessions, name, repair, resume};
 use crate::app::jump_history::JumpPosition;
@@ -13,9 +12,9 @@ use crate::app::layers::palette::PaletteKind;
 use crate::app::message::{Effect, Work};
 use crate::app::model::{Model, PendingChange, ScanState};
 use crate::app::opener::{Opener, TextCopy};
-use crate::app::palettes;
 use crate::app::panes::layout::{Layout, TALL};
 use crate::app::panes::preview::{EntryForm, PreviewSubject};
+use crate::app::{card, palettes};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::spans_text;
 use crate::changes::Request;

@@ -2,14 +2,13 @@
 //! selected row, and palettes.
 
 use super::{family, files, find_in_session, lost_work, search, slim, space, stats, unread};
-use crate::app::card;
 use crate::app::layers::palette::Palette;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
-use crate::app::palettes;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::RowItem;
+use crate::app::{card, palettes};
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
 use crate::catalog::search::HitPlace;

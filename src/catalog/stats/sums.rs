@@ -14,9 +14,8 @@ use crate::session::links::Index;
 use crate::session::stats::entry_stats::{EntryStats, SessionStats, UsedModel};
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
 use crate::session::stats::intervals::{IntervalSum, SessionSums};
-use crate::session::stats::paths;
 use crate::session::stats::prices::ModelPrices;
-use crate::session::stats::{StatsRules, StatsSum};
+use crate::session::stats::{StatsRules, StatsSum, paths};
 
 /// The key of an entry within its session for one grouping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -6,24 +6,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::base::{archive_paths, path_context::PathContext};
-use crate::changes::{
-    change::{ArchiveChange, Change, ChangeStep},
-    engine::Engine,
-    journal::JournalRecord,
-    kinds::{BatchResult, in_batches, must_exist, overtaken, result_of, trash},
-    request::{ChangeResult, Request, concerns_all},
-    target::FileSnapshot,
-};
-use crate::disk::{
-    archive::ArchiveFacts,
-    archive_files, create,
-    files::{self, is_there},
-    fingerprint::FileVersion,
-    new_file::{self, Draft},
-    trash::TrashSession,
-    vacated::{self, FileStart, Original, Successor},
-};
+use crate::base::archive_paths;
+use crate::base::path_context::PathContext;
+use crate::changes::change::{ArchiveChange, Change, ChangeStep};
+use crate::changes::engine::Engine;
+use crate::changes::journal::JournalRecord;
+use crate::changes::kinds::{BatchResult, in_batches, must_exist, overtaken, result_of, trash};
+use crate::changes::request::{ChangeResult, Request, concerns_all};
+use crate::changes::target::FileSnapshot;
+use crate::disk::archive::ArchiveFacts;
+use crate::disk::files::{self, is_there};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::new_file::{self, Draft};
+use crate::disk::trash::TrashSession;
+use crate::disk::vacated::{self, FileStart, Original, Successor};
+use crate::disk::{archive_files, create};
 
 impl Request {
     /// Returns the request for the same sessions after they were brought back from the archive, and their files in the

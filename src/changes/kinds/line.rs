@@ -10,24 +10,19 @@ use std::path::Path;
 use anyhow::{Context, Error, Result, bail};
 
 use crate::base::javascript::js_trim;
-use crate::changes::{
-    change::{Change, ChangeStep, LineChange},
-    engine::{Engine, JournaledLine, TOGETHER, overtaken as as_overtaken, random, waiting},
-    journal::{Journal, JournalError, JournalLine, JournalRecord, JournalRecords},
-    kinds::{each_file, is_used_since, must_exist, overtaken, quoted},
-    request::{ChangeResult, Refusal},
-    target::ExpectedSession,
-};
-use crate::disk::{
-    append::{self, PendingLine},
-    files::is_there,
-    load::{self, Bodies},
-};
-use crate::session::{
-    entry::{EntryId, kind::EntryKind, parse},
-    tree::{Index, Tree},
-    write::line::{self, NewEntry},
-};
+use crate::changes::change::{Change, ChangeStep, LineChange};
+use crate::changes::engine::{Engine, JournaledLine, TOGETHER, overtaken as as_overtaken, random, waiting};
+use crate::changes::journal::{Journal, JournalError, JournalLine, JournalRecord, JournalRecords};
+use crate::changes::kinds::{each_file, is_used_since, must_exist, overtaken, quoted};
+use crate::changes::request::{ChangeResult, Refusal};
+use crate::changes::target::ExpectedSession;
+use crate::disk::append::{self, PendingLine};
+use crate::disk::files::is_there;
+use crate::disk::load::{self, Bodies};
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::{EntryId, parse};
+use crate::session::tree::{Index, Tree};
+use crate::session::write::line::{self, NewEntry};
 
 /// Creates the change of a file from its tree and a new id. Returns `None` if there is nothing to do.
 type BuildChange<'a> = &'a dyn Fn(&Path, &Tree, &str) -> Result<Option<Change>>;

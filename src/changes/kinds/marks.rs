@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 
-use crate::changes::{
-    change::{Change, ChangeStep, MarkChange},
-    engine::{Engine, waiting},
-    journal::{JournalLine, JournalRecord},
-    kinds::{overtaken, quoted},
-    request::{ChangeResult, NewMark},
-    target::ExpectedSession,
-};
+use crate::changes::change::{Change, ChangeStep, MarkChange};
+use crate::changes::engine::{Engine, waiting};
+use crate::changes::journal::{JournalLine, JournalRecord};
+use crate::changes::kinds::{overtaken, quoted};
+use crate::changes::request::{ChangeResult, NewMark};
+use crate::changes::target::ExpectedSession;
 use crate::disk::marks::{self, CurrentMarks};
 use crate::session::marks::{Mark, Marks};
 

@@ -14,31 +14,24 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, Result, bail};
 use serde_json::Value;
 
-use crate::base::{
-    javascript::utf16_prefix,
-    numbers::{self, count, thousands},
-    path_context::PathContext,
-    paths::ExactPath,
+use crate::base::javascript::utf16_prefix;
+use crate::base::numbers::{self, count, thousands};
+use crate::base::path_context::PathContext;
+use crate::base::paths::ExactPath;
+use crate::changes::change::{
+    ArchiveChange, Change, ChangeState, ChangeStep, LineChange, MarkChange, Migration, MoveChange, NewFile, Rewrite,
+    TrashChange, UnknownChange,
 };
-use crate::changes::{
-    change::{
-        ArchiveChange, Change, ChangeState, ChangeStep, LineChange, MarkChange, Migration, MoveChange, NewFile,
-        Rewrite, TrashChange, UnknownChange,
-    },
-    engine::Engine,
-    journal::{JournalRecord, JournalRecords},
-    request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary},
-};
-use crate::disk::{
-    files::is_there,
-    marks::CurrentMarks,
-    trash::TrashSession,
-    vacated::{Successor, Vacated},
-};
-use crate::session::{
-    entry::kind::EntryKind,
-    tree::{Tree, node::Node},
-};
+use crate::changes::engine::Engine;
+use crate::changes::journal::{JournalRecord, JournalRecords};
+use crate::changes::request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary};
+use crate::disk::files::is_there;
+use crate::disk::marks::CurrentMarks;
+use crate::disk::trash::TrashSession;
+use crate::disk::vacated::{Successor, Vacated};
+use crate::session::entry::kind::EntryKind;
+use crate::session::tree::Tree;
+use crate::session::tree::node::Node;
 
 impl Change {
     /// Returns the changed or created file; empty if only a newer pitree can interpret the change.

@@ -13,29 +13,21 @@ use std::path::{Path, PathBuf, absolute};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::base::path_context::PathContext;
-use crate::changes::{
-    change::{Change, ChangeStep, MoveChange, RewritePurpose},
-    engine::Engine,
-    journal::JournalRecord,
-    kinds::{each_file, must_exist, overtaken, rewrite, trash},
-    request::ChangeResult,
-    target::{MoveRequest, SessionMove},
-};
-use crate::disk::{
-    create,
-    files::{self, Readable, is_there},
-    fingerprint::ContentHash,
-    load,
-    lock::LockObserver,
-    new_file,
-    rewrite::{self as new_version, NewVersion, Rewriter, Rewritten, Written},
-    trash::TrashSession,
-    vacated::{self, FileStart, Original, Successor, Vacated},
-};
-use crate::session::{
-    lines::Header,
-    write::header::{self, HeaderEdit, HeaderError},
-};
+use crate::changes::change::{Change, ChangeStep, MoveChange, RewritePurpose};
+use crate::changes::engine::Engine;
+use crate::changes::journal::JournalRecord;
+use crate::changes::kinds::{each_file, must_exist, overtaken, rewrite, trash};
+use crate::changes::request::ChangeResult;
+use crate::changes::target::{MoveRequest, SessionMove};
+use crate::disk::files::{self, Readable, is_there};
+use crate::disk::fingerprint::ContentHash;
+use crate::disk::lock::LockObserver;
+use crate::disk::rewrite::{self as new_version, NewVersion, Rewriter, Rewritten, Written};
+use crate::disk::trash::TrashSession;
+use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
+use crate::disk::{create, load, new_file};
+use crate::session::lines::Header;
+use crate::session::write::header::{self, HeaderEdit, HeaderError};
 
 /// Moves sessions, then sets the paths of their forks that stay. A failure of one does not stop the others.
 ///

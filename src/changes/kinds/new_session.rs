@@ -6,28 +6,20 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::base::path_context::PathContext;
-use crate::changes::{
-    change::{Change, ChangeStep, NewFile},
-    engine::{Engine, random},
-    kinds::{line::place_of, marks},
-    request::{ChangeResult, ImportRequest},
-    target::ExpectedSession,
-};
-use crate::disk::{
-    create,
-    load::{self, Bodies},
-    locate,
-    new_file::{self, Draft},
-};
-use crate::session::{
-    entry::EntryId,
-    tree::{Index, Tree},
-    write::{
-        fork::{self, NewSession},
-        import::{self, ImportedHeader},
-        line,
-    },
-};
+use crate::changes::change::{Change, ChangeStep, NewFile};
+use crate::changes::engine::{Engine, random};
+use crate::changes::kinds::line::place_of;
+use crate::changes::kinds::marks;
+use crate::changes::request::{ChangeResult, ImportRequest};
+use crate::changes::target::ExpectedSession;
+use crate::disk::load::{self, Bodies};
+use crate::disk::new_file::{self, Draft};
+use crate::disk::{create, locate};
+use crate::session::entry::EntryId;
+use crate::session::tree::{Index, Tree};
+use crate::session::write::fork::{self, NewSession};
+use crate::session::write::import::{self, ImportedHeader};
+use crate::session::write::line;
 
 /// Returns the ID of a new session.
 fn session_id(engine: &Engine<'_>) -> String {

@@ -10,25 +10,20 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use crate::base::path_context::PathContext;
-use crate::changes::{
-    change::{Change, ChangeStep, Migration, Rewrite, RewritePurpose},
-    engine::{self, Engine, random},
-    journal::JournalRecord,
-    kinds::{each_file, is_used_since, must_exist, overtaken},
-    request::{ChangeResult, Refusal},
-    target::ExpectedSession,
-};
-use crate::disk::{
-    create,
-    files::is_there,
-    fingerprint::{ContentHash, Fingerprint},
-    load::{self, Bodies, NewerFormat},
-    lock::LockObserver,
-    new_file,
-    rewrite::{self, NewVersion, Rewriter, Rewritten, Written},
-    trash::{self, TrashEntry, TrashSession},
-    vacated::{self, Original, Successor},
-};
+use crate::changes::change::{Change, ChangeStep, Migration, Rewrite, RewritePurpose};
+use crate::changes::engine::{self, Engine, random};
+use crate::changes::journal::JournalRecord;
+use crate::changes::kinds::{each_file, is_used_since, must_exist, overtaken};
+use crate::changes::request::{ChangeResult, Refusal};
+use crate::changes::target::ExpectedSession;
+use crate::disk::files::is_there;
+use crate::disk::fingerprint::{ContentHash, Fingerprint};
+use crate::disk::load::{self, Bodies, NewerFormat};
+use crate::disk::lock::LockObserver;
+use crate::disk::rewrite::{self, NewVersion, Rewriter, Rewritten, Written};
+use crate::disk::trash::{self, TrashEntry, TrashSession};
+use crate::disk::vacated::{self, Original, Successor};
+use crate::disk::{create, new_file};
 use crate::session::write::migrate;
 
 /// Replaces files by new versions. A failure of one does not stop the others.

@@ -5,25 +5,19 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::base::{
-    numbers::{count, thousands},
-    path_context::PathContext,
-};
-use crate::changes::{
-    change::{Change, ChangeStep, TrashChange},
-    engine::Engine,
-    journal::JournalRecord,
-    kinds::{BatchResult, in_batches, is_used_since, must_exist, overtaken},
-    request::{ChangeResult, PartialFailure, Refusal},
-    target::FileSnapshot,
-};
-use crate::disk::{
-    files::is_there,
-    load, new_file,
-    scan::milliseconds,
-    trash::{self, TrashRefused, TrashSession},
-    vacated::{self, FileStart, Successor},
-};
+use crate::base::numbers::{count, thousands};
+use crate::base::path_context::PathContext;
+use crate::changes::change::{Change, ChangeStep, TrashChange};
+use crate::changes::engine::Engine;
+use crate::changes::journal::JournalRecord;
+use crate::changes::kinds::{BatchResult, in_batches, is_used_since, must_exist, overtaken};
+use crate::changes::request::{ChangeResult, PartialFailure, Refusal};
+use crate::changes::target::FileSnapshot;
+use crate::disk::files::is_there;
+use crate::disk::scan::milliseconds;
+use crate::disk::trash::{self, TrashRefused, TrashSession};
+use crate::disk::vacated::{self, FileStart, Successor};
+use crate::disk::{load, new_file};
 
 pub(crate) fn make(engine: &mut Engine<'_>, files: &[FileSnapshot]) -> Result<ChangeResult> {
     let there = unchanged(files)?;

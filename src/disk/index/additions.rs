@@ -4,24 +4,20 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::disk::{
-    create,
-    fingerprint::{ContentHash, FileVersion},
-    index::{
-        files::IndexFiles,
-        filter::{FilterBlock, FilterDraft},
-        segment_file::{KINDS, Piece, PieceKind, SegmentFile, push_piece, session_header},
-        stored::StoredSessions,
-        table::{FilePlace, Row, SESSION, SETTLED, Segment, SessionTable},
-    },
-    new_file::Draft,
-};
-use crate::session::{
-    digest::{Digest, details::LazyDetails, facts::SessionFacts},
-    search_text::SearchTexts,
-    search_titles::{SearchTitles, TitlesBuf},
-    trigrams,
-};
+use crate::disk::create;
+use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::index::files::IndexFiles;
+use crate::disk::index::filter::{FilterBlock, FilterDraft};
+use crate::disk::index::segment_file::{KINDS, Piece, PieceKind, SegmentFile, push_piece, session_header};
+use crate::disk::index::stored::StoredSessions;
+use crate::disk::index::table::{FilePlace, Row, SESSION, SETTLED, Segment, SessionTable};
+use crate::disk::new_file::Draft;
+use crate::session::digest::Digest;
+use crate::session::digest::details::LazyDetails;
+use crate::session::digest::facts::SessionFacts;
+use crate::session::search_text::SearchTexts;
+use crate::session::search_titles::{SearchTitles, TitlesBuf};
+use crate::session::trigrams;
 
 /// The number of bytes that are written together.
 const TOGETHER: usize = 1 << 16;

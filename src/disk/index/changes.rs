@@ -10,20 +10,17 @@ use std::fs::File;
 use std::io;
 
 use crate::base::sort;
-use crate::disk::{
-    digest::ScannedSession,
-    files::open_regular,
-    fingerprint::FileVersion,
-    index::{
-        additions::{Addition, SegmentDraft, keys},
-        files::remove,
-        open_index::{Index, RowUse},
-        segment_file::{SegmentFile, bytes},
-        table::{SessionTable, SharedData},
-    },
-    session_file::SessionFile,
-};
-use crate::session::{digest::details::LazyDetails, stats::intervals::SessionSums};
+use crate::disk::digest::ScannedSession;
+use crate::disk::files::open_regular;
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::index::additions::{Addition, SegmentDraft, keys};
+use crate::disk::index::files::remove;
+use crate::disk::index::open_index::{Index, RowUse};
+use crate::disk::index::segment_file::{SegmentFile, bytes};
+use crate::disk::index::table::{SessionTable, SharedData};
+use crate::disk::session_file::SessionFile;
+use crate::session::digest::details::LazyDetails;
+use crate::session::stats::intervals::SessionSums;
 
 /// Segments up to this size in bytes are always merged.
 const SMALL: u64 = 1 << 18;

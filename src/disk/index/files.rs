@@ -4,24 +4,18 @@
 //! ones.
 
 use std::fs::{self, File};
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
+use std::{io, thread};
 
-use crate::disk::{
-    create,
-    files::children,
-    fingerprint::hash,
-    index::{
-        segment_file::SegmentFile,
-        table::{SessionTable, SharedData},
-    },
-    lock,
-    new_file::{self, DRAFT, Draft},
-};
+use crate::disk::files::children;
+use crate::disk::fingerprint::hash;
+use crate::disk::index::segment_file::SegmentFile;
+use crate::disk::index::table::{SessionTable, SharedData};
+use crate::disk::new_file::{self, DRAFT, Draft};
+use crate::disk::{create, lock};
 
 /// The maximum wait for a lock. Each is held for a short time.
 const PATIENCE: Duration = Duration::from_secs(2);

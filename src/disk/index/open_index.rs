@@ -8,26 +8,18 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::base::archive_paths;
-use crate::disk::{
-    digest::ResumeState,
-    fingerprint::hash,
-    index::{
-        additions::SegmentDraft,
-        files::{IndexFiles, IndexPlace},
-        segment_file::PieceKind,
-        stored::{DirRecords, SessionDirs, StoredSessions},
-        table::{FilePlace, SESSION, SETTLED, SessionTable, SharedData},
-    },
-    parallel,
-    session_file::{FoundFiles, IndexedFile, RealPaths, SessionFile, complete},
-};
-use crate::session::{
-    digest::{
-        facts::SessionFacts,
-        listed::{ListedSession, SharedSession},
-    },
-    search_text::{SearchTexts, SearchTextsBuf, TextBuffers},
-};
+use crate::disk::digest::ResumeState;
+use crate::disk::fingerprint::hash;
+use crate::disk::index::additions::SegmentDraft;
+use crate::disk::index::files::{IndexFiles, IndexPlace};
+use crate::disk::index::segment_file::PieceKind;
+use crate::disk::index::stored::{DirRecords, SessionDirs, StoredSessions};
+use crate::disk::index::table::{FilePlace, SESSION, SETTLED, SessionTable, SharedData};
+use crate::disk::parallel;
+use crate::disk::session_file::{FoundFiles, IndexedFile, RealPaths, SessionFile, complete};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::listed::{ListedSession, SharedSession};
+use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
 pub(super) const FORM: u32 = 23;

@@ -9,20 +9,15 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{
-    create,
-    digest::{self, ScanOptions},
-    files::open_regular,
-    fingerprint::{ContentHash, hash},
-};
-use crate::session::{
-    digest::{
-        Digest,
-        details::{Details, DetailsSource},
-    },
-    search_text::{SearchTexts, TextBuffers},
-    stats::{entry_stats::SessionStats, intervals::SessionSums},
-};
+use crate::disk::create;
+use crate::disk::digest::{self, ScanOptions};
+use crate::disk::files::open_regular;
+use crate::disk::fingerprint::{ContentHash, hash};
+use crate::session::digest::Digest;
+use crate::session::digest::details::{Details, DetailsSource};
+use crate::session::search_text::{SearchTexts, TextBuffers};
+use crate::session::stats::entry_stats::SessionStats;
+use crate::session::stats::intervals::SessionSums;
 use crate::system;
 
 /// The size of a hash in bytes.

@@ -6,23 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::{archive_paths, machine_paths, sort};
-use crate::disk::{
-    fingerprint::FileVersion,
-    index::{
-        files::IndexFiles,
-        filter,
-        segment_file::{SegmentFile, buffer, verified},
-        table::{FolderPaths, Row, SETTLED, Segment, SessionTable},
-    },
-    session_file::{self, RealPaths, SessionFile},
-};
-use crate::session::digest::{
-    Digest,
-    details::{DetailsSource, LazyDetails},
-    facts::SessionFacts,
-    joined_path::JoinedPath,
-    listed::{SessionFilter, SessionSource},
-};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::index::files::IndexFiles;
+use crate::disk::index::filter;
+use crate::disk::index::segment_file::{SegmentFile, buffer, verified};
+use crate::disk::index::table::{FolderPaths, Row, SETTLED, Segment, SessionTable};
+use crate::disk::session_file::{self, RealPaths, SessionFile};
+use crate::session::digest::Digest;
+use crate::session::digest::details::{DetailsSource, LazyDetails};
+use crate::session::digest::facts::SessionFacts;
+use crate::session::digest::joined_path::JoinedPath;
+use crate::session::digest::listed::{SessionFilter, SessionSource};
 
 /// The maximum distance in bytes of digests that are read together.
 const MAX_GAP: u64 = 4096;

@@ -10,18 +10,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::base::{archive_paths, machine_paths};
-use crate::disk::{
-    fingerprint::FileVersion,
-    index::{
-        filter::FilterBlock,
-        segment_file::{Piece, SegmentFile, bytes},
-    },
-};
-use crate::session::digest::{
-    details::EntryTotals,
-    facts::{FactNumbers, HeaderTexts, RootKeys, SessionFacts, StoredFacts},
-    joined_path::JoinedPath,
-};
+use crate::disk::fingerprint::FileVersion;
+use crate::disk::index::filter::FilterBlock;
+use crate::disk::index::segment_file::{Piece, SegmentFile, bytes};
+use crate::session::digest::details::EntryTotals;
+use crate::session::digest::facts::{FactNumbers, HeaderTexts, RootKeys, SessionFacts, StoredFacts};
+use crate::session::digest::joined_path::JoinedPath;
 use crate::system;
 
 /// Defines a row of fixed size with little-endian numbers.

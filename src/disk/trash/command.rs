@@ -8,10 +8,8 @@ use anyhow::{Context, Result, bail};
 use thiserror::Error;
 
 use crate::base::numbers::count;
-use crate::disk::{
-    lock::{LockObserver, QUIET},
-    program,
-};
+use crate::disk::lock::{LockObserver, QUIET};
+use crate::disk::program;
 use crate::system::programs;
 
 /// The maximum wait for remaining output; a background child can keep the pipe open.

@@ -4,11 +4,10 @@
 //! The crate `trash` does neither, and looks up mount points for every file.
 
 use std::collections::HashMap;
-use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
@@ -16,7 +15,8 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::base::path_context::PathContext;
-use crate::disk::{create, demo, files, new_file::Draft, vacated};
+use crate::disk::new_file::Draft;
+use crate::disk::{create, demo, files, vacated};
 use crate::system::{self, kernel};
 
 /// The home trash during one request.

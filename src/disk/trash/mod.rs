@@ -6,30 +6,25 @@ mod contents;
 mod home;
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::{Context, Result, anyhow};
 use thiserror::Error;
 
 use crate::base::path_context::PathContext;
+use crate::disk::files::{self, is_there};
+use crate::disk::fingerprint::Fingerprint;
+use crate::disk::lock::LockObserver;
+use crate::disk::new_file::Draft;
 pub(crate) use crate::disk::trash::command::CommandTimeout;
 pub(crate) use crate::disk::trash::contents::RestoreError;
+use crate::disk::trash::contents::{TrashContents, in_words};
 pub(crate) use crate::disk::trash::home::give_up;
-use crate::disk::{
-    create, demo,
-    files::{self, is_there},
-    fingerprint::Fingerprint,
-    lock::LockObserver,
-    new_file::Draft,
-    trash::{
-        contents::{TrashContents, in_words},
-        home::{HomeTrash, info_of},
-    },
-    vacated::{self, FileStart, Original, Successor, Vacated},
-};
+use crate::disk::trash::home::{HomeTrash, info_of};
+use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
+use crate::disk::{create, demo};
 
 /// The trash configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,7 @@ pub mod text_fields;
 pub mod tool_call;
 pub(crate) mod typed_prompt;
 
-use crate::base::javascript::is_js_space;
-use crate::base::javascript::js_trim;
+use crate::base::javascript::{is_js_space, js_trim};
 use crate::base::numbers::count;
 use crate::base::time;
 use crate::session::entry::kind::EntryKind;

@@ -1,9 +1,8 @@
 //! The parts of a line that is not JSON: complete entries, and bytes between them. Older versions of pi append to an
 //! incomplete last line (before 0.87), so that an entry follows other bytes on its line.
 
-use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::parse;
+use crate::session::entry::{Entry, parse};
 use crate::session::json::{JsonReader, ValueKind};
 
 /// The maximum number of places at which an entry is searched. Each attempt can read the rest of the line.

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::base::javascript;
-use crate::base::sort;
+use crate::base::{javascript, sort};
 use crate::session::json::{JsonReader, NotJson, Result, Str, ValueKind as Json, edit};
 
 /// The maximum number of parsed fields; relevant fields come earlier.

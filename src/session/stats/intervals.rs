@@ -4,10 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::sort;
-use crate::session::stats::StatsSum;
 use crate::session::stats::entry_stats::{SessionStats, TokenUse, UsedModel};
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
-use crate::session::stats::paths;
+use crate::session::stats::{StatsSum, paths};
 
 /// The pause in milliseconds for which sums are kept: see `pause-minutes`.
 pub const PAUSE: i64 = 5 * 60_000;

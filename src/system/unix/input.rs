@@ -13,7 +13,8 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, Mous
 use filedescriptor::{POLLIN, poll, pollfd};
 use memchr::memmem;
 
-use crate::system::{messages::Input, unix::terminal::FILES};
+use crate::system::messages::Input;
+use crate::system::unix::terminal::FILES;
 
 /// The number of bytes per read.
 const BUFFER: usize = 4096;

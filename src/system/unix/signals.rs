@@ -17,7 +17,8 @@ use signal_hook::consts::{
 };
 use signal_hook::iterator::Signals;
 
-use crate::system::{messages::Signal, unix::terminal};
+use crate::system::messages::Signal;
+use crate::system::unix::terminal;
 
 /// The time after a signal at which the program ends in any case.
 const LIMIT: Duration = Duration::from_millis(900);

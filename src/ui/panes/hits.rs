@@ -7,8 +7,7 @@ use crate::base::text::{Glyphs, Span, Tone, clean, highlight, spans_width, width
 use crate::catalog::SessionKey;
 use crate::catalog::search::SessionHit;
 use crate::catalog::suggestions::{NearestQuery, QueryDifference};
-use crate::keymap::Action;
-use crate::keymap::Place;
+use crate::keymap::{Action, Place};
 use crate::render::plain_markdown::strip;
 use crate::search::matching::Tier;
 use crate::session::entry::text_fields::TextField;

@@ -24,8 +24,7 @@ use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
 use activity::{Activity, Inherited};
-use family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest};
-use family::{TreePosition, TreeSelection};
+use family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest, TreePosition, TreeSelection};
 use hits::TreeFind;
 use rows::{RowIndex, RowItem, TreeRows, passes};
 
