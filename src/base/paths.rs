@@ -151,7 +151,8 @@ pub(crate) fn relative_to<'a>(cwd: &str, path: &'a str, home: &str) -> Cow<'a, s
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::ffi::OsStrExt;
 

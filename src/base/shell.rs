@@ -150,7 +150,8 @@ mod program_tests {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::ffi::OsStrExt;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::catalog::{Catalog, SessionKey};
 use crate::pi::status::PiStatus;
 use crate::search::candidate::{Candidate, MachineName};
+use crate::search::qualifier::value::Needs;
 use crate::search::query::Query;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedSession;
@@ -48,7 +49,7 @@ impl SearchedSession {
         query: &Query,
         (now, pis): (i64, impl FnOnce() -> Vec<PiStatus>),
     ) -> Arc<[Self]> {
-        if query.needs_relations() || sessions.iter().any(|session| session.facts().is_mirrored()) {
+        if query.needs(Needs::RELATIONS) || sessions.iter().any(|session| session.facts().is_mirrored()) {
             let mut catalog = Catalog::of(sessions, now);
             catalog.set_remote_pis(pis(), now);
             return catalog.searched_sessions();

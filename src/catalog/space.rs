@@ -16,8 +16,7 @@ use crate::disk::lines::{self, CancelableReader};
 use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::Unreadable;
 use crate::session::links::{ById, Index};
-use crate::session::space::kind::SpaceKind;
-use crate::session::space::{LARGEST, LargeEntry, SessionSpace, SpaceCollector, SpaceSum};
+use crate::session::space::{LARGEST, LargeEntry, SessionSpace, SpaceCollector, SpaceKind, SpaceSum};
 use crate::session::stats::grouping::Grouping;
 
 named! {

@@ -14,7 +14,7 @@ use crate::changes::request::{Request, SharedRewriter};
 use crate::changes::target::ExpectedSession;
 use crate::disk::rewrite::{self, NewVersion, Rewriter, Rewritten};
 use crate::disk::{files, lines};
-use crate::session::context_hashes::ContextHasher;
+use crate::session::contexts::ContextHasher;
 use crate::session::links::ById;
 use crate::session::write::slim::{SlimPlan, SlimPlanner, SlimRules, SlimSaving, SlimSavings, SlimWriter};
 

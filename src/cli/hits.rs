@@ -21,7 +21,7 @@ use crate::disk::scan::Unreadable;
 use crate::runtime::secret_finder::SecretFinder;
 use crate::search::candidate::MatchField;
 use crate::search::matching::Matcher;
-use crate::search::qualifier::value::QueryScope;
+use crate::search::qualifier::value::{Needs, QueryScope};
 use crate::search::query::Query;
 use crate::session::digest::Digest;
 use crate::session::digest::listed::ListedSession;
@@ -94,7 +94,7 @@ impl HitSearch {
         mut here: QueryScope,
         context: &CommandContext,
     ) -> Result<Self> {
-        if query.needs_secrets() {
+        if query.needs(Needs::SECRETS) {
             let place = (&context.config.redact, context.cache.as_deref());
             let known = SecretFinder::default().find(&sessions, place, |done, all| {
                 output::progress(&format!("{done} of {all} files"));
@@ -103,7 +103,7 @@ impl HitSearch {
             output::progress("");
             here.secrets = known.map(Arc::new);
         }
-        if query.needs_lost_work() {
+        if query.needs(Needs::LOST_WORK) {
             let place = (&*context.home, context.cache.as_deref());
             let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
             let known = LossCache::default().find(&compared, place, |done, all| {
@@ -113,13 +113,13 @@ impl HitSearch {
             output::progress("");
             here.lost = known.map(Arc::new);
         }
-        if query.needs_marks() {
+        if query.needs(Needs::MARKS) {
             here.marks = Arc::new(context.marks()?);
         }
-        if query.needs_last_seen() {
+        if query.needs(Needs::LAST_SEEN) {
             here.last_seen = Arc::new(context.last_seen());
         }
-        if query.needs_worktrees() {
+        if query.needs(Needs::WORKTREES) {
             here.worktrees = Arc::new(context.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
         }
         let (matcher, literal) = (Matcher::new(&query, &here), Matcher::literal(&query, &here));

@@ -128,7 +128,7 @@ impl ShowCommand {
         let others: Result<Vec<Vec<u8>>> =
             related(tree, at).into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect();
         let whole = source_text(tree, at, (&line, &others?), &jiff::tz::TimeZone::system());
-        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+        let entry = parse::entry(&line);
         // The first line is shown as fields.
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
         let end = whole.char_indices().nth(self.chars).filter(|_| !self.full);

@@ -21,8 +21,7 @@ use crate::cli::project::ProjectArg;
 use crate::cli::stats::named_value;
 use crate::cli::table::{BAR, Column, LAST};
 use crate::cli::{CommandContext, Exit, completions, resolve};
-use crate::session::space::kind::SpaceKind;
-use crate::session::space::{LargeEntry, SessionSpace, SpaceSum};
+use crate::session::space::{LargeEntry, SessionSpace, SpaceKind, SpaceSum};
 
 /// The default number of rows.
 const ROWS: usize = 20;

@@ -128,7 +128,7 @@ fn without_signatures(before: &[u8], after: Vec<u8>) -> Vec<u8> {
     let mut old = items(old);
     let blocks: Vec<Cow<'_, [u8]>> = items(new)
         .map(|block| match (old.next(), RawObject::new(block)) {
-            (old, Some(object)) if old != Some(block) => object.with(&SIGNATURES.map(|key| (key, None))).into(),
+            (old, Some(object)) if old != Some(block) => object.without(&SIGNATURES).into(),
             _ => block.into(),
         })
         .collect();
@@ -147,7 +147,7 @@ fn walk(line: &[u8], each: &mut dyn FnMut(&str, &str, Range<usize>)) {
                 let Ok(text) = r.string() else { return };
                 let end = at + r.place();
                 if line[end..].trim_ascii_start().first() == Some(&b':') {
-                    key = text.text().into_owned();
+                    key = text.owned();
                     if is_chosen(depth, &top_key) {
                         each("", &key, at..end);
                     }

@@ -7,8 +7,8 @@ use crate::render::{code, diff};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
-use crate::session::json::Str;
 use crate::session::json::value::{Fields, items, pretty};
+use crate::session::json::{Str, text_of};
 
 /// The number of context lines around a change in a diff.
 const CONTEXT: usize = 3;
@@ -34,10 +34,9 @@ impl<'a> Builder<'a> {
 
     /// Adds an entry. Returns its role and title. The title of a message is its beginning and thus empty here.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>, line: &[u8]) -> (BlockRole, String) {
-        let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
         let none = Message::default();
         let message = entry.message.as_ref().unwrap_or(&none);
-        let error = message.error_message.map(|error| error.text().into_owned());
+        let error = message.error_message.map(Str::owned);
         let done = match entry.kind {
             EntryKind::User => {
                 self.content(&message.content);
@@ -58,7 +57,7 @@ impl<'a> Builder<'a> {
                 (BlockRole::Tool, String::new())
             }
             EntryKind::Bash => {
-                let command = text(message.command);
+                let command = text_of(message.command);
                 if command.len() > 80 || command.contains('\n') {
                     self.parts.push(Part::Code("bash".into(), command.clone()));
                 }
@@ -75,16 +74,16 @@ impl<'a> Builder<'a> {
             }
             EntryKind::CustomRole | EntryKind::SummaryRole | EntryKind::OtherMessage => {
                 self.content(&message.content);
-                self.parts.extend(message.summary.map(|summary| Part::Markdown(summary.text().into_owned())));
+                self.parts.extend(message.summary.map(|summary| Part::Markdown(summary.owned())));
                 let role = if entry.kind == EntryKind::SummaryRole { BlockRole::Summary } else { BlockRole::Message };
                 (role, one_line(&message.custom_type.unwrap_or(message.role).text()))
             }
             EntryKind::CustomMessage => {
                 self.content(&entry.content);
-                (BlockRole::Message, one_line(&text(entry.custom_type)))
+                (BlockRole::Message, one_line(&text_of(entry.custom_type)))
             }
             EntryKind::Compaction => {
-                self.parts.push(Part::Markdown(text(entry.summary)));
+                self.parts.push(Part::Markdown(text_of(entry.summary)));
                 if let Some(raw) = entry.system_message {
                     self.system(&parse::message(raw));
                 }
@@ -92,17 +91,19 @@ impl<'a> Builder<'a> {
                 (BlockRole::Summary, format!("Compaction{}", tokens.unwrap_or_default()))
             }
             EntryKind::BranchSummary => {
-                self.parts.push(Part::Markdown(text(entry.summary)));
+                self.parts.push(Part::Markdown(text_of(entry.summary)));
                 (BlockRole::Summary, "Summary of another branch".into())
             }
             EntryKind::ModelChange => {
-                let model = format!("{}/{}", text(entry.provider), text(entry.model_id));
+                let model = format!("{}/{}", text_of(entry.provider), text_of(entry.model_id));
                 (BlockRole::Note, format!("Model: {}", one_line(&model)))
             }
             EntryKind::ThinkingLevel => {
-                (BlockRole::Note, format!("Thinking level: {}", one_line(&text(entry.thinking_level))))
+                (BlockRole::Note, format!("Thinking level: {}", one_line(&text_of(entry.thinking_level))))
             }
-            EntryKind::Custom => (BlockRole::Note, format!("Extension data: {}", one_line(&text(entry.custom_type)))),
+            EntryKind::Custom => {
+                (BlockRole::Note, format!("Extension data: {}", one_line(&text_of(entry.custom_type))))
+            }
             EntryKind::Label | EntryKind::SessionInfo | EntryKind::Usage | EntryKind::ContextEdit => {
                 (BlockRole::Note, one_line(&entry.text()))
             }
@@ -123,7 +124,7 @@ impl<'a> Builder<'a> {
             match block {
                 Block::Text(text) => self.markdown(*text),
                 Block::Thinking(thinking) if self.detail.thinking && !thinking.text().trim().is_empty() => {
-                    self.parts.push(Part::Thinking(thinking.text().into_owned()));
+                    self.parts.push(Part::Thinking(thinking.owned()));
                 }
                 Block::Thinking(_) => {}
                 Block::ToolCall(call) => self.call(call),
@@ -146,12 +147,12 @@ impl<'a> Builder<'a> {
     }
 
     fn image(&self, mime: Str<'_>, bytes: usize, data: Str<'_>) -> Part {
-        let data = if self.detail.images { data.text().into_owned() } else { String::new() };
+        let data = if self.detail.images { data.owned() } else { String::new() };
         Part::Image { mime: one_line(&mime.text()), bytes, data }
     }
 
     fn bash_output(&mut self, message: &Message<'_>) {
-        let output = message.output.map_or(String::new(), |output| output.text().into_owned());
+        let output = text_of(message.output);
         if !output.trim().is_empty() && self.detail.tools == ToolDetail::Full {
             self.parts.push(Part::Plain(output));
         }
@@ -165,14 +166,14 @@ impl<'a> Builder<'a> {
 
     fn system(&mut self, message: &Message<'_>) {
         self.content(&message.content);
-        let sections = message.sections().map(|(name, text)| {
-            Part::Section(one_line(&name), text.map_or("removed".into(), |text| text.text().into_owned()))
-        });
+        let sections = message
+            .sections()
+            .map(|(name, text)| Part::Section(one_line(&name), text.map_or("removed".into(), Str::owned)));
         self.parts.extend(sections);
         let tools = message.tools_added().map(|(name, about)| (format!("Tool added: {}", name.text()), about));
         let tools =
             tools.chain(message.tools_removed().map(|(name, about)| (format!("Tool removed: {}", name.text()), about)));
-        self.parts.extend(tools.map(|(name, about)| Part::Section(one_line(&name), about.text().into_owned())));
+        self.parts.extend(tools.map(|(name, about)| Part::Section(one_line(&name), about.owned())));
     }
 
     fn call(&mut self, call: &ToolCall<'_>) {
@@ -201,7 +202,7 @@ impl<'a> Builder<'a> {
                 let mut inner = described(&nested.call);
                 arguments(&nested.call, None, &mut inner);
                 inner.has_failed = nested.error.is_some();
-                inner.parts.extend(nested.error.map(|error| Part::Error(error.text().into_owned())));
+                inner.parts.extend(nested.error.map(|error| Part::Error(error.owned())));
                 inner.parts.extend(nested.is_unfinished.then(|| Part::Note("unfinished".into())));
                 part.parts.push(Part::Tool(inner));
             }
@@ -251,21 +252,22 @@ fn described(call: &ToolCall<'_>) -> ToolPart {
 /// Adds the arguments of a call, and returns the language of its file.
 fn arguments(call: &ToolCall<'_>, answer: Option<&Message<'_>>, part: &mut ToolPart) -> String {
     let args = Fields::new(call.arguments);
-    let text = |name: &str| args.get(name).map_or(String::new(), |value| value.text().into_owned());
-    let path = text(if args.get("path").is_some() { "path" } else { "file_path" });
+    let path = args.text(if args.get("path").is_some() { "path" } else { "file_path" });
     let language = code::language_of(&path).to_owned();
     match &*call.name.bytes() {
         b"bash" => {
-            let command = text("command");
+            let command = args.text("command");
             if command.len() > 80 || command.contains('\n') {
                 part.parts.push(Part::Code("bash".into(), command));
             }
         }
         b"read" | b"ls" | b"grep" | b"find" => {}
-        b"write" => part.parts.push(Part::Code(language.clone(), text("content"))),
-        b"codemode" if args.get("code").is_some() => part.parts.push(Part::Code("javascript".into(), text("code"))),
+        b"write" => part.parts.push(Part::Code(language.clone(), args.text("content"))),
+        b"codemode" if args.get("code").is_some() => {
+            part.parts.push(Part::Code("javascript".into(), args.text("code")))
+        }
         b"edit" => match answer.and_then(|answer| answer.diff) {
-            Some(done) => part.parts.push(Part::Diff(done.text().into_owned())),
+            Some(done) => part.parts.push(Part::Diff(done.owned())),
             None => part.parts.extend(requested_edit(&args)),
         },
         _ if matches!(call.arguments, b"" | b"{}") => {}
@@ -278,13 +280,12 @@ fn arguments(call: &ToolCall<'_>, answer: Option<&Message<'_>>, part: &mut ToolP
 fn requested_edit(args: &Fields<'_>) -> Option<Part> {
     let mut lines = Vec::new();
     let mut change = |args: &Fields<'_>| {
-        let text = |name| args.get(name).map(|value| value.text().into_owned());
-        if let (Some(old), Some(new)) = (text("oldText"), text("newText")) {
-            lines.extend(diff::between(&old, &new, CONTEXT).iter().map(|line| spans_text(&line.spans)));
+        if let (Some(old), Some(new)) = (args.get("oldText"), args.get("newText")) {
+            lines.extend(diff::between(&old.text(), &new.text(), CONTEXT).iter().map(|line| spans_text(&line.spans)));
         }
     };
     change(args);
-    if let Some(edits) = args.get("edits").and_then(|edits| edits.raw()) {
+    if let Some(edits) = args.raw("edits") {
         items(edits).for_each(|edit| change(&Fields::new(edit)));
     }
     (!lines.is_empty()).then(|| Part::Diff(lines.join("\n")))

@@ -54,7 +54,6 @@ fn message(object: &RawObject<'_>, kind: EntryKind, detail: Detail) -> Option<Ve
     if !detail.thinking {
         changes.extend(call_id(object, "toolCallId").map(|id| ("toolCallId", Some(id))));
     }
-    let changes: Vec<_> = changes.iter().map(|(key, value)| (*key, value.as_deref())).collect();
     (!changes.is_empty()).then(|| object.with(&changes))
 }
 
@@ -79,7 +78,7 @@ fn block(raw: &[u8], detail: Detail) -> Cow<'_, [u8]> {
         _ if !detail.thinking => {
             let id = call_id(&object, "id");
             let signatures = SIGNATURES.iter().map(|&key| (key, None));
-            let changes: Vec<_> = signatures.chain(id.as_deref().map(|id| ("id", Some(id)))).collect();
+            let changes: Vec<_> = signatures.chain(id.map(|id| ("id", Some(id)))).collect();
             object.with(&changes).into()
         }
         _ => raw.into(),

@@ -106,7 +106,7 @@ impl Selection<'_> {
         told: &mut Told,
     ) -> Option<EntryBlock> {
         let node = &self.tree.nodes[at as usize];
-        let mut entry = parse::line(&body.line).ok().flatten().unwrap_or_default();
+        let mut entry = parse::entry(&body.line);
         let edit = body.edit.as_deref().and_then(|edit| parse::line(edit).ok().flatten()?.replacement);
         if let Some(content) = edit.map(parse::replacement) {
             match &mut entry.message {
@@ -114,8 +114,7 @@ impl Selection<'_> {
                 None => entry.content = content,
             }
         }
-        let answers: Vec<Entry<'_>> =
-            results.iter().map(|(_, line)| parse::line(line).ok().flatten().unwrap_or_default()).collect();
+        let answers: Vec<Entry<'_>> = results.iter().map(|(_, line)| parse::entry(line)).collect();
         let mut parts = parts::Builder::new(self.detail, &answers);
         let (role, title) = parts.entry(&entry, &body.line);
         let (parts, used) = parts.finish();

@@ -9,8 +9,8 @@ use crate::render::{DocLine, code};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::{self, NEARBY};
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
-use crate::session::json::Str;
 use crate::session::json::value::{Fields, items};
+use crate::session::json::{Str, text_of};
 use crate::session::tree::node::EntryStatus;
 use crate::session::tree::{Index, Tree};
 
@@ -75,9 +75,8 @@ fn fill(
     (line, related): (&[u8], &[Vec<u8>]),
     zone: &jiff::tz::TimeZone,
 ) {
-    let parse = |line| parse::line(line).ok().flatten().unwrap_or_default();
-    let entry = parse(line);
-    let others: Vec<Entry<'_>> = related.iter().map(|line| parse(line)).collect();
+    let entry = parse::entry(line);
+    let others: Vec<Entry<'_>> = related.iter().map(|line| parse::entry(line)).collect();
     head(lines, tree, at, &entry, zone);
     lines.push(DocLine::default());
     body(lines, tree, &entry, &others, line);
@@ -117,13 +116,12 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
 
 /// Returns the requested model, and the model that the provider reports if it differs.
 fn model_name(message: &Message<'_>) -> Option<String> {
-    let asked = message.model?.text().into_owned();
+    let asked = message.model?.owned();
     let answered = message.response_model.map(|model| model.text()).filter(|answered| *answered != asked);
     Some(answered.map_or_else(|| asked.clone(), |answered| format!("{asked} as {answered}")))
 }
 
 fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entry<'_>], line: &[u8]) {
-    let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
     let others: Vec<&Message<'_>> = others.iter().filter_map(|entry| entry.message.as_ref()).collect();
     let none = Message::default();
     let message = entry.message.as_ref().unwrap_or(&none);
@@ -138,7 +136,7 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
             message_content(lines, message, &others);
         }
         EntryKind::CustomMessage => {
-            lines.title(Tone::Meta, &text(entry.custom_type));
+            lines.title(Tone::Meta, &text_of(entry.custom_type));
             content(lines, &entry.content, &[]);
         }
         EntryKind::Compaction => {
@@ -149,38 +147,38 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
                 lines.push(DocLine::of(vec![Span::new(Tone::Dim, "kept from: "), Span::new(Tone::Text, row)]));
                 lines.push(DocLine::default());
             }
-            lines.markdown(&text(entry.summary));
+            lines.markdown(&text_of(entry.summary));
             if let Some(raw) = entry.system_message {
                 lines.push(DocLine::default());
                 system(lines, &parse::message(raw));
             }
         }
         EntryKind::BranchSummary => {
-            lines.title(Tone::Summary, &format!("summary of the branch that ended at {}", text(entry.from_id)));
-            lines.markdown(&text(entry.summary));
+            lines.title(Tone::Summary, &format!("summary of the branch that ended at {}", text_of(entry.from_id)));
+            lines.markdown(&text_of(entry.summary));
         }
         EntryKind::Label => {
-            let label = text(entry.label);
+            let label = text_of(entry.label);
             let what = if label.is_empty() { "label cleared on".into() } else { format!("label [{label}] set on") };
             lines.title(Tone::Label, &what);
-            let target = text(entry.target_id);
+            let target = text_of(entry.target_id);
             lines.push(DocLine::new(Tone::Text, &row(tree, &target).unwrap_or(target)));
         }
         EntryKind::SessionInfo => {
-            let name = text(entry.name);
+            let name = text_of(entry.name);
             lines.title(Tone::Label, if name.is_empty() { "name cleared" } else { "session named" });
             lines.plain(Tone::Text, &name, false);
         }
         EntryKind::ModelChange => {
             lines.title(Tone::Meta, "model changed to");
-            lines.push(DocLine::new(Tone::Text, &format!("{} {}", text(entry.provider), text(entry.model_id))));
+            lines.push(DocLine::new(Tone::Text, &format!("{} {}", text_of(entry.provider), text_of(entry.model_id))));
         }
         EntryKind::ThinkingLevel => {
             lines.title(Tone::Meta, "thinking level changed to");
-            lines.push(DocLine::new(Tone::Text, &text(entry.thinking_level)));
+            lines.push(DocLine::new(Tone::Text, &text_of(entry.thinking_level)));
         }
         EntryKind::Custom => {
-            lines.title(Tone::Meta, &text(entry.custom_type));
+            lines.title(Tone::Meta, &text_of(entry.custom_type));
             lines.json(entry.data.unwrap_or_default());
         }
         EntryKind::Usage | EntryKind::ContextEdit | EntryKind::Unknown => lines.json(line),
@@ -226,7 +224,7 @@ fn tool_result(lines: &mut Document<'_>, message: &Message<'_>, others: &[&Messa
     match others.iter().find_map(|other| other.content.tool_call(id)) {
         Some(call) => tool(lines, call, Some(message)),
         None => {
-            let name = message.tool_name.map_or("tool".into(), |name| name.text().into_owned());
+            let name = message.tool_name.map_or("tool".into(), Str::owned);
             lines.title(Tone::Tool, &format!("result of {name} (call not found nearby)"));
             result(lines, message, "");
         }
@@ -234,11 +232,10 @@ fn tool_result(lines: &mut Document<'_>, message: &Message<'_>, others: &[&Messa
 }
 
 fn bash(lines: &mut Document<'_>, message: &Message<'_>) {
-    let command = message.command.map_or(String::new(), |command| command.text().into_owned());
     lines.title(Tone::Tool, "run by the user");
-    lines.code("bash", &command);
+    lines.code("bash", &text_of(message.command));
     lines.push(DocLine::default());
-    lines.plain(Tone::Text, &message.output.map_or(String::new(), |output| output.text().into_owned()), true);
+    lines.plain(Tone::Text, &text_of(message.output), true);
     if let Some(code) = message.exit_code.filter(|&code| code != 0.0) {
         lines.push(DocLine::new(Tone::Error, &format!("exit code {code}")));
     }
@@ -281,22 +278,21 @@ fn content(lines: &mut Document<'_>, content: &Content<'_>, others: &[&Message<'
 
 /// Renders a tool call, and its result if there is one.
 fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'_>>) {
-    lines.title(Tone::Tool, &tool_call::describe(call, &Fields::new(call.arguments), ""));
     let args = Fields::new(call.arguments);
-    let text = |name: &str| args.get(name).map_or(String::new(), |value| value.text().into_owned());
-    let path = text(if args.get("path").is_some() { "path" } else { "file_path" });
+    lines.title(Tone::Tool, &tool_call::describe(call, &args, ""));
+    let path = args.text(if args.get("path").is_some() { "path" } else { "file_path" });
     let language = code::language_of(&path);
     match &*call.name.bytes() {
         b"bash" => {
             // The title shows only the start of the command.
-            let command = text("command");
+            let command = args.text("command");
             if command.len() > 50 || command.contains('\n') {
                 lines.code("bash", &command);
             }
         }
         b"read" | b"ls" | b"grep" | b"find" => {}
-        b"write" => lines.code(language, &text("content")),
-        b"codemode" if args.get("code").is_some() => lines.code("javascript", &text("code")),
+        b"write" => lines.code(language, &args.text("content")),
+        b"codemode" if args.get("code").is_some() => lines.code("javascript", &args.text("code")),
         b"edit" => {
             let done = answer.and_then(|answer| answer.diff);
             match done {
@@ -324,13 +320,12 @@ fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'
 /// Renders the edit that a call requested, for results without a diff.
 fn requested_edit(lines: &mut Document<'_>, args: &Fields<'_>) {
     let mut change = |args: &Fields<'_>| {
-        let text = |name| args.get(name).map(|value| value.text().into_owned());
-        if let (Some(old), Some(new)) = (text("oldText"), text("newText")) {
-            lines.change(&old, &new, CONTEXT);
+        if let (Some(old), Some(new)) = (args.get("oldText"), args.get("newText")) {
+            lines.change(&old.text(), &new.text(), CONTEXT);
         }
     };
     change(args);
-    if let Some(edits) = args.get("edits").and_then(|edits| edits.raw()) {
+    if let Some(edits) = args.raw("edits") {
         items(edits).for_each(|edit| change(&Fields::new(edit)));
     }
 }

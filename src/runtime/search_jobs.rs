@@ -12,6 +12,7 @@ use crate::catalog;
 use crate::catalog::lost_work::compared_paths;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::runtime::jobs::{BETWEEN_WORDS, JobContext, LONGEST_PAUSE};
+use crate::search::qualifier::value::Needs;
 use crate::search::text_match::Words;
 use crate::session::tree::{Index, Tree};
 
@@ -95,7 +96,7 @@ impl JobContext {
             is_wanted()
         };
         // A query that does not need them does not wait for another search.
-        if query.needs_secrets() {
+        if query.needs(Needs::SECRETS) {
             let mut finder = self.secrets.lock();
             let place = (&self.setting.config.redact, self.cache.as_deref());
             scope.secrets = finder.find(sessions, place, &mut told)?.map(Arc::new);
@@ -103,7 +104,7 @@ impl JobContext {
                 return Ok(false);
             }
         }
-        if query.needs_lost_work() {
+        if query.needs(Needs::LOST_WORK) {
             let mut cache = self.lost.lock();
             let place = (&*self.setting.home, self.cache.as_deref());
             let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();

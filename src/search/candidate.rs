@@ -2,6 +2,7 @@
 //! entries.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::session::digest::Digest;
 use crate::session::entry::Entry;
@@ -63,7 +64,7 @@ pub struct MatchPlace {
 }
 
 /// A function that returns matching entries.
-pub(crate) type EntryFilter = Box<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>;
+pub(crate) type EntryFilter = Arc<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>;
 
 /// The entries for which a term holds.
 pub(crate) enum EntryScope {
@@ -79,6 +80,40 @@ pub(crate) enum EntryScope {
 
 /// A compiled test of sessions.
 pub(crate) type Test = Box<dyn Fn(&Candidate<'_>) -> TestResult + Send + Sync>;
+
+/// A compiled qualifier.
+pub(crate) struct Condition {
+    /// The test of sessions.
+    pub(crate) test: Test,
+    /// The entries for which it holds.
+    pub(crate) entries: EntryScope,
+}
+
+impl Condition {
+    /// Creates a condition on sessions as a whole.
+    pub(crate) fn of_session(holds: impl Fn(&Candidate<'_>) -> bool + Send + Sync + 'static) -> Self {
+        Self { test: Box::new(move |session| holds(session).into()), entries: EntryScope::Session }
+    }
+
+    /// Creates a condition on entries in the cached data. The place of a session is the first one, in `field`.
+    pub(crate) fn of_entries(
+        field: Option<MatchField>,
+        entries: impl Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync + 'static,
+    ) -> Self {
+        let entries: EntryFilter = Arc::new(entries);
+        let found = entries.clone();
+        let test = move |session: &Candidate<'_>| match found(session).first() {
+            Some(&entry) => TestResult::At(field.map(|field| MatchPlace { field, entry: Some(entry), at: 0..0 })),
+            None => TestResult::No,
+        };
+        Self { test: Box::new(test), entries: EntryScope::Known(entries) }
+    }
+
+    /// Returns the condition with other entries.
+    pub(crate) fn with_entries(self, entries: EntryScope) -> Self {
+        Self { entries, ..self }
+    }
+}
 
 /// The result of a test.
 #[derive(Debug, PartialEq)]

@@ -43,7 +43,7 @@ impl QueryParts {
     pub fn new(query: &Query, here: &QueryScope) -> Self {
         let included = || query.terms.iter().filter(|term| !term.is_excluded);
         let scope = |term: &Term| match &term.kind {
-            TermKind::Qualified(qualified) => Some(qualified.scope(here)),
+            TermKind::Qualified(qualified) => Some(qualified.condition(here).entries),
             _ => None,
         };
         let words: Vec<Needle> = included().filter_map(|term| Needle::of(&term.kind)).collect();

@@ -93,7 +93,7 @@ impl Matcher {
     /// Compiles a query.
     pub fn new(query: &Query, here: &QueryScope) -> Self {
         let test = |term: &Term| match &term.kind {
-            TermKind::Qualified(qualified) => Some((term.is_excluded, qualified.test(here))),
+            TermKind::Qualified(qualified) => Some((term.is_excluded, qualified.condition(here).test)),
             _ => None,
         };
         let text = |term: &Term| {

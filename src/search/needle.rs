@@ -25,10 +25,8 @@ pub(crate) enum Needle {
     Phrase {
         /// The words.
         words: Vec<String>,
-        /// The longest word, which is searched first.
-        anchor: Finder<'static>,
-        /// The index of the longest word.
-        at: usize,
+        /// The words with white space between them.
+        regex: regex::Regex,
     },
     /// Words that match in other spellings too: quotation marks in any style, and letters with accents if they have none.
     Similar {
@@ -128,19 +126,23 @@ impl Needle {
         // An empty word at either end requires white space there.
         let words = words.filter(|(at, word)| !word.is_empty() || *at == 0 || *at == last);
         let words: Vec<String> = words.map(|(_, word)| fold(word)).collect();
-        let (at, longest) = words.iter().enumerate().max_by_key(|(_, word)| word.len())?;
-        let anchor = Finder::new(longest).into_owned();
-        match words.len() {
-            1 => (!longest.is_empty()).then_some(Self::Word(anchor)),
-            _ => Some(Self::Phrase { at, anchor, words }),
+        match &words[..] {
+            [word] => (!word.is_empty()).then(|| Self::Word(Finder::new(word).into_owned())),
+            _ => {
+                let escaped: Vec<String> = words.iter().map(|word| regex::escape(word)).collect();
+                let regex = regex::Regex::new(&escaped.join(&format!("[{SPACE}]+"))).ok()?;
+                Some(Self::Phrase { words, regex })
+            }
         }
     }
 
     /// Returns a folded word that every matching text contains, or `None` if there is no such word.
     pub(crate) fn word(&self) -> Option<&str> {
         match self {
-            Self::Word(finder) | Self::Phrase { anchor: finder, .. } => std::str::from_utf8(finder.needle()).ok(),
-            Self::Similar { parts, .. } => parts.iter().max_by_key(|part| part.len()).map(String::as_str),
+            Self::Word(finder) => std::str::from_utf8(finder.needle()).ok(),
+            Self::Phrase { words: parts, .. } | Self::Similar { parts, .. } => {
+                parts.iter().max_by_key(|part| part.len()).map(String::as_str)
+            }
             Self::Pattern(_) => None,
         }
     }
@@ -159,19 +161,7 @@ impl Needle {
     pub(crate) fn find(&self, folded: &str) -> Option<Range<usize>> {
         match self {
             Self::Word(finder) => finder.find(folded.as_bytes()).map(|start| start..start + finder.needle().len()),
-            Self::Phrase { words, anchor, at } => {
-                let mut from = 0;
-                while let Some(found) = folded.as_bytes().get(from..).and_then(|rest| anchor.find(rest)) {
-                    let start = from + found;
-                    let end = start + anchor.needle().len();
-                    let (before, after) = (&words[..*at], &words[*at + 1..]);
-                    if let (Some(start), Some(end)) = (begins(&folded[..start], before), ends(folded, end, after)) {
-                        return Some(start..end);
-                    }
-                    from = start + folded[start..].chars().next().map_or(1, char::len_utf8);
-                }
-                None
-            }
+            Self::Phrase { regex, .. } => regex.find(folded).map(|found| found.range()),
             Self::Similar { exact, spellings, is_quoted, .. } => {
                 let find_from = |from: usize| match &**spellings {
                     Some(spellings) => spellings.find_at(folded, from).map(|found| found.range()),
@@ -287,26 +277,6 @@ pub(crate) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
         }
     }
     merged
-}
-
-/// Returns the start of the words if they end the text, each followed by white space.
-fn begins(text: &str, words: &[String]) -> Option<usize> {
-    let mut rest = text;
-    for word in words.iter().rev() {
-        let trimmed = rest.trim_end_matches(is_js_space);
-        rest = trimmed.strip_suffix(word.as_str()).filter(|_| trimmed.len() < rest.len())?;
-    }
-    Some(rest.len())
-}
-
-/// Returns the end of the words if they follow directly at `from`, each preceded by white space.
-fn ends(text: &str, from: usize, words: &[String]) -> Option<usize> {
-    let mut rest = &text[from..];
-    for word in words {
-        let trimmed = rest.trim_start_matches(is_js_space);
-        rest = trimmed.strip_prefix(word.as_str()).filter(|_| trimmed.len() < rest.len())?;
-    }
-    Some(text.len() - rest.len())
 }
 
 #[cfg(test)]

@@ -18,10 +18,6 @@ const PLAIN: [&str; 4] = ["PASSWORD", "PASSWD", "PASSPHRASE", "SECRET"];
 /// The fewest bytes of a password that can be a word.
 const SHORTEST_PLAIN: usize = 4;
 
-/// Calls around a value that do not change it.
-const WRAPPERS: [&str; 7] =
-    ["String::from(", "Some(", "SecretString::new(", "SecretString::from(", "str(", "string(", "Secret::new("];
-
 /// The names of secrets.
 pub(super) struct Assignments {
     names: AssignmentNames,
@@ -254,15 +250,6 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
                 return None;
             }
         }
-        b'{' if is_quoted_name => {
-            // A variable of Terraform.
-            let block = &rest[..rest.len().min(200)];
-            cursor.at += memchr::memmem::find(block, b"default")? + b"default".len();
-            cursor.skip_blanks(8);
-            if cursor.skip(1, |byte| byte == b'=') == 0 {
-                return None;
-            }
-        }
         b'v' if is_quoted_name && blanks > 0 => {
             if !after_name_field(&mut cursor) {
                 return None;
@@ -295,9 +282,6 @@ fn assigned(bytes: &[u8], name: &Range<usize>) -> Option<Assigned> {
         _ => return None,
     }
     cursor.skip_blanks(24);
-    for wrapper in WRAPPERS {
-        cursor.skip_text(wrapper.as_bytes());
-    }
     let prefix = cursor.rest();
     if prefix.len() > 1 && b"brfuB".contains(&prefix[0]) && b"\"'".contains(&prefix[1]) {
         cursor.at += 1;

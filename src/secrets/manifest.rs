@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::boundary;
 use super::value::{self, ValueLists};
 
 /// The texts at which a secret is declared.
@@ -30,11 +29,11 @@ const HARMLESS: [&str; 13] = [
 
 /// Returns the secret values of the manifest at a keyword.
 pub(super) fn values(text: &str, keyword: &Range<usize>, lists: &ValueLists) -> Vec<Range<usize>> {
-    if !boundary::ends(text.as_bytes(), keyword.end) {
+    if !value::ends_token(text.as_bytes(), keyword.end) {
         return Vec::new();
     }
-    let mut start = boundary::floor(text, keyword.start.saturating_sub(AROUND[0]));
-    let mut end = boundary::floor(text, keyword.end + AROUND[1]);
+    let mut start = text.floor_char_boundary(keyword.start.saturating_sub(AROUND[0]));
+    let mut end = text.floor_char_boundary(keyword.end + AROUND[1]);
     start = text[start..keyword.start].rfind("\n---").map_or(start, |at| start + at);
     end = text[keyword.end..end].find("\n---").map_or(end, |at| keyword.end + at);
     let (mut found, mut depth, mut at) = (Vec::new(), None, start);

@@ -5,10 +5,8 @@
 //! replaces each value by the same mark everywhere. Rules cannot find every secret; texts for users must say so.
 
 mod assignment;
-mod boundary;
 mod encoded;
 mod escapes;
-mod keywords;
 mod manifest;
 mod private_key;
 mod redaction;

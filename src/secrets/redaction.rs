@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::boundary;
 use super::escapes::{self, Plain};
 use super::rules::Rules;
 use super::secret::{Finding, RuleId, sample};
@@ -237,7 +236,7 @@ impl Redactor<'_> {
     /// Returns the place of a value of which a text contains only the first characters, at its end after `from`.
     fn cut_value(&self, text: &str, from: usize) -> Option<(Range<usize>, usize)> {
         let end = text.trim_end_matches(['…', '.', ' ']).len();
-        let tail = boundary::floor(text, end.saturating_sub(TAIL)).max(from);
+        let tail = text.floor_char_boundary(end.saturating_sub(TAIL)).max(from);
         let hit = self.heads.as_ref()?.find(text.get(tail..end)?)?;
         let (value, at) = &self.values[hit.pattern().as_usize()];
         let start = tail + hit.start();

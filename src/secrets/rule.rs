@@ -6,11 +6,9 @@ use std::sync::OnceLock;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::boundary;
 use super::rule_file::{Check, RuleEntry, Strength};
 use super::secret::RuleId;
 use super::value::{self, Classes, ValueLists};
-use super::wrapped::{FirstLine, Unwrapped};
 
 /// The most bytes of a match that starts at its keyword, and the most if a group of it is the secret.
 const LONGEST: [usize; 2] = [16 * 1024, 4 * 1024];
@@ -64,21 +62,12 @@ impl Rule {
         if self.entry.before == 0 {
             let has_group = regex.captures_len() > 1;
             let first = text.as_bytes().get(keyword.start)?;
-            if !has_group && boundary::is_word(*first) && !boundary::starts(text.as_bytes(), keyword.start) {
+            if !has_group && value::is_token_byte(*first) && !value::starts_token(text.as_bytes(), keyword.start) {
                 return None;
             }
             let end = (keyword.start + LONGEST[usize::from(has_group)]).min(text.len());
             let window = &text.as_bytes()[keyword.start..end];
-            let captures = regex.captures(window);
-            let found = captures.as_ref().and_then(|found| self.secret(text, keyword.start, found, lists));
-            let start = match &found {
-                _ if self.entry.strength == Strength::Place => None,
-                Some(found) => Some((found.start, FirstLine::Complete)),
-                None if captures.is_some() => None, // a placeholder, or part of other text
-                None => value_start(text.as_bytes(), &keyword).map(|at| (at, FirstLine::Incomplete)),
-            };
-            let wrapped = start.and_then(|start| self.wrapped(text, keyword.start, (regex, start), lists));
-            return wrapped.or(found);
+            return self.secret(text, keyword.start, &regex.captures(window)?, lists);
         }
         let from = keyword.start.saturating_sub(self.entry.before);
         let window = &text.as_bytes()[from..(keyword.end + AFTER).min(text.len())];
@@ -93,19 +82,6 @@ impl Rule {
         self.secret(text, from, &captures, lists)
     }
 
-    /// Returns the secret at a keyword if a terminal wrapped it over several lines. The value starts at `at`.
-    fn wrapped(
-        &self,
-        text: &str,
-        keyword: usize,
-        (regex, (at, first)): (&Regex, (usize, FirstLine)),
-        lists: &ValueLists,
-    ) -> Option<Range<usize>> {
-        let unwrapped = Unwrapped::new(text, keyword, at, first)?;
-        let captures = regex.captures(unwrapped.text.as_bytes())?;
-        unwrapped.original(self.secret(&unwrapped.text, 0, &captures, lists)?)
-    }
-
     /// Returns the secrets in a whole text, for a rule without keywords.
     pub(super) fn anywhere(&self, text: &str, lists: &ValueLists) -> Vec<Range<usize>> {
         let Some(regex) = self.regex.get_or_init(|| self.build().ok()) else { return Vec::new() };
@@ -118,8 +94,8 @@ impl Rule {
         let group = found.iter().skip(1).flatten().next();
         let value = group.unwrap_or(whole);
         let bytes = text.as_bytes();
-        let is_at_start = value.start() == whole.start() && boundary::is_word(*value.as_bytes().first()?);
-        if is_at_start && !boundary::starts(bytes, from + value.start()) {
+        let is_at_start = value.start() == whole.start() && value::is_token_byte(*value.as_bytes().first()?);
+        if is_at_start && !value::starts_token(bytes, from + value.start()) {
             return None;
         }
         let (mut start, mut end) = (from + value.start(), from + value.end());
@@ -132,11 +108,11 @@ impl Rule {
         if end - start >= 2 && matches!(bytes[start], b'"' | b'\'') && bytes[end - 1] == bytes[start] {
             (start, end) = (start + 1, end - 1);
         }
-        if self.entry.strength != Strength::Place && !boundary::ends(bytes, end) {
+        if self.entry.strength != Strength::Place && !value::ends_token(bytes, end) {
             return None;
         }
         // A bounded repetition can end in the middle of a character.
-        (start, end) = (boundary::floor(text, start), boundary::floor(text, end));
+        (start, end) = (text.floor_char_boundary(start), text.floor_char_boundary(end));
         let value = text.get(start..end)?;
         (self.is_secret(value, group.is_some(), lists) && self.is_near(text, start..end)).then_some(start..end)
     }
@@ -145,8 +121,8 @@ impl Rule {
         if self.entry.near.is_empty() {
             return true;
         }
-        let from = boundary::floor(text, range.start.saturating_sub(NEAR));
-        let around = text[from..boundary::floor(text, range.end + NEAR)].to_ascii_lowercase();
+        let from = text.floor_char_boundary(range.start.saturating_sub(NEAR));
+        let around = text[from..text.floor_char_boundary(range.end + NEAR)].to_ascii_lowercase();
         self.entry.near.iter().any(|word| around.contains(word.as_str()))
     }
 
@@ -169,14 +145,6 @@ impl Rule {
         };
         is_of_strength && self.entry.check.is_none_or(|check| passes(check, value))
     }
-}
-
-/// Returns the start of the value at a keyword: the keyword itself, or what is assigned to it on its line.
-fn value_start(bytes: &[u8], keyword: &Range<usize>) -> Option<usize> {
-    let rest = &bytes[keyword.start..(keyword.end + 80).min(bytes.len())];
-    let line = memchr::memchr(b'\n', rest)?;
-    let assigned = rest[..line].iter().rposition(|byte| b"=:\"' ".contains(byte));
-    Some(keyword.start + assigned.map_or(0, |at| at + 1))
 }
 
 fn passes(check: Check, value: &str) -> bool {

@@ -6,16 +6,16 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::Regex;
 use twox_hash::XxHash3_64;
 
 use super::assignment::Assignments;
 use super::escapes::Plain;
-use super::keywords::KeywordFinder;
 use super::rule::Rule;
 use super::rule_file::{RuleEntry, RuleFile, Strength};
 use super::secret::{Finding, RuleId};
-use super::value::ValueLists;
+use super::value::{ValueLists, automaton};
 use super::{encoded, manifest, private_key};
 
 /// The built-in rules.
@@ -28,13 +28,12 @@ pub struct Rules {
     rules: Vec<Rule>,
     /// Rules without keywords.
     slow: Vec<usize>,
-    /// The keywords, in the order of their texts in the finder.
+    /// The keywords, in the order of the automaton.
     keywords: Vec<Keyword>,
-    finder: KeywordFinder,
+    automaton: Option<AhoCorasick>,
     assignments: Assignments,
     lists: ValueLists,
     allow: Vec<Regex>,
-    ids: FixedIds,
     /// A hash of the rules, unless there are values of the user.
     fingerprint: Option<u64>,
 }
@@ -50,9 +49,10 @@ pub struct CustomRules {
     pub values: Vec<String>,
 }
 
-/// A text that a rule starts from, without the text itself.
+/// A text that a rule starts from.
 struct Keyword {
-    ignore_case: bool,
+    /// The text, unless its case does not matter.
+    exact: Option<String>,
     target: Target,
 }
 
@@ -66,14 +66,12 @@ enum Target {
     Value,
 }
 
-/// The names of the rules in code.
-struct FixedIds {
-    assignment: RuleId,
-    private_key: RuleId,
-    manifest: RuleId,
-    encoded: RuleId,
-    value: RuleId,
-}
+// The names of the rules in code.
+static ASSIGNMENT: RuleId = RuleId::of_code("assigned-secret");
+static PRIVATE_KEY: RuleId = RuleId::of_code("private-key");
+static MANIFEST: RuleId = RuleId::of_code("kubernetes-secret");
+static ENCODED: RuleId = RuleId::of_code("encoded-secrets");
+static VALUE: RuleId = RuleId::of_code("configured-value");
 
 /// A candidate: lower ranks win over higher ones.
 struct Candidate<'a> {
@@ -126,8 +124,8 @@ impl Rules {
         let (mut texts, mut keywords) = (Vec::new(), Vec::new());
         let mut slow = Vec::new();
         let mut add = |text: String, ignore_case: bool, target: Target| {
+            keywords.push(Keyword { exact: (!ignore_case).then(|| text.clone()), target });
             texts.push(text);
-            keywords.push(Keyword { ignore_case, target });
         };
         for (at, rule) in file.rules.iter().enumerate() {
             if rule.keywords.is_empty() {
@@ -142,22 +140,14 @@ impl Rules {
         let about = concat!(env!("CARGO_PKG_VERSION"), include_str!("../../assets/secrets.toml"));
         let fingerprint = values.is_empty().then(|| XxHash3_64::oneshot(about.as_bytes()));
         values.into_iter().filter(|value| !value.is_empty()).for_each(|value| add(value, false, Target::Value));
-        let ids = FixedIds {
-            assignment: RuleId::new("assigned-secret"),
-            private_key: RuleId::new("private-key"),
-            manifest: RuleId::new("kubernetes-secret"),
-            encoded: RuleId::new("encoded-secrets"),
-            value: RuleId::new("configured-value"),
-        };
         Self {
             rules: file.rules.into_iter().map(Rule::new).collect(),
             slow,
             keywords,
-            finder: KeywordFinder::new(texts),
+            automaton: automaton(&texts, AhoCorasickKind::DFA),
             assignments: Assignments::new(file.assignment),
             lists: ValueLists::new(file.lists),
             allow: Vec::new(),
-            ids,
             fingerprint,
         }
     }
@@ -170,11 +160,11 @@ impl Rules {
     /// Returns the names and descriptions of all rules.
     pub fn all(&self) -> impl Iterator<Item = (&RuleId, &str)> {
         let fixed = [
-            (&self.ids.assignment, "Value with the name of a secret, such as in .env files"),
-            (&self.ids.private_key, "Private key in PEM or PuTTY format"),
-            (&self.ids.manifest, "Encoded value in a Secret of Kubernetes"),
-            (&self.ids.encoded, "File with secret variables in Base64"),
-            (&self.ids.value, "Value from the setting redact.values"),
+            (&ASSIGNMENT, "Value with the name of a secret, such as in .env files"),
+            (&PRIVATE_KEY, "Private key in PEM or PuTTY format"),
+            (&MANIFEST, "Encoded value in a Secret of Kubernetes"),
+            (&ENCODED, "File with secret variables in Base64"),
+            (&VALUE, "Value from the setting redact.values"),
         ];
         self.rules.iter().map(|rule| (&rule.id, rule.entry().description.as_str())).chain(fixed)
     }
@@ -188,7 +178,7 @@ impl Rules {
     pub fn find_in_field(&self, name: &str, text: &str) -> Vec<Finding> {
         let mut candidates = self.candidates(text);
         if self.assignments.is_secret_field(name, text, &self.lists) {
-            candidates.push(Candidate { rank: 2, range: 0..text.len(), rule: &self.ids.assignment });
+            candidates.push(Candidate { rank: 2, range: 0..text.len(), rule: &ASSIGNMENT });
         }
         self.resolve(text, candidates)
     }
@@ -230,18 +220,19 @@ impl Rules {
         }
         let bytes = text.as_bytes();
         let mut decoded_to = 0;
-        for hit in self.finder.find(bytes) {
+        let hits = self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(bytes));
+        for hit in hits {
             let keyword = &self.keywords[hit.pattern().as_usize()];
-            if !keyword.ignore_case && &bytes[hit.range()] != self.finder.keyword(&hit).as_bytes() {
+            if keyword.exact.as_ref().is_some_and(|exact| exact.as_bytes() != &bytes[hit.range()]) {
                 continue;
             }
             let (rank, rule) = match keyword.target {
                 Target::Rule(at) => (if self.rules[at].is_distinct() { 1 } else { 2 }, &self.rules[at].id),
-                Target::Assignment => (3, &self.ids.assignment),
-                Target::PrivateKey => (0, &self.ids.private_key),
-                Target::Manifest => (2, &self.ids.manifest),
-                Target::Encoded => (1, &self.ids.encoded),
-                Target::Value => (0, &self.ids.value),
+                Target::Assignment => (3, &ASSIGNMENT),
+                Target::PrivateKey => (0, &PRIVATE_KEY),
+                Target::Manifest => (2, &MANIFEST),
+                Target::Encoded => (1, &ENCODED),
+                Target::Value => (0, &VALUE),
             };
             if found.iter().rev().take(4).any(|last| last.rule == rule && hit.start() < last.range.end) {
                 continue;

@@ -1,18 +1,22 @@
 //! The place of a secret in a text, and the rule that found it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::escapes;
 
 /// The name of a rule, such as `github-token`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RuleId(Arc<str>);
+pub struct RuleId(Cow<'static, str>);
 
 impl RuleId {
     pub(super) fn new(name: &str) -> Self {
-        Self(name.into())
+        Self(Cow::Owned(name.into()))
+    }
+
+    pub(super) const fn of_code(name: &'static str) -> Self {
+        Self(Cow::Borrowed(name))
     }
 
     /// Returns the name.

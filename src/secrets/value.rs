@@ -7,7 +7,6 @@ use base64::Engine as _;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 
-use super::keywords::automaton;
 use super::rule_file::Lists;
 
 /// The lists of the rule file, prepared for searches.
@@ -48,6 +47,11 @@ impl ValueLists {
         self.stop_values.contains(&lower)
             || self.stop_values.contains(lower.trim_end_matches(|c: char| c.is_ascii_digit() || c == '!'))
     }
+}
+
+/// Builds an automaton for words in any case.
+pub(super) fn automaton(words: &[String], kind: AhoCorasickKind) -> Option<AhoCorasick> {
+    AhoCorasick::builder().ascii_case_insensitive(true).kind(Some(kind)).build(words).ok()
 }
 
 /// Returns `true` if a value is cut, masked, or a run of equal or consecutive characters.
@@ -153,10 +157,6 @@ pub(super) fn is_scrambled(value: &str) -> bool {
 
 /// Returns `true` if most letters of a value are in words: runs of letters of one case with vowels.
 pub(super) fn is_words(value: &str) -> bool {
-    // Words are not joined by that many numbers.
-    if value.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).count() > 4 && is_base64(value) {
-        return false;
-    }
     let (mut letters, mut in_words) = (0, 0);
     for run in value.split(|c: char| !c.is_ascii_alphabetic()) {
         letters += run.len();
@@ -325,6 +325,35 @@ pub(super) fn decode(value: &str) -> Option<Vec<u8>> {
     GeneralPurpose::new(alphabet, config).decode(value).ok()
 }
 
+/// Returns `true` if a byte can be part of a token's name or value.
+pub(super) fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Returns `true` if a token can start at this position: no letter, digit or underscore precedes it.
+///
+/// An escape such as `\n`, `\u0022` or `%3D` also separates it from earlier text.
+pub(super) fn starts_token(text: &[u8], at: usize) -> bool {
+    let before = &text[..at];
+    before.last().is_none_or(|byte| !is_token_byte(*byte) || ends_with_escape(before))
+}
+
+/// Returns `true` if a token can end at this position.
+pub(super) fn ends_token(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|byte| !is_token_byte(*byte) && *byte != b'-')
+}
+
+/// Returns `true` if a text ends with an escape sequence that is written out.
+fn ends_with_escape(before: &[u8]) -> bool {
+    let is_hex = |digits: usize| before[before.len() - digits..].iter().all(u8::is_ascii_hexdigit);
+    match before {
+        [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f' | b'v' | b'0'] => true,
+        [.., b'%', _, _] | [.., b'\\', b'x', _, _] => is_hex(2),
+        [.., b'\\', b'u', _, _, _, _] => is_hex(4),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -379,5 +408,22 @@ mod tests {
             assert!(is_plain_data(value), "{value}");
         }
         assert!(is_plain_data(&"0a1b".repeat(10)) && !is_plain_data("p@ssX9.Yz"));
+    }
+}
+
+#[cfg(test)]
+mod boundary_tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_boundaries() {
+        for before in ["", " ", "\"", "=", "-", "\\n", "\\\\n", "\\t", "\\u0022", "%3D", "\\x22"] {
+            assert!(starts_token(before.as_bytes(), before.len()), "{before:?}");
+        }
+        for before in ["a", "0", "_", "n", "u0022", "[32m", "m", "3D"] {
+            assert!(!starts_token(before.as_bytes(), before.len()), "{before:?}");
+        }
+        assert!(ends_token(b"a b", 1) && ends_token(b"a", 1) && ends_token(b"a\\n", 1) && ends_token(b"a.", 1));
+        assert!(!ends_token(b"ab", 1) && !ends_token(b"a-", 1));
     }
 }

@@ -1,22 +1,34 @@
-//! The entries in the model context of at least one branch end, for all branch ends at once. The result is that of
-//! [`context`](crate::session::tree::context::context) at each end, but the time grows with the number of entries, not
-//! with the lengths of all paths.
+//! Model contexts of branch ends, from the lines of a file: the entries in the contexts of all ends, in a time that grows with
+//! the number of entries and not with the lengths of all paths, and hashes of single contexts, to compare two versions of a
+//! file. Needs about 100 bytes for each entry, much less than a tree.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::base::sort;
+use twox_hash::XxHash3_64;
+
 use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
-use crate::session::lines::LineCollector;
-use crate::session::links::{Index, ParentLinks};
-use crate::session::tree::model_role::{ContextEdit, ContextRole, FirstKept, ModelRole};
+use crate::session::json::edit::RawObject;
+use crate::session::lines::{Line, LineCollector, NotASession};
+use crate::session::links::{IdHash, Index, ParentLinks};
+use crate::session::tree::context::{ContextEntries, ContextSource, context_entries};
+use crate::session::tree::model_role::{ContextEdit, ContextRole, FirstKept, ModelRole, ModelSettings};
 
 /// Collects the data of entries on which contexts depend.
 #[derive(Debug, Default)]
 pub(crate) struct ContextCollector {
-    pub(super) roles: Vec<ContextRole>,
+    roles: Vec<ContextRole>,
     kept: Vec<(Index, FirstKept)>,
-    pub(super) edits: Vec<(Index, ContextEdit)>,
+    edits: Vec<(Index, ContextEdit)>,
+}
+
+/// The data of the entries on which contexts depend.
+struct CollectedContexts<'a> {
+    roles: &'a [ContextRole],
+    /// The first entry that each compaction keeps.
+    first_kept: HashMap<Index, Index>,
+    /// The target of each context edit, and `true` if it omits the target.
+    edits: HashMap<Index, (Index, bool)>,
 }
 
 impl ContextCollector {
@@ -31,194 +43,259 @@ impl ContextCollector {
         }
     }
 
-    /// Returns the entries to which compactions and context edits refer.
-    pub(crate) fn referenced(&self, lines: &LineCollector, links: &ParentLinks) -> Vec<Index> {
-        let targets = self.edits.iter().filter_map(|(_, edit)| links.find(edit.target));
-        self.first_kept(lines, links).into_values().chain(targets).collect()
-    }
-
-    /// Returns the first entry that each compaction keeps.
-    pub(super) fn first_kept(&self, lines: &LineCollector, links: &ParentLinks) -> HashMap<Index, Index> {
+    fn source(&self, lines: &LineCollector, links: &ParentLinks) -> CollectedContexts<'_> {
         let version = lines.header().map_or(1.0, |header| header.version);
         let resolve = |&(at, kept): &(Index, FirstKept)| Some((at, kept.resolve(links, version, &lines.headers)?));
-        self.kept.iter().filter_map(resolve).collect()
+        let edit = |(at, edit): &(Index, ContextEdit)| Some((*at, (links.find(edit.target)?, edit.words.is_none())));
+        CollectedContexts {
+            roles: &self.roles,
+            first_kept: self.kept.iter().filter_map(resolve).collect(),
+            edits: self.edits.iter().filter_map(edit).collect(),
+        }
     }
 
-    /// Returns `true` for each entry that is in the context of a branch end or of one of these entries.
+    /// Returns the entries to which compactions and context edits refer.
+    pub(crate) fn referenced(&self, lines: &LineCollector, links: &ParentLinks) -> Vec<Index> {
+        let CollectedContexts { first_kept, edits, .. } = self.source(lines, links);
+        first_kept.into_values().chain(edits.into_values().map(|(target, _)| target)).collect()
+    }
+
+    /// Returns `true` for each entry that is in the context of a branch end or of one of these entries, as in
+    /// [`context`](crate::session::tree::context::context) at each of them.
     pub(crate) fn in_context(&self, lines: &LineCollector, links: &ParentLinks, others: &[Index]) -> Vec<bool> {
-        let mut edits: HashMap<Index, Vec<(Index, bool)>> = HashMap::new();
-        for (at, edit) in &self.edits {
-            if let Some(target) = links.find(edit.target) {
-                edits.entry(target).or_default().push((*at, edit.words.is_none()));
+        let source = self.source(lines, links);
+        let stubs = lines.stubs(links);
+        let is_end = |&at: &Index, children: u32| children == 0 && !stubs[at as usize];
+        let ends = (0..).zip(links.child_counts(&stubs)).filter(|(at, children)| is_end(at, *children));
+        let ends = ends.map(|(at, _)| at).chain(others.iter().copied());
+        // Then, a context edit is below its target on each path.
+        let is_ordered = links.parents.iter().zip(0..).all(|(parent, at)| parent.is_none_or(|parent| parent < at))
+            && source.edits.iter().all(|(at, (target, _))| target < at);
+        let mut in_context = vec![false; self.roles.len()];
+        // The entries above which the contexts of all further ends are known.
+        let mut is_known = vec![false; self.roles.len()];
+        for end in ends {
+            let (mut path, mut compaction, mut first_kept) = (Vec::new(), None, None);
+            // The edited entries above the current one.
+            let mut edited = HashSet::new();
+            for at in links.to_root(end) {
+                let here = at as usize;
+                if is_ordered
+                    && compaction.is_none()
+                    && edited.is_empty()
+                    && std::mem::replace(&mut is_known[here], true)
+                {
+                    break;
+                }
+                path.push(at);
+                edited.extend(source.edits.get(&at).map(|(target, _)| *target));
+                edited.remove(&at);
+                if compaction.is_none() && self.roles[here] == ContextRole::Compaction {
+                    (compaction, first_kept) = (Some(path.len()), source.first_kept(at));
+                }
+                if compaction.is_some() && first_kept.is_none_or(|first| first == at) {
+                    break;
+                }
             }
-        }
-        let (stubs, first_kept) = (lines.stubs(links), self.first_kept(lines, links));
-        let mut is_end = vec![false; self.roles.len()];
-        others.iter().for_each(|&at| is_end[at as usize] = true);
-        for ((is_end, children), is_stub) in is_end.iter_mut().zip(links.child_counts(&stubs)).zip(&stubs) {
-            *is_end |= children == 0 && !is_stub;
-        }
-        ContextEntries { links, is_end, roles: &self.roles, first_kept: &first_kept, edits: &edits }.in_context()
-    }
-}
-
-/// The entries of a file as far as contexts depend on them.
-struct ContextEntries<'a> {
-    links: &'a ParentLinks,
-    /// `true` for each entry whose context counts.
-    is_end: Vec<bool>,
-    roles: &'a [ContextRole],
-    /// The first entry that each compaction keeps.
-    first_kept: &'a HashMap<Index, Index>,
-    /// The context edits of each target: the edit, and `true` if it omits the target.
-    edits: &'a HashMap<Index, Vec<(Index, bool)>>,
-}
-
-/// The entries in depth-first order.
-struct DepthFirst {
-    /// The entries, parents before children.
-    order: Vec<Index>,
-    /// The place of each entry in the order.
-    place: Vec<u32>,
-    /// The place after the subtree of each entry.
-    end: Vec<u32>,
-    depth: Vec<u32>,
-}
-
-impl DepthFirst {
-    fn new(parents: &[Option<Index>]) -> Self {
-        let len = parents.len();
-        // The children of each entry are consecutive in `children`.
-        let mut start = vec![0_u32; len + 1];
-        parents.iter().flatten().for_each(|&parent| start[parent as usize + 1] += 1);
-        (0..len).for_each(|at| start[at + 1] += start[at]);
-        let (mut free, mut children) = (start.clone(), vec![0; start[len] as usize]);
-        for (at, parent) in (0..).zip(parents) {
-            let Some(parent) = *parent else { continue };
-            let free = &mut free[parent as usize];
-            children[*free as usize] = at;
-            *free += 1;
-        }
-        let mut tree =
-            Self { order: Vec::with_capacity(len), place: vec![0; len], end: vec![0; len], depth: vec![0; len] };
-        let mut stack: Vec<Index> =
-            (0..).zip(parents).filter(|(_, parent)| parent.is_none()).map(|(at, _)| at).collect();
-        while let Some(at) = stack.pop() {
-            let here = at as usize;
-            tree.place[here] = tree.order.len() as u32;
-            tree.depth[here] = parents[here].map_or(0, |parent| tree.depth[parent as usize] + 1);
-            tree.order.push(at);
-            stack.extend(&children[start[here] as usize..start[here + 1] as usize]);
-        }
-        for &at in tree.order.iter().rev() {
-            let end = tree.end[at as usize].max(tree.place[at as usize] + 1);
-            tree.end[at as usize] = end;
-            if let Some(parent) = parents[at as usize] {
-                tree.end[parent as usize] = tree.end[parent as usize].max(end);
+            // Without its first kept entry on the path, a compaction keeps none.
+            if let Some(len) = compaction.filter(|_| path.last() != first_kept.as_ref()) {
+                path.truncate(len);
             }
-        }
-        tree
-    }
-
-    /// Returns `true` if `below` is in the subtree of `above`, but is not `above`.
-    fn is_below(&self, below: Index, above: Index) -> bool {
-        let place = self.place[below as usize];
-        self.place[above as usize] < place && place < self.end[above as usize]
-    }
-}
-
-/// A branch end.
-struct BranchEnd {
-    at: Index,
-    /// The last compaction on its path.
-    compaction: Option<Index>,
-    /// The depth of the first entry in its context.
-    reach: u32,
-}
-
-impl ContextEntries<'_> {
-    /// Returns `true` for each entry that is in the context of a branch end.
-    fn in_context(&self) -> Vec<bool> {
-        let (parents, len) = (&self.links.parents, self.roles.len());
-        let tree = DepthFirst::new(parents);
-        let ends = self.ends(&tree);
-        // For each entry, the smallest reach of the ends below it, and whether an end follows without a compaction.
-        let (mut reach, mut is_tail) = (vec![u32::MAX; len], vec![false; len]);
-        for end in &ends {
-            (reach[end.at as usize], is_tail[end.at as usize]) = (end.reach, true);
-        }
-        for &at in tree.order.iter().rev() {
-            let Some(parent) = parents[at as usize] else { continue };
-            reach[parent as usize] = reach[parent as usize].min(reach[at as usize]);
-            is_tail[parent as usize] |= is_tail[at as usize] && self.roles[at as usize] != ContextRole::Compaction;
-        }
-        let is_in = |at: usize| match self.roles[at] {
-            ContextRole::Nothing => false,
-            ContextRole::Message => reach[at] <= tree.depth[at],
-            ContextRole::SystemMessage | ContextRole::Compaction => is_tail[at],
-        };
-        let mut in_context: Vec<bool> = (0..len).map(is_in).collect();
-        for (&target, edits) in self.edits {
-            if in_context[target as usize] {
-                in_context[target as usize] = self.is_kept(target, edits, &tree, &ends);
+            let mut omitted: HashMap<Index, bool> = HashMap::new();
+            for (target, omits) in path.iter().filter_map(|at| source.edits.get(at)) {
+                omitted.entry(*target).or_insert(*omits);
+            }
+            for (place, &at) in path.iter().enumerate() {
+                in_context[at as usize] |= omitted.get(&at) != Some(&true)
+                    && match self.roles[at as usize] {
+                        ContextRole::Nothing => false,
+                        ContextRole::Message => true,
+                        ContextRole::SystemMessage => compaction.is_none_or(|len| place < len),
+                        ContextRole::Compaction => compaction == Some(place + 1),
+                    };
             }
         }
         in_context
     }
+}
 
-    /// Returns the branch ends in depth-first order.
-    fn ends(&self, tree: &DepthFirst) -> Vec<BranchEnd> {
-        let parents = &self.links.parents;
-        let mut compaction: Vec<Option<Index>> = vec![None; parents.len()];
-        let mut ends = Vec::new();
-        for &at in &tree.order {
-            let here = at as usize;
-            let is_compaction = self.roles[here] == ContextRole::Compaction;
-            let before = parents[here].and_then(|parent| compaction[parent as usize]);
-            compaction[here] = if is_compaction { Some(at) } else { before };
-            if self.is_end[here] {
-                let first = compaction[here].map(|compaction| {
-                    let kept = self.first_kept.get(&compaction).copied();
-                    kept.filter(|&kept| tree.is_below(compaction, kept)).unwrap_or(compaction)
-                });
-                let reach = first.map_or(0, |first| tree.depth[first as usize]);
-                ends.push(BranchEnd { at, compaction: compaction[here], reach });
-            }
-        }
-        ends
+impl ContextSource for CollectedContexts<'_> {
+    fn role(&self, at: Index) -> ContextRole {
+        self.roles[at as usize]
     }
 
-    /// Returns `true` if an edited entry is in the context of an end at which its last edit does not omit it.
-    fn is_kept(&self, target: Index, edits: &[(Index, bool)], tree: &DepthFirst, ends: &[BranchEnd]) -> bool {
-        let place = |at: Index| tree.place[at as usize];
-        let depth = tree.depth[target as usize];
-        let sees = |end: &BranchEnd| match self.roles[target as usize] {
-            ContextRole::Nothing => false,
-            ContextRole::Message => end.reach <= depth,
-            ContextRole::Compaction => end.compaction == Some(target),
-            ContextRole::SystemMessage => end.compaction.is_none_or(|at| tree.depth[at as usize] < depth),
-        };
-        let mut edits: Vec<(Index, bool)> =
-            edits.iter().filter(|(edit, _)| tree.is_below(*edit, target)).copied().collect();
-        sort::by_key(&mut edits, |(edit, _)| place(*edit));
-        let mut edits = edits.into_iter().peekable();
-        // The ends of the subtrees of the edits around a place, the innermost last.
-        let mut open = vec![(tree.end[target as usize], false)];
-        let mut from = place(target);
-        while let Some(&(end, omits)) = open.last() {
-            let next = edits.next_if(|(edit, _)| place(*edit) < end);
-            let to = next.map_or(end, |(edit, _)| place(edit));
-            let first = ends.partition_point(|end| place(end.at) < from);
-            let mut between = ends[first..].iter().take_while(|end| place(end.at) < to);
-            if !omits && between.any(sees) {
-                return true;
-            }
-            from = to;
-            match next {
-                Some((edit, omits)) => open.push((tree.end[edit as usize], omits)),
-                None => drop(open.pop()),
-            }
+    fn first_kept(&self, compaction: Index) -> Option<Index> {
+        self.first_kept.get(&compaction).copied()
+    }
+
+    fn edit(&self, at: Index) -> Option<(Index, bool)> {
+        self.edits.get(&at).copied()
+    }
+}
+
+/// Hashes the model contexts at all branch ends and labels of a file. Collects its lines in order.
+#[derive(Debug)]
+pub(crate) struct ContextHasher {
+    with_texts: bool,
+    lines: LineCollector,
+    contexts: ContextCollector,
+    settings: ModelSettings,
+    /// The hash of the line of each entry without the ID of its parent; 0 without the texts.
+    texts: Vec<u64>,
+    /// The index of the model or the thinking level of each entry; 0 for none.
+    setting: Vec<u16>,
+}
+
+impl ContextHasher {
+    /// Starts a file. Contexts are compared with the texts of entries, or without them.
+    pub(crate) fn new(with_texts: bool) -> Self {
+        Self {
+            with_texts,
+            lines: LineCollector::default(),
+            contexts: ContextCollector::default(),
+            settings: ModelSettings::default(),
+            texts: Vec::new(),
+            setting: Vec::new(),
         }
-        false
+    }
+
+    /// Adds the next line.
+    pub(crate) fn line(&mut self, line: &Line<'_>) {
+        let read = line.read();
+        let Some(entry) = self.lines.note(line, &read) else { return };
+        self.contexts.entry(entry);
+        let text = || match RawObject::new(line.bytes) {
+            Some(object) => XxHash3_64::oneshot(&object.without(&["parentId"])),
+            None => XxHash3_64::oneshot(line.bytes),
+        };
+        self.texts.push(if self.with_texts { text() } else { 0 });
+        self.setting.push(self.settings.note(entry));
+    }
+
+    /// Returns the hash of the model context at each branch end and each label, by the hash of its ID.
+    ///
+    /// # Errors
+    /// The file is not a session.
+    pub(crate) fn finish(self) -> Result<BTreeMap<u64, u64>, NotASession> {
+        self.lines.session()?;
+        let links = self.lines.parent_links();
+        let stubs = self.lines.stubs(&links);
+        let children = links.child_counts(&stubs);
+        let is_end = |at: &Index| children[*at as usize] == 0 && !stubs[*at as usize];
+        let ends = (0..self.texts.len() as Index).filter(is_end);
+        let labeled = self.lines.labels(&links).into_keys();
+        let source = self.contexts.source(&self.lines, &links);
+        let (mut path, mut bytes) = (Vec::new(), Vec::new());
+        let hash = |end: Index| {
+            path.clear();
+            path.extend(links.to_root(end));
+            path.reverse();
+            let id = |at: Index| self.lines.ids[at as usize].id.map_or(at.into(), IdHash::value);
+            let ContextEntries { compaction, entries, edits } = context_entries(&source, &path);
+            let text = |at: Index| self.texts[at as usize];
+            let mut edits: Vec<[u64; 2]> = edits.into_iter().map(|(target, edit)| [id(target), text(edit)]).collect();
+            edits.sort_unstable();
+            bytes.clear();
+            let parts = entries.iter().map(|&at| [id(at), text(at)]).chain([[u64::MAX; 2]]).chain(edits);
+            parts.flatten().for_each(|part| bytes.extend(part.to_le_bytes()));
+            let settings = path.iter().rev().map(|&at| self.setting[at as usize]);
+            let others = (compaction.map(id), self.settings.last(settings));
+            bytes.extend(format!("{others:?}").as_bytes());
+            (id(end), XxHash3_64::oneshot(&bytes))
+        };
+        Ok(ends.chain(labeled).map(hash).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tree::context::context;
+    use crate::session::tree::{Tree, TreeLines};
+    use proptest::prelude::*;
+
+    fn hashes(lines: &[&str], with_texts: bool) -> BTreeMap<u64, u64> {
+        let mut hasher = ContextHasher::new(with_texts);
+        lines.iter().for_each(|line| hasher.line(&Line::new(0, line.as_bytes(), true)));
+        hasher.finish().unwrap()
+    }
+
+    const SESSION: [&str; 7] = [
+        r#"{"type":"session","version":3,"id":"s"}"#,
+        r#"{"type":"model_change","id":"m","parentId":null,"provider":"p","modelId":"one"}"#,
+        r#"{"type":"custom","id":"c","parentId":"m","customType":"x"}"#,
+        r#"{"type":"message","id":"a","parentId":"c","message":{"role":"user","content":"one"}}"#,
+        r#"{"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"two"}}"#,
+        r#"{"type":"label","id":"l","parentId":"b","targetId":"a","label":"here"}"#,
+        r#"{"type":"message","id":"d","parentId":"a","message":{"role":"user","content":"three"}}"#,
+    ];
+
+    #[test]
+    fn each_branch_end_and_label_has_a_hash() {
+        let ids: Vec<u64> = ["a", "b", "d"].map(|id| IdHash::new(id.as_bytes()).value()).into();
+        let mut found: Vec<u64> = hashes(&SESSION, true).into_keys().collect();
+        found.sort_unstable();
+        let mut expected = ids;
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn entries_outside_of_contexts_do_not_count() {
+        let mut without = SESSION.to_vec();
+        without.remove(2);
+        let parent = SESSION[3].replace(r#""parentId":"c""#, r#""parentId":"m""#);
+        without[2] = &parent;
+        assert_eq!(hashes(&without, true), hashes(&SESSION, true));
+    }
+
+    #[test]
+    fn texts_models_and_order_count() {
+        let before = hashes(&SESSION, true);
+        for (at, from, to) in [(3, "one", "ONE"), (1, "one", "two"), (6, "\"a\"", "\"b\"")] {
+            let changed = SESSION[at].replace(from, to);
+            let mut lines = SESSION.to_vec();
+            lines[at] = &changed;
+            assert_ne!(hashes(&lines, true), before, "{changed}");
+            assert_eq!(hashes(&lines, false) == hashes(&SESSION, false), at == 3, "{changed}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn entries_in_contexts_are_those_of_each_branch_end(
+            entries in proptest::collection::vec((0u8..7, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..16),
+        ) {
+            let mut lines = vec![SESSION[0].to_string()];
+            for (at, (kind, parent, other)) in entries.iter().enumerate() {
+                let parent = if at == 0 { "null".into() } else { format!("\"{}\"", parent.index(at)) };
+                let other = other.index(entries.len());
+                let fields = match kind {
+                    0 => r#""type":"message","message":{"role":"system","content":"x"}"#.into(),
+                    1 => format!(r#""type":"compaction","summary":"x","firstKeptEntryId":"{other}""#),
+                    2 => format!(r#""type":"context_edit","targetId":"{other}""#),
+                    3 => format!(r#""type":"context_edit","targetId":"{other}","replacement":{{"content":"x"}}"#),
+                    _ => r#""type":"message","message":{"role":"user","content":"x"}"#.into(),
+                };
+                lines.push(format!(r#"{{"id":"{at}","parentId":{parent},{fields}}}"#));
+            }
+            let (mut tree, mut all, mut contexts) = (TreeLines::new(""), LineCollector::default(), ContextCollector::default());
+            for line in &lines {
+                let line = Line::new(0, line.as_bytes(), true);
+                tree.line(line);
+                let read = line.read();
+                all.note(&line, &read).into_iter().for_each(|entry| contexts.entry(entry));
+            }
+            let tree = Tree::build([tree]).unwrap();
+            let labeled: Vec<Index> = (0..entries.len() as Index).filter(|at| at % 3 == 0).collect();
+            let mut expected = vec![false; entries.len()];
+            for at in 0..entries.len() as Index {
+                if labeled.contains(&at) || tree.branches(at).next().is_none() && !tree.is_stub(at) {
+                    context(&tree, Some(at)).entries.iter().for_each(|&at| expected[at as usize] = true);
+                }
+            }
+            let found = contexts.in_context(&all, &all.parent_links(), &labeled);
+            prop_assert_eq!(found, expected, "{}", lines.join("\n"));
+        }
     }
 }

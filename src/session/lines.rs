@@ -13,7 +13,7 @@ use crate::session::entry::parse::{self, StoredValue};
 use crate::session::entry::row::is_silent;
 use crate::session::entry::{Entry, NEWEST, RawTime};
 use crate::session::json::value::Fields;
-use crate::session::json::{self, JsonReader, Str};
+use crate::session::json::{self, JsonReader, Str, text_of};
 use crate::session::links::{ActivePath, EntryIds, IdHash, Index, ParentLinks};
 use crate::session::marks::session_key;
 use crate::session::problem::Problem;
@@ -159,15 +159,14 @@ impl Header {
 
     /// Creates a header from its entry.
     pub fn new(entry: &Entry<'_>) -> Self {
-        let text = |text: Str<'_>| text.text().into_owned();
         Self {
-            id: entry.id.map(text).unwrap_or_default(),
-            cwd: entry.cwd.map(text).unwrap_or_default(),
+            id: text_of(entry.id),
+            cwd: text_of(entry.cwd),
             created: entry.timestamp.and_then(RawTime::ms),
             created_is_text: matches!(entry.timestamp, Some(RawTime::Text(_))),
             version: entry.version.unwrap_or(1.0),
-            parent_session: entry.parent_session.or(entry.branched_from).map(text),
-            parent_id: entry.parent_session_id.map(text),
+            parent_session: entry.parent_session.or(entry.branched_from).map(Str::owned),
+            parent_id: entry.parent_session_id.map(Str::owned),
             imported: entry.imported.and_then(RawTime::ms),
         }
     }
@@ -311,14 +310,14 @@ impl LineCollector {
     /// Adds a value of version 4, if the line is one: the name, a label or the leaf (pi 0.87.1, `harness/session/values`).
     fn stored_value(&mut self, line: &[u8]) {
         let Some(StoredValue { namespace, key, value }) = parse::stored_value(line) else { return };
-        let text = || value.map(|value| value.text().into_owned());
+        let text = || value.map(Str::owned);
         match &*namespace.bytes() {
             b"pi.session.name" => self.stored_name = Some(text()),
             b"pi.branch.tip" if key.is("main") => self.stored_leaf = Some(value.map(IdHash::of)),
             b"pi.entry.label" => self.labels.push(LabelLine {
                 target: IdHash::of(key),
                 target_id: key.text().into(),
-                text: text().unwrap_or_default().into(),
+                text: text_of(value).into(),
                 time: None,
             }),
             _ => {}

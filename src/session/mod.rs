@@ -8,7 +8,6 @@
 //! files that a session read and changed. New lines and files are built in [`write`](mod@write).
 
 pub mod compare;
-pub(crate) mod context_hashes;
 pub(crate) mod contexts;
 pub mod digest;
 pub mod entry;

@@ -264,7 +264,7 @@ impl SearchTextBuilder {
 pub fn searched(entry: &Entry<'_>) -> Option<(TextField, String)> {
     let message = entry.message.as_ref();
     let said = |field| Some((field, message?.content.text(" ")));
-    let summary = |summary: Option<Str<'_>>| Some((TextField::Summary, summary?.text().into_owned()));
+    let summary = |summary: Option<Str<'_>>| Some((TextField::Summary, summary?.owned()));
     match entry.kind {
         EntryKind::User => said(TextField::User),
         EntryKind::Assistant => said(TextField::Assistant),

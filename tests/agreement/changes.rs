@@ -13,7 +13,7 @@ use pitree::session::write::header::HeaderEdit;
 use pitree::session::write::import::{ImportedHeader, import};
 use pitree::session::write::line::NewEntry;
 use pitree::session::write::migrate::migrate;
-use pitree::session::write::repair::{KnownHeader, repair};
+use pitree::session::write::repair::KnownHeader;
 use pitree::session::write::slim::{SlimPlanner, SlimRules, SlimWriter};
 use pitree::session::write::{fork, line};
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use crate::agreement::world::{golden, short};
 use crate::common::broken;
 use crate::common::home::{files_below, repository};
+use crate::common::repairing::repair;
 use crate::common::session::Session;
 
 /// Returns a smaller version of a file, or `None` if it is damaged or nothing can be removed.

@@ -7,6 +7,7 @@ pub(crate) mod by_hand;
 pub(crate) mod effort;
 pub(crate) mod home;
 pub(crate) mod reference;
+pub(crate) mod repairing;
 pub(crate) mod repository;
 pub(crate) mod session;
 #[cfg(unix)]

@@ -16,9 +16,11 @@ use pitree::session::tree::context::context;
 use pitree::session::tree::{Index, Tree, TreeLines, resume};
 use pitree::session::write::fork::{self, NewSession};
 use pitree::session::write::migrate;
-use pitree::session::write::repair::{self, KnownHeader};
+use pitree::session::write::repair::KnownHeader;
 use pitree::session::write::slim::{SlimPlanner, SlimRules, SlimWriter};
 use pitree::session::{family, search_text};
+
+use crate::common::repairing::repair;
 
 const HOME: &str = "/home/demo";
 
@@ -63,13 +65,13 @@ fn again(file: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> + '_ {
 /// Repairs a file: the result has no problems, and stays the same when it is repaired again.
 fn repaired(data: &[u8]) {
     let known = KnownHeader { id: "known".into(), cwds: vec!["/known".into()], time_ms: 0 };
-    let Ok(once) = repair::repair(data, &known, &mut random()) else { return };
+    let Ok(once) = repair(data, &known, &mut random()) else { return };
     let mut checkup = Checkup::default();
     lines(&once.bytes).for_each(|line| checkup.line(&line));
     // Too many entries for the size are not a session.
     let Some(found) = checkup.finish() else { return };
     assert!(!found.iter().any(Finding::is_problem), "repaired, but {found:?}");
-    let again = repair::repair(&once.bytes, &known, &mut random()).expect("a repaired file can be repaired");
+    let again = repair(&once.bytes, &known, &mut random()).expect("a repaired file can be repaired");
     assert!(again.bytes == once.bytes && again.rest.is_empty(), "repaired twice: {:?}", again.steps);
 }
 

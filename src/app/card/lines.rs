@@ -9,7 +9,7 @@ use crate::base::text::{ASCII, Glyphs, Span, Tone, truncate_to_width, width};
 use crate::catalog::SessionKey;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
-use crate::session::space::kind::SpaceKind;
+use crate::session::space::SpaceKind;
 
 /// Maximum number of kinds of content, and width of the longest bar.
 const KINDS: usize = 4;

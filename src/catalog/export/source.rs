@@ -150,7 +150,7 @@ impl Source {
         let candidates: Vec<Index> = name.into_iter().chain(prompts).collect();
         for at in candidates {
             let line = redact.line(&self.line(at)?);
-            let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+            let entry = parse::entry(&line);
             let typed = || typed_prompt::typed(&entry).unwrap_or_else(|| entry.text());
             let title = one_line(&if Some(at) == name { entry.session_name().unwrap_or_default() } else { typed() });
             if !title.is_empty() {

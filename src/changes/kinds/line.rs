@@ -332,7 +332,7 @@ impl Change {
 fn name_of(tree: &Tree, path: &Path) -> Result<Option<String>> {
     let Some(node) = tree.nodes.iter().rev().find(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
     let line = Bodies::open(path)?.line(node)?;
-    let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+    let entry = parse::entry(&line);
     let name = entry.name.map(|name| js_trim(&name.text()).to_string());
     Ok(name.filter(|name| !name.is_empty()))
 }
@@ -359,7 +359,7 @@ fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
 fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
     let node = &tree.nodes[at as usize];
     let line = Bodies::open(path)?.line(node)?;
-    let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+    let entry = parse::entry(&line);
     match entry.id.filter(|_| entry.id_is_text) {
         Some(id) => Ok(id.text().into_owned()),
         None => bail!("cannot append to {}: an entry has no valid id ({})", path.display(), node.text),

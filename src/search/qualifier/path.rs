@@ -3,11 +3,10 @@
 
 use crate::base::normalize::fold;
 use crate::base::paths::normalize;
-use crate::search::candidate::{Candidate, EntryScope, MatchField, MatchPlace, Test};
+use crate::search::candidate::{Candidate, Condition, MatchField};
 use crate::search::qualifier::value::{QueryScope, Text};
 use crate::session::digest::touched_files::FileTouch;
 use crate::session::entry::tool_call::Touch;
-use crate::session::links::Index;
 
 /// A path to search for.
 struct Path {
@@ -38,13 +37,13 @@ fn components(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// Returns a test for sessions whose working directory, or its project, is `dir` or below it.
-pub(super) fn in_directory(dir: &Text, here: &QueryScope) -> Test {
+/// `in:` The sessions whose working directory, or its project, is `dir` or below it.
+pub(super) fn in_directory(dir: &Text, here: &QueryScope) -> Condition {
     let (is_in, worktrees) = (directory(dir, here), here.worktrees.clone());
-    Box::new(move |session| {
+    Condition::of_session(move |session| {
         let cwd = &*session.digest.header.cwd;
         let is_project_in = || worktrees.grouped(cwd).is_some() && is_in(&fold(&worktrees.project(cwd)));
-        (is_in(session.titles.cwd) || is_project_in()).into()
+        is_in(session.titles.cwd) || is_project_in()
     })
 }
 
@@ -80,26 +79,25 @@ fn is_in(dir: &Path, cwd: &str) -> bool {
     }
 }
 
-/// Returns the place where a tool touched a matching file in one of the requested ways.
-pub(super) fn file(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> Test {
-    let wanted = Path::new(path, here);
-    let place = |&entry: &Index| MatchPlace { field: MatchField::File, entry: Some(entry), at: 0..0 };
-    Box::new(move |session| touching(&wanted, session, is_wanted).first().map(place).into())
+/// `file:` The entries in which a tool read, wrote or edited a matching file.
+pub(super) fn file(path: &Text, here: &QueryScope) -> Condition {
+    touched(path, here, |_| true)
 }
 
-/// Returns the entries in which a tool touched a matching file.
-pub(super) fn file_scope(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> EntryScope {
-    let wanted = Path::new(path, here);
-    EntryScope::Known(Box::new(move |session| touching(&wanted, session, is_wanted)))
+/// `edited:` The entries in which a tool wrote or edited a matching file.
+pub(super) fn edited(path: &Text, here: &QueryScope) -> Condition {
+    touched(path, here, |touch| touch != Touch::Read)
 }
 
-/// Returns the entries of all touches of matching files.
-fn touching(wanted: &Path, session: &Candidate<'_>, is_wanted: fn(Touch) -> bool) -> Vec<Index> {
-    let touches = &session.digest.details_once().touches;
-    // A file can be touched many times, so each path is tested once.
-    let is_such: Vec<bool> = touches.paths.iter().map(|path| is_match(wanted, path, session.titles.cwd)).collect();
-    let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
-    touches.all.iter().filter(is_it).map(|touch| touch.entry).collect()
+fn touched(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> Condition {
+    let wanted = Path::new(path, here);
+    Condition::of_entries(Some(MatchField::File), move |session: &Candidate<'_>| {
+        let touches = &session.digest.details_once().touches;
+        // A file can be touched many times, so each path is tested once.
+        let is_such: Vec<bool> = touches.paths.iter().map(|path| is_match(&wanted, path, session.titles.cwd)).collect();
+        let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
+        touches.all.iter().filter(is_it).map(|touch| touch.entry).collect()
+    })
 }
 
 /// Returns `true` if a path matches. A query without `/` matches any part of the path. A query that ends with `/`
@@ -129,7 +127,7 @@ fn is_match(wanted: &Path, path: &str, cwd: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::candidate::TestResult;
+    use crate::search::candidate::{MatchPlace, TestResult};
     use crate::search::qualifier::test_sample::{Sample, here};
 
     #[test]

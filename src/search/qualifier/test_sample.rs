@@ -57,7 +57,7 @@ impl Sample {
     /// Tests the session with a qualifier.
     pub(super) fn test(&self, qualifier: &str) -> TestResult {
         let (name, value) = qualifier.split_once(':').unwrap();
-        named(name).unwrap().read(value).unwrap().unwrap().test(&here())(&self.candidate())
+        (named(name).unwrap().read(value).unwrap().unwrap().condition(&here()).test)(&self.candidate())
     }
 
     /// Returns `true` if the qualifier matches.

@@ -13,7 +13,7 @@ use crate::base::javascript::{is_js_space, js_trim};
 use crate::base::normalize::fold;
 use crate::search::pattern::Pattern;
 use crate::search::qualifier::Qualified;
-use crate::search::qualifier::value::Text;
+use crate::search::qualifier::value::Needs;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
 use crate::search::{fuzzy, qualifier};
 
@@ -131,39 +131,9 @@ impl Query {
         self.terms.iter().any(|term| matches!(&term.kind, TermKind::Pattern(pattern) if pattern.is_undecided()))
     }
 
-    /// Returns `true` if a qualifier fulfills a condition.
-    fn has(&self, is_it: impl Fn(&Qualified) -> bool) -> bool {
-        self.terms.iter().any(|term| matches!(&term.kind, TermKind::Qualified(qualified) if is_it(qualified)))
-    }
-
-    /// Returns `true` if the scope must have what is known of secrets.
-    pub(crate) fn needs_secrets(&self) -> bool {
-        self.has(Qualified::needs_secrets)
-    }
-
-    /// Returns `true` if the scope must have what is known of lost work.
-    pub(crate) fn needs_lost_work(&self) -> bool {
-        self.has(Qualified::needs_lost_work)
-    }
-
-    /// Returns `true` if the scope must have the lasting marks.
-    pub(crate) fn needs_marks(&self) -> bool {
-        self.has(Qualified::needs_marks)
-    }
-
-    /// Returns `true` if the scope must have the shown messages.
-    pub(crate) fn needs_last_seen(&self) -> bool {
-        self.has(Qualified::needs_last_seen)
-    }
-
-    /// Returns `true` if the scope must have the worktrees.
-    pub(crate) fn needs_worktrees(&self) -> bool {
-        self.has(Qualified::needs_worktrees)
-    }
-
-    /// Returns `true` if sessions must be related to each other and to running pis.
-    pub(crate) fn needs_relations(&self) -> bool {
-        self.has(Qualified::needs_relations)
+    /// Returns `true` if a qualifier has one of these needs.
+    pub(crate) fn needs(&self, needs: Needs) -> bool {
+        self.terms.iter().any(|term| matches!(&term.kind, TermKind::Qualified(qualified) if qualified.needs(needs)))
     }
 
     /// Returns the words and phrases that must match.
@@ -215,9 +185,10 @@ impl Query {
     pub(crate) fn as_files(&self) -> Option<Self> {
         let (mut query, mut has_word) = (Self { everything: false, terms: self.terms.clone() }, false);
         for term in query.terms.iter_mut().filter(|term| !term.is_excluded) {
-            if let TermKind::Word(word) = &mut term.kind {
-                let name = Text(std::mem::take(word));
-                (term.kind, has_word) = (TermKind::Qualified(Qualified::File(name)), true);
+            if let TermKind::Word(word) = &term.kind
+                && let Some(Ok(Some(file))) = qualifier::named("file").map(|row| row.read(word))
+            {
+                (term.kind, has_word) = (TermKind::Qualified(file), true);
             }
         }
         has_word.then_some(query)

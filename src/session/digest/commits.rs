@@ -122,7 +122,7 @@ impl CommitCollector {
     fn output(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>, (uses, output): (GitUse, &str)) {
         let room = MOST.saturating_sub(self.commits.len());
         let start = |text: &str| -> Box<str> { clean(utf16_prefix(text, UNITS)).into() };
-        let id = || entry.id.map_or(EntryId::Place(at), |id| EntryId::Id(id.text().into_owned()));
+        let id = || entry.id.map_or(EntryId::Place(at), |id| EntryId::Id(id.owned()));
         let commits = uses.commits(output).take(room).map(|commit| DigestCommit {
             entry: id(),
             at,

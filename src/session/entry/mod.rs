@@ -13,8 +13,8 @@ use crate::base::javascript::{is_js_space, js_trim};
 use crate::base::numbers::count;
 use crate::base::time;
 use crate::session::entry::kind::EntryKind;
-use crate::session::json::Str;
 use crate::session::json::value::{Fields, Value, items};
+use crate::session::json::{Str, text_of};
 use crate::session::links::Index;
 
 /// The newest supported version of pi's format (pi 1.6.0).
@@ -238,7 +238,7 @@ pub struct ToolCall<'a> {
 impl<'a> ToolCall<'a> {
     /// Returns the script of a `bash` call.
     pub(crate) fn script(&self) -> Option<Str<'a>> {
-        if self.name.is("bash") { Fields::new(self.arguments).get("command")?.str() } else { None }
+        if self.name.is("bash") { Fields::new(self.arguments).str("command") } else { None }
     }
 }
 
@@ -311,7 +311,6 @@ impl<'a> Entry<'a> {
 
     /// Returns the whole text of the entry: the message, summary, command, or new value.
     pub fn text(&self) -> String {
-        let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
         let message = self.message.as_ref();
         match self.kind {
             EntryKind::User
@@ -321,13 +320,13 @@ impl<'a> Entry<'a> {
             | EntryKind::CustomRole
             | EntryKind::SummaryRole
             | EntryKind::OtherMessage => message.map_or(String::new(), |message| message.content.text("")),
-            EntryKind::Bash => text(message.and_then(|message| message.command)),
+            EntryKind::Bash => text_of(message.and_then(|message| message.command)),
             EntryKind::CustomMessage => self.content.text(""),
-            EntryKind::Compaction | EntryKind::BranchSummary => text(self.summary),
-            EntryKind::SessionInfo => text(self.name),
-            EntryKind::Label => text(self.label),
-            EntryKind::ModelChange => text(self.model_id),
-            EntryKind::ThinkingLevel => text(self.thinking_level),
+            EntryKind::Compaction | EntryKind::BranchSummary => text_of(self.summary),
+            EntryKind::SessionInfo => text_of(self.name),
+            EntryKind::Label => text_of(self.label),
+            EntryKind::ModelChange => text_of(self.model_id),
+            EntryKind::ThinkingLevel => text_of(self.thinking_level),
             EntryKind::Custom | EntryKind::Usage | EntryKind::ContextEdit | EntryKind::Unknown => String::new(),
         }
     }
@@ -415,8 +414,7 @@ fn diagnostic(raw: &[u8]) -> String {
 fn tools(raw: Option<&[u8]>) -> impl Iterator<Item = (Str<'_>, Str<'_>)> {
     items(raw.unwrap_or_default()).map(|raw| {
         let fields = Fields::new(raw);
-        let text = |name| fields.get(name).and_then(Value::str).unwrap_or_default();
-        (text("name"), text("description"))
+        (fields.str("name").unwrap_or_default(), fields.str("description").unwrap_or_default())
     })
 }
 

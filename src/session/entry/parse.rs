@@ -12,9 +12,14 @@ use crate::session::json::{JsonReader, NotJson, Result, Str, ValueKind as Json};
 /// several times the memory of the smallest blocks.
 const MOST_BLOCKS: usize = 10_000;
 
+/// Returns the entry on a line, or an empty one.
+pub fn entry(line: &[u8]) -> Entry<'_> {
+    self::line(line).ok().flatten().unwrap_or_default()
+}
+
 /// Returns the text of the entry on a line, or an empty string.
 pub fn text(line: &[u8]) -> String {
-    self::line(line).ok().flatten().map_or(String::new(), |entry| entry.text())
+    entry(line).text()
 }
 
 /// Parses a line. Returns `None` for values that are not entries in pi (blank, `null`, `false`, `0`, `""`) and for

@@ -184,7 +184,7 @@ mod tests {
     fn said(line: &str) -> Vec<(&'static str, String)> {
         let entry = parse::line(line.as_bytes()).unwrap().unwrap();
         let mut said = Vec::new();
-        texts(&entry, line.as_bytes(), &mut |field, text| said.push((field.name(), text.text().into_owned())));
+        texts(&entry, line.as_bytes(), &mut |field, text| said.push((field.name(), text.owned())));
         said
     }
 

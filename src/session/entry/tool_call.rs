@@ -153,7 +153,7 @@ pub fn describe(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
 
 /// Returns the path in the arguments of a call, if there is one.
 pub(crate) fn path_in(arguments: &[u8]) -> Option<String> {
-    given(&Fields::new(arguments), &["path", "file_path"]).map(|path| path.text().into_owned())
+    given(&Fields::new(arguments), &["path", "file_path"]).map(Value::owned)
 }
 
 /// Returns the file that a call reads, writes or edits.
@@ -197,7 +197,7 @@ pub struct NestedCall<'a> {
 impl<'a> Message<'a> {
     /// Returns the nested calls in order.
     pub fn nested_calls(&self) -> impl Iterator<Item = NestedCall<'a>> {
-        let calls = self.nested_calls.and_then(|raw| Fields::new(raw).get("calls")?.raw());
+        let calls = self.nested_calls.and_then(|raw| Fields::new(raw).raw("calls"));
         items(calls.unwrap_or_default()).map(NestedCall::new)
     }
 }
@@ -205,18 +205,17 @@ impl<'a> Message<'a> {
 impl<'a> NestedCall<'a> {
     fn new(raw: &'a [u8]) -> Self {
         let fields = Fields::new(raw);
-        let text = |name| fields.get(name).and_then(Value::str);
-        let arguments = fields.get("arguments").and_then(Value::raw).unwrap_or_default();
-        let status = text("status").unwrap_or_default();
+        let arguments = fields.raw("arguments").unwrap_or_default();
+        let status = fields.str("status").unwrap_or_default();
         Self {
             call: ToolCall {
-                id: text("id").unwrap_or_default(),
-                name: text("name").unwrap_or_default(),
+                id: fields.str("id").unwrap_or_default(),
+                name: fields.str("name").unwrap_or_default(),
                 arguments,
                 path: parse::path(arguments),
             },
             is_unfinished: status.is("unfinished"),
-            error: text("error").or_else(|| status.is("error").then_some(Str::plain("failed"))),
+            error: fields.str("error").or_else(|| status.is("error").then_some(Str::plain("failed"))),
         }
     }
 }
@@ -324,7 +323,7 @@ mod tests {
             let line = format!(r#"{{"type":"message","message":{{"role":"toolResult","nestedCalls":{nested}}}}}"#);
             let entry = parse::line(line.as_bytes()).unwrap().unwrap();
             let calls = entry.message.as_ref().unwrap().nested_calls();
-            let text = |text: Str<'_>| text.text().into_owned();
+            let text = |text: Str<'_>| text.owned();
             calls
                 .map(|it| {
                     (

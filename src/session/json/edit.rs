@@ -42,7 +42,7 @@ impl<'a> RawObject<'a> {
 
     /// Returns the line with the edits: new values (JSON) of fields, which are appended if they are missing, or `None` to
     /// remove a field.
-    pub(crate) fn with(&self, changes: &[(&str, Option<&[u8]>)]) -> Vec<u8> {
+    pub(crate) fn with<V: AsRef<[u8]>>(&self, changes: &[(&str, Option<V>)]) -> Vec<u8> {
         let mut out = self.raw[..self.start].to_vec();
         let mut is_first = true;
         let mut from = self.start; // start of the next field, including the comma before it
@@ -58,7 +58,7 @@ impl<'a> RawObject<'a> {
             out.extend_from_slice(&head[skipped..]);
             is_first = false;
             match change {
-                Some((changed, Some(new))) if self.last(changed) == Some(at) => out.extend_from_slice(new),
+                Some((changed, Some(new))) if self.last(changed) == Some(at) => out.extend_from_slice(new.as_ref()),
                 _ => out.extend_from_slice(&self.raw[value.clone()]),
             }
         }
@@ -70,11 +70,16 @@ impl<'a> RawObject<'a> {
                 is_first = false;
                 out.extend_from_slice(key.as_bytes());
                 out.extend_from_slice(b"\":");
-                out.extend_from_slice(new);
+                out.extend_from_slice(new.as_ref());
             }
         }
         out.extend_from_slice(&self.raw[from..]);
         out
+    }
+
+    /// Returns the line without some fields.
+    pub(crate) fn without(&self, keys: &[&str]) -> Vec<u8> {
+        self.with(&keys.iter().map(|key| (*key, None::<&[u8]>)).collect::<Vec<_>>())
     }
 
     fn last(&self, key: &str) -> Option<usize> {

@@ -64,6 +64,11 @@ impl<'a> Str<'a> {
         std::str::from_utf8(self.raw).map_or_else(|_| String::from_utf8_lossy(self.raw), Cow::Borrowed)
     }
 
+    /// Returns the owned text.
+    pub fn owned(self) -> String {
+        self.text().into_owned()
+    }
+
     /// Decodes the text like [`Str::chars`], but faster: copies runs between escapes.
     fn unescaped(self) -> String {
         let (mut raw, mut text) = (self.raw, Vec::with_capacity(self.raw.len()));
@@ -113,7 +118,7 @@ impl<'a> Str<'a> {
 
     /// Returns the bytes of the decoded text, to compare keys.
     pub fn bytes(self) -> Cow<'a, [u8]> {
-        if self.escaped { Cow::Owned(self.text().into_owned().into_bytes()) } else { Cow::Borrowed(self.raw) }
+        if self.escaped { Cow::Owned(self.unescaped().into_bytes()) } else { Cow::Borrowed(self.raw) }
     }
 
     /// Returns the raw string without quotes.
@@ -125,6 +130,11 @@ impl<'a> Str<'a> {
     pub fn is_empty(self) -> bool {
         self.raw.is_empty()
     }
+}
+
+/// Returns the text of an optional string, or an empty one.
+pub fn text_of(text: Option<Str<'_>>) -> String {
+    text.unwrap_or_default().owned()
 }
 
 /// The characters of a [`Str`].
@@ -485,7 +495,7 @@ mod tests {
     }
 
     fn string(text: &str) -> String {
-        JsonReader::new(text.as_bytes()).string().unwrap().text().into_owned()
+        JsonReader::new(text.as_bytes()).string().unwrap().owned()
     }
 
     #[test]

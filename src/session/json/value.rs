@@ -53,6 +53,21 @@ impl<'a> Fields<'a> {
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.0.iter().rev().find(|(key, _)| &**key == name.as_bytes()).map(|(_, value)| *value)
     }
+
+    /// Returns the value of a key if it is a string.
+    pub fn str(&self, name: &str) -> Option<Str<'a>> {
+        self.get(name)?.str()
+    }
+
+    /// Returns the raw value of a key unless it is a string.
+    pub fn raw(&self, name: &str) -> Option<&'a [u8]> {
+        self.get(name)?.raw()
+    }
+
+    /// Returns the value of a key, converted like [`Value::text`]; empty if it is absent.
+    pub fn text(&self, name: &str) -> String {
+        self.get(name).map(Value::owned).unwrap_or_default()
+    }
 }
 
 /// Returns the array index that a key is in JavaScript.
@@ -95,6 +110,11 @@ impl<'a> Value<'a> {
             Self::Text(text) => text.text(),
             Self::Raw(raw) => string(raw).map_or_else(|_| String::from_utf8_lossy(raw), Cow::Owned),
         }
+    }
+
+    /// Returns the owned [`Value::text`].
+    pub fn owned(self) -> String {
+        self.text().into_owned()
     }
 
     /// Converts the value to a number as pi does for line numbers (1.6.0): a finite number, or a string that is a

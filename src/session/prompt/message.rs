@@ -158,14 +158,14 @@ impl SentMessage {
             () if images > 0 => ONLY_IMAGES.into(),
             () => "(no tool output)".into(),
         };
-        let answers = message.tool_call_id.map(|id| id.text().into_owned());
+        let answers = message.tool_call_id.map(Str::owned);
         Self { images, answers, ..Self::new(EntryKind::ToolResult, text, chars(content)) }
     }
 
     fn answer(content: &Content<'_>, is_replaced: bool) -> Self {
         let call = |call: &ToolCall<'_>| SentCall {
-            id: call.id.text().into_owned(),
-            name: call.name.text().into_owned(),
+            id: call.id.owned(),
+            name: call.name.owned(),
             arguments: json(call.arguments),
         };
         let calls: Vec<SentCall> = content.tool_calls().map(call).collect();
@@ -177,7 +177,7 @@ impl SentMessage {
     fn system(message: &Message<'_>) -> Self {
         let part = SystemPart::new(message);
         let mut texts = vec![message.content.text("\n")];
-        texts.extend(message.sections().filter_map(|(_, text)| Some(text?.text().into_owned())));
+        texts.extend(message.sections().filter_map(|(_, text)| Some(text?.owned())));
         texts.retain(|text| !text.is_empty());
         let chars = part.chars();
         Self { system: Some(part), ..Self::new(EntryKind::SystemRole, texts.join("\n\n"), chars) }
@@ -224,11 +224,10 @@ fn bash(message: &Message<'_>, line: &[u8]) -> SentMessage {
         Some(code) if code != 0.0 => text += &format!("\n\nCommand exited with code {}", javascript::number(code)),
         _ => {}
     }
-    let raw = Fields::new(line).get("message").and_then(Value::raw).unwrap_or_default();
-    let fields = Fields::new(raw);
+    let fields = Fields::new(Fields::new(line).raw("message").unwrap_or_default());
     let is_set = |name| fields.get(name).is_some_and(|value| !value.is_falsy());
     if is_set("truncated") && is_set("fullOutputPath") {
-        let path = fields.get("fullOutputPath").map(|path| path.text().into_owned()).unwrap_or_default();
+        let path = fields.text("fullOutputPath");
         text += &format!("\n\n[Output truncated. Full output: {path}]");
     }
     SentMessage::new(EntryKind::Bash, text, command.units() + output.units())
@@ -272,8 +271,7 @@ fn used(line: &[u8], message: &Message<'_>) -> Option<f64> {
     if message.has_failed() || message.usage.is_none() {
         return None;
     }
-    let message = Fields::new(line).get("message").and_then(Value::raw)?;
-    let usage = Fields::new(Fields::new(message).get("usage").and_then(Value::raw)?);
+    let usage = Fields::new(Fields::new(Fields::new(line).raw("message")?).raw("usage")?);
     let number = |name| usage.get(name).and_then(Value::number);
     let parts = || Some(number("input")? + number("output")? + number("cacheRead")? + number("cacheWrite")?);
     number("totalTokens").filter(|total| *total != 0.0).or_else(parts).filter(|used| *used > 0.0)
@@ -303,12 +301,11 @@ pub(super) struct SystemPart {
 
 impl SystemPart {
     fn new(message: &Message<'_>) -> Self {
-        let name = |name: Str<'_>| name.text().into_owned();
         let added = message.tools_added.filter(|raw| raw.first() == Some(&b'['));
         let lengths = items(added.unwrap_or_default()).map(|tool| json(tool).encode_utf16().count() as u64);
         Self {
-            added: message.tools_added().map(|(tool, _)| name(tool)).zip(lengths).collect(),
-            removed: message.tools_removed().map(|(tool, _)| name(tool)).collect(),
+            added: message.tools_added().map(|(tool, _)| tool.owned()).zip(lengths).collect(),
+            removed: message.tools_removed().map(|(tool, _)| tool.owned()).collect(),
             content: chars(&message.content),
             sections: message.sections().map(|(name, text)| (name, text.map(Str::units))).collect(),
             has_tools: added.is_some(),

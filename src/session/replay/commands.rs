@@ -4,17 +4,15 @@ use std::rc::Rc;
 
 use crate::session::links::Index;
 use crate::session::replay::Replay;
-use crate::session::replay::files::{Files, below, file_name};
+use crate::session::replay::files::{Files, Touched, below, file_name};
 use crate::session::replay::programs::Effect;
-use crate::session::replay::shell::{self, Run, reports_error, reports_rewrites};
+use crate::session::replay::shell::{reports_error, reports_rewrites};
 use crate::session::replay::state::{Content, Doubt, Source};
-use crate::session::replay::touched::Touched;
 
 impl<E> Replay<'_, E> {
     /// Applies a shell command.
-    pub(super) fn command(&self, files: &mut Rc<Files>, at: Index, (script, has_failed): (&str, bool), output: &str) {
-        let has_failed = has_failed || reports_error(output);
-        let effects = shell::effects(Run { script, has_failed, cwd: &self.tree.header.cwd, home: self.home });
+    pub(super) fn command(&self, files: &mut Rc<Files>, at: Index, script: &str, has_failed: bool, output: &str) {
+        let effects = self.effects(script, has_failed || reports_error(output));
         self.apply(files, at, effects, output);
     }
 

@@ -3,8 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::replay::git::GitCommand;
-use crate::session::replay::script::{MOST_SCRIPTS, Script, SimpleCommand, parse, script_of};
+use crate::session::replay::script::{GitCommand, MOST_SCRIPTS, Script, SimpleCommand, parse, script_of};
 
 /// The shortest and longest abbreviations of a commit.
 pub(crate) const LENGTHS: std::ops::RangeInclusive<usize> = 7..=40;

@@ -117,13 +117,13 @@ fn changed<'a>(text: &[&'a str], hunks: &'a [Hunk]) -> Option<Vec<&'a str>> {
 /// Returns the replacements of an `edit` call: `edits`, or the single one of older versions (pi 0.74.2, 1.6.0).
 fn pieces(args: &Fields<'_>) -> Option<Vec<(String, String)>> {
     let pair = |args: &Fields<'_>| {
-        let text = |name| Some(args.get(name)?.text().into_owned());
+        let text = |name| Some(args.get(name)?.owned());
         Some((text("oldText")?, text("newText")?))
     };
     let edits = args.get("edits");
     let list = match &edits {
         // Some models give the list as a text.
-        Some(edits) => edits.raw().map_or_else(|| edits.text().into_owned().into_bytes(), <[u8]>::to_vec),
+        Some(edits) => edits.raw().map_or_else(|| edits.owned().into_bytes(), <[u8]>::to_vec),
         None => Vec::new(),
     };
     let alone = list.starts_with(b"{").then(|| pair(&Fields::new(&list))).flatten();

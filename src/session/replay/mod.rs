@@ -8,7 +8,6 @@ mod commands;
 pub(crate) mod commits;
 mod edit;
 pub mod files;
-mod git;
 pub mod lines;
 pub(crate) mod places;
 mod programs;
@@ -16,27 +15,25 @@ mod read;
 mod script;
 mod shell;
 pub mod state;
-mod touched;
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::base::paths::full_path;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::tool_call::{NEARBY, NestedCall, Touch, touched};
+use crate::session::entry::tool_call::{NEARBY, NestedCall, Touch, path_in, touched};
 use crate::session::entry::{Block, Message, ToolCall, parse};
-use crate::session::json::Str;
 use crate::session::json::value::Fields;
+use crate::session::json::{Str, text_of};
 use crate::session::links::{IdHash, Index};
 use crate::session::replay::edit::Edit;
 pub use crate::session::replay::files::Files;
-use crate::session::replay::files::{below, file_name};
+use crate::session::replay::files::{Touched, below, file_name};
 use crate::session::replay::programs::Effect;
 use crate::session::replay::read::{ReadPart, attached};
 pub(crate) use crate::session::replay::shell::changed_files;
-use crate::session::replay::shell::{Run, reports_error};
+use crate::session::replay::shell::reports_error;
 use crate::session::replay::state::{Doubt, Source};
-use crate::session::replay::touched::Touched;
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
 
@@ -122,18 +119,17 @@ impl<'t, E> Replay<'t, E> {
             // Rows and descriptions are cut, but a move is usually short.
             let command = match &node.called {
                 Some(called) if &*called.name == "bash" && moves(&called.about) => {
-                    self.with_call(at, |call, _, _| script(&Fields::new(call.arguments)))?
+                    self.arguments(at)?.map(|arguments| script(&arguments))
                 }
                 None if node.kind == EntryKind::Bash && moves(&node.text) => {
                     let line = (self.read)(node)?;
-                    let entry = parse::line(&line).ok().flatten().unwrap_or_default();
-                    entry.message.and_then(|message| message.command).map(|command| command.text().into_owned())
+                    let entry = parse::entry(&line);
+                    entry.message.and_then(|message| message.command).map(Str::owned)
                 }
                 _ => continue,
             };
             let Some(script) = command else { continue };
-            let run = Run { script: &script, has_failed: false, cwd: &self.tree.header.cwd, home: self.home };
-            found.extend(shell::effects(run).into_iter().filter_map(|effect| match effect {
+            found.extend(self.effects(&script, false).into_iter().filter_map(|effect| match effect {
                 Effect::Move(from, to) | Effect::Copy(from, to) => Some((from, to)),
                 _ => None,
             }));
@@ -195,19 +191,16 @@ impl<'t, E> Replay<'t, E> {
             EntryKind::ToolResult => self.result(files, at),
             EntryKind::Bash => {
                 let line = (self.read)(node)?;
-                let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+                let entry = parse::entry(&line);
                 let Some(message) = &entry.message else { return Ok(()) };
-                let text = |text: Option<Str<'_>>| text.unwrap_or_default().text().into_owned();
                 let has_failed = message.cancelled || message.exit_code.is_none_or(|code| code != 0.0);
-                let output = text(message.output);
-                self.command(files, at, (&text(message.command), has_failed), &output);
+                self.command(files, at, &text_of(message.command), has_failed, &text_of(message.output));
                 Ok(())
             }
             EntryKind::User if node.text.contains("<file name=") => {
                 let line = (self.read)(node)?;
-                let entry = parse::line(&line).ok().flatten().unwrap_or_default();
-                let text = entry.text();
-                for (path, content) in attached(&text) {
+                let entry = parse::entry(&line);
+                for (path, content) in attached(&entry.text()) {
                     self.file(files, &path, at, |touched, path| {
                         touched.set(path, content, Source::Attached);
                         touched.doubt(path, Doubt::Attachment);
@@ -246,11 +239,11 @@ impl<'t, E> Replay<'t, E> {
             return Ok(());
         }
         let line = (self.read)(&self.tree.nodes[calling as usize])?;
-        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+        let entry = parse::entry(&line);
         let calls = entry.message.iter().flat_map(|message| message.content.tool_calls());
         for call in calls.filter(|call| !answered.contains(&&IdHash::of(call.id))) {
             if call.name.is("bash") {
-                self.command(files, at, (&script(&Fields::new(call.arguments)), true), "");
+                self.command(files, at, &script(call.arguments), true, "");
             } else if let Some((path, _)) = touched(call).filter(|(_, touch)| *touch != Touch::Read) {
                 self.file(files, &path, at, |touched, path| touched.doubt(path, Doubt::Stopped));
             }
@@ -271,17 +264,14 @@ impl<'t, E> Replay<'t, E> {
             }
             _ => {}
         }
-        let command = |call: &ToolCall<'_>, cwd: &str, home: &str| {
-            let script = script(&Fields::new(call.arguments));
-            let effects = shell::effects(Run { script: &script, has_failed: false, cwd, home });
-            (script, effects)
-        };
         if name == "bash" {
             let may_doubt = files.has_certain();
             if self.commands.get(&at).is_some_and(|&doubts| !doubts || !may_doubt) {
                 return Ok(());
             }
-            let Some((script, effects)) = self.with_call(at, command)? else { return Ok(()) };
+            let Some(arguments) = self.arguments(at)? else { return Ok(()) };
+            let script = script(&arguments);
+            let effects = self.effects(&script, false);
             if effects.is_empty() {
                 self.commands.insert(at, false);
                 return Ok(());
@@ -293,31 +283,30 @@ impl<'t, E> Replay<'t, E> {
                 }
             }
             let line = (self.read)(node)?;
-            let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+            let entry = parse::entry(&line);
             let Some(message) = &entry.message else { return Ok(()) };
             let output = message.content.text("\n");
             match message.is_error || reports_error(&output) {
-                true => self.command(files, at, (&script, true), &output),
+                true => self.command(files, at, &script, true, &output),
                 false => self.apply(files, at, effects, &output),
             }
             return Ok(());
         }
-        let arguments = self.with_call(at, |call, _, _| call.arguments.to_vec())?.unwrap_or_default();
+        let arguments = self.arguments(at)?.unwrap_or_default();
         let line = (self.read)(node)?;
-        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
+        let entry = parse::entry(&line);
         let Some(message) = &entry.message else { return Ok(()) };
         match Touch::of(name) {
-            Some(touch) => self.call(files, at, (touch, &arguments), message),
+            Some(touch) => self.call(files, at, touch, &arguments, message),
             None => self.other_tool(files, at, &arguments, message),
         }
         Ok(())
     }
 
     /// Applies a call of `read`, `write` or `edit`.
-    fn call(&self, files: &mut Rc<Files>, at: Index, (touch, arguments): (Touch, &[u8]), message: &Message<'_>) {
+    fn call(&self, files: &mut Rc<Files>, at: Index, touch: Touch, arguments: &[u8], message: &Message<'_>) {
+        let Some(path) = path_in(arguments) else { return };
         let fields = Fields::new(arguments);
-        let path = ["path", "file_path"].iter().filter_map(|name| fields.get(name)).find(|path| !path.is_falsy());
-        let Some(path) = path.map(|path| path.text().into_owned()) else { return };
         let result = message.content.text("\n");
         self.file(files, &path, at, |touched, path| {
             if message.is_error {
@@ -329,8 +318,7 @@ impl<'t, E> Replay<'t, E> {
             match touch {
                 Touch::Write => touched.write(path, &fields),
                 Touch::Edit => {
-                    let text = |text: Option<Str<'_>>| text.map(|text| text.text().into_owned());
-                    let (patch, diff) = (text(message.patch), text(message.diff));
+                    let (patch, diff) = (message.patch.map(Str::text), message.diff.map(Str::text));
                     let edit = Edit::new(&fields, patch.as_deref(), diff.as_deref());
                     touched.state(path, Source::NoText, |state, at| state.edit(&edit, at));
                 }
@@ -356,7 +344,7 @@ impl<'t, E> Replay<'t, E> {
             let name = call.name.text();
             let fields = Fields::new(call.arguments);
             if name == "bash" {
-                self.command(files, at, (&script(&fields), is_unfinished || error.is_some()), "");
+                self.command(files, at, &script(call.arguments), is_unfinished || error.is_some(), "");
                 continue;
             }
             let Some((path, touch)) = touched(&call) else { continue };
@@ -393,12 +381,8 @@ impl<'t, E> Replay<'t, E> {
         wanted.iter().all(|path| is_plain(path)) && is_plain(path) && !wanted.contains(&self.full_path(path))
     }
 
-    /// Reads the call of a result.
-    fn with_call<T>(
-        &mut self,
-        result: Index,
-        take: impl FnOnce(&ToolCall<'_>, &str, &str) -> T,
-    ) -> Result<Option<T>, E> {
+    /// Reads the arguments of the call of a result.
+    fn arguments(&mut self, result: Index) -> Result<Option<Vec<u8>>, E> {
         let Some(&id) = self.tree.answers.get(&result) else { return Ok(None) };
         let above = self.tree.to_root(self.tree.parent(result)).take(NEARBY);
         let has_call = |at: &Index| self.tree.calls.get(at).is_some_and(|calls| calls.contains(&id));
@@ -407,15 +391,20 @@ impl<'t, E> Replay<'t, E> {
             self.calls = Some((at, (self.read)(&self.tree.nodes[at as usize])?));
         }
         let Some((_, line)) = &self.calls else { return Ok(None) };
-        let entry = parse::line(line).ok().flatten().unwrap_or_default();
+        let entry = parse::entry(line);
         let Some(message) = &entry.message else { return Ok(None) };
         let is_it = |call: &&ToolCall<'_>| IdHash::of(call.id) == id;
         let call = message.content.tool_calls().filter(is_it).last();
-        Ok(call.map(|call| take(call, &self.tree.header.cwd, self.home)))
+        Ok(call.map(|call| call.arguments.to_vec()))
     }
 }
 
 impl<E> Replay<'_, E> {
+    /// Returns the changes of files by a script.
+    fn effects(&self, script: &str, has_failed: bool) -> Vec<Effect> {
+        shell::effects(script, has_failed, &self.tree.header.cwd, self.home)
+    }
+
     /// Applies a change to a file, if it is wanted.
     fn file(&self, files: &mut Rc<Files>, path: &str, at: Index, change: impl FnOnce(&mut Touched<'_>, &str)) {
         let path = self.full_path(path);
@@ -435,8 +424,8 @@ pub fn session_path(path: &str, cwd: &str, home: &str) -> String {
 }
 
 /// Returns the script of a call of `bash`.
-fn script(arguments: &Fields<'_>) -> String {
-    arguments.get("command").map_or(String::new(), |command| command.text().into_owned())
+fn script(arguments: &[u8]) -> String {
+    Fields::new(arguments).text("command")
 }
 
 #[cfg(test)]

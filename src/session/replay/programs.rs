@@ -2,8 +2,7 @@
 //! other program may change all files.
 
 use crate::base::paths::full_path;
-use crate::session::replay::git::GitCommand;
-use crate::session::replay::script::{SimpleCommand, Word, name, script_of, words};
+use crate::session::replay::script::{GitCommand, SimpleCommand, Word, name, script_of, words};
 
 /// A change of files by a command. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,23 +4,11 @@
 use crate::session::replay::programs::{Effect, Place, of_command};
 use crate::session::replay::script::{Joined, MOST_SCRIPTS, Script, SimpleCommand, name, parse, script_of};
 
-/// A command with its result.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run<'a> {
-    /// The script.
-    pub(super) script: &'a str,
-    /// `true` if it failed or was stopped, or if its output reports an error; see [`reports_error`].
-    pub(super) has_failed: bool,
-    /// The working directory.
-    pub(super) cwd: &'a str,
-    /// The home directory, for `~`.
-    pub(super) home: &'a str,
-}
-
-/// Returns the changes of files by a command, in order.
-pub(super) fn effects(run: Run<'_>) -> Vec<Effect> {
+/// Returns the changes of files by a script, in order. It `has_failed` if it failed or was stopped, or if its output reports
+/// an error; see [`reports_error`]. `cwd` is the working directory, and `home` the home directory, for `~`.
+pub(super) fn effects(script: &str, has_failed: bool, cwd: &str, home: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
-    let mut scripts = vec![(run.script.to_owned(), Some(run.cwd.to_owned()))];
+    let mut scripts = vec![(script.to_owned(), Some(cwd.to_owned()))];
     for at in 0..MOST_SCRIPTS {
         let Some((script, cwd)) = scripts.get(at).cloned() else { return effects };
         let Script { commands, inner, has_groups, is_broken } = parse(&script);
@@ -32,9 +20,9 @@ pub(super) fn effects(run: Run<'_>) -> Vec<Effect> {
         let inner_cwd = cwd.clone().filter(|_| !changes_dir);
         scripts.extend(inner.into_iter().map(|inner| (inner, inner_cwd.clone())));
         let is_plain = at == 0 && !has_groups && !is_broken && !commands.iter().any(jumps);
-        let mut place = Place { cwd, home: run.home };
+        let mut place = Place { cwd, home };
         for (number, command) in commands.iter().enumerate() {
-            let is_sure = is_plain && !run.has_failed && is_certain(&commands, number);
+            let is_sure = is_plain && !has_failed && is_certain(&commands, number);
             of_command(command, is_sure, &mut place, &mut effects);
             if let Some(script) = script_of(command) {
                 scripts.push((script, inner_cwd.clone()));
@@ -52,12 +40,11 @@ pub(crate) fn changed_files(script: &str, cwd: &str) -> Vec<String> {
         Some(rest) if !cwd.is_empty() && !rest.is_empty() => rest.to_owned(),
         _ => path,
     };
-    let paths =
-        effects(Run { script, has_failed: false, cwd, home: "~" }).into_iter().flat_map(|effect| match effect {
-            Effect::Write(path, _) | Effect::Remove(path) => vec![path],
-            Effect::Move(from, to) => vec![from, to],
-            _ => Vec::new(),
-        });
+    let paths = effects(script, false, cwd, "~").into_iter().flat_map(|effect| match effect {
+        Effect::Write(path, _) | Effect::Remove(path) => vec![path],
+        Effect::Move(from, to) => vec![from, to],
+        _ => Vec::new(),
+    });
     paths.map(below_cwd).collect()
 }
 
@@ -123,7 +110,7 @@ mod tests {
     use super::*;
 
     fn of(script: &str, has_failed: bool) -> Vec<Effect> {
-        effects(Run { script, has_failed, cwd: "/w", home: "/h" })
+        super::effects(script, has_failed, "/w", "/h")
     }
 
     #[test]

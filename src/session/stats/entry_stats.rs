@@ -8,7 +8,7 @@ use crate::base::shell::program;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Entry, Message, ToolCall};
 use crate::session::json::Str;
-use crate::session::json::value::{Fields, Value};
+use crate::session::json::value::Fields;
 use crate::session::links::{ActivePath, ById, IdHash, Index, ParentLinks};
 
 /// The maximum length of the words of a prompt, in UTF-16 code units.
@@ -257,7 +257,7 @@ impl StatsCollector {
             }
         }
         if call.name.is("write")
-            && let Some(content) = Fields::new(call.arguments).get("content").and_then(Value::str)
+            && let Some(content) = Fields::new(call.arguments).str("content")
         {
             self.writes.insert(IdHash::of(call.id), line_starts(content).count() as u32);
         }
@@ -369,7 +369,7 @@ mod tests {
         #[test]
         fn lines_are_counted_without_decoding(text in "([+-]|a|\\\\|n|\"|\n|\u{e9}){0,40}") {
             let json = serde_json::json!({"text": text}).to_string();
-            let raw = Fields::new(json.as_bytes()).get("text").and_then(Value::str).unwrap();
+            let raw = Fields::new(json.as_bytes()).str("text").unwrap();
             let starts: Vec<char> = line_starts(raw).map(char::from).collect();
             let lines: Vec<&str> = text.lines().collect();
             prop_assert_eq!(starts.len(), lines.len());

@@ -3,7 +3,6 @@
 
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, parse};
-use crate::session::json::Str;
 use crate::session::links::{ById, IdHash, Index, ParentLinks};
 
 /// The meaning of an entry for the model.
@@ -142,11 +141,10 @@ impl ModelSettings {
             _ => return 0,
         };
         let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
-        let text = |text: Str<'_>| text.text().into_owned();
         let key = IdHash::number(tag).with(IdHash::of(first)).with(IdHash::of(second));
         self.place(key, || match tag {
-            0 => ModelSetting::Model(text(first), text(second)),
-            _ => ModelSetting::Thinking(text(second)),
+            0 => ModelSetting::Model(first.owned(), second.owned()),
+            _ => ModelSetting::Thinking(second.owned()),
         })
     }
 

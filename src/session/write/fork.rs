@@ -53,7 +53,7 @@ impl NewSession<'_> {
         let mut header =
             format!(r#"{{"type":"session","version":3,"id":{id},"timestamp":"{time}","cwd":{cwd}{parent}"#)
                 .into_bytes();
-        let others = RawObject::new(source).map(|source| source.with(&OWN_FIELDS.map(|field| (field, None))));
+        let others = RawObject::new(source).map(|source| source.without(&OWN_FIELDS));
         match others.as_deref().map(|others| others.trim_ascii().strip_prefix(b"{").unwrap_or_default().trim_ascii()) {
             Some(others) if others.len() > 1 => header.extend([b",", others].concat()),
             _ => header.push(b'}'),

@@ -40,10 +40,8 @@ impl HeaderEdit {
         let object = RawObject::new(line).ok_or(HeaderError::NoHeader)?;
         let is_old = object.text("parentSession").is_none() && object.text("branchedFrom").is_some();
         let parent_key = if is_old { "branchedFrom" } else { "parentSession" };
-        let values = [("cwd", &self.cwd), (parent_key, &self.parent)];
-        let values: Vec<_> =
-            values.into_iter().filter_map(|(key, value)| Some((key, quote(value.as_ref()?)))).collect();
-        let changes: Vec<_> = values.iter().map(|(key, value)| (*key, Some(value.as_bytes()))).collect();
+        let values = [("cwd", &self.cwd), (parent_key, &self.parent)].into_iter();
+        let changes: Vec<_> = values.filter_map(|(key, value)| Some((key, Some(quote(value.as_ref()?))))).collect();
         Ok(Some(object.with(&changes)))
     }
 

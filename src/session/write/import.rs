@@ -84,16 +84,14 @@ pub fn import(
     }
     let (header, old_id) = header.ok_or(ImportError::NoHeader)?;
     let id = if new.replace_id || !is_usual_id(&old_id) { new.new_id.to_owned() } else { old_id };
-    let time = format!("\"{}\"", iso(new.time_ms));
-    let (quoted_id, cwd) = (quote(&id), quote(new.cwd));
     let mut bytes = header.with(&[
-        ("id", Some(quoted_id.as_bytes())),
-        ("cwd", Some(cwd.as_bytes())),
+        ("id", Some(quote(&id))),
+        ("cwd", Some(quote(new.cwd))),
         ("parentSession", None),
         ("parentSessionId", None),
         ("branchedFrom", None),
         ("legacyParentSessionPath", None),
-        ("imported", Some(time.as_bytes())),
+        ("imported", Some(quote(&iso(new.time_ms)))),
     ]);
     bytes.push(b'\n');
     for line in &lines {

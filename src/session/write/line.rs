@@ -177,7 +177,7 @@ mod tests {
             prop_assert_eq!(entry.target_id.unwrap().text(), &*text);
             prop_assert_eq!(entry.id.unwrap().text(), &*text);
             prop_assert_eq!(entry.parent_id.unwrap().text(), &*text);
-            prop_assert_eq!(entry.label.map(|label| label.text().into_owned()).unwrap_or_default(), text);
+            prop_assert_eq!(entry.label.map(|label| label.owned()).unwrap_or_default(), text);
         }
     }
 }

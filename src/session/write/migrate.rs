@@ -46,7 +46,6 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Option<Vec<u8>>
                 if let Some(chain) = &mut chain {
                     changes.extend(chain.assign(&values, at, &object, random));
                 }
-                let changes: Vec<_> = changes.iter().map(|(key, value)| (*key, value.as_deref())).collect();
                 migrated.extend(object.with(&changes));
             }
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::base::numbers::bytes as size;
 use crate::session::json::edit::quote;
-use crate::session::json::value::{Fields, Value};
+use crate::session::json::value::Fields;
 use crate::session::json::{JsonReader, Result, Str, ValueKind};
 
 /// The bytes that stay at the start and at the end of a shortened text, about.
@@ -114,10 +114,11 @@ fn blocks<'a>(r: &mut JsonReader<'a>, how: Shortening, found: &mut Vec<LargeBloc
             continue;
         }
         let fields = Fields::new(raw);
-        let text = |name: &str| fields.get(name).and_then(Value::str);
-        let kind = match text("type") {
-            Some(kind) if kind.is("image") => LargeKind::Image(text("mimeType").map_or("image".into(), Str::text)),
-            Some(kind) if kind.is("text") => match text("text") {
+        let kind = match fields.str("type") {
+            Some(kind) if kind.is("image") => {
+                LargeKind::Image(fields.str("mimeType").map_or("image".into(), Str::text))
+            }
+            Some(kind) if kind.is("text") => match fields.str("text") {
                 Some(text) => LargeKind::Block(text),
                 None => continue,
             },

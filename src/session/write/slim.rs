@@ -588,7 +588,7 @@ mod tests {
             let line = |text: &str, tree: &Tree, at: Index| {
                 let node = &tree.nodes[at as usize];
                 let line = &text.as_bytes()[node.offset as usize..(node.offset + node.len) as usize];
-                RawObject::new(line).unwrap().with(&[("parentId", None)])
+                RawObject::new(line).unwrap().without(&["parentId"])
             };
             let names = |tree: &Tree| tree.nodes.iter().map(|node| node.id.clone().unwrap()).collect::<Vec<_>>();
             let (all, kept) = (names(&before), names(&after));

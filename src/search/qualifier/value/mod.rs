@@ -43,6 +43,32 @@ pub struct QueryScope {
     pub worktrees: Arc<Worktrees>,
 }
 
+/// The needs of a query besides the sessions: a set of bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Needs(u8);
+
+impl Needs {
+    /// Only the sessions.
+    pub(crate) const NOTHING: Self = Self(0);
+    /// The known secrets, in the scope.
+    pub(crate) const SECRETS: Self = Self(1);
+    /// The lost work, in the scope.
+    pub(crate) const LOST_WORK: Self = Self(1 << 1);
+    /// The lasting marks, in the scope.
+    pub(crate) const MARKS: Self = Self(1 << 2);
+    /// The shown messages, in the scope.
+    pub(crate) const LAST_SEEN: Self = Self(1 << 3);
+    /// The worktrees, in the scope.
+    pub(crate) const WORKTREES: Self = Self(1 << 4);
+    /// The relations of sessions to each other and to running pis.
+    pub(crate) const RELATIONS: Self = Self(1 << 5);
+
+    /// Returns `true` if both sets have a need.
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 impl Default for QueryScope {
     /// The beginning of 1970 in UTC, without directories.
     fn default() -> Self {

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::parse;
+use crate::session::entry::{NEWEST, parse};
+use crate::session::health::pieces::Piece;
 use crate::session::json::edit::{RawObject, quote};
 use crate::session::json::{JsonReader, ValueKind};
 use crate::session::links::IdHash;
 use crate::session::write::line::new_id;
-use crate::session::write::repair::content::{is_broken, lacks_content, readable};
-use crate::session::write::repair::known::{KnownHeader, Unrepairable};
+use crate::session::write::repair::fields::{KnownHeader, Unrepairable, is_broken, lacks_content, readable};
+use crate::session::write::repair::segments::split;
 
 /// Fields besides `parentId` that refer to entries.
 const REFERENCES: [&str; 3] = ["targetId", "firstKeptEntryId", "fromId"];
@@ -59,8 +60,6 @@ struct Record {
 /// The claim of an entry to its ID, weakest first. The strongest keeps the ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Claim {
-    /// The entry was incomplete.
-    Completed,
     /// Its type or its role is missing or unknown.
     Unknown,
     /// Its line was damaged, or its message has no content.
@@ -75,23 +74,27 @@ enum RecordKind {
     Header,
     /// Moves to the rest.
     Dropped,
-    /// The beginning of an entry that is complete elsewhere; moves to the rest.
-    Beginning,
     /// A value that pi ignores.
     Ignored,
+}
+
+/// A header in the file.
+#[derive(Debug)]
+struct FoundHeader {
+    record: usize,
+    raw: Vec<u8>,
+    has_id: bool,
 }
 
 /// Collects the values of a file.
 #[derive(Debug, Default)]
 pub(super) struct Planner {
     records: Vec<Record>,
-    /// The first header with an ID and its record. A complete one replaces a completed one.
-    header: Option<(usize, Vec<u8>)>,
-    /// `true` if its line was damaged, so that it can lack fields.
-    is_header_changed: bool,
-    /// The first header without one.
-    bad_header: Option<(usize, Vec<u8>)>,
-    pub(super) version: Option<f64>,
+    /// The number of lines so far.
+    lines: u64,
+    /// The first header with an ID, or else the first one.
+    header: Option<FoundHeader>,
+    version: Option<f64>,
     steps: RepairSteps,
 }
 
@@ -100,8 +103,8 @@ pub(super) struct Planner {
 pub(super) struct Plan {
     /// The version of the file.
     pub(super) version: f64,
-    /// A new first line.
-    pub(super) header: Option<Vec<u8>>,
+    /// A new first line with its line break, or nothing.
+    pub(super) header: Vec<u8>,
     /// The record of the header that is now the first line.
     moved: Option<usize>,
     edits: HashMap<usize, Edit>,
@@ -111,6 +114,10 @@ pub(super) struct Plan {
     pub(super) rest: Vec<u8>,
     /// The steps of the repair for people.
     pub(super) steps: RepairSteps,
+    /// The number of values written so far.
+    values: usize,
+    /// The number of lines written so far.
+    lines: u64,
 }
 
 /// The change of a value.
@@ -119,12 +126,25 @@ struct Edit {
     is_dropped: bool,
     is_broken: bool,
     /// The new JSON values of `id` and `parentId`.
-    fields: Vec<(&'static str, Vec<u8>)>,
+    fields: Vec<(&'static str, Option<Vec<u8>>)>,
 }
 
 impl Planner {
-    /// Adds the next value. Its line was damaged if it `is_changed`, and it was incomplete if it `is_completed`.
-    pub(super) fn value(&mut self, line: u64, raw: &[u8], (is_changed, is_completed): (bool, bool)) {
+    /// Adds the next line, or an entry with this number of lines.
+    pub(super) fn line(&mut self, line: &[u8], count: u64) {
+        let first = self.lines + 1;
+        self.lines += count;
+        let is_joined = count > 1;
+        let done = split(line, &mut |piece, is_damaged| {
+            if let Piece::Value(value) = piece {
+                self.value(first, value, is_damaged || is_joined);
+            }
+        });
+        let done = if is_joined { Some("joined the lines of an entry with raw line breaks") } else { done };
+        done.iter().for_each(|done| self.steps.push(format!("line {first}: {done}")));
+    }
+
+    fn value(&mut self, line: u64, raw: &[u8], is_damaged: bool) {
         let entry = parse::line(raw).ok().flatten();
         let is_object = JsonReader::new(raw).kind() == Ok(ValueKind::Object);
         let kind = match &entry {
@@ -136,71 +156,52 @@ impl Planner {
             Some(_) => RecordKind::Entry,
         };
         let entry = entry.unwrap_or_default();
-        let at = self.records.len();
-        let beginning = self
-            .header
-            .as_ref()
-            .map(|(at, _)| *at)
-            .filter(|at| self.records[*at].claim == Claim::Completed && !is_completed);
-        if entry.starts_session() && (self.header.is_none() || beginning.is_some()) {
-            beginning.into_iter().for_each(|at| self.records[at].kind = RecordKind::Dropped);
-            self.version = Some(entry.version.unwrap_or(1.0));
-            self.header = Some((at, raw.to_vec()));
-            self.is_header_changed = is_changed;
-        } else if kind == RecordKind::Header && self.bad_header.is_none() {
-            self.version = self.version.or(entry.version);
-            self.bad_header = Some((at, raw.to_vec()));
+        let has_id = entry.starts_session();
+        if kind == RecordKind::Header && self.header.as_ref().is_none_or(|known| has_id && !known.has_id) {
+            self.version = if has_id { Some(entry.version.unwrap_or(1.0)) } else { entry.version };
+            self.header = Some(FoundHeader { record: self.records.len(), raw: raw.to_vec(), has_id });
         }
-        let text = |text: crate::session::json::Str<'_>| text.text().into();
         self.records.push(Record {
             line,
-            id: entry.id.map(text).filter(|_| kind != RecordKind::Header),
+            id: entry.id.filter(|_| kind != RecordKind::Header).map(|id| id.owned().into()),
             id_is_text: entry.id_is_text,
-            parent: entry.parent_id.map(text),
+            parent: entry.parent_id.map(|id| id.owned().into()),
             hash: IdHash::new(raw.trim_ascii()).value(),
             kind,
             is_broken: is_broken(&entry),
-            claim: match (is_completed, entry.kind) {
-                (true, _) => Claim::Completed,
-                (false, EntryKind::Unknown | EntryKind::OtherMessage) => Claim::Unknown,
-                _ if is_changed || lacks_content(&entry) => Claim::Damaged,
+            claim: match entry.kind {
+                EntryKind::Unknown | EntryKind::OtherMessage => Claim::Unknown,
+                _ if is_damaged || lacks_content(&entry) => Claim::Damaged,
                 _ => Claim::Intact,
             },
         });
     }
 
-    /// Records what was done to a line.
-    pub(super) fn step(&mut self, line: u64, done: &str) {
-        self.steps.push(format!("line {line}: {done}"));
-    }
-
-    /// Returns `true` if no value is a header or an entry.
-    pub(super) fn is_empty(&self) -> bool {
-        !self.records.iter().any(|record| matches!(record.kind, RecordKind::Entry | RecordKind::Header))
-    }
-
     /// Makes the plan.
     ///
     /// # Errors
-    /// The header lacks the working directory, which is not known.
+    /// The file cannot be repaired.
     pub(super) fn plan(mut self, known: &KnownHeader, random: &mut dyn FnMut() -> u128) -> Result<Plan, Unrepairable> {
-        let claims = self.claims();
-        self.drop_beginnings(&claims);
+        if let Some(newer) = self.version.filter(|version| *version > NEWEST) {
+            return Err(Unrepairable::Newer(newer));
+        }
+        let is_session = |record: &Record| matches!(record.kind, RecordKind::Entry | RecordKind::Header);
+        if !self.records.iter().any(is_session) {
+            return Err(Unrepairable::NoSession);
+        }
         let has_ids = self.records.iter().any(|record| record.kind == RecordKind::Entry && record.id.is_some());
-        let version = *self.version.get_or_insert(if has_ids { 3.0 } else { 1.0 });
+        let version = self.version.unwrap_or(if has_ids { 3.0 } else { 1.0 });
         let mut plan = Plan { version, steps: std::mem::take(&mut self.steps), ..Plan::default() };
-        self.plan_header(version, known, &mut plan)?;
+        self.plan_header(known, &mut plan)?;
         for (at, record) in self.records.iter().enumerate() {
             if record.kind == RecordKind::Dropped {
                 plan.edit(at, record, "moved to the rest: not an entry that pi can read").is_dropped = true;
-            } else if record.kind == RecordKind::Beginning {
-                plan.edit(at, record, "moved to the rest: the beginning of a complete entry").is_dropped = true;
             } else if record.is_broken {
                 plan.edit(at, record, "gave the message a content that pi can read").is_broken = true;
             }
         }
         if version >= 2.0 {
-            let ids = self.plan_ids(&mut plan, &claims, random);
+            let ids = self.plan_ids(&mut plan, random);
             self.plan_parents(&ids, &mut plan);
         }
         Ok(plan)
@@ -218,57 +219,32 @@ impl Planner {
         claims
     }
 
-    /// Drops the completed entries whose complete form is in the file too.
-    fn drop_beginnings(&mut self, claims: &HashMap<Box<str>, Claim>) {
-        for record in self.records.iter_mut().filter(|record| record.claim == Claim::Completed) {
-            let strongest = record.id.as_ref().and_then(|id| claims.get(id)).copied();
-            if record.kind == RecordKind::Entry && strongest > Some(Claim::Completed) {
-                record.kind = RecordKind::Beginning;
-            }
-        }
-    }
-
     /// Puts a header first.
-    fn plan_header(&mut self, version: f64, known: &KnownHeader, plan: &mut Plan) -> Result<(), Unrepairable> {
+    fn plan_header(&mut self, known: &KnownHeader, plan: &mut Plan) -> Result<(), Unrepairable> {
         let first = self.records.iter().position(|record| record.kind != RecordKind::Ignored);
-        let (raw, step) = match (self.header.take(), self.bad_header.take()) {
-            (Some((at, raw)), _) => {
-                let missing = if self.is_header_changed { known.missing(&raw, version)? } else { None };
-                if first == Some(at) && missing.is_none() {
-                    return Ok(());
+        let (raw, step) = match self.header.take() {
+            Some(header) if header.has_id && first == Some(header.record) => return Ok(()),
+            Some(FoundHeader { record, raw, has_id }) => {
+                plan.moved = Some(record);
+                if has_id {
+                    (raw, "moved the header to the start")
+                } else {
+                    plan.rest = [&raw, &b"\n"[..]].concat();
+                    (known.complete(&raw, plan.version)?, "gave the header the ID of the file name")
                 }
-                plan.moved = Some(at);
-                let step = if first == Some(at) { "completed the header" } else { "moved the header to the start" };
-                (missing.unwrap_or(raw), step)
             }
-            (None, Some((at, raw))) => {
-                plan.moved = Some(at);
-                plan.rest = [&raw, &b"\n"[..]].concat();
-                let id = quote(&known.id);
-                let raw = RawObject::new(&raw).map_or(raw.clone(), |raw| raw.with(&[("id", Some(id.as_bytes()))]));
-                (known.missing(&raw, version)?.unwrap_or(raw), "gave the header the ID of the file name")
-            }
-            (None, None) => {
-                let raw = known.missing(br#"{"type":"session"}"#, version)?.unwrap_or_default();
-                let id = quote(&known.id);
-                let raw = RawObject::new(&raw).map_or(raw.clone(), |raw| raw.with(&[("id", Some(id.as_bytes()))]));
-                (raw, "created a header")
-            }
+            None => (known.complete(br#"{"type":"session"}"#, plan.version)?, "created a header"),
         };
         let written = RawObject::new(&raw);
         let field = |key| written.as_ref().and_then(|raw| raw.text(key)).unwrap_or_default();
         plan.steps.listed.insert(0, format!("{step}: ID {}, directory {}", field("id"), field("cwd")));
-        plan.header = Some(raw);
+        plan.header = [&raw, &b"\n"[..]].concat();
         Ok(())
     }
 
     /// Gives each entry an ID of its own. Returns the entries with each original ID: their records and final IDs.
-    fn plan_ids(
-        &mut self,
-        plan: &mut Plan,
-        claims: &HashMap<Box<str>, Claim>,
-        random: &mut dyn FnMut() -> u128,
-    ) -> EntriesById {
+    fn plan_ids(&mut self, plan: &mut Plan, random: &mut dyn FnMut() -> u128) -> EntriesById {
+        let claims = self.claims();
         let mut taken: HashSet<Box<str>> = self.records.iter().filter_map(|record| record.id.clone()).collect();
         let last = self.records.iter().rposition(|record| record.kind == RecordKind::Entry);
         let mut ids = EntriesById { by_id: HashMap::new(), finals: vec![None; self.records.len()] };
@@ -296,7 +272,7 @@ impl Planner {
                 taken.insert(new.clone().into());
                 let what = if is_odd { "new ID" } else { "new ID for an entry with a repeated one" };
                 let edit = plan.edit(at, record, &format!("{what}: {new}"));
-                edit.fields.push(("id", quote(&new).into_bytes()));
+                edit.fields.push(("id", Some(quote(&new).into_bytes())));
                 if let Some(id) = record.id.as_ref().filter(|_| !gives_way) {
                     plan.renamed.entry(id.to_string()).or_default().push((at, new.clone()));
                 }
@@ -336,7 +312,7 @@ impl Planner {
                 before = Some(at);
             }
         }
-        cut_cycles(&mut parents, &is_entry, &mut reasons);
+        cut_cycles(&mut parents, &mut reasons);
         for at in (0..self.records.len()).filter(|&at| is_entry(at)) {
             let mut parent = parents[at];
             while let Some(dropped) = parent.filter(|&parent| !is_entry(parent)) {
@@ -352,7 +328,7 @@ impl Planner {
             }
             let reason = reasons.get(&at).copied().unwrap_or("its parent moved or has a new ID");
             let to = new.map_or("none".into(), String::from);
-            plan.edit(at, record, &format!("new parent {to}: {reason}")).fields.push(("parentId", text));
+            plan.edit(at, record, &format!("new parent {to}: {reason}")).fields.push(("parentId", Some(text)));
         }
     }
 }
@@ -384,12 +360,9 @@ impl EntriesById {
     }
 }
 
-/// Cuts each cycle at its first entry, which gets the nearest entry before it that does not descend from it as its parent.
-/// After too many steps of work, it becomes a root.
-fn cut_cycles(parents: &mut [Option<usize>], is_entry: &dyn Fn(usize) -> bool, reasons: &mut HashMap<usize, &str>) {
+/// Cuts each cycle at its first entry, which becomes a root.
+fn cut_cycles(parents: &mut [Option<usize>], reasons: &mut HashMap<usize, &str>) {
     const NEW: usize = 0;
-    const CANDIDATES: usize = 8;
-    let mut steps = 10_000_000usize;
     let mut seen = vec![NEW; parents.len()];
     for start in 0..parents.len() {
         let mut at = Some(start);
@@ -398,15 +371,7 @@ fn cut_cycles(parents: &mut [Option<usize>], is_entry: &dyn Fn(usize) -> bool, r
                 let members =
                     std::iter::successors(parents[here], |&member| parents[member].filter(|_| member != here));
                 let first = members.min().unwrap_or(here);
-                let mut descends = |&other: &usize| {
-                    let mut up = std::iter::successors(Some(other), |&other| parents[other]).zip(0..);
-                    up.any(|(one, walked)| {
-                        steps = steps.saturating_sub(1);
-                        one == first || steps == 0 || walked > parents.len()
-                    })
-                };
-                let before = (0..first).rev().filter(|&other| is_entry(other)).take(CANDIDATES);
-                parents[first] = before.into_iter().find(|other| !descends(other));
+                parents[first] = None;
                 reasons.insert(first, "it was its own ancestor");
                 break;
             }
@@ -425,46 +390,58 @@ impl Plan {
         self.edits.entry(at).or_default()
     }
 
-    /// Returns `true` if the value with this number has no place in the file.
-    pub(super) fn is_dropped(&self, at: usize) -> bool {
-        self.edits.get(&at).is_some_and(|edit| edit.is_dropped)
+    /// Writes the next line, or an entry with this number of lines, to the file or to the rest.
+    pub(super) fn line(&mut self, line: &[u8], count: u64, file: &mut Vec<u8>, rest: &mut Vec<u8>) {
+        let first = self.lines + 1;
+        self.lines += count;
+        split(line, &mut |piece, _| match piece {
+            Piece::Value(value) => {
+                let at = self.values;
+                self.values += 1;
+                self.write(at, first, value, file, rest);
+            }
+            Piece::Torn(bytes) => {
+                rest.extend_from_slice(bytes);
+                rest.push(b'\n');
+            }
+        });
     }
 
-    /// Writes a value, by its number and its line, to the file or to the rest.
-    pub(super) fn write(&self, (at, line): (usize, u64), raw: &[u8], (file, rest): (&mut Vec<u8>, &mut Vec<u8>)) {
+    /// Writes a value, by its number and its line.
+    fn write(&self, at: usize, line: u64, raw: &[u8], file: &mut Vec<u8>, rest: &mut Vec<u8>) {
         if self.moved == Some(at) {
             return;
         }
         let edit = self.edits.get(&at);
-        if self.is_dropped(at) {
+        if edit.is_some_and(|edit| edit.is_dropped) {
             rest.extend_from_slice(raw);
             rest.push(b'\n');
             return;
         }
         let is_changed = edit.is_some() || !self.renamed.is_empty();
-        let new = if is_changed { self.changed((at, line), raw, rest) } else { None };
+        let new = if is_changed { self.changed(at, line, raw, rest) } else { None };
         file.extend_from_slice(new.as_deref().unwrap_or(raw));
         file.push(b'\n');
     }
 
     /// Returns the new form of a value. The values of replaced fields go to the rest.
-    fn changed(&self, (at, line): (usize, u64), raw: &[u8], rest: &mut Vec<u8>) -> Option<Vec<u8>> {
+    fn changed(&self, at: usize, line: u64, raw: &[u8], rest: &mut Vec<u8>) -> Option<Vec<u8>> {
         let edit = self.edits.get(&at);
         let object = RawObject::new(raw)?;
-        let mut changes: Vec<(&str, Vec<u8>)> = edit.map(|edit| edit.fields.clone()).unwrap_or_default();
+        let mut changes = edit.map(|edit| edit.fields.clone()).unwrap_or_default();
         for key in REFERENCES {
             let new = object.text(key).and_then(|id| {
                 let renamed = self.renamed.get(&*id)?;
                 renamed.iter().rev().find(|(from, _)| *from <= at)
             });
-            changes.extend(new.map(|(_, new)| (key, quote(new).into_bytes())));
+            changes.extend(new.map(|(_, new)| (key, Some(quote(new).into_bytes()))));
         }
         let mut old: Vec<(&str, &[u8])> =
             changes.iter().filter_map(|(key, _)| Some((*key, object.get(key)?))).collect();
         if edit.is_some_and(|edit| edit.is_broken) {
             let content = object.get("message").and_then(RawObject::new).and_then(|message| message.get("content"));
             old.extend(content.map(|content| ("content", content)));
-            changes.extend(readable(&object).map(|message| ("message", message)));
+            changes.extend(readable(&object).map(|message| ("message", Some(message))));
         }
         if !old.is_empty() {
             rest.extend_from_slice(format!("{{\"line\":{line}").as_bytes());
@@ -474,7 +451,6 @@ impl Plan {
             }
             rest.extend_from_slice(b"}\n");
         }
-        let changes: Vec<(&str, Option<&[u8]>)> = changes.iter().map(|(key, new)| (*key, Some(&**new))).collect();
         Some(object.with(&changes))
     }
 }

@@ -1,83 +1,39 @@
 //! The parts of a line in a repaired file: the values that stay, and the bytes that have no place in it. Both passes over a
 //! file split its lines in the same way.
 
-use std::borrow::Cow;
-
 use crate::session::entry::parse;
 use crate::session::health::TOO_LONG_FOR_PI;
 use crate::session::health::pieces::{Piece, is_of_pi, pieces};
-use crate::session::write::repair::complete::complete;
 
-/// A part of a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Segment<'a> {
-    /// A JSON value, or a blank line.
-    Value(Cow<'a, [u8]>),
-    /// A completed entry.
-    Completed {
-        /// The entry.
-        value: Vec<u8>,
-        /// The incomplete one.
-        torn: Vec<u8>,
-        /// The number of its bytes in the entry. The following ones have no place in the file.
-        used: usize,
-    },
-    /// Bytes without a place in the file.
-    Rest(Cow<'a, [u8]>),
-}
-
-/// The parts of a line.
-#[derive(Debug)]
-pub(super) struct Segments<'a> {
-    pub(super) parts: Vec<Segment<'a>>,
-    /// The step of the repair for people, if the line is changed.
-    pub(super) done: Option<&'static str>,
-}
-
-/// Splits a line without its line break.
-pub(super) fn segments(line: &[u8]) -> Segments<'_> {
-    let one = |part, done| Segments { parts: vec![part], done };
+/// Calls `each` with the parts of a line without its line break, and with `true` if the line is damaged. Values that stay are
+/// JSON values and blank lines. Returns the step of the repair for people if the line is changed.
+pub(super) fn split(line: &[u8], each: &mut dyn FnMut(Piece<'_>, bool)) -> Option<&'static str> {
     if line.len() as u64 > TOO_LONG_FOR_PI {
-        return one(Segment::Rest(line.into()), Some("moved to the rest: too long for pi"));
+        each(Piece::Torn(line), true);
+        return Some("moved to the rest: too long for pi");
     }
     if parse::line(line).is_ok() {
-        return one(Segment::Value(line.into()), None);
+        each(Piece::Value(line), false);
+        return None;
     }
-    let without_nul: Cow<'_, [u8]> = match memchr::memchr(0, line) {
-        Some(_) => line.iter().copied().filter(|byte| *byte != 0).collect::<Vec<u8>>().into(),
-        None => line.into(),
-    };
-    if without_nul.trim_ascii().is_empty() {
-        return Segments { parts: Vec::new(), done: Some("removed NUL bytes") };
-    }
+    let without_nul: Vec<u8> = line.iter().copied().filter(|byte| *byte != 0).collect();
     if parse::line(&without_nul).is_ok() {
-        return one(Segment::Value(without_nul), Some("removed NUL bytes"));
+        if !without_nul.trim_ascii().is_empty() {
+            each(Piece::Value(&without_nul), true);
+        }
+        return Some("removed NUL bytes");
     }
     if let Some(value) = escaped(&without_nul) {
-        return one(Segment::Value(value.into()), Some("escaped raw control characters"));
+        each(Piece::Value(&value), true);
+        return Some("escaped raw control characters");
     }
-    let (mut parts, mut is_completed) = (Vec::new(), false);
-    for piece in pieces(&without_nul) {
-        match piece {
-            Piece::Value(value) => parts.push(Segment::Value(value.to_vec().into())),
-            Piece::Torn(torn) => match complete(torn) {
-                Some((value, used)) => {
-                    is_completed = true;
-                    parts.push(Segment::Completed { value, torn: torn.to_vec(), used });
-                }
-                None => parts.push(Segment::Rest(torn.to_vec().into())),
-            },
-        }
-    }
-    let values = parts.iter().filter(|part| !matches!(part, Segment::Rest(_))).count();
-    let done = match (values, is_completed) {
-        (0, _) => "moved to the rest",
-        (1, true) => "completed the incomplete entry",
-        (_, true) => "split into entries, and completed an incomplete one",
-        (1, false) => "separated the entry from other bytes, which moved to the rest",
-        (_, false) => "split into entries",
-    };
-    Segments { parts, done: Some(done) }
+    let pieces = pieces(&without_nul);
+    pieces.iter().for_each(|piece| each(*piece, true));
+    Some(match pieces.iter().filter(|piece| matches!(piece, Piece::Value(_))).count() {
+        0 => "moved to the rest",
+        1 => "separated the entry from other bytes, which moved to the rest",
+        _ => "split into entries",
+    })
 }
 
 /// Replaces the control characters in the strings of an entry by escapes, and line breaks between its values by spaces.

@@ -3,19 +3,17 @@
 //! Two properties overlap with the kinds: bytes of entries that an older session of the family contains too, and bytes
 //! of entries outside of the model context of every branch end.
 
-pub mod kind;
-mod parts;
-
 use std::ops::AddAssign;
 
+use crate::base::named::named;
 use crate::base::sort;
 use crate::session::contexts::ContextCollector;
 use crate::session::digest::details::identity;
-use crate::session::entry::{Entry, RawTime};
-use crate::session::json::Str;
+use crate::session::entry::kind::EntryKind;
+use crate::session::entry::{Block, Content, Entry, RawTime};
+use crate::session::json::{self, JsonReader, Str, ValueKind};
 use crate::session::lines::{Line, LineCollector, NotASession};
 use crate::session::links::{ById, IdHash, Index};
-use crate::session::space::kind::SpaceKind;
 
 /// The number of largest entries that are kept.
 pub const LARGEST: usize = 10;
@@ -143,7 +141,7 @@ impl SpaceCollector {
     fn entry(&mut self, line: &Line<'_>, entry: &Entry<'_>, bytes: u64) {
         let at = self.ends.len() as Index;
         let start = self.parts.len();
-        parts::each(line.bytes, entry, bytes, |kind, name, bytes| {
+        each_part(line.bytes, entry, bytes, |kind, name, bytes| {
             let number = self.group_number(kind, name);
             self.parts.push((number, bytes));
         });
@@ -204,6 +202,147 @@ impl SpaceCollector {
         total.count = self.ends.len();
         Ok(SessionSpace { total, groups: self.groups, largest: self.largest })
     }
+}
+
+named! {
+    /// A kind of content. Each byte of a file belongs to one kind.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum SpaceKind {
+        /// Messages of the user, without images.
+        Prompts = "prompts",
+        /// Answers without thinking, tool calls and images.
+        Answers = "answers",
+        /// Thinking with its signatures.
+        Thinking = "thinking",
+        /// Tool calls with their arguments.
+        ToolCalls = "toolCalls",
+        /// Results of tools, without images.
+        ToolResults = "toolResults",
+        /// Images in messages of any kind.
+        Images = "images",
+        /// Shell commands of the user with their output.
+        Commands = "commands",
+        /// System messages: prompts and descriptions of tools.
+        SystemMessages = "systemMessages",
+        /// Entries and messages of extensions.
+        Custom = "custom",
+        /// Compactions and branch summaries.
+        Summaries = "summaries",
+        /// The header, settings, labels, names and entries of unknown types.
+        Other = "other",
+        /// Lines that are not JSON.
+        Damaged = "damaged",
+    }
+}
+
+impl SpaceKind {
+    /// Returns the name for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ToolCalls => "tool calls",
+            Self::ToolResults => "tool results",
+            Self::Commands => "user commands",
+            Self::SystemMessages => "system messages",
+            Self::Custom => "extension entries",
+            Self::Other => "settings and other",
+            kind => kind.name(),
+        }
+    }
+
+    /// Returns `true` if the names of its groups are tools.
+    pub fn is_of_tool(self) -> bool {
+        matches!(self, Self::ToolCalls | Self::ToolResults)
+    }
+}
+
+/// Calls `part` for each part of a line: its kind, the name of its tool or type, and its bytes. `bytes` is the length of
+/// the line with its line break; the parts add up to it.
+fn each_part<'a>(line: &'a [u8], entry: &Entry<'a>, bytes: u64, mut part: impl FnMut(SpaceKind, Option<Str<'a>>, u64)) {
+    let mut rest = bytes;
+    let contents = entry.message.iter().map(|message| &message.content).chain([&entry.content]);
+    if contents.flat_map(Content::blocks).any(is_separate) {
+        // The line was checked before.
+        let _ = each_block(line, |kind, name, raw| {
+            let len = (raw.len() as u64).min(rest);
+            rest -= len;
+            part(kind, name, len);
+        });
+    }
+    let (kind, name) = of_entry(entry);
+    part(kind, name, rest);
+}
+
+/// Returns `true` if a block has a kind of its own.
+fn is_separate(block: &Block<'_>) -> bool {
+    matches!(block, Block::Thinking(_) | Block::ToolCall(_) | Block::Image { .. })
+}
+
+/// Returns the kind of an entry without its separate blocks, and the name of its tool or type.
+fn of_entry<'a>(entry: &Entry<'a>) -> (SpaceKind, Option<Str<'a>>) {
+    let message = entry.message.as_ref();
+    // Only the type is known of a line that is too long to be read.
+    let kind = if entry.is_cut { EntryKind::of(entry.type_name, Str::default()) } else { entry.kind };
+    match kind {
+        EntryKind::User => (SpaceKind::Prompts, None),
+        EntryKind::Assistant => (SpaceKind::Answers, None),
+        EntryKind::ToolResult => (SpaceKind::ToolResults, message.and_then(|message| message.tool_name)),
+        EntryKind::Bash => (SpaceKind::Commands, None),
+        EntryKind::SystemRole => (SpaceKind::SystemMessages, None),
+        EntryKind::CustomRole => (SpaceKind::Custom, message.and_then(|message| message.custom_type)),
+        EntryKind::Custom | EntryKind::CustomMessage => (SpaceKind::Custom, entry.custom_type),
+        EntryKind::SummaryRole | EntryKind::Compaction | EntryKind::BranchSummary => (SpaceKind::Summaries, None),
+        EntryKind::OtherMessage
+        | EntryKind::ModelChange
+        | EntryKind::ThinkingLevel
+        | EntryKind::Label
+        | EntryKind::SessionInfo
+        | EntryKind::Usage
+        | EntryKind::ContextEdit
+        | EntryKind::Unknown => (SpaceKind::Other, None),
+    }
+}
+
+/// Calls `block` for each block with a kind of its own in the `content` of an entry or its message.
+fn each_block<'a>(line: &'a [u8], mut block: impl FnMut(SpaceKind, Option<Str<'a>>, &'a [u8])) -> json::Result<()> {
+    let mut r = JsonReader::new(line);
+    r.each_field(|r, key| match r.kind()? {
+        ValueKind::Object if key.is("message") => r.each_field(|r, key| match r.kind()? {
+            ValueKind::Array if key.is("content") => content_blocks(r, &mut block),
+            _ => r.skip().map(drop),
+        }),
+        ValueKind::Array if key.is("content") => content_blocks(r, &mut block),
+        _ => r.skip().map(drop),
+    })
+}
+
+fn content_blocks<'a>(
+    r: &mut JsonReader<'a>,
+    block: &mut impl FnMut(SpaceKind, Option<Str<'a>>, &'a [u8]),
+) -> json::Result<()> {
+    r.enter_array()?;
+    let mut is_first = true;
+    while r.next_item(std::mem::take(&mut is_first))? {
+        let start = r.here();
+        let (mut type_name, mut name) = (Str::default(), None);
+        match r.kind()? {
+            ValueKind::Object => r.each_field(|r, key| {
+                match &*key.bytes() {
+                    b"type" => type_name = r.opt_string()?.unwrap_or_default(),
+                    b"name" => name = r.opt_string()?,
+                    _ => drop(r.skip()?),
+                }
+                Ok(())
+            })?,
+            _ => drop(r.skip()?),
+        }
+        match &*type_name.bytes() {
+            b"thinking" => block(SpaceKind::Thinking, None, r.since(start)),
+            b"image" => block(SpaceKind::Images, None, r.since(start)),
+            b"toolCall" => block(SpaceKind::ToolCalls, name, r.since(start)),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
