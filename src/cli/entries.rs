@@ -11,7 +11,7 @@ use crate::cli::chosen_sessions::selection;
 use crate::cli::output;
 use crate::cli::project::ProjectArg;
 use crate::cli::{CommandContext, Exit, completions, now};
-use crate::runtime::chosen_rules::ChosenRules;
+use crate::runtime::secret_rules::ChosenRules;
 use crate::search::qualifier::value::date::DateValue;
 
 /// Print all entries as JSON Lines for a database, without likely secrets

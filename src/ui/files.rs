@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::file_text::FileTextView;
+use crate::app::layers::files::FileTextView;
 use crate::app::layers::files::{FilesRow, FilesView, SessionScope};
 use crate::app::title::title;
 use crate::base::numbers::{count, thousands};
@@ -12,8 +12,8 @@ use crate::catalog::file_states::StateRow;
 use crate::render::DocLine;
 use crate::session::replay::state::Exactness;
 use crate::ui::empty::plain_rows;
+use crate::ui::paint::{ListView, list, right_aligned, scroll_bar, text_position};
 use crate::ui::paint::{Painter, both};
-use crate::ui::widgets::{ListView, list, right_aligned, scroll_bar, text_position};
 
 /// Columns from which on a state has its date instead of its age.
 const DATED: usize = 72;

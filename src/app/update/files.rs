@@ -6,7 +6,7 @@ use crate::app::command::Command;
 use crate::app::flows::files::{self, ShownForm};
 use crate::app::layers::Layer;
 use crate::app::layers::dialogs::FindLine;
-use crate::app::layers::file_text::FileTextView;
+use crate::app::layers::files::FileTextView;
 use crate::app::layers::files::{FilesView, ListedFile, SessionScope, UnfoldedFile};
 use crate::app::message::Work;
 use crate::app::model::Model;

@@ -10,7 +10,7 @@ use crate::keymap::Place;
 use crate::render::wrap::VerbatimStyle;
 use crate::session::entry::kind::EntryKind;
 use crate::ui::paint::Painter;
-use crate::ui::widgets::{hits, scroll_bar, text_position, title};
+use crate::ui::paint::{hits, scroll_bar, text_position, title};
 
 pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.preview;
