@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
+use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::{Layer, context};
-use crate::app::message::{Clip, Work};
-use crate::app::opener::Opener;
-use crate::app::picker_output::PickerOutput;
+use crate::app::message::{Clip, Opener, Work};
+use crate::app::startup::PickerOutput;
 use crate::app::ticket::Claim;
 use crate::base::text::Tone;
 use crate::catalog::export::request::{ExportRequest, ExportResult};

@@ -1,6 +1,6 @@
 //! Keys that the footer shows for the focused place.
 
-use crate::app::flows::picker;
+use crate::app::flows::resume;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::text::{ASCII, width};
@@ -31,7 +31,8 @@ const GAP: usize = 2;
 
 /// Returns the hints that fit, most important first. Returns none while the footer shows other text.
 pub fn hints(model: &Model) -> Vec<KeyHint> {
-    if !are_seen(model) {
+    let is_busy = model.layers.0.is_empty() && !model.changes.is_empty();
+    if is_busy || model.notice.is_some() {
         return Vec::new();
     }
     let mut hints: Vec<KeyHint> = Vec::new();
@@ -49,12 +50,6 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
         hints.push(hint);
     }
     hints
-}
-
-/// Returns `true` if the footer shows hints: it has no input line, message or progress.
-fn are_seen(model: &Model) -> bool {
-    let is_busy = model.layers.0.is_empty() && !model.changes.is_empty();
-    !is_busy && model.notice.is_none()
 }
 
 /// Returns the actions for the footer, most important first.
@@ -247,7 +242,7 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
         Action::Confirm if toggles(model) == Some(true) => "unfold",
         Action::Confirm if toggles(model) == Some(false) => "fold",
         Action::Confirm if in_sessions && model.sessions.selected_missing_parent().is_some() => "restore",
-        Action::Confirm if in_sessions && model.sessions.selected_hit().is_some() && !picker::wants_session(model) => {
+        Action::Confirm if in_sessions && model.sessions.selected_hit().is_some() && !resume::wants_session(model) => {
             "go to hit"
         }
         Action::Confirm if model.focus == Place::Tree && model.tree.selected_fork().is_some() => "go to fork",

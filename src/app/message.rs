@@ -10,10 +10,10 @@ use std::sync::mpsc::Sender;
 use crate::app::layers::context::ContextTarget;
 use crate::app::layers::files::ListedFile;
 use crate::app::machines::ShownMachine;
-use crate::app::opener::TextCopy;
+
 use crate::app::panes::preview::{EntryForm, HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
-use crate::app::picker_output::PickerOutput;
+use crate::app::startup::PickerOutput;
 use crate::app::ticket::Ticket;
 use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
 use crate::catalog::compare::{CompareRequest, ComparedBranches};
@@ -469,4 +469,24 @@ pub enum Clip {
     Text(String),
     /// The shell command that resumes a session.
     Command(Start),
+}
+
+/// A text for an external program.
+#[derive(Clone, Debug)]
+pub struct TextCopy {
+    /// The program.
+    pub with: Opener,
+    /// Name of the file.
+    pub name: String,
+    /// The text, safe for a terminal.
+    pub text: String,
+}
+
+/// A program that shows a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opener {
+    /// `$PAGER`.
+    Pager,
+    /// `$VISUAL` or `$EDITOR`.
+    Editor,
 }

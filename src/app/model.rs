@@ -5,18 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep, PreparedExport, PreparedSlimming, ResumePlan};
-use crate::app::jump_history::{JumpHistory, JumpPosition};
+use crate::app::histories::{JumpHistory, JumpPosition, QueryHistory};
 use crate::app::layers::files::FilesView;
-use crate::app::layers::space::SpaceView;
 use crate::app::layers::stats::StatsView;
 use crate::app::layers::{LayerKind, Layers};
-use crate::app::lost_work::LostWorkState;
 use crate::app::machines::Machines;
 use crate::app::message::{Effect, EntryBody, SearchRequest, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::{preview, sessions, tree};
-use crate::app::query_history::QueryHistory;
 use crate::app::search::Search;
 use crate::app::startup::Startup;
 use crate::app::ticket::{Claim, Ticket};
@@ -26,11 +23,12 @@ use crate::base::paths::file_name;
 use crate::base::text::{Tone, clean};
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::search::SearchedSession;
-use crate::catalog::space::{SessionKinds, SpaceContent};
+use crate::catalog::space::SessionKinds;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
 use crate::keymap::{Action, Place};
+use crate::search::lost_work::LostWork;
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::search::query::Query;
 use crate::session::digest::listed::SharedSession;
@@ -115,6 +113,25 @@ pub struct CheckedSession {
     pub secrets: Option<(SessionKey, usize)>,
 }
 
+/// State of the search for lost work of the selected session.
+#[derive(Debug, Default)]
+pub struct LostWorkState {
+    /// The session with the size and the modification time of its file, if it is searched.
+    pub(crate) session: Option<(SessionKey, u64, i64)>,
+    /// Claim on the search.
+    pub(crate) searching: Option<Claim>,
+    /// The lost work of the session; empty if it has none, or was not searched yet.
+    pub(crate) work: LostWork,
+}
+
+impl LostWorkState {
+    /// Returns the lost work of a session; `None` if it has none, or is not selected.
+    pub(crate) fn of(&self, key: SessionKey) -> Option<&LostWork> {
+        let is_selected = self.session.is_some_and(|(selected, ..)| selected == key);
+        Some(&self.work).filter(|work| is_selected && !work.ends.is_empty())
+    }
+}
+
 /// State of unread sessions.
 #[derive(Debug, Default)]
 pub struct UnreadState {
@@ -138,24 +155,13 @@ impl UnreadState {
     }
 }
 
-/// State of the screen of the space that sessions take.
+/// The kinds of content of sessions, for their cards.
 #[derive(Debug, Default)]
-pub struct SpaceState {
-    /// The screen that the user left for one of its rows.
-    pub left: Option<Box<SpaceView>>,
-    /// The content that was measured last.
-    pub content: Option<Arc<SpaceContent>>,
-    /// The kinds of the sessions whose cards were shown.
+pub struct SessionSizes {
+    /// The kinds of the measured sessions.
     pub kinds: HashMap<SessionKey, SessionKinds>,
     /// The session of the card, and the claim on its kinds.
-    pub measuring_session: Option<(SessionKey, Claim)>,
-}
-
-impl SpaceState {
-    /// Returns the kinds of a session, if they are known.
-    pub(crate) fn kinds_of(&self, key: SessionKey) -> Option<&SessionKinds> {
-        self.kinds.get(&key).or_else(|| self.content.as_ref()?.kinds.get(&key))
-    }
+    pub measuring: Option<(SessionKey, Claim)>,
 }
 
 /// Handles failed work: its ticket, and the reason.
@@ -234,8 +240,8 @@ pub struct Model {
     pub past: Option<Vec<HistoryEntry>>,
     /// State of statistics.
     pub stats: StatsState,
-    /// State of the screen of the space that sessions take.
-    pub space: SpaceState,
+    /// The kinds of content of sessions.
+    pub sizes: SessionSizes,
     /// The list of files that the user left for one of its entries.
     pub files_left: Option<Box<FilesView>>,
     /// The form of the preview of entries.

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::path::Path;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::layers::answer::{ChoiceAction, PromptPurpose};
 use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, ProjectItem};
+use crate::app::layers::screen::{ChoiceAction, PromptPurpose};
 use crate::app::model::Model;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::family::letter;
@@ -29,15 +29,7 @@ use crate::session::tree::Index;
 
 /// Returns a palette with its title and rows.
 pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
-    let title = match &kind {
-        PaletteKind::Actions => "Commands",
-        PaletteKind::Labels => "Labels and commits",
-        PaletteKind::Family => "Family",
-        PaletteKind::Trash => "Trash",
-        PaletteKind::History => "History",
-        PaletteKind::Projects => "Projects",
-    };
-    let mut palette = Palette::new(kind, title);
+    let mut palette = Palette::new(kind);
     fill(model, &mut palette);
     palette
 }
@@ -45,7 +37,7 @@ pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
 /// Fills a palette with its current items.
 pub(crate) fn fill(model: &Model, palette: &mut Palette) {
     palette.as_of = model.catalog.version();
-    palette.fill(match &palette.kind {
+    palette.fill(match palette.kind {
         PaletteKind::Actions => action_rows(model),
         PaletteKind::Labels => label_rows(model),
         PaletteKind::Family => family_rows(model),

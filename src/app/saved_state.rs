@@ -5,10 +5,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::app::histories::QueryHistory;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneSizes;
 use crate::app::panes::sessions::SavedFolds;
-use crate::app::query_history::QueryHistory;
 
 /// The saved state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

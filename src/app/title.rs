@@ -10,25 +10,25 @@ const LONGEST: usize = 300;
 
 /// Returns the start of a session's title, cleaned: its name unchanged, or a message without Markdown symbols.
 pub fn title(session: &Digest) -> String {
-    if session.name.is_some() { plain(session) } else { of_message(session.title()) }
+    if session.name.is_some() { plain_title(session) } else { title_of_message(session.title()) }
 }
 
 /// Returns the first words of a named session, cleaned and without Markdown. For a fork these are its own words,
 /// because it inherits name and messages from its parent.
-pub(crate) fn words(session: &Digest) -> Option<String> {
+pub(crate) fn words_after_name(session: &Digest) -> Option<String> {
     session.name.as_ref()?;
     let own = session.own_message.as_deref();
     let message = if session.header.is_fork() { own } else { session.typed_message() };
-    message.map(|message| of_message(message.trim())).filter(|words| !words.is_empty())
+    message.map(|message| title_of_message(message.trim())).filter(|words| !words.is_empty())
 }
 
 /// Returns the start of a message as a title, cleaned and without Markdown symbols.
-pub(crate) fn of_message(text: &str) -> String {
+pub(crate) fn title_of_message(text: &str) -> String {
     plain_markdown::strip(&start(text)).into_owned()
 }
 
 /// Returns the start of a session's title, cleaned, in the form that is searched.
-pub fn plain(session: &Digest) -> String {
+pub fn plain_title(session: &Digest) -> String {
     start(session.title())
 }
 

@@ -10,7 +10,7 @@ use crate::catalog::stats::sessions::StatsSessions;
 use crate::cli::chosen_sessions::selection;
 use crate::cli::project::ProjectArg;
 use crate::cli::{CommandContext, Exit, completions, now, output};
-use crate::runtime::chosen_rules::ChosenRules;
+use crate::runtime::secret_rules::ChosenRules;
 use crate::search::qualifier::value::date::DateValue;
 
 /// Print all entries as JSON Lines for a database, without likely secrets

@@ -18,8 +18,8 @@ use crate::disk::program;
 use crate::export::document::{Detail, ToolDetail};
 use crate::export::personal::PersonalData;
 use crate::export::{Format, jsonl};
-use crate::runtime::chosen_rules::ChosenRules;
 use crate::runtime::raw_output;
+use crate::runtime::secret_rules::ChosenRules;
 use crate::secrets::{Rules, sample};
 
 /// Export sessions to share them, without likely secrets

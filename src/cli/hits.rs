@@ -18,7 +18,7 @@ use crate::cli::hit_line::{self, EntryPlace, HitLine};
 use crate::cli::{CommandContext, output};
 use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
-use crate::runtime::secret_finder::SecretFinder;
+use crate::runtime::secret_rules::SecretFinder;
 use crate::search::candidate::MatchField;
 use crate::search::matching::Matcher;
 use crate::search::qualifier::value::{Needs, QueryScope};

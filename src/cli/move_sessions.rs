@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::ValueHint;
 
-use crate::app::flows::{missing_directory, move_sessions};
+use crate::app::flows::directories;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::shorten;
 use crate::catalog::moves::MovePlan;
@@ -78,13 +78,13 @@ impl MoveCommand {
         }
         let catalog = context.catalog();
         let to_move = (&*moved.sessions, moved.from.as_deref(), &*moved.to);
-        let mut plan = move_sessions::plan(catalog, &context.located, to_move);
+        let mut plan = directories::plan(catalog, &context.located, to_move);
         if !self.relink && !plan.forks.is_empty() {
             let forks = count(plan.forks.len(), "fork elsewhere names", "forks elsewhere name");
             note!("{forks} the old path; --relink sets the new path");
             plan.forks.clear();
         }
-        let request = move_sessions::request(catalog, &context.located, &plan);
+        let request = directories::request(catalog, &context.located, &plan);
         if asks && !is_wanted(&plan, &moved, &changer)? {
             return output::nothing("canceled; no session moved");
         }
@@ -130,7 +130,7 @@ fn old_directory(catalog: &Catalog, old: &Path) -> String {
 /// Returns the message about a missing new directory, with the candidates.
 fn suggestion(catalog: &Catalog, old: &str, home: &str) -> String {
     let (sessions, _) = catalog.sessions_of_dir(old, |_| false);
-    let (touched, known) = missing_directory::hints(catalog, sessions.first().copied());
+    let (touched, known) = directories::relocation_hints(catalog, sessions.first().copied());
     let candidates = relocations::candidates(Path::new(old), &touched, &known, locate::state_dir().as_deref());
     let candidates: Vec<String> =
         candidates.iter().map(|one| shorten(&one.dir.to_string_lossy(), home).into_owned()).collect();

@@ -20,7 +20,7 @@ use crate::cli::chosen_sessions::note_mirrored;
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::files;
 use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
-use crate::runtime::chosen_rules::ChosenRules;
+use crate::runtime::secret_rules::ChosenRules;
 use crate::secrets::Rules;
 
 /// Remove likely secrets from sessions and their families

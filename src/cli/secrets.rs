@@ -18,7 +18,7 @@ use crate::cli::scrub::ScrubCommand;
 use crate::cli::table::{Column, LAST, PATH, TITLE};
 use crate::cli::{CommandContext, Exit, chosen_sessions, completions, resolve};
 use crate::disk::scan::Unreadable;
-use crate::runtime::chosen_rules::ChosenRules;
+use crate::runtime::secret_rules::ChosenRules;
 use crate::secrets::Rules;
 
 /// Session id or file, title, entry, rule, sample, place.

@@ -13,7 +13,7 @@ use crate::cli::change::{Changer, ConfirmedArgs};
 use crate::cli::chosen_sessions::{sessions_to_change, skip_mirrored};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::{CommandContext, Exit, completions};
-use crate::runtime::slim_job;
+use crate::runtime::cleanup_job;
 use crate::session::write::slim::{SlimRules, SlimSaving};
 
 /// The maximum number of sessions that are listed before the question.
@@ -67,7 +67,7 @@ impl SlimCommand {
         let mut groups = HashMap::new();
         let target = |&key| (catalog[key].clone(), catalog.sharing_group(key, &mut groups));
         let targets: Vec<_> = keys.iter().map(target).collect();
-        let overview = slim_job::plan(&targets, self.rules(), |done| {
+        let overview = cleanup_job::plan_slimming(&targets, self.rules(), |done| {
             output::progress(&format!("{done} of {}", count(keys.len(), "session", "sessions")));
             true
         });

@@ -39,8 +39,6 @@ named! {
         Context = "model context",
         /// Statistics.
         Stats = "statistics",
-        /// The space that sessions take.
-        Space = "space",
         /// The files of sessions.
         Files = "files",
         /// The content of a file, or a difference.
@@ -76,7 +74,6 @@ const ROWS: &[Place] = &[
     P::Help,
     P::Context,
     P::Stats,
-    P::Space,
     P::Files,
     P::FileText,
 ];
@@ -85,21 +82,10 @@ const FOLDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
 /// The same, and layers in which each row is folded alone.
 const FOLDING_ONE: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Files];
 const PANES_AND_LONG: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context, P::Stats, P::Space, P::Files, P::FileText];
+    &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context, P::Stats, P::Files, P::FileText];
 /// Panes and boxes closed with the same keys.
-const PANES_AND_BOXES: &[Place] = &[
-    P::Sessions,
-    P::Tree,
-    P::Preview,
-    P::Question,
-    P::Compare,
-    P::Help,
-    P::Context,
-    P::Stats,
-    P::Space,
-    P::Files,
-    P::FileText,
-];
+const PANES_AND_BOXES: &[Place] =
+    &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context, P::Stats, P::Files, P::FileText];
 const PANES_AND_STATS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Stats];
 const PANES_AND_FILES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Files];
 const PANES_AND_TEXT: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::FileText];
@@ -110,10 +96,7 @@ const FINDING: &[Place] = &[P::Tree, P::Preview, P::Files];
 const FILES: &[Place] = &[P::Files];
 /// The list of files, and the content of one.
 const FILES_AND_TEXT: &[Place] = &[P::Files, P::FileText];
-const PANES_AND_SPACE: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Space];
 const STATS: &[Place] = &[P::Stats];
-/// Screens with groupings.
-const GROUPED: &[Place] = &[P::Stats, P::Space];
 /// The list of sessions, also while a search is typed.
 const SEARCHED: &[Place] = &[P::Sessions, P::Search];
 /// The same, and the model context.
@@ -130,7 +113,6 @@ const LEAVING: &[Place] = &[
     P::Help,
     P::Context,
     P::Stats,
-    P::Space,
     P::Files,
     P::FileText,
 ];
@@ -146,7 +128,6 @@ const SUSPENDING: &[Place] = &[
     P::Help,
     P::Context,
     P::Stats,
-    P::Space,
     P::Files,
     P::FileText,
 ];
@@ -296,7 +277,7 @@ actions! {
     FileDifference, "file-difference", ["d"], COMPARE, Doing, "file difference", "Show file difference", "In a comparison, show the difference of the selected file at the two ends.";
     GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common entry", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
     Stats, "statistics", ["$"], PANES_AND_STATS, Doing, "statistics", "Show statistics", "Show costs, tokens and working time of the listed sessions, by project, model, day and others.";
-    Space, "space", ["I"], PANES_AND_SPACE, Doing, "space", "Show space", "Show what takes space in the listed sessions or the open session, by kind, project, tool and others.";
+    Space, "space", ["I"], PANES_AND_STATS, Doing, "space", "Show space", "Show the size of the listed sessions or the open session as statistics, by kind, project, tool and others.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show key bindings, query syntax and symbols.";
     Welcome, "welcome", [], PANES, Doing, "welcome", "Show the welcome", "Show the most important keys, as on the first start.";
@@ -330,13 +311,13 @@ actions! {
     MarkedOnly, "marked-only", ["alt+s"], SEARCHED, Sessions, "marked", "Marked sessions only", "Show only marked sessions, or all.";
     ShowArchived, "show-archived", ["alt+a"], SEARCHED, Sessions, "archived", "Toggle archived sessions", "Show or hide archived sessions.";
 
-    NextGrouping, "next-grouping", ["tab"], GROUPED, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, day and others; in the space view, kind, project, session, tool, type or entry.";
-    PreviousGrouping, "previous-grouping", ["shift+tab"], GROUPED, Statistics, "grouping", "Previous grouping", "Group by the previous property.";
+    NextGrouping, "next-grouping", ["tab"], STATS, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, day and others; of sizes, kind, project, session, tool, type or entry.";
+    PreviousGrouping, "previous-grouping", ["shift+tab"], STATS, Statistics, "grouping", "Previous grouping", "Group by the previous property.";
     PreviousPeriod, "previous-period", ["left", "h"], STATS, Statistics, "earlier", "Previous period", "Show the period before.";
     NextPeriod, "next-period", ["right", "l"], STATS, Statistics, "later", "Next period", "Show the period after.";
     LongerPeriod, "longer-period", [">", "+"], STATS, Statistics, "longer", "Longer period", "Show a longer period: a week, a month, a year, or all time.";
     ShorterPeriod, "shorter-period", ["<", "-"], STATS, Statistics, "shorter", "Shorter period", "Show a shorter period: a year, a month, a week, or a day.";
-    NextColumn, "next-column", ["c"], STATS, Statistics, "column", "Next column", "Show another column as bars and in the calendar: cost, tokens, prompts, time and others.";
+    NextColumn, "next-column", ["c"], STATS, Statistics, "column", "Next column", "Show another column as bars and in the calendar: cost, tokens, prompts, time, size and others.";
 
     ShowContent, "show-content", ["v"], FILES_AND_TEXT, Files, "content", "Show file content", "Show the content of the file at the selected state; lines that the entry changed are marked.";
     DiffState, "diff-state", ["="], FILES_AND_TEXT, Files, "difference", "Compare file states", "Show the difference from the marked state, or else from the state before.";

@@ -7,8 +7,7 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::Result;
 
-use crate::app::message::Msg;
-use crate::app::opener::{Opener, TextCopy};
+use crate::app::message::{Msg, Opener, TextCopy};
 use crate::app::startup::Startup;
 use crate::base::machine_paths;
 use crate::disk::create::TempCopy;

@@ -16,13 +16,16 @@ use crate::app::startup::Startup;
 use crate::app::ticket::Ticket;
 use crate::catalog::compare::ComparedBranches;
 use crate::catalog::cost_sharing::SharedEntries;
+use crate::catalog::export::ExportRun;
+use crate::catalog::export::request::{ExportRequest, ExportResult, ExportTo};
 use crate::catalog::file_history::ReplayControl;
 use crate::catalog::file_states::StatesCache;
 use crate::catalog::final_files::final_files;
 use crate::catalog::lost_work::LossCache;
 use crate::catalog::search::Searcher;
+use crate::catalog::space::{self, SpaceContent};
 use crate::catalog::stats::table::StatsTable;
-use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, has_marks, touched};
+use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, has_marks, random, touched};
 use crate::config::GoBy;
 use crate::config::stats::price_table;
 use crate::disk::incremental::{OwnChanges, is_fresh};
@@ -34,8 +37,8 @@ use crate::machines::changes::ChangeOrder;
 use crate::pi::{launch, prices, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::files_job::FilesJob;
-use crate::runtime::secret_finder::SecretFinder;
-use crate::runtime::{cleanup_job, clipboard, export_job, slim_job, space_job};
+use crate::runtime::secret_rules::{ChosenRules, SecretFinder};
+use crate::runtime::{cleanup_job, clipboard};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
 use crate::session::entry::parse;
@@ -162,12 +165,8 @@ impl JobContext {
                 }
                 None
             }
-            Work::FollowMachines => {
-                self.follow_machines(is_wanted, reply);
-                None
-            }
-            Work::SyncMachines => {
-                self.sync_machines(is_wanted, reply);
+            Work::FollowMachines | Work::SyncMachines => {
+                self.sync_machines(matches!(work, Work::SyncMachines), is_wanted, reply);
                 None
             }
             Work::ListPis => Some(Reply::Pis(running::running(self.state_dir.as_deref()))),
@@ -246,14 +245,20 @@ impl JobContext {
                 None
             }
             Work::Sum(asked) => Some(Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total))),
-            Work::Measure(sessions) => space_job::all(&sessions, is_wanted, reply),
-            Work::MeasureSession(path) => Some(space_job::one(&path, is_wanted)?),
-            Work::Export(request) => {
-                Some(Reply::Exported(with_text_error(export_job::make(&self.setting, *request, now()).map(Box::new))))
+            Work::Measure(sessions) => {
+                let report = space::measure(&sessions, |done, all| is_wanted() && reply(Reply::Measuring(done, all)));
+                report.map(|report| Reply::Measured(Arc::new(SpaceContent::new(report, &sessions))))
             }
+            Work::MeasureSession(path) => {
+                let measured = space::file(&path, &[], &mut Vec::new(), &|| !is_wanted());
+                let measured = measured.with_context(|| format!("cannot read {}", path.display()))?;
+                Some(Reply::SessionMeasured(Box::new(measured)))
+            }
+            Work::Export(request) => Some(Reply::Exported(with_text_error(self.export(*request).map(Box::new)))),
             Work::PlanSlimming(targets, rules) => {
-                let overview =
-                    slim_job::plan(&targets, rules, |done| is_wanted() && reply(Reply::SlimmingProgress(done)));
+                let overview = cleanup_job::plan_slimming(&targets, rules, |done| {
+                    is_wanted() && reply(Reply::SlimmingProgress(done))
+                });
                 overview.map(|overview| Reply::SlimmingPlanned(Box::new(overview)))
             }
             Work::SuggestCleanup(request) => {
@@ -319,6 +324,15 @@ impl JobContext {
             }
             Work::Copy(_) => None, // the event loop writes to the terminal first
         })
+    }
+
+    /// Makes an export, without the secrets that the rules of the configuration find.
+    fn export(&self, mut request: ExportRequest) -> Result<ExportResult> {
+        if let ExportTo::File(path) = &mut request.to {
+            *path = locate::expand(&*path, Path::new(&self.setting.home));
+        }
+        let rules = ChosenRules::new(&self.setting.config.redact)?;
+        request.run(&self.setting.home, &rules, &mut ExportRun { now: now(), random: &mut { random } })
     }
 
     /// Makes a change, and reports its progress periodically.

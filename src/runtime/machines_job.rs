@@ -32,14 +32,22 @@ const FEW: usize = 10;
 const LOOK: Duration = Duration::from_secs(60);
 
 impl JobContext {
-    /// Synchronizes all machines that are due, and then periodically. Reports their states.
-    pub(super) fn follow_machines(&self, is_wanted: impl Fn() -> bool, reply: &mut dyn FnMut(Reply) -> bool) {
+    /// Synchronizes all machines, once or periodically. Reports their states.
+    pub(super) fn sync_machines(
+        &self,
+        is_once: bool,
+        is_wanted: impl Fn() -> bool,
+        reply: &mut dyn FnMut(Reply) -> bool,
+    ) {
         let Some(job) = self.sync_job() else { return };
         let machines = &self.setting.machines;
         let default = if machines.len() > FEW { LONG_INTERVAL } else { INTERVAL };
         let seconds = self.setting.config.sync.seconds;
-        let interval =
-            seconds.map_or(default, |seconds| i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000));
+        let interval = match seconds {
+            _ if is_once => i64::MAX,
+            Some(seconds) => i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000),
+            None => default,
+        };
         let mut states: Vec<MachineState> = machines.iter().map(|machine| job.state(machine)).collect();
         let mut is_heard = machines.iter().zip(&states).all(|(machine, state)| reply(shown(machine, state, false)));
         let (sender, results) = mpsc::channel();
@@ -47,7 +55,8 @@ impl JobContext {
         let _stop = StopOnDrop(job.stop.clone());
         // The first attempt does not wait.
         states.iter_mut().for_each(|state| state.tried = None);
-        while is_heard && is_wanted() && interval > 0 {
+        let is_done = |states: &[MachineState]| is_once && states.iter().all(|state| state.tried.is_some());
+        while is_heard && is_wanted() && interval > 0 && !(is_done(&states) && running.is_empty()) {
             let now = now();
             let is_idle = |at: &usize| !running.contains(at);
             let mut waiting: Vec<(i64, usize)> =
@@ -75,31 +84,6 @@ impl JobContext {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
-            }
-        }
-    }
-
-    /// Synchronizes all machines once, and reports their states.
-    pub(super) fn sync_machines(&self, is_wanted: impl Fn() -> bool, reply: &mut dyn FnMut(Reply) -> bool) {
-        let Some(job) = self.sync_job() else { return };
-        let _stop = StopOnDrop(job.stop.clone());
-        for machines in self.setting.machines.chunks(AT_ONCE) {
-            let (sender, results) = mpsc::channel();
-            for machine in machines {
-                if !reply(shown(machine, &job.state(machine), true)) {
-                    return;
-                }
-                let (sender, job, machine) = (sender.clone(), job.clone(), machine.clone());
-                thread::spawn(move || {
-                    let state = job.run(&machine);
-                    let _ = sender.send((machine, state)); // the browser can have ended
-                });
-            }
-            drop(sender);
-            for (machine, state) in results {
-                if !reply(shown(&machine, &state, false)) || !is_wanted() {
-                    return;
-                }
             }
         }
     }

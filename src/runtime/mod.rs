@@ -1,25 +1,19 @@
 //! Runs the browser: waits for events, updates the state, performs effects, and draws once.
 
-pub(crate) mod chosen_rules;
 pub(crate) mod cleanup_job;
 pub mod clipboard;
-mod export_job;
 mod external;
 mod family;
 mod files_job;
 mod input;
 pub mod jobs;
 pub(crate) mod machines_job;
-mod newest_sessions;
 pub(crate) mod raw_output;
 mod scan_job;
 mod search_jobs;
-pub(crate) mod secret_finder;
-pub(crate) mod slim_job;
-mod space_job;
+pub(crate) mod secret_rules;
 pub(crate) mod terminal;
 mod workers;
-mod worktrees_job;
 
 use std::convert::Infallible;
 use std::io::{self, IsTerminal, Write};
@@ -33,9 +27,8 @@ use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
 
 use crate::app::message::{Clip, Effect, Msg, Work};
 use crate::app::model::Model;
-use crate::app::picker_output::PickerOutput;
 use crate::app::saved_state::SavedState;
-use crate::app::startup::Startup;
+use crate::app::startup::{PickerOutput, Startup};
 use crate::app::update::{self, WHEEL, update};
 use crate::base::sort;
 use crate::base::text::{self, Tone};

@@ -5,8 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::Result;
 
-use crate::app::picker_output::{PickedEntry, PickerOutput};
-use crate::app::startup::Startup;
+use crate::app::startup::{PickedEntry, PickerOutput, Startup};
 use crate::base::safe_json::{PathFields, object, push_json_line};
 use crate::base::text::clean;
 use crate::disk::load::Bodies;

@@ -1,8 +1,10 @@
-//! Jobs that read all sessions: the scan, and the watch on their files.
+//! Jobs that read all sessions: the scan, and the watch on their files. Both find the git worktrees of working directories.
 
 use std::collections::HashSet;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
+
+use parking_lot::MutexGuard;
 
 use crate::app::message::Reply;
 use crate::catalog::cost_sharing;
@@ -12,9 +14,10 @@ use crate::disk::locate::missing_home;
 use crate::disk::relocations;
 use crate::disk::scan::{IndexPlace, ScanBatch, ScanSources};
 use crate::disk::watch::{self, Watch, WatchEvents};
+use crate::disk::worktrees::WorktreeFinder;
 use crate::pi::running;
 use crate::runtime::jobs::{JobContext, now};
-use crate::runtime::newest_sessions::newest_sessions;
+
 use crate::session::digest::listed::SharedSession;
 
 /// The maximum time that a scan waits until the first sessions are shown.
@@ -137,4 +140,78 @@ impl JobContext {
 /// Returns the working directories of sessions on this machine.
 pub(super) fn cwds(sessions: &[SharedSession]) -> HashSet<&str> {
     local_cwds(sessions.iter()).collect()
+}
+
+/// Returns the newest of some sessions.
+pub(super) fn newest_sessions(sessions: &[SharedSession], count: usize) -> Vec<SharedSession> {
+    // Forks belong to their parents, which may be old.
+    let facts = sessions.iter().map(|session| session.facts()).enumerate();
+    let timed = facts.filter(|(_, facts)| !facts.is_fork()).map(|(at, facts)| (facts.order_time(), at));
+    let mut timed: Vec<(i64, usize)> = timed.collect();
+    if timed.len() > count {
+        timed.select_nth_unstable_by(count, |one, other| other.cmp(one));
+        timed.truncate(count);
+    }
+    timed.into_iter().map(|(_, at)| sessions[at].clone()).collect()
+}
+
+impl JobContext {
+    fn worktrees(&self) -> MutexGuard<'_, WorktreeFinder> {
+        self.worktrees.lock()
+    }
+
+    /// Looks at all directories again from now on.
+    pub(super) fn restart_worktrees(&self) {
+        let is_separate = !self.setting.config.group_worktrees;
+        self.worktrees().restart(self.state_dir.as_deref(), is_separate);
+    }
+
+    /// Reports the recorded worktrees of sessions without looking at their directories.
+    pub(super) fn recall_worktrees(&self, sessions: &[SharedSession], reply: &mut impl FnMut(Reply) -> bool) {
+        let mut finder = self.worktrees();
+        let here = [&*self.setting.here];
+        if !self.setting.demo && finder.recall(cwds(sessions).into_iter().chain(here)) {
+            reply(Reply::Worktrees(Arc::new(finder.found().clone())));
+        }
+    }
+
+    /// Finds the worktrees of working directories, and reports them if they changed. Returns `false` if no reply is
+    /// wanted.
+    pub(super) fn find_worktrees<'a>(
+        &self,
+        cwds: impl Iterator<Item = &'a str>,
+        reply: &mut impl FnMut(Reply) -> bool,
+    ) -> bool {
+        let mut finder = self.worktrees();
+        // The directories of demo sessions never exist.
+        let is_changed = !self.setting.demo && finder.find(cwds);
+        !is_changed || reply(Reply::Worktrees(Arc::new(finder.found().clone())))
+    }
+
+    /// Records the worktrees that were found. Without the record, only removed ones are lost.
+    pub(super) fn keep_worktrees(&self) {
+        let _ = self.worktrees().keep(now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::digest::Digest;
+
+    #[test]
+    fn the_newest_sessions_without_forks_come_first() {
+        let session = |modified: i64, parent: Option<&str>| {
+            let mut digest = Digest { modified: Some(modified), ..Digest::default() };
+            digest.header.parent_session = parent.map(String::from);
+            SharedSession::from(digest)
+        };
+        let all = [session(1, None), session(5, Some("/a")), session(3, None), session(2, None)];
+        let times = |count| {
+            let mut times: Vec<i64> = newest_sessions(&all, count).iter().map(|one| one.facts().order_time()).collect();
+            times.sort();
+            times
+        };
+        assert_eq!([times(0), times(2), times(9)], [vec![], vec![2, 3], vec![1, 2, 3]]);
+    }
 }

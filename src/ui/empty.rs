@@ -11,8 +11,7 @@ use crate::base::text::Tone;
 use crate::keymap::Action;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
-use crate::ui::paint::Painter;
-use crate::ui::widgets::rows;
+use crate::ui::paint::{Painter, rows};
 
 pub(super) fn too_small(pen: &Painter<'_>) {
     let (columns, rows) = SMALLEST;
@@ -30,7 +29,7 @@ pub(super) fn plain_rows(pen: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
 }
 
 /// Returns the text for an empty palette: its state, and how rows get into it.
-pub(super) fn list(kind: &PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
+pub(super) fn list(kind: PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
     let key = |action| pen.key(action);
     let accept = key(Action::Accept);
     let (state, how) = match kind {

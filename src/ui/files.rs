@@ -2,8 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::file_text::FileTextView;
-use crate::app::layers::files::{FilesRow, FilesView, SessionScope};
+use crate::app::layers::files::{FileTextView, FilesRow, FilesView, SessionScope};
 use crate::app::title::title;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, clean, highlight, width};
@@ -12,8 +11,7 @@ use crate::catalog::file_states::StateRow;
 use crate::render::DocLine;
 use crate::session::replay::state::Exactness;
 use crate::ui::empty::plain_rows;
-use crate::ui::paint::{Painter, both};
-use crate::ui::widgets::{ListView, list, right_aligned, scroll_bar, text_position};
+use crate::ui::paint::{ListView, Painter, both, list, right_aligned, scroll_bar, text_position};
 
 /// Columns from which on a state has its date instead of its age.
 const DATED: usize = 72;

@@ -14,9 +14,8 @@ use crate::keymap::Action;
 use crate::render::DocLine;
 use crate::session::compare::description::SIDES;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
-use crate::ui::paint::{Painter, both, cut};
-use crate::ui::widgets::{ListView, boxed, list, rows, typed};
-use crate::ui::{empty, files, space, stats};
+use crate::ui::paint::{ListView, Painter, both, boxed, cut, list, rows, typed};
+use crate::ui::{empty, files, stats};
 
 pub(super) fn draw(model: &Model, pen: &Painter<'_>) {
     for layer in &model.layers.0 {
@@ -39,7 +38,6 @@ pub(super) fn draw(model: &Model, pen: &Painter<'_>) {
             }
             Layer::Context(view) => draw_context(view, pen),
             Layer::Stats(view) => stats::draw(view, pen),
-            Layer::Space(view) => space::draw(view, pen),
             Layer::Files(view) => files::draw(view, pen),
             Layer::FileText(view) => files::draw_text(view, pen),
             Layer::Palette(palette) => draw_palette(palette, model, pen),
@@ -158,10 +156,10 @@ fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize)
 }
 
 fn draw_palette(palette: &Palette, model: &Model, pen: &Painter<'_>) {
-    let keys = keys(&palette.kind);
+    let keys = keys(palette.kind);
     let Rect { width: columns, height, .. } = palette.area(model.size);
     let room = usize::from(columns.saturating_sub(6));
-    let title = pen.glyphs().cut(&palette.title, room);
+    let title = pen.glyphs().cut(palette.kind.name(), room);
     boxed(pen, (columns, height), &title, &foot(&keys, model, pen, room));
     let area = palette.list_area(model.size);
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
@@ -184,7 +182,7 @@ fn draw_palette(palette: &Palette, model: &Model, pen: &Painter<'_>) {
     if shown == 0 {
         let lines = match (is_reading, all) {
             (true, _) => vec![DocLine::dim("reading")],
-            (false, 0) => empty::list(&palette.kind, pen),
+            (false, 0) => empty::list(palette.kind, pen),
             (false, _) => vec![DocLine::dim("no match")],
         };
         return empty::plain_rows(pen, area, lines);
@@ -199,7 +197,7 @@ fn draw_palette(palette: &Palette, model: &Model, pen: &Painter<'_>) {
 }
 
 /// Returns the keys of a palette.
-fn keys(kind: &PaletteKind) -> Vec<(Action, &'static str)> {
+fn keys(kind: PaletteKind) -> Vec<(Action, &'static str)> {
     let accept = match kind {
         PaletteKind::Actions => "run",
         PaletteKind::Labels => "go to entry",
@@ -209,7 +207,7 @@ fn keys(kind: &PaletteKind) -> Vec<(Action, &'static str)> {
         PaletteKind::Projects => "go to project",
     };
     let of_labels = [(Action::RenameLabel, "rename"), (Action::ClearLabel, "clear")];
-    let of_labels = of_labels.into_iter().filter(|_| *kind == PaletteKind::Labels);
+    let of_labels = of_labels.into_iter().filter(|_| kind == PaletteKind::Labels);
     [(Action::Accept, accept)].into_iter().chain(of_labels).chain([(Action::Cancel, "close")]).collect()
 }
 

@@ -3,15 +3,12 @@
 
 mod empty;
 mod files;
-mod footer;
-mod header;
+mod header_and_footer;
 mod layers;
 mod paint;
 mod panes;
-mod space;
 mod stats;
 pub mod theme;
-mod widgets;
 
 use std::cell::RefCell;
 
@@ -20,13 +17,14 @@ use ratatui::layout::Rect;
 
 use crate::app::model::Model;
 use crate::base::text::Span;
+use header_and_footer::{draw_footer, draw_header};
 use paint::Painter;
 
 /// Draws the screen.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {
     let pen = Painter { model, buffer: RefCell::new(frame.buffer_mut()) };
     let Some(layout) = model.layout() else { return empty::too_small(&pen) };
-    header::draw(layout.header, model, &pen);
+    draw_header(layout.header, model, &pen);
     if model.has_nothing() {
         let body = Rect { y: 1, height: pen.area().height.saturating_sub(2), ..pen.area() };
         empty::nothing(body, model, &pen);
@@ -40,6 +38,6 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
         layout.tree.into_iter().for_each(|area| panes::tree::draw(area, model, &pen));
         layout.preview.into_iter().for_each(|area| panes::preview::draw(area, model, &pen));
     }
-    footer::draw(layout.footer, model, &pen);
+    draw_footer(layout.footer, model, &pen);
     layers::draw(model, &pen);
 }

@@ -1,22 +1,23 @@
-//! Draws the screen of statistics. Each chart has its numbers as text.
+//! Draws the screen of statistics and sizes. Each chart has its numbers as text.
 
 use jiff::civil::Date;
 use ratatui::layout::Rect;
 use ratatui::symbols::shade;
 use ratatui::widgets::LineGauge;
 
-use crate::app::layers::stats::{PeriodTotals, SHOWN, StatsLayout, StatsView, WEEKDAY_COLUMNS, words};
-use crate::base::numbers::{count, dollars};
+use crate::app::layers::stats::{PeriodTotals, SHOWN, SizeTable, StatsLayout, StatsView, WEEKDAY_COLUMNS, words};
+use crate::app::widgets::cursor::Cursor;
+use crate::base::numbers::{bytes, count, dollars, share, thousands};
+use crate::base::paths::shorten;
 use crate::base::sort;
-use crate::base::text::{Span, Tone, spans_width, width};
+use crate::base::text::{Span, Tone, clean_words, spans_width, width};
+use crate::catalog::space::{SpaceContent, SpaceGrouping, SpaceRow};
 use crate::catalog::stats::overview::{NamedTable, PANELS};
-use crate::catalog::stats::table::NamedRow;
 use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{PeriodLength, days_in_words};
-use crate::ui::paint::{Painter, both};
-use crate::ui::widgets::{ListView, TableColumns, bar_of, fitting, list, right_aligned};
+use crate::ui::paint::{ListView, Painter, bar_of, both, fitting, list, right_aligned};
 
 /// Columns of a number in a panel.
 const NUMBER: usize = 10;
@@ -43,72 +44,106 @@ pub(super) fn draw(view: &StatsView, pen: &Painter<'_>) {
     let all = pen.clear_screen();
     let layout = view.layout((all.width, all.height));
     draw_head(layout.head, view, pen);
-    draw_table(&layout, view, pen);
+    let table = match &view.size {
+        Some(size) => MeasuredTable::of_sizes(size, size.grouping, pen),
+        None => MeasuredTable::of_counts(view.table.as_deref(), view.grouping, view.column, pen),
+    };
+    draw_table(&layout, view.cursor, &table, pen);
     if let Some(area) = layout.calendar {
         draw_calendar(area, view, pen);
     }
-    for ((area, panel), (grouping, _)) in layout.panels.iter().zip(&*view.panels).zip(PANELS) {
-        area.iter().for_each(|area| draw_panel(*area, (grouping, panel), view, pen));
+    for (at, (area, (grouping, _))) in layout.panels.iter().zip(PANELS).enumerate() {
+        let panel = match &view.size {
+            Some(size) => Some(MeasuredTable::of_sizes(size, SpaceGrouping::Entry, pen)),
+            None => view.panels.get(at).map(|panel| MeasuredTable::of_counts(Some(panel), grouping, view.column, pen)),
+        };
+        let (Some(area), Some(mut panel)) = (*area, panel) else { continue };
+        if grouping == Grouping::Prompt && view.size.is_none() {
+            panel.title = match view.column {
+                StatsColumn::Cost => "most expensive prompts".into(),
+                column => format!("prompts with most {}", column.heading()),
+            };
+        }
+        draw_panel(area, &panel, grouping != Grouping::Prompt, pen);
     }
 }
 
-/// Draws the scope, the period and its cost; then the facts; then the costs of active and abandoned entries.
+/// Draws the scope, the period and the total; then the facts; then two parts of the total.
 fn draw_head(area: Rect, view: &StatsView, pen: &Painter<'_>) {
-    let totals = view.totals.as_ref();
     let row = |at: u16| Rect { y: area.y + at, height: 1.min(area.height.saturating_sub(at)), ..area };
-    let dot = &pen.glyphs().dot;
-    let period = match view.period.days(&view.rules.calendar) {
+    let sizes = view.size.as_ref().and_then(|size| size.content.as_deref());
+    let totals = view.totals.as_ref().filter(|_| view.size.is_none());
+    let period = match view.period.days(&view.rules.calendar).filter(|_| view.size.is_none()) {
         Some(days) => days_in_words(days),
         None => PeriodLength::All.name().into(),
     };
     let title = [Span::accent("Statistics  ")];
     let period = [Span::new(Tone::Heading, period)];
-    let scope = [Span::text(format!(" {dot} {}", view.scope))];
-    let cost = totals.map(|totals| Span::new(Tone::Cost, dollars(totals.total.cost)));
+    let scope = [Span::text(format!(" {} {}", pen.glyphs().dot, view.scope))];
+    let total = totals.map(|totals| dollars(totals.total.cost));
+    let total = total.or_else(|| sizes.map(|sizes| bytes(sizes.report.total.bytes)));
+    let total: Vec<Span> = total.map(|total| Span::new(Tone::Cost, total)).into_iter().collect();
     let change = totals.and_then(change).map(|change| Span::dim(format!("  {change}")));
-    let right = [cost.clone(), change].into_iter().flatten().collect();
-    let cost: Vec<Span> = cost.into_iter().collect();
     let variants = [
-        ([&title[..], &period, &scope].concat(), right),
-        ([&title[..], &period, &scope].concat(), cost.clone()),
-        ([&period[..], &scope].concat(), cost.clone()),
-        (period.to_vec(), cost),
+        ([&title[..], &period, &scope].concat(), total.iter().cloned().chain(change).collect()),
+        ([&title[..], &period, &scope].concat(), total.clone()),
+        ([&period[..], &scope].concat(), total.clone()),
+        (period.to_vec(), total),
     ];
     let fits =
         |(left, right): &&(Vec<Span>, Vec<Span>)| spans_width(left) + spans_width(right) + 2 <= area.width.into();
     if let Some((left, right)) = variants.iter().find(fits).or(variants.last()) {
         pen.put_both(row(0), left, right);
     }
-    let Some(totals) = totals else {
-        let state = match &view.problem {
-            Some(problem) => Span::clean(Tone::Error, problem),
-            None => Span::dim("counting"),
-        };
-        return pen.put(row(1), &[state]);
+    let (facts, parts) = match (totals, sizes, &view.problem) {
+        (Some(PeriodTotals { total, .. }), _, _) => {
+            let part = |name: &str, cost: f64| (format!("{name} {}", dollars(cost)), cost);
+            let parts = [part("active", total.cost - total.abandoned_cost), part("abandoned", total.abandoned_cost)];
+            (totals.map(facts).unwrap_or_default(), parts)
+        }
+        (None, Some(sizes), _) => {
+            let part = |name: &str, size: u64| (format!("{name} {}", bytes(size)), size as f64);
+            let total = sizes.report.total;
+            (facts_of_sizes(sizes), [part("in contexts", total.bytes - total.outside), part("outside", total.outside)])
+        }
+        (None, None, Some(problem)) => return pen.put(row(1), &[Span::clean(Tone::Error, problem)]),
+        (None, None, None) => {
+            let state = match &view.size {
+                None => "counting".into(),
+                Some(SizeTable { progress: (_, 0), .. }) => "measuring".into(),
+                Some(SizeTable { progress: (done, all), .. }) => {
+                    format!("measuring: {} of {}", thousands(*done), count(*all, "session", "sessions"))
+                }
+            };
+            return pen.put(row(1), &[Span::dim(state)]);
+        }
     };
-    pen.put(row(1), &[Span::text(facts(totals, pen, area.width.into()))]);
-    if area.height < 4 {
-        return;
+    let facts = fitting(facts, &format!(" {} ", pen.glyphs().dot), area.width.into());
+    pen.put(row(1), &[Span::text(facts)]);
+    if area.height >= 4 {
+        draw_parts(row(2), parts, pen);
     }
-    let total = &totals.total;
-    let abandoned = (total.abandoned_cost / total.cost).clamp(0.0, 1.0);
-    let active = dollars(total.cost - total.abandoned_cost);
-    let share = if abandoned.is_finite() { format!(" ({:.0} %)", 100.0 * abandoned) } else { String::new() };
-    let left = format!("active {active} ");
-    let right = format!(" abandoned {}{share}", dollars(total.abandoned_cost));
-    let room = usize::from(area.width).saturating_sub(width(&left) + width(&right)) as u16;
+}
+
+/// Draws two parts of a total with a gauge between them.
+fn draw_parts(row: Rect, [(left, first), (right, second)]: [(String, f64); 2], pen: &Painter<'_>) {
+    let part = Some(second / (first + second)).filter(|part| part.is_finite()).map(|part| part.clamp(0.0, 1.0));
+    let left = left + " ";
+    let share = part.map_or(String::new(), |part| format!(" ({:.0} %)", 100.0 * part));
+    let right = format!(" {right}{share}");
+    let room = usize::from(row.width).saturating_sub(width(&left) + width(&right)) as u16;
     let (filled, unfilled) = if pen.is_ascii() { ("=", "-") } else { ("━", "─") };
     let gauge = LineGauge::default()
-        .ratio(if abandoned.is_finite() { 1.0 - abandoned } else { 0.0 })
+        .ratio(part.map_or(0.0, |part| 1.0 - part))
         .label("")
         .filled_symbol(filled)
         .unfilled_symbol(unfilled)
         .filled_style(pen.style(Tone::Active))
         .unfilled_style(pen.style(Tone::Warning));
-    let bar = Rect { x: area.x + width(&left) as u16, width: room, ..row(2) };
+    let bar = Rect { x: row.x + width(&left) as u16, width: room, ..row };
     pen.render(gauge, bar);
-    pen.put(Rect { width: width(&left) as u16, ..row(2) }, &[Span::new(Tone::Active, left)]);
-    let right_area = Rect { x: bar.right(), width: area.width.saturating_sub(bar.right() - area.x), ..row(2) };
+    pen.put(Rect { width: width(&left) as u16, ..row }, &[Span::new(Tone::Active, left)]);
+    let right_area = Rect { x: bar.right(), width: row.width.saturating_sub(bar.right() - row.x), ..row };
     pen.put(right_area, &[Span::new(Tone::Warning, right)]);
 }
 
@@ -124,8 +159,8 @@ fn change(totals: &PeriodTotals) -> Option<String> {
     }
 }
 
-/// Returns the facts of a sum that fit, most important first.
-fn facts(PeriodTotals { total, sessions, .. }: &PeriodTotals, pen: &Painter<'_>, columns: usize) -> String {
+/// Returns the facts of a sum, most important first.
+fn facts(PeriodTotals { total, sessions, .. }: &PeriodTotals) -> Vec<String> {
     let cell = |column: StatsColumn| column.words(total, total.cost);
     let mut facts = vec![
         count(*sessions, "session", "sessions"),
@@ -141,53 +176,140 @@ fn facts(PeriodTotals { total, sessions, .. }: &PeriodTotals, pen: &Painter<'_>,
     let failures =
         if total.tool_failures > 0 { format!(" ({} failed)", cell(StatsColumn::ToolFailures)) } else { String::new() };
     facts.push(format!("{} tool calls{failures}", cell(StatsColumn::ToolCalls)));
-    fitting(facts, &format!(" {} ", pen.glyphs().dot), columns)
+    facts
 }
 
-/// Divides columns among the names, the bars, and the numbers, the shown one first.
-fn table_columns(columns: usize, shown: StatsColumn) -> (TableColumns, Vec<StatsColumn>) {
-    let mut left = columns.saturating_sub(number_columns(shown) + 2);
-    let mut numbers = vec![shown];
-    for column in SHOWN.into_iter().filter(|&column| column != shown) {
-        match left.checked_sub(number_columns(column)) {
-            Some(rest) if rest >= LEAST.0 + LEAST.1 => left = rest,
-            _ => break,
+/// Returns the facts of sizes, most important first.
+fn facts_of_sizes(SpaceContent { report, .. }: &SpaceContent) -> Vec<String> {
+    let mut facts = vec![count(report.sessions.len(), "session", "sessions")];
+    let unreadable = report.unreadable.len();
+    facts.extend((unreadable > 0).then(|| count(unreadable, "unreadable file", "unreadable files")));
+    let copies = report.total.duplicate;
+    facts.extend((copies > 0).then(|| format!("{} copies ({})", bytes(copies), share(copies, report.total.bytes))));
+    facts.push(count(report.total.count, "entry", "entries"));
+    facts
+}
+
+/// A row of a table: its name, its value for the bar, and its numbers.
+type MeasuredRow = (String, Option<f64>, Vec<String>);
+
+/// The rows of the table or of a panel.
+struct MeasuredTable<'a> {
+    title: String,
+    /// `true` if the names are paths.
+    is_path: bool,
+    len: usize,
+    /// The largest value.
+    most: f64,
+    /// Headings and columns of the numbers, the first ones in narrow terminals too.
+    numbers: Vec<(&'static str, usize)>,
+    row: Box<dyn Fn(usize) -> MeasuredRow + 'a>,
+    /// The text without rows; empty while they are counted.
+    empty: &'static str,
+}
+
+impl<'a> MeasuredTable<'a> {
+    fn of_counts(table: Option<&'a NamedTable>, grouping: Grouping, column: StatsColumn, pen: &'a Painter<'_>) -> Self {
+        let rows = table.map_or(&[][..], |table| &table.rows);
+        // While another grouping is counted, the rows are those of the previous one.
+        let (total, by) = table.map_or((0.0, grouping), |table| (table.total.cost, table.grouping));
+        let values = rows.iter().filter(|row| !row.keys.is_empty()).filter_map(|row| column.value(&row.sum, total));
+        let columns: Vec<StatsColumn> =
+            [column].into_iter().chain(SHOWN.into_iter().filter(|&other| other != column)).collect();
+        Self {
+            title: format!("by {}", grouping.name()),
+            is_path: by == Grouping::Project,
+            len: rows.len(),
+            most: values.fold(0.0, f64::max),
+            numbers: columns.iter().map(|column| (column.heading(), number_columns(*column))).collect(),
+            empty: if table.is_some() { "no entries in this period" } else { "" },
+            row: Box::new(move |at| {
+                let row = &rows[at];
+                let numbers = columns.iter().map(|column| column.words(&row.sum, total)).collect();
+                (words(row, by, &pen.model.setting.home), column.value(&row.sum, total), numbers)
+            }),
         }
-        numbers.push(column);
     }
-    let bar = (left / 3).clamp(LEAST.0, 30).min(left / 2);
-    (TableColumns { name: left - bar, bar }, numbers)
+
+    fn of_sizes(size: &'a SizeTable, grouping: SpaceGrouping, pen: &'a Painter<'_>) -> Self {
+        let rows = size.rows_of(grouping);
+        let total = size.content.as_ref().map_or(0, |content| content.report.total.bytes);
+        let is_session = grouping == SpaceGrouping::Session;
+        let count = if is_session { "entries" } else { "sessions" };
+        let mut numbers = vec![("bytes", 9), ("share", 6), ("outside", 9), ("copies", 9), (count, 9)];
+        if grouping == SpaceGrouping::Entry {
+            numbers.truncate(2); // the others are those of sums
+        }
+        let some = |size: u64| if size == 0 { String::new() } else { bytes(size) };
+        Self {
+            title: match grouping {
+                SpaceGrouping::Entry => "largest entries".into(),
+                SpaceGrouping::Type => "by type of extension entries".into(),
+                other => format!("by {}", other.name()),
+            },
+            is_path: grouping == SpaceGrouping::Project,
+            len: rows.len(),
+            most: rows.first().map_or(0.0, |row| row.sum.bytes as f64),
+            numbers,
+            empty: match grouping {
+                _ if size.content.is_none() => "",
+                SpaceGrouping::Type => "no entries of extensions",
+                SpaceGrouping::Tool => "no tool calls",
+                _ => "no sessions",
+            },
+            row: Box::new(move |at| {
+                let SpaceRow { name, title, sum, sessions, .. } = &rows[at];
+                let name = [clean_words(name), clean_words(title)].join("  ").trim_end().to_string();
+                let name = match grouping {
+                    SpaceGrouping::Project => shorten(&name, &pen.model.setting.home).into_owned(),
+                    _ => name,
+                };
+                let count = thousands(if is_session { sum.count } else { *sessions });
+                let numbers =
+                    vec![bytes(sum.bytes), share(sum.bytes, total), some(sum.outside), some(sum.duplicate), count];
+                (name, Some(sum.bytes as f64), numbers)
+            }),
+        }
+    }
 }
 
-fn draw_table(layout: &StatsLayout, view: &StatsView, pen: &Painter<'_>) {
-    let (columns, numbers) = table_columns(usize::from(layout.list.width).saturating_sub(1), view.column);
-    let headings = numbers.iter().map(|column| (column.heading(), number_columns(*column)));
-    let heading = pen.glyphs().cut(&format!("by {}", view.grouping.name()), columns.name).into_owned();
-    pen.put(layout.heading, &columns.heading(&heading, headings, pen.glyphs()));
-    let Some(table) = &view.table else { return };
-    let most = most(&table.rows, view.column);
-    let home = &pen.model.setting.home;
-    let rows = ListView { area: layout.list, cursor: view.cursor, len: table.rows.len(), focused: true };
-    list(pen, &rows, |at, _| {
-        let NamedRow { sum, .. } = &table.rows[at];
-        let name = words(&table.rows[at], table.grouping, home);
-        let name = match table.grouping {
-            Grouping::Project => pen.glyphs().cut_path(&name, columns.name),
-            _ => pen.glyphs().cut(&name, columns.name),
-        };
-        let bar = bar_of(view.column.value(sum, table.total.cost), most, columns.bar, pen);
-        let numbers = numbers.iter().map(|column| (column.words(sum, table.total.cost), number_columns(*column)));
-        columns.row(vec![Span::text(name)], &bar, numbers)
+fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, pen: &Painter<'_>) {
+    let glyphs = pen.glyphs();
+    let mut room = usize::from(layout.list.width).saturating_sub(3);
+    let mut shown = 0;
+    for (_, columns) in &table.numbers {
+        match room.checked_sub(*columns).filter(|rest| *rest >= LEAST.0 + LEAST.1) {
+            Some(rest) => room = rest,
+            None if shown == 0 => room = room.saturating_sub(*columns),
+            None => break,
+        }
+        shown += 1;
+    }
+    let bar_room = (room / 3).clamp(LEAST.0, 30).min(room / 2);
+    let room = room - bar_room;
+    let title = glyphs.cut(&table.title, room + bar_room + 1);
+    let gap = " ".repeat((room + bar_room + 2).saturating_sub(width(&title)));
+    let headings = table.numbers[..shown].iter().enumerate().map(|(at, (name, columns))| {
+        Span::new(if at == 0 { Tone::Accent } else { Tone::Dim }, right_aligned(name, *columns))
     });
-    if table.rows.is_empty() {
-        let text = "no entries in this period";
-        pen.put(Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::dim(text)]);
+    let heading = [Span::accent(title), Span::text(gap)].into_iter().chain(headings).collect::<Vec<_>>();
+    pen.put(layout.heading, &heading);
+    let rows = ListView { area: layout.list, cursor, len: table.len, focused: true };
+    list(pen, &rows, |at, _| {
+        let (name, value, numbers) = (table.row)(at);
+        let name = if table.is_path { glyphs.cut_path(&name, room) } else { glyphs.cut(&name, room) };
+        let bar = bar_of(value, table.most, bar_room, pen);
+        let gap = " ".repeat(room.saturating_sub(width(&name)) + 1);
+        let after = " ".repeat(bar_room + 1 - width(&bar).min(bar_room));
+        let mut spans = vec![Span::text(name), Span::text(gap), Span::new(Tone::Cost, bar + &after)];
+        spans.extend(numbers.iter().zip(&table.numbers[..shown]).enumerate().map(|(at, (number, (_, columns)))| {
+            Span::new(if at == 0 { Tone::Text } else { Tone::Dim }, right_aligned(number, *columns))
+        }));
+        spans
+    });
+    if table.len == 0 {
+        pen.put(Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::dim(table.empty)]);
     }
-}
-
-fn most(rows: &[NamedRow], column: StatsColumn) -> f64 {
-    let values = rows.iter().filter(|row| !row.keys.is_empty()).filter_map(|row| column.value(&row.sum, 1.0));
-    values.fold(0.0, f64::max)
 }
 
 /// Draws a year of days, and the value of the selected or the largest day.
@@ -253,26 +375,18 @@ fn draw_calendar(area: Rect, view: &StatsView, pen: &Painter<'_>) {
     pen.put(row, &both(&left, &scale, row.width.into(), pen.glyphs()));
 }
 
-/// Draws the largest groups of a grouping, as many as there is room for.
-fn draw_panel(area: Rect, (grouping, table): (Grouping, &NamedTable), view: &StatsView, pen: &Painter<'_>) {
+/// Draws the largest groups, as many as there is room for.
+fn draw_panel(area: Rect, table: &MeasuredTable<'_>, has_bars: bool, pen: &Painter<'_>) {
     let row = |at: usize| Rect { y: area.y + at as u16, height: 1, ..area };
-    let heading = match grouping {
-        Grouping::Prompt if view.column == StatsColumn::Cost => "most expensive prompts".into(),
-        Grouping::Prompt => format!("prompts with most {}", view.column.heading()),
-        other => format!("by {}", other.name()),
-    };
-    pen.put(row(0), &[Span::accent(heading)]);
-    let rows: Vec<&NamedRow> = table.rows.iter().take(usize::from(area.height).saturating_sub(2)).collect();
-    let most = most(&table.rows, view.column);
+    pen.put(row(0), &[Span::accent(&*table.title)]);
     let columns = usize::from(area.width);
-    let bars = if grouping == Grouping::Prompt { 0 } else { columns / 4 };
-    for (at, one) in rows.iter().enumerate() {
-        let name = words(one, grouping, &pen.model.setting.home);
-        let bar = bar_of(view.column.value(&one.sum, 1.0), most, bars, pen);
+    let bars = if has_bars { columns / 4 } else { 0 };
+    for at in 0..table.len.min(usize::from(area.height).saturating_sub(2)) {
+        let (name, value, numbers) = (table.row)(at);
+        let bar = bar_of(value, table.most, bars, pen);
         let bar = format!("{bar}{}", " ".repeat(bars.saturating_sub(width(&bar))));
-        let number = right_aligned(&view.column.words(&one.sum, table.total.cost), NUMBER);
+        let number = right_aligned(numbers.first().map_or("", String::as_str), NUMBER);
         let right = [Span::new(Tone::Cost, bar), Span::text(number)];
-        let left = [Span::text(name)];
-        pen.put(row(at + 1), &both(&left, &right, columns, pen.glyphs()));
+        pen.put(row(at + 1), &both(&[Span::text(name)], &right, columns, pen.glyphs()));
     }
 }

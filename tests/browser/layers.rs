@@ -140,8 +140,8 @@ fn the_help_has_keys_and_names_in_columns() {
 
 #[test]
 fn a_completed_directory_is_shown_with_its_last_part() {
-    use pitree::app::layers::answer::PromptPurpose;
     use pitree::app::layers::dialogs::Prompt;
+    use pitree::app::layers::screen::PromptPurpose;
     let mut browser = Browser::demo(80, 24);
     let long = format!("/home/me/{}/web-frontend", "directory/".repeat(4).trim_end_matches('/'));
     let longer = format!("/home/me/{}/api-backend", "directory/".repeat(9).trim_end_matches('/'));

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use pitree::app::message::{Effect, Msg};
-use pitree::app::opener::Opener;
+use pitree::app::message::{Effect, Msg, Opener};
 use pitree::keymap::Place;
 use serde_json::json;
 

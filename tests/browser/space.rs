@@ -1,9 +1,9 @@
-//! The screen of the space that sessions take.
+//! The size of sessions as a measure of the screen of statistics.
 
 use std::fs;
 
 use pitree::app::layers::Layer;
-use pitree::app::layers::space::SpaceView;
+use pitree::app::layers::stats::{SizeTable, StatsView};
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::catalog::space::SpaceGrouping;
 use pitree::keymap::Place;
@@ -17,15 +17,19 @@ snapshot!(space_by_session, (100, 32), "I tab tab");
 snapshot!(space_entries, (80, 24), "I shift+tab");
 snapshot!(space_smallest, (40, 10), "I");
 
-fn view(browser: &Browser) -> &SpaceView {
+fn view(browser: &Browser) -> &StatsView {
     match browser.model.layers.top() {
-        Some(Layer::Space(view)) => view,
+        Some(Layer::Stats(view)) => view,
         other => panic!("{other:?}\n{}", browser.screen()),
     }
 }
 
+fn sizes(browser: &Browser) -> &SizeTable {
+    view(browser).size.as_ref().unwrap()
+}
+
 fn bytes(browser: &Browser, grouping: SpaceGrouping) -> u64 {
-    view(browser).rows_of(grouping).iter().map(|row| row.sum.bytes).sum()
+    sizes(browser).rows_of(grouping).iter().map(|row| row.sum.bytes).sum()
 }
 
 #[test]
@@ -39,7 +43,7 @@ fn kinds_sessions_and_projects_add_up_to_the_files() {
     for _ in SpaceGrouping::ALL {
         browser.press("tab");
     }
-    assert_eq!(view(&browser).grouping, SpaceGrouping::Kind);
+    assert_eq!(sizes(&browser).grouping, SpaceGrouping::Kind);
     browser.press("I");
     assert!(browser.model.layers.0.is_empty());
 }
@@ -51,11 +55,11 @@ fn a_large_entry_is_opened_and_going_back_returns() {
     assert_eq!(browser.model.focus, Place::Tree);
     let session = browser.model.tree.session.unwrap();
     browser.press("esc esc");
-    assert_eq!((view(&browser).grouping, view(&browser).cursor.at), (SpaceGrouping::Entry, 1));
+    assert_eq!((sizes(&browser).grouping, view(&browser).cursor.at), (SpaceGrouping::Entry, 1));
     browser.press("esc");
     // In the tree, the open session is measured.
     browser.press("l I");
-    assert_eq!(view(&browser).rows_of(SpaceGrouping::Session).len(), 1);
+    assert_eq!(sizes(&browser).rows_of(SpaceGrouping::Session).len(), 1);
     let open = &browser.model.catalog[session];
     assert_eq!(bytes(&browser, SpaceGrouping::Kind), open.bytes);
 }
@@ -69,9 +73,31 @@ fn rows_open_a_search_or_say_that_there_is_none() {
     shows(&browser, "tool:");
     assert!(browser.model.layers.0.is_empty() && browser.model.sessions.hits.is_some());
     browser.press("esc");
-    assert_eq!(view(&browser).grouping, SpaceGrouping::Tool);
+    assert_eq!(sizes(&browser).grouping, SpaceGrouping::Tool);
     browser.press("esc j space I");
     shows(&browser, "1 marked session");
+}
+
+#[test]
+fn the_size_follows_the_last_column_of_statistics() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("$ c c c c c c");
+    assert!(view(&browser).size.is_none());
+    browser.press("c");
+    assert_eq!(sizes(&browser).grouping, SpaceGrouping::Kind);
+    let measured = bytes(&browser, SpaceGrouping::Kind);
+    // Periods have no sizes.
+    browser.press("< left y");
+    assert_eq!(bytes(&browser, SpaceGrouping::Kind), measured);
+    shows(&browser, "to print the sizes, run: pitree space");
+    browser.press("c");
+    assert!(view(&browser).size.is_none() && !view(&browser).rows().is_empty());
+    browser.press("I");
+    assert!(view(&browser).size.is_some());
+    browser.press("$");
+    assert!(view(&browser).size.is_none());
+    browser.press("$");
+    assert!(browser.model.layers.0.is_empty());
 }
 
 #[test]

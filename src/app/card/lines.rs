@@ -3,7 +3,7 @@
 use ratatui::layout::Size;
 
 use crate::app::model::Model;
-use crate::app::title::words as words_after;
+use crate::app::title::words_after_name;
 use crate::base::numbers::bar;
 use crate::base::text::{ASCII, Glyphs, Span, Tone, truncate_to_width, width};
 use crate::catalog::SessionKey;
@@ -44,7 +44,7 @@ pub(super) fn shortened(mut line: DocLine, room: Size, glyphs: &Glyphs) -> DocLi
 
 /// Returns the largest kinds of content with bars, once they are known.
 pub(super) fn space(model: &Model, key: SessionKey, columns: usize) -> Vec<DocLine> {
-    let Some(known) = model.space.kinds_of(key) else { return Vec::new() };
+    let Some(known) = model.sizes.kinds.get(&key) else { return Vec::new() };
     let total: u64 = known.kinds.iter().map(|(_, bytes)| bytes).sum();
     let share = |bytes: u64| bytes as f64 / total.max(1) as f64;
     let kinds: Vec<_> = known.kinds.iter().take(KINDS).filter(|(_, bytes)| share(*bytes) >= 0.005).collect();
@@ -69,7 +69,7 @@ pub(super) fn space(model: &Model, key: SessionKey, columns: usize) -> Vec<DocLi
 /// Returns a line for a session of the family: its name, and for a fork its first own words.
 pub(super) fn related(model: &Model, name: &str, key: SessionKey) -> DocLine {
     let mut line = fact(name, &model.short_title(key));
-    let words = words_after(&model.catalog[key]).filter(|_| model.catalog[key].header.is_fork());
+    let words = words_after_name(&model.catalog[key]).filter(|_| model.catalog[key].header.is_fork());
     line.spans.extend(words.map(|words| Span::dim(format!("  {}", model.short(&words)))));
     line
 }

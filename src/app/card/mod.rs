@@ -10,9 +10,9 @@ use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::row_text;
-use crate::app::session_symbols::symbols;
+use crate::app::session_text::symbols;
 use crate::app::title::title;
-use crate::app::{flows, note};
+use crate::app::{flows, session_text};
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count, dollars, nonzero_dollars, thousands, tokens};
 use crate::base::paths::{relative_to, shorten};
@@ -101,7 +101,7 @@ impl Card<'_> {
         let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
         let title = title(digest);
         self.lines.push(DocLine::new(tone, &model.setting.glyphs.cut(&title, room.width.into())));
-        self.lines.extend(note::lines(model.catalog.marks().note(&digest.header.marks_key())));
+        self.lines.extend(session_text::note_lines(model.catalog.marks().note(&digest.header.marks_key())));
         self.last_messages(key);
         self.lines.push(DocLine::default());
         let tags: Vec<String> =
@@ -343,8 +343,11 @@ impl Card<'_> {
     /// Returns the card of a missing session.
     fn missing_parent(&mut self, gone: &MissingParent) {
         let model = self.model;
-        self.lines.extend([DocLine::new(Tone::Strong, &flows::missing_parent::title(model, gone)), DocLine::default()]);
-        let (message, tone) = match flows::missing_parent::in_trash(model, gone) {
+        self.lines.extend([
+            DocLine::new(Tone::Strong, &flows::trash_and_archive::missing_title(model, gone)),
+            DocLine::default(),
+        ]);
+        let (message, tone) = match flows::trash_and_archive::missing_in_trash(model, gone) {
             Some(_) => ("In the trash. Press Enter to restore it.", Tone::Active),
             None => ("The session file is missing. Only entries inherited by its forks remain.", Tone::Warning),
         };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{Choice, archive, cancel, delete};
+use crate::app::flows::{Choice, cancel, trash_and_archive};
 use crate::app::model::Model;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
@@ -73,17 +73,17 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: NextSt
             let choice = Choice::new('b', "Migrate and continue", what, Command::Change(request, after));
             let session = model.catalog.key_of(&path);
             let mut lines = vec![DocLine::text(&text)];
-            lines.extend(delete::running_pi_signs(model, session.as_slice(), None));
+            lines.extend(trash_and_archive::running_pi_signs(model, session.as_slice(), None));
             Command::ask("Old session format", lines, vec![choice, cancel()])
         }
         (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(model, &path, *then, after),
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
-            delete::ask_again(model, &files, &paths)
+            trash_and_archive::ask_to_trash_again(model, &files, &paths)
         }
-        (Refusal::Changed { .. }, Request::Archive { files }) => archive::ask_again(model, &files),
-        (Refusal::Archived { paths }, request) => archive::ask_first(model, &paths, request, after),
+        (Refusal::Changed { .. }, Request::Archive { files }) => trash_and_archive::ask_to_archive_again(model, &files),
+        (Refusal::Archived { paths }, request) => trash_and_archive::ask_to_bring_back(model, &paths, request, after),
         (Refusal::Earlier(earlier), _) => ask_to_undo(model, earlier),
-        (Refusal::NoTrash { reason, left }, _) => delete::ask_for_good(&reason, left),
+        (Refusal::NoTrash { reason, left }, _) => trash_and_archive::ask_for_good(&reason, left),
         (refusal, _) => Command::ShowError("Change failed", refusal.to_string()),
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{Choice, Flow, NO_SESSION};
-use crate::app::layers::answer::ChoiceAction;
+use crate::app::layers::screen::ChoiceAction;
 use crate::app::message::{Clip, EntryBody, Work};
 use crate::app::model::Model;
 use crate::base::machine_paths;
@@ -43,7 +43,7 @@ pub fn ask(model: &Model) -> Flow {
     choices.push(match machine_paths::place(&session.path) {
         Some(place) => Choice::new('p', "Session path", place.clone(), text(place)),
         None => {
-            let copy = copy_path(&session.path, &session.header.id);
+            let copy = exact_path(&session.path, Some(&session.header.id));
             Choice::new('p', "Session path", session.path.to_string_lossy(), copy)
         }
     });
@@ -68,22 +68,15 @@ pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
         }
         _ => None,
     };
-    path.map_or_else(|| Command::warn("this row has no path to copy"), exact_path)
+    path.map_or_else(|| Command::warn("this row has no path to copy"), |path| exact_path(path, None))
 }
 
-/// Copies a path, unless the clipboard cannot hold it exactly.
-pub(crate) fn exact_path(path: &Path) -> Command {
-    match path.to_str().filter(|path| !path.contains(char::is_control)) {
-        Some(path) => Command::copy(Clip::Text(path.into())),
-        None => Command::warn("this path contains control characters or invalid UTF-8 and cannot be copied"),
-    }
-}
-
-/// Copies the path of a session, unless the clipboard cannot hold it exactly.
-fn copy_path(path: &Path, id: &str) -> Command {
-    match path.to_str().filter(|path| !path.contains(char::is_control)) {
-        Some(path) => Command::copy(Clip::Text(path.into())),
-        None => Command::ShowError(
+/// Copies a path, of the session with an ID if it is given, unless the clipboard cannot hold it exactly.
+pub(crate) fn exact_path(path: &Path, id: Option<&str>) -> Command {
+    match (path.to_str().filter(|path| !path.contains(char::is_control)), id) {
+        (Some(path), _) => Command::copy(Clip::Text(path.into())),
+        (None, None) => Command::warn("this path contains control characters or invalid UTF-8 and cannot be copied"),
+        (None, Some(id)) => Command::ShowError(
             "Cannot copy path",
             format!(
                 "The path contains control characters or invalid UTF-8 and cannot be copied exactly. To get the exact path, pipe this command:\n\n\

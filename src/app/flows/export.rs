@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::app::command::{Command, NextStep, PreparedExport};
 use crate::app::flows::{Choice, Flow, NO_SESSION};
-use crate::app::layers::answer::PromptPurpose;
 use crate::app::layers::dialogs::Question;
+use crate::app::layers::screen::{PromptPurpose, neighbor};
 use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
 use crate::base::numbers::count;
@@ -67,10 +67,10 @@ pub(crate) fn question(model: &Model, prepared: &PreparedExport, selected: char)
         let copy = Command::Errand(Work::Export(Box::new(to)), NextStep::Nothing);
         choices.push(Choice::new('y', "Copy", "to the clipboard", copy));
     }
-    let format = next(Format::ALL, request.format);
+    let format = neighbor(Format::ALL, request.format, true);
     let is_other = format!("{}; next: {}", request.format.name(), format.name());
     choices.push(Choice::new('f', "Format", is_other, changed('f', &|request| request.format = format)));
-    let scope = next(Scope::ALL, request.scope);
+    let scope = neighbor(Scope::ALL, request.scope, true);
     let is_other = format!("{}; next: {}", request.scope.name(), scope.name());
     choices.push(Choice::new(
         'b',
@@ -94,12 +94,6 @@ pub(crate) fn question(model: &Model, prepared: &PreparedExport, selected: char)
         choices.push(Choice { stays: true, ..list });
     }
     Question::new(TITLE, lines(model, prepared), choices).select_key(selected)
-}
-
-/// Returns the value after the current one; the first one follows the last.
-fn next<T: Copy + PartialEq>(all: &[T], current: T) -> T {
-    let after = all.iter().skip_while(|one| **one != current).nth(1).or(all.first());
-    after.copied().unwrap_or(current)
 }
 
 /// Asks for the name of the file.

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{Choice, cancel, copy};
-use crate::app::layers::answer::PromptPurpose;
-use crate::app::layers::file_text::FileTextView;
-use crate::app::layers::files::{FilesView, SessionScope};
+use crate::app::layers::files::{FileTextView, FilesView, SessionScope};
+use crate::app::layers::screen::PromptPurpose;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::sessions::RowKey;
@@ -172,7 +171,7 @@ pub(crate) fn copy_selected(model: &Model, view: &FilesView) -> Command {
             Command::warn(no_content(state))
         }
         (Some((_, here)), _) => Command::Errand(Work::CopyFile(here), NextStep::Nothing),
-        (None, Some(file)) => copy::exact_path(Path::new(&file.path)),
+        (None, Some(file)) => copy::exact_path(Path::new(&file.path), None),
         (None, None) => Command::warn("there is nothing to copy"),
     }
 }

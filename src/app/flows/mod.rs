@@ -1,21 +1,14 @@
 //! Actions with several steps. Each flow reads the model and returns the next step as a [`Command`].
 
-pub mod archive;
 pub mod change;
 pub(crate) mod cleanup;
 pub mod copy;
-pub mod delete;
+pub(crate) mod directories;
 pub mod export;
 pub(crate) mod files;
-pub(crate) mod fork;
-pub(crate) mod marks;
-pub mod missing_directory;
-pub mod missing_parent;
-pub(crate) mod move_sessions;
-pub mod name;
-pub mod picker;
-pub mod repair;
+pub mod names_and_marks;
 pub mod resume;
+pub mod trash_and_archive;
 pub(crate) mod welcome;
 
 use crate::app::command::Command;
@@ -25,6 +18,7 @@ use crate::app::panes::sessions::{Project, SessionRow};
 use crate::base::numbers::count;
 use crate::catalog::SessionKey;
 use crate::keymap::Place;
+use crate::render::DocLine;
 
 /// A choice of a flow.
 pub(crate) type Choice = QuestionChoice<Command>;
@@ -42,11 +36,11 @@ pub(crate) fn marked(model: &Model) -> Option<Vec<SessionKey>> {
 }
 
 /// Returns a note on marked sessions that are hidden from the list, if it has the focus.
-pub(crate) fn hidden_note(model: &Model) -> Option<String> {
+pub(crate) fn hidden_note(model: &Model) -> Option<DocLine> {
     marked(model)?;
     let (_, hidden) = model.sessions.marked(&model.catalog);
     let hidden = (hidden > 0).then(|| count(hidden, "marked session is", "marked sessions are"))?;
-    Some(format!("{hidden} hidden from the list."))
+    Some(DocLine::warning(&format!("{hidden} hidden from the list.")))
 }
 
 /// Removes the sessions of other machines, which only pitree there can change in such a way.

@@ -1,25 +1,27 @@
 //! Resuming in pi at a session or at any entry. pi goes to the entry by itself; if it cannot, pitree first moves the
-//! leaf.
+//! leaf. A dialog explains the choices. The chosen [`ResumePlan`] then runs step by step.
 //!
-//! A dialog explains the choices. The chosen [`ResumePlan`] then runs step by step.
+//! Also forks at an entry, and the choice in a picker (`--print`), in which Enter prints instead of starting pi.
 
 use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{Choice, NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
+use crate::app::flows::{Choice, Flow, NO_SESSION, cancel, cancel_by, trash_and_archive};
 use crate::app::layers::context::ContextTarget;
 use crate::app::layers::dialogs::Question;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
-use crate::base::archive_paths;
+use crate::app::startup::{PickedEntry, PickerFormat, PickerOutput};
 use crate::base::numbers::count;
 use crate::base::text::Span;
+use crate::base::{archive_paths, machine_paths};
 use crate::catalog::SessionKey;
 use crate::changes::{Request, SessionIdentity};
 use crate::keymap::Place;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
+use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
 use crate::session::tree::resume::{self, ResumePoint};
@@ -32,7 +34,7 @@ pub(crate) fn confirm(model: &Model) -> Command {
         return Command::ToggleFold;
     }
     if let Some(gone) = model.sessions.selected_missing_parent().filter(|_| in_sessions) {
-        return missing_parent::confirm(model, gone);
+        return trash_and_archive::restore_missing(model, gone);
     }
     if let Some(fork) = model.tree.selected_fork().filter(|_| !in_sessions) {
         return Command::Select(fork.key);
@@ -42,10 +44,10 @@ pub(crate) fn confirm(model: &Model) -> Command {
     }
     let is_start = model.focus == Place::Tree && model.tree.selected_item() == Some(RowItem::Start);
     let is_hit = model.sessions.selected_hit().is_some();
-    if in_sessions && is_hit && !picker::wants_session(model) {
+    if in_sessions && is_hit && !wants_session(model) {
         return Command::GoToHit;
     }
-    if let Some(answer) = picker::confirm(model) {
+    if let Some(answer) = picked(model) {
         return answer;
     }
     let Some((key, session)) = model.meant_session() else { return Command::nothing() };
@@ -59,7 +61,7 @@ pub(crate) fn confirm(model: &Model) -> Command {
 /// Returns the command for Enter on an entry of any session.
 pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
-    match picker::answer(model, session, Some((tree, Some(at)))) {
+    match picked_entry(model, session, Some((tree, Some(at)))) {
         Some(answer) => answer,
         None => entry(model, key, tree, at),
     }
@@ -106,7 +108,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
         return Command::ask("Resume at the leaf?", vec![newer, DocLine::text(note)], vec![open, cancel()]);
     }
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
-    let mut lines = delete::running_pi_signs(model, &[key], Some(text));
+    let mut lines = trash_and_archive::running_pi_signs(model, &[key], Some(text));
     lines.extend(newer);
     let tree = model.tree.file(key).filter(|tree| !tree.is_partial && !is_elsewhere);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
@@ -119,7 +121,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
     });
     let open = Choice::new('o', "Resume anyway", "open this session in a second pi", Command::Resume(leaf));
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
-    Command::ask(delete::at_work(model, &[key]), lines, choices)
+    Command::ask(trash_and_archive::at_work(model, &[key]), lines, choices)
 }
 
 /// Asks how to resume.
@@ -168,7 +170,7 @@ fn question(
     let mut lines = facts(model, tree, to, pi_can_navigate);
     if model.catalog.is_live(key) {
         let text = "A running pi does not see the new entries and continues from its own last entry.";
-        lines.extend(delete::running_pi_signs(model, &[key], Some(text)));
+        lines.extend(trash_and_archive::running_pi_signs(model, &[key], Some(text)));
     }
     Question::new("Resume from this entry", lines, choices)
 }
@@ -239,4 +241,82 @@ fn left(tree: &Tree, at: Option<Index>) -> Option<(Index, usize)> {
     let branch = || tree.to_root(tree.leaf).take_while(move |&at| Some(at) != common);
     let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
     Some((branch().find(says)?, branch().count()))
+}
+
+/// Returns the command for Enter in a picker. `None` means the same as in the browser: to print a resume command, the
+/// session may have to be changed first.
+pub(crate) fn picked(model: &Model) -> Option<Command> {
+    let (key, session) = model.meant_session()?;
+    let tree = model.tree.file(key);
+    let meant = || model.meant_entry().map(|(.., at)| at);
+    let at = |tree: &Arc<Tree>| if model.focus == Place::Sessions { tree.leaf } else { meant() };
+    picked_entry(model, session, tree.map(|tree| (tree, at(tree))))
+}
+
+/// Returns the command that prints a session and, if its tree is open, an entry.
+pub(crate) fn picked_entry(
+    model: &Model,
+    session: &Digest,
+    entry: Option<(&Arc<Tree>, Option<Index>)>,
+) -> Option<Command> {
+    let answer = match model.setting.picker? {
+        // pi must not open the mirror of another machine.
+        PickerFormat::Path => {
+            PickerOutput::Path(machine_paths::place(&session.path).map_or_else(|| session.path.clone(), Into::into))
+        }
+        PickerFormat::Id => PickerOutput::Id(session.header.id.clone()),
+        PickerFormat::Entry => {
+            let Some((tree, at)) = entry else {
+                return Some(Command::warn("the session is still being read"));
+            };
+            match at.and_then(|at| tree.nodes[at as usize].id.as_ref()) {
+                Some(id) => PickerOutput::Id(id.to_string()),
+                None => return Some(Command::warn("no entry here has an id")),
+            }
+        }
+        PickerFormat::Command => return None,
+        PickerFormat::Json => PickerOutput::Json(Box::new(PickedEntry {
+            path: session.path.clone(),
+            id: session.header.id.clone(),
+            cwd: session.header.cwd.clone(),
+            name: session.name.as_deref().map(String::from),
+            entry: entry.and_then(|(tree, at)| Some((tree.clone(), at?))),
+            draft: None,
+        })),
+    };
+    Some(Command::Print(answer))
+}
+
+/// Returns `true` if Enter chooses a session, even on a hit.
+pub(crate) fn wants_session(model: &Model) -> bool {
+    matches!(model.setting.picker, Some(PickerFormat::Path | PickerFormat::Id))
+}
+
+/// Forks at an entry for the picker's output. Like pi (1.6.0), at a user message it forks before the message and
+/// returns its text for editing.
+pub(crate) fn fork_for_picker(session: &Digest, tree: &Arc<Tree>, at: Index) -> Command {
+    let to = resume::at(tree, at);
+    let leaf = ResumePlan::at(session);
+    let at = to.at.map(|at| EntryId::of(tree, at));
+    let request = Some(Request::Fork { path: session.path.clone(), at, migrate: false });
+    Command::Resume(ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf })
+}
+
+/// Forks the session at the selected entry.
+///
+/// # Errors
+/// No entry of a loaded session is selected.
+pub(crate) fn fork(model: &Model) -> Flow {
+    let (session, tree, at) = model.whole_entry()?;
+    let session = &model.catalog[session];
+    if model.setting.picker == Some(PickerFormat::Json) {
+        return Ok(fork_for_picker(session, &tree, at));
+    }
+    let at = Some(EntryId::of(&tree, at));
+    Ok(fork_of(Request::Fork { path: session.path.clone(), at, migrate: false }))
+}
+
+/// Creates a fork and selects it.
+pub(crate) fn fork_of(request: Request) -> Command {
+    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, NextStep::Select)])
 }

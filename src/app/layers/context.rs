@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::LayerResult;
-use crate::app::layers::screen::{List, Screen};
+use crate::app::layers::screen::{LayerResult, List, Screen};
 use crate::app::ticket::Claim;
 use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
@@ -112,13 +111,13 @@ impl ContextView {
     }
 }
 
-impl<C> Screen<C> for ContextView {
+impl Screen for ContextView {
     fn list(&mut self, (width, rows): TerminalSize) -> Option<List<'_>> {
         let area = Rect { x: 0, y: above(rows), width, height: rows.saturating_sub(above(rows) + 1) };
         Some(List { cursor: &mut self.cursor, len: self.rows.len(), area })
     }
 
-    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult<C> {
+    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult {
         match action {
             Action::NextSort => self.sort(),
             Action::Back | Action::Context => return LayerResult::Close,

@@ -3,8 +3,7 @@
 
 use crossterm::event::KeyModifiers;
 
-use crate::app::layers::answer::{LayerResult, PromptPurpose, movement};
-use crate::app::layers::screen::Screen;
+use crate::app::layers::screen::{LayerResult, PromptPurpose, Screen, movement};
 use crate::app::widgets::TerminalSize;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{TextBox, largest, middle};
@@ -43,8 +42,8 @@ impl Note {
     }
 }
 
-impl<C> Screen<C> for Note {
-    fn press(&mut self, _key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
+impl Screen for Note {
+    fn press(&mut self, _key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
         let text_box = self.text_box(terminal);
         match action.and_then(|action| movement(action, text_box.height)) {
             Some(by) if text_box.scrolls() => self.wheel(by, terminal),
@@ -52,11 +51,11 @@ impl<C> Screen<C> for Note {
         }
     }
 
-    fn click(&mut self, _position: (u16, u16), _terminal: TerminalSize) -> LayerResult<C> {
+    fn click(&mut self, _position: (u16, u16), _terminal: TerminalSize) -> LayerResult {
         LayerResult::Close
     }
 
-    fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult<C> {
+    fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult {
         self.top = self.text_box(terminal).scrolled(self.top, by);
         LayerResult::Stay
     }
@@ -95,20 +94,13 @@ impl<C> QuestionChoice<C> {
     }
 }
 
-impl<C: Clone> QuestionChoice<C> {
-    fn answer(&self) -> LayerResult<C> {
-        let chosen = if self.stays { LayerResult::Run } else { LayerResult::CloseAndRun };
-        self.then.clone().map_or(LayerResult::Close, chosen)
-    }
-}
-
 /// A dialog.
 #[derive(Clone, Debug)]
 pub struct Question<C> {
     /// The title.
     pub title: &'static str,
     text: Vec<DocLine>,
-    choices: Vec<QuestionChoice<C>>,
+    pub(crate) choices: Vec<QuestionChoice<C>>,
     /// Index of the choice that Enter confirms.
     selected: usize,
     /// The first visible row.
@@ -203,19 +195,17 @@ impl<C: Clone> Question<C> {
     }
 }
 
-impl<C: Clone> Screen<C> for Question<C> {
+impl<C: Clone> Screen for Question<C> {
     /// Takes a key. The letter of a choice has priority over its action.
-    fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
+    fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
         let letter = key.typed().filter(|_| key.modifiers == KeyModifiers::NONE);
-        if let Some(choice) = self.choices.iter().find(|choice| Some(choice.key) == letter) {
-            return choice.answer();
+        if let Some(at) = self.choices.iter().position(|choice| Some(choice.key) == letter) {
+            return LayerResult::Choice(at);
         }
         let page = isize::try_from(self.text_box(terminal).height).unwrap_or(1);
         match action {
             Some(Action::Back | Action::Quit) => return LayerResult::Close,
-            Some(Action::Confirm) => {
-                return self.choices.get(self.selected).map_or(LayerResult::Close, QuestionChoice::answer);
-            }
+            Some(Action::Confirm) => return LayerResult::Choice(self.selected),
             Some(Action::Up) => self.go(-1, terminal),
             Some(Action::Down) => self.go(1, terminal),
             Some(Action::PageUp) => self.scroll(-page, terminal),
@@ -226,7 +216,7 @@ impl<C: Clone> Screen<C> for Question<C> {
     }
 
     /// Confirms the clicked choice; a click outside the box closes it.
-    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
+    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult {
         let text_box = self.text_box(terminal);
         let area = middle(terminal, text_box.size);
         if !area.contains(position.into()) {
@@ -235,10 +225,10 @@ impl<C: Clone> Screen<C> for Question<C> {
         let at = position.1.checked_sub(area.y + 1).map(usize::from).filter(|&at| at < text_box.height);
         let line = at.and_then(|at| text_box.wrapped.place(&text_box.lines, self.top + at));
         let choice = line.and_then(|(line, _)| line.checked_sub(text_box.lines.len() - self.choices.len()));
-        choice.and_then(|at| self.choices.get(at)).map_or(LayerResult::Stay, QuestionChoice::answer)
+        choice.map_or(LayerResult::Stay, LayerResult::Choice)
     }
 
-    fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult<C> {
+    fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult {
         self.scroll(by, terminal);
         LayerResult::Stay
     }
@@ -285,8 +275,8 @@ impl Prompt {
     }
 }
 
-impl<C> Screen<C> for Prompt {
-    fn press(&mut self, key: Key, action: Option<Action>, _terminal: TerminalSize) -> LayerResult<C> {
+impl Screen for Prompt {
+    fn press(&mut self, key: Key, action: Option<Action>, _terminal: TerminalSize) -> LayerResult {
         let is_dir = self.purpose.is_directory();
         match action {
             Some(Action::Accept) => LayerResult::Submit(self.purpose.clone(), self.line.value().into()),
@@ -301,13 +291,13 @@ impl<C> Screen<C> for Prompt {
         }
     }
 
-    fn paste(&mut self, text: &str) -> LayerResult<C> {
+    fn paste(&mut self, text: &str) -> LayerResult {
         self.line.paste(text);
         self.forget();
         LayerResult::Stay
     }
 
-    fn wheel(&mut self, _by: isize, _terminal: TerminalSize) -> LayerResult<C> {
+    fn wheel(&mut self, _by: isize, _terminal: TerminalSize) -> LayerResult {
         LayerResult::Pass
     }
 }
@@ -317,20 +307,20 @@ impl<C> Screen<C> for Prompt {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SearchLine;
 
-impl<C> Screen<C> for SearchLine {
-    fn press(&mut self, _key: Key, _action: Option<Action>, _terminal: TerminalSize) -> LayerResult<C> {
+impl Screen for SearchLine {
+    fn press(&mut self, _key: Key, _action: Option<Action>, _terminal: TerminalSize) -> LayerResult {
         LayerResult::Pass
     }
 
-    fn paste(&mut self, _text: &str) -> LayerResult<C> {
+    fn paste(&mut self, _text: &str) -> LayerResult {
         LayerResult::Pass
     }
 
-    fn click(&mut self, _position: (u16, u16), _terminal: TerminalSize) -> LayerResult<C> {
+    fn click(&mut self, _position: (u16, u16), _terminal: TerminalSize) -> LayerResult {
         LayerResult::Pass
     }
 
-    fn wheel(&mut self, _by: isize, _terminal: TerminalSize) -> LayerResult<C> {
+    fn wheel(&mut self, _by: isize, _terminal: TerminalSize) -> LayerResult {
         LayerResult::Pass
     }
 }
@@ -339,8 +329,8 @@ impl<C> Screen<C> for SearchLine {
 #[derive(Clone, Debug, Default)]
 pub struct FindLine(pub LineEdit);
 
-impl<C> Screen<C> for FindLine {
-    fn press(&mut self, key: Key, action: Option<Action>, _terminal: TerminalSize) -> LayerResult<C> {
+impl Screen for FindLine {
+    fn press(&mut self, key: Key, action: Option<Action>, _terminal: TerminalSize) -> LayerResult {
         match action {
             Some(Action::Accept) => LayerResult::KeepSearch,
             Some(Action::Cancel | Action::Close) => LayerResult::CancelSearch,
@@ -350,12 +340,12 @@ impl<C> Screen<C> for FindLine {
         }
     }
 
-    fn paste(&mut self, text: &str) -> LayerResult<C> {
+    fn paste(&mut self, text: &str) -> LayerResult {
         self.0.paste(text);
         LayerResult::SearchText(self.0.value().into())
     }
 
-    fn wheel(&mut self, _by: isize, _terminal: TerminalSize) -> LayerResult<C> {
+    fn wheel(&mut self, _by: isize, _terminal: TerminalSize) -> LayerResult {
         LayerResult::Pass
     }
 }

@@ -1,20 +1,23 @@
-//! The files that sessions touched, over the whole screen, with the states of unfolded files as rows below them.
+//! The files that sessions touched, over the whole screen, with the states of unfolded files as rows below them; and the
+//! content of a file, or the difference between two states.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::LayerResult;
-use crate::app::layers::screen::{List, Screen};
+use crate::app::layers::screen::{LayerResult, List, Screen, movement};
 use crate::app::ticket::Claim;
 use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::normalize::fold;
 use crate::base::sort;
-use crate::catalog::file_states::StateRow;
+use crate::base::text::{Glyphs, Span};
+use crate::catalog::file_states::{FileAt, FileTextRequest, StateRow};
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
-use crate::keymap::Action;
+use crate::keymap::{Action, Key};
+use crate::render::DocLine;
+use crate::render::wrap::{VerbatimStyle, Wrapped};
 use crate::search::text_match::Words;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::tree::Tree;
@@ -266,12 +269,12 @@ impl FilesView {
     }
 }
 
-impl<C> Screen<C> for FilesView {
+impl Screen for FilesView {
     fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
         Some(List { cursor: &mut self.cursor, len: self.rows.len(), area: Self::body(terminal) })
     }
 
-    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult<C> {
+    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult {
         match action {
             Action::Files => return LayerResult::Close,
             Action::Back if self.filter.is_empty() => return LayerResult::Close,
@@ -323,6 +326,136 @@ impl<C> Screen<C> for FilesView {
             Action::Copy if !is_state => Some("copy path"),
             Action::Find => Some("filter"),
             Action::AllSessions if self.scope == SessionScope::All => Some("fewer sessions"),
+            _ => None,
+        }
+    }
+}
+
+/// Rows to wrap beyond the first visible one.
+const AHEAD: usize = 1000;
+
+/// A text over the whole screen.
+#[derive(Clone, Debug)]
+pub struct FileTextView {
+    /// The file as shown, cleaned.
+    pub title: String,
+    /// The compared states, cleaned.
+    pub subject: String,
+    /// The file and the form.
+    pub request: FileTextRequest,
+    /// The file at the selected entry; `None` in a comparison of branches.
+    pub at: Option<(EntryRef, FileAt)>,
+    /// Facts about the states, cleaned; empty while they are read.
+    pub facts: String,
+    /// `true` while the text is read.
+    pub is_reading: bool,
+    /// The lines.
+    pub lines: Arc<Vec<DocLine>>,
+    /// The wrapped lines.
+    pub wrapped: Wrapped,
+    /// The first visible row.
+    pub top: usize,
+    /// The pending reading.
+    pub(crate) claim: Option<Claim>,
+}
+
+impl FileTextView {
+    /// Creates a view whose text is read.
+    pub(crate) fn new(title: String, subject: String, request: FileTextRequest, glyphs: &Glyphs) -> Self {
+        let style = VerbatimStyle {
+            continuation: glyphs.wrapped.clone(),
+            more: glyphs.ellipsis.clone(),
+            ..VerbatimStyle::default()
+        };
+        Self {
+            title,
+            subject,
+            request,
+            at: None,
+            facts: String::new(),
+            is_reading: true,
+            lines: Arc::default(),
+            wrapped: Wrapped::with_style(1, style),
+            top: 0,
+            claim: None,
+        }
+    }
+
+    /// Takes the text.
+    pub(crate) fn take(&mut self, facts: String, lines: Vec<DocLine>) {
+        (self.facts, self.lines, self.is_reading, self.claim) = (facts, Arc::new(lines), false, None);
+        self.wrapped = Wrapped::with_style(self.wrapped.width, self.wrapped.style.clone());
+    }
+
+    /// Returns the area of the text.
+    pub fn body((columns, rows): (u16, u16)) -> Rect {
+        let width = columns.saturating_sub(2);
+        Rect { x: 1.min(columns), y: HEAD.min(rows), width, height: rows.saturating_sub(HEAD + 1) }
+    }
+
+    /// Returns a visible row.
+    pub fn row(&self, at: usize) -> Vec<Span> {
+        let shown = self.wrapped.shown(&self.lines, at);
+        shown
+            .map_or_else(Vec::new, |shown| shown.pieces.into_iter().map(|(text, tone)| Span::new(tone, text)).collect())
+    }
+}
+
+impl Screen for FileTextView {
+    fn fit(&mut self, terminal: TerminalSize) {
+        let body = Self::body(terminal);
+        let (columns, rows) = (usize::from(body.width).max(1), usize::from(body.height));
+        if self.wrapped.width != columns {
+            self.wrapped = Wrapped::with_style(columns, self.wrapped.style.clone());
+        }
+        self.wrapped.ensure(&self.lines, self.top.saturating_add(rows.max(AHEAD)));
+        if self.wrapped.complete(&self.lines) {
+            self.top = self.top.min(self.wrapped.len().saturating_sub(rows));
+        }
+    }
+
+    fn press(&mut self, _key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
+        let page = usize::from(Self::body(terminal).height).saturating_sub(1).max(1);
+        match action.and_then(|action| movement(action, page)) {
+            Some(by) => self.wheel(by, terminal),
+            None => action.map_or(LayerResult::Stay, |action| self.act(action, terminal)),
+        }
+    }
+
+    fn wheel(&mut self, by: isize, _terminal: TerminalSize) -> LayerResult {
+        self.top = self.top.saturating_add_signed(by);
+        LayerResult::Stay
+    }
+
+    fn hints(&self) -> &'static [Action] {
+        use Action as A;
+        &[
+            A::Help,
+            A::Down,
+            A::ShowContent,
+            A::DiffState,
+            A::DiffDisk,
+            A::WriteFile,
+            A::Copy,
+            A::NextEntry,
+            A::PreviousEntry,
+            A::Confirm,
+            A::Back,
+            A::PageDown,
+            A::Quit,
+        ]
+    }
+
+    fn offers(&self, action: Action, _terminal: TerminalSize) -> bool {
+        use Action as A;
+        self.at.is_some() || matches!(action, A::Help | A::Down | A::Back | A::PageDown | A::Quit)
+    }
+
+    fn word(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::NextEntry => Some("next"),
+            Action::PreviousEntry => Some("previous"),
+            Action::Confirm => Some("go to entry"),
             _ => None,
         }
     }

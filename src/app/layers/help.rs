@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::layers::answer::{LayerResult, movement};
-use crate::app::layers::screen::Screen;
+use crate::app::layers::screen::{LayerResult, Screen, movement};
 use crate::app::startup::Startup;
 use crate::app::widgets::TerminalSize;
 use crate::app::widgets::line::LineEdit;
@@ -151,8 +150,8 @@ impl Help {
     }
 }
 
-impl<C> Screen<C> for Help {
-    fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
+impl Screen for Help {
+    fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
         let page = usize::from(terminal.1 / 2);
         match action {
             Some(leaving @ (Action::Quit | Action::Suspend)) => return LayerResult::Act(leaving),
@@ -170,17 +169,17 @@ impl<C> Screen<C> for Help {
         LayerResult::Stay
     }
 
-    fn paste(&mut self, text: &str) -> LayerResult<C> {
+    fn paste(&mut self, text: &str) -> LayerResult {
         self.line.paste(text);
         self.top = 0;
         LayerResult::Stay
     }
 
-    fn click(&mut self, _position: (u16, u16), _terminal: TerminalSize) -> LayerResult<C> {
+    fn click(&mut self, _position: (u16, u16), _terminal: TerminalSize) -> LayerResult {
         LayerResult::Close
     }
 
-    fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult<C> {
+    fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult {
         self.top = self.text_box(terminal).scrolled(self.top, by);
         LayerResult::Stay
     }

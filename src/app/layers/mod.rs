@@ -3,30 +3,24 @@
 //! The layer on top gets all input first and returns a [`LayerResult`]. Its place decides which keys the footer and the
 //! help show. `C` is the command of a choice.
 
-pub mod answer;
 pub mod compare;
 pub mod context;
 pub mod dialogs;
-pub mod file_text;
 pub mod files;
 pub mod help;
 pub mod palette;
 pub mod screen;
-pub mod space;
 pub mod stats;
 
 use crate::app::widgets::TerminalSize;
 use crate::keymap::{Action, Key, Place};
-use answer::{ChoiceAction, LayerResult};
 use compare::CompareView;
 use context::ContextView;
 use dialogs::{FindLine, Note, Prompt, Question, SearchLine};
-use file_text::FileTextView;
-use files::FilesView;
+use files::{FileTextView, FilesView};
 use help::Help;
 use palette::{Palette, PaletteKind};
-use screen::Screen;
-use space::SpaceView;
+use screen::{ChoiceAction, LayerResult, Screen};
 use stats::StatsView;
 
 /// A kind of layer.
@@ -57,13 +51,13 @@ macro_rules! layers {
             }
 
             /// Returns the layer as a screen.
-            pub fn screen(&self) -> &dyn Screen<C> {
+            pub fn screen(&self) -> &dyn Screen {
                 match self {
                     $(Self::$name(layer) => &**layer,)+
                 }
             }
 
-            fn screen_mut(&mut self) -> &mut dyn Screen<C> {
+            fn screen_mut(&mut self) -> &mut dyn Screen {
                 match self {
                     $(Self::$name(layer) => &mut **layer,)+
                 }
@@ -111,8 +105,6 @@ layers! {
     Context(ContextView),
     /// Statistics.
     Stats(StatsView),
-    /// The space that sessions take.
-    Space(SpaceView),
     /// The files that sessions touched.
     Files(FilesView),
     /// The content of a file, or a difference.
@@ -140,9 +132,17 @@ impl<C: Clone> Layers<C> {
         self.0.retain(|layer| layer.place() != place);
     }
 
-    /// Closes the questions with a title.
-    pub(crate) fn close_question(&mut self, title: &str) {
-        self.0.retain(|layer| !matches!(layer, Layer::Question(question) if question.title == title));
+    /// Shows a question, in place of those with the same title.
+    pub(crate) fn show_question(&mut self, new: Question<C>) {
+        self.0.retain(|layer| !matches!(layer, Layer::Question(question) if question.title == new.title));
+        self.push(new);
+    }
+
+    /// Replaces the question with the same title, if it is shown.
+    pub(crate) fn update_question(&mut self, new: Question<C>) {
+        if let Some(question) = self.question_mut(new.title) {
+            *question = new;
+        }
     }
 
     /// Closes all palettes.
@@ -210,12 +210,12 @@ impl<C: Clone> Layers<C> {
         self.0.iter_mut().for_each(|layer| layer.screen_mut().fit(terminal));
     }
 
-    fn input(&mut self, input: impl FnOnce(&mut dyn Screen<C>) -> LayerResult<C>) -> LayerResult<C> {
+    fn input(&mut self, input: impl FnOnce(&mut dyn Screen) -> LayerResult) -> LayerResult {
         self.0.last_mut().map_or(LayerResult::Pass, |layer| input(layer.screen_mut()))
     }
 
     /// Handles a key, which the keymap resolved in the place of the topmost layer.
-    pub fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
+    pub fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
         if let Some(leaving @ (Action::Suspend | Action::Help)) = action
             && self.place() != Some(Place::Help)
         {
@@ -225,17 +225,17 @@ impl<C: Clone> Layers<C> {
     }
 
     /// Handles pasted text.
-    pub fn paste(&mut self, text: &str) -> LayerResult<C> {
+    pub fn paste(&mut self, text: &str) -> LayerResult {
         self.input(|layer| layer.paste(text))
     }
 
     /// Handles a click.
-    pub fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
+    pub fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult {
         self.input(|layer| layer.click(position, terminal))
     }
 
     /// Handles the mouse wheel: scrolls by some rows, down or (negative) up.
-    pub fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult<C> {
+    pub fn wheel(&mut self, by: isize, terminal: TerminalSize) -> LayerResult {
         self.input(|layer| layer.wheel(by, terminal))
     }
 }
@@ -246,7 +246,7 @@ mod tests {
     use crate::app::layers::dialogs::QuestionChoice;
     use crate::app::startup::Startup;
 
-    fn press(layers: &mut Layers<u8>, setting: &Startup, key: &str) -> LayerResult<u8> {
+    fn press(layers: &mut Layers<u8>, setting: &Startup, key: &str) -> LayerResult {
         let key: Key = key.parse().unwrap();
         let action = layers.place().and_then(|place| setting.config.keymap.resolve(place, key));
         layers.press(key, action, (80, 24))
@@ -274,18 +274,18 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_runs_its_command() {
+    fn keys_take_choices() {
         let setting = Startup::default();
         let mut layers = Layers::default();
         let choices = vec![QuestionChoice::new('a', "one", "", 1), QuestionChoice::new('j', "two", "", 2)];
         layers.push(Question::new("Which?", Vec::new(), choices));
         assert!(
-            matches!(press(&mut layers, &setting, "j"), LayerResult::CloseAndRun(2)),
+            matches!(press(&mut layers, &setting, "j"), LayerResult::Choice(1)),
             "the letter of a choice selects it"
         );
-        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::CloseAndRun(1)));
+        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::Choice(0)));
         assert!(matches!(press(&mut layers, &setting, "down"), LayerResult::Stay));
-        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::CloseAndRun(2)));
+        assert!(matches!(press(&mut layers, &setting, "enter"), LayerResult::Choice(1)));
         assert!(matches!(press(&mut layers, &setting, "q"), LayerResult::Close));
         assert!(matches!(press(&mut layers, &setting, "f1"), LayerResult::Act(Action::Help)));
     }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{ChoiceAction, LayerResult};
-use crate::app::layers::screen::{List, Screen};
+use crate::app::layers::screen::{ChoiceAction, LayerResult, List, Screen};
 use crate::app::panes::sessions::ProjectName;
 use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{largest, middle};
+use crate::base::named::named;
 use crate::base::normalize::fold;
 use crate::base::sort;
 use crate::base::text::{Glyphs, Span, Tone, highlight, spans_width, width};
@@ -27,22 +27,24 @@ const GROUPED: usize = 48;
 /// Columns from which on a project has totals.
 const WITH_TOTALS: usize = 56;
 
-/// Content of a palette.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum PaletteKind {
-    /// Actions.
-    #[default]
-    Actions,
-    /// Labels of all sessions.
-    Labels,
-    /// Sessions of a family, to show or hide in the tree.
-    Family,
-    /// Sessions in the trash.
-    Trash,
-    /// All changes.
-    History,
-    /// All projects.
-    Projects,
+named! {
+    /// Content of a palette, by its title.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum PaletteKind {
+        /// Actions.
+        #[default]
+        Actions = "Commands",
+        /// Labels of all sessions.
+        Labels = "Labels and commits",
+        /// Sessions of a family, to show or hide in the tree.
+        Family = "Family",
+        /// Sessions in the trash.
+        Trash = "Trash",
+        /// All changes.
+        History = "History",
+        /// All projects.
+        Projects = "Projects",
+    }
 }
 
 /// An item of a palette.
@@ -120,8 +122,6 @@ fn text(left: &[Span], right: &[Span]) -> String {
 pub struct Palette {
     /// Content of the list.
     pub kind: PaletteKind,
-    /// The title; may contain text from files.
-    pub title: String,
     /// The input line.
     pub line: LineEdit,
     /// The selected row among the matches.
@@ -137,8 +137,8 @@ pub struct Palette {
 
 impl Palette {
     /// Creates an empty palette.
-    pub fn new(kind: PaletteKind, title: impl Into<String>) -> Self {
-        Self { kind, title: title.into(), ..Self::default() }
+    pub fn new(kind: PaletteKind) -> Self {
+        Self { kind, ..Self::default() }
     }
 
     /// Replaces the items. Keeps the selected item selected unless it is the first one.
@@ -228,19 +228,19 @@ impl Palette {
         self.narrow();
     }
 
-    fn take<C>(&self) -> LayerResult<C> {
+    fn take(&self) -> LayerResult {
         self.selected().map_or(LayerResult::Stay, |row| LayerResult::Choose(row.action.clone()))
     }
 }
 
-impl<C> Screen<C> for Palette {
+impl Screen for Palette {
     fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
         let area = self.list_area(terminal);
         Some(List { cursor: &mut self.cursor, len: self.shown.len(), area })
     }
 
-    fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult<C> {
-        if let (Some(action), Some(list)) = (action, Screen::<C>::list(self, terminal))
+    fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
+        if let (Some(action), Some(list)) = (action, self.list(terminal))
             && list.go(action)
         {
             return LayerResult::Stay;
@@ -263,18 +263,18 @@ impl<C> Screen<C> for Palette {
         LayerResult::Stay
     }
 
-    fn paste(&mut self, text: &str) -> LayerResult<C> {
+    fn paste(&mut self, text: &str) -> LayerResult {
         self.line.paste(text);
         self.typed();
         LayerResult::Stay
     }
 
     /// Takes the clicked item; a click outside the box closes it.
-    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
+    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult {
         if !self.area(terminal).contains(position.into()) {
             return LayerResult::Close;
         }
-        match Screen::<C>::list(self, terminal).and_then(|list| list.row_at(position)) {
+        match self.list(terminal).and_then(|list| list.row_at(position)) {
             Some(at) => {
                 self.cursor.at = at;
                 self.take()

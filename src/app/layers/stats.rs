@@ -1,4 +1,5 @@
-//! Statistics over the whole screen: totals, a table of groups, a calendar of a year, and the largest groups.
+//! Statistics over the whole screen: totals, a table of groups, a calendar of a year, and the largest groups. The measure
+//! is a column of the counted entries, or the size of the session files.
 
 use std::sync::Arc;
 
@@ -6,12 +7,13 @@ use jiff::civil::Date;
 use jiff::{Span, ToSpan};
 use ratatui::layout::Rect;
 
-use crate::app::layers::answer::{LayerResult, neighbor};
-use crate::app::layers::screen::{List, Screen};
+use crate::app::layers::screen::{LayerResult, List, Screen, neighbor};
 use crate::app::ticket::Claim;
 use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::clean_words;
+use crate::catalog::SessionKey;
+use crate::catalog::space::{SpaceContent, SpaceGrouping, SpaceRow};
 use crate::catalog::stats::keys::OTHER;
 use crate::catalog::stats::overview::{DaySums, NamedTable, OverviewPart, OverviewRequest, PANELS, sum_of_days};
 use crate::catalog::stats::sessions::StatsSessions;
@@ -89,8 +91,9 @@ pub struct StatsLayout {
 }
 
 impl StatsLayout {
-    /// Divides the terminal above the footer. `panel_rows` are the numbers of rows of the panels.
-    fn new((columns, rows): (u16, u16), panel_rows: [usize; PANELS.len()]) -> Self {
+    /// Divides the terminal above the footer. `panel_rows` are the numbers of rows of the panels; sizes have no calendar, and
+    /// only the first panel.
+    fn new((columns, rows): (u16, u16), panel_rows: [usize; PANELS.len()], is_size: bool) -> Self {
         let all = Rect { x: 1, y: 0, width: columns.saturating_sub(2), height: rows.saturating_sub(1) };
         let row = |y: u16, height: u16, of: Rect| Rect {
             y: of.y + y.min(of.height),
@@ -106,7 +109,7 @@ impl StatsLayout {
             area.height = area.height.saturating_sub(height);
             part
         };
-        let is_wide = columns >= WIDE && rows >= 16;
+        let is_wide = columns >= WIDE && rows >= 16 && !is_size;
         let mut side = Rect::default();
         if is_wide {
             let width = (YEAR + WEEKDAY_COLUMNS).min(body.width / 2);
@@ -131,7 +134,7 @@ impl StatsLayout {
                 *place = Some(row(0, height, side));
                 side = row(height, side.height, side);
             }
-        } else if rows >= 22 {
+        } else if rows >= 22 && !is_size {
             calendar = Some(below(&mut list, CALENDAR_ROWS));
             list.height -= 1; // a row between them
         }
@@ -167,9 +170,29 @@ pub struct PeriodTotals {
     pub before: Option<(f64, (Date, Date))>,
 }
 
+/// The sizes of session files.
+#[derive(Clone, Debug)]
+pub struct SizeTable {
+    /// The grouping of the rows.
+    pub grouping: SpaceGrouping,
+    /// The numbers of measured and of all files.
+    pub progress: (usize, usize),
+    /// The content, once measured.
+    pub content: Option<Arc<SpaceContent>>,
+}
+
+impl SizeTable {
+    /// Returns the rows of a grouping.
+    pub fn rows_of(&self, grouping: SpaceGrouping) -> &[SpaceRow] {
+        self.content.as_ref().map_or(&[], |content| content.rows(grouping))
+    }
+}
+
 /// The statistics of some sessions.
 #[derive(Clone, Debug)]
 pub struct StatsView {
+    /// The session, if the screen was opened for one.
+    pub(crate) session: Option<SessionKey>,
     /// The sessions in words, cleaned.
     pub scope: String,
     /// The search whose hits are counted, empty for none.
@@ -188,6 +211,8 @@ pub struct StatsView {
     pub grouping: Grouping,
     /// The column that bars and the calendar show.
     pub column: StatsColumn,
+    /// The sizes, if they are the measure.
+    pub size: Option<SizeTable>,
     /// The sums of all days, once counted.
     pub days: Option<Arc<DaySums>>,
     /// The totals of the period, once counted.
@@ -290,7 +315,26 @@ impl StatsView {
     pub fn layout(&self, size: (u16, u16)) -> StatsLayout {
         let mut rows = PANELS.map(|(_, rows)| rows);
         rows.iter_mut().zip(&*self.panels).for_each(|(rows, panel)| *rows = panel.rows.len());
-        StatsLayout::new(size, rows)
+        StatsLayout::new(size, rows, self.size.is_some())
+    }
+
+    /// Returns the number of rows of the table.
+    fn len(&self) -> usize {
+        self.size.as_ref().map_or(self.rows().len(), |size| size.rows_of(size.grouping).len())
+    }
+
+    /// Switches to the sizes, or back to the counted entries.
+    pub(crate) fn show_size(&mut self, is_size: bool) {
+        if self.size.is_some() != is_size {
+            let size = SizeTable { grouping: SpaceGrouping::Kind, progress: (0, 0), content: None };
+            (self.size, self.cursor) = (is_size.then_some(size), Cursor::default());
+        }
+    }
+
+    /// Returns the selected row of the sizes.
+    pub(crate) fn selected_size(&self) -> Option<(SpaceGrouping, &SpaceRow)> {
+        let size = self.size.as_ref()?;
+        Some((size.grouping, size.rows_of(size.grouping).get(self.cursor.at)?))
     }
 
     fn clicked(&self, position: (u16, u16), terminal: TerminalSize) -> Option<Clicked> {
@@ -306,8 +350,11 @@ impl StatsView {
         let mut panels = layout.panels.iter().enumerate();
         let (panel, line) = panels.find_map(|(at, area)| Some((at, line((*area)?)?)))?;
         let at = usize::from(line.checked_sub(1)?);
-        let has_row = self.panels.get(panel).is_some_and(|panel| at < panel.rows.len());
-        has_row.then_some(Clicked::Group(panel, at))
+        let rows = match &self.size {
+            Some(size) => size.rows_of(SpaceGrouping::Entry).len(),
+            None => self.panels.get(panel)?.rows.len(),
+        };
+        (at < rows).then_some(Clicked::Group(panel, at))
     }
 
     /// Returns the table in Markdown. `home` is shortened in paths.
@@ -325,22 +372,36 @@ impl StatsView {
     }
 }
 
-impl<C> Screen<C> for StatsView {
+impl Screen for StatsView {
     fn list(&mut self, terminal: TerminalSize) -> Option<List<'_>> {
-        let (len, area) = (self.rows().len(), self.layout(terminal).list);
+        let (len, area) = (self.len(), self.layout(terminal).list);
         Some(List { cursor: &mut self.cursor, len, area })
     }
 
     /// Handles an action. Actions that need another content, or something outside, are returned.
-    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult<C> {
-        match action {
-            Action::Back | Action::Stats => return LayerResult::Close,
-            Action::NextGrouping | Action::PreviousGrouping => {
-                self.grouping = neighbor(&GROUPINGS, self.grouping, action == Action::NextGrouping);
+    fn act(&mut self, action: Action, _terminal: TerminalSize) -> LayerResult {
+        match (action, &mut self.size) {
+            (Action::Back, _) | (Action::Stats, None) | (Action::Space, Some(_)) => return LayerResult::Close,
+            (Action::NextGrouping | Action::PreviousGrouping, size) => {
                 self.cursor = Cursor::default();
+                if let Some(size) = size {
+                    size.grouping = neighbor(SpaceGrouping::ALL, size.grouping, action == Action::NextGrouping);
+                    return LayerResult::Stay;
+                }
+                self.grouping = neighbor(&GROUPINGS, self.grouping, action == Action::NextGrouping);
             }
-            Action::NextColumn => self.column = neighbor(&COLUMNS, self.column, true),
-            Action::NextPeriod | Action::PreviousPeriod => {
+            (Action::Space, None) => self.show_size(true),
+            (Action::Stats, Some(_)) => self.show_size(false),
+            // The size follows the last column.
+            (Action::NextColumn, None) if Some(&self.column) == COLUMNS.last() => self.show_size(true),
+            (Action::NextColumn, _) => {
+                self.show_size(false);
+                self.column = neighbor(&COLUMNS, self.column, true);
+            }
+            (Action::NextPeriod | Action::PreviousPeriod | Action::LongerPeriod | Action::ShorterPeriod, Some(_)) => {
+                return LayerResult::Stay;
+            }
+            (Action::NextPeriod | Action::PreviousPeriod, None) => {
                 let forward = action == Action::NextPeriod;
                 let Some(period) = self.period.step(&self.rules.calendar, forward) else { return LayerResult::Stay };
                 if forward && period.days(&self.rules.calendar).is_none_or(|(first, _)| first > self.today) {
@@ -349,7 +410,7 @@ impl<C> Screen<C> for StatsView {
                 self.period = period;
                 self.sum_period();
             }
-            Action::LongerPeriod | Action::ShorterPeriod => {
+            (Action::LongerPeriod | Action::ShorterPeriod, None) => {
                 match self.period.length.next(action == Action::LongerPeriod) {
                     Some(length) => self.period.length = length,
                     None => return LayerResult::Stay,
@@ -362,7 +423,7 @@ impl<C> Screen<C> for StatsView {
     }
 
     /// Selects the clicked row, day or group; a click on the selected row opens it.
-    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult<C> {
+    fn click(&mut self, position: (u16, u16), terminal: TerminalSize) -> LayerResult {
         if let Some(result) = self.click_row(position, terminal) {
             return result;
         }
@@ -371,6 +432,11 @@ impl<C> Screen<C> for StatsView {
                 self.period = Period { length: PeriodLength::Day, day };
                 self.sum_period();
                 LayerResult::Act(Action::ShorterPeriod)
+            }
+            Some(Clicked::Group(_, at)) if self.size.is_some() => {
+                self.size.iter_mut().for_each(|size| size.grouping = SpaceGrouping::Entry);
+                self.cursor = Cursor { at, top: 0 };
+                LayerResult::Act(Action::Confirm)
             }
             Some(Clicked::Group(panel, at)) => {
                 let table = self.panels[panel].clone();
@@ -395,8 +461,18 @@ impl<C> Screen<C> for StatsView {
             A::Copy,
             A::Back,
             A::ShorterPeriod,
+            A::Space,
             A::Quit,
         ]
+    }
+
+    fn offers(&self, action: Action, _terminal: TerminalSize) -> bool {
+        use Action as A;
+        let is_of_counts = matches!(
+            action,
+            A::PreviousPeriod | A::NextPeriod | A::LongerPeriod | A::ShorterPeriod | A::Copy | A::Space
+        );
+        self.size.is_none() || !is_of_counts
     }
 
     fn word(&self, action: Action) -> Option<&'static str> {

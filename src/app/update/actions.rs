@@ -2,16 +2,15 @@
 
 use ratatui::layout::Size;
 
-use super::{comparison, context, family, files, find_in_session, machines, search, slim, space, stats, unread};
+use super::{comparison_and_context, family, files, prepared_boxes, replies, search, stats, unread};
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{self, Flow, archive, copy, delete, export, fork, marks, move_sessions, name, repair, resume};
-use crate::app::jump_history::JumpPosition;
-use crate::app::layers::answer::{movement, neighbor};
+use crate::app::flows::{self, Flow, cleanup, copy, directories, export, names_and_marks, resume, trash_and_archive};
+use crate::app::histories::JumpPosition;
 use crate::app::layers::help::Help;
 use crate::app::layers::palette::PaletteKind;
-use crate::app::message::{Effect, Work};
+use crate::app::layers::screen::{movement, neighbor};
+use crate::app::message::{Effect, Opener, TextCopy, Work};
 use crate::app::model::{Model, PendingChange, ScanState};
-use crate::app::opener::{Opener, TextCopy};
 use crate::app::panes::layout::{Layout, TALL};
 use crate::app::panes::preview::{EntryForm, PreviewSubject};
 use crate::app::{card, palettes};
@@ -40,8 +39,8 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Suspend => model.effects.push(Effect::Suspend),
         Action::Help => open_help(model),
         Action::Welcome => model.layers.push(flows::welcome::note(model)),
-        Action::Find => find_in_session::open(model),
-        Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
+        Action::Find => search::open_find(model),
+        Action::NextHit | Action::PreviousHit => search::next_hit(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
         Action::Palette => open_palette(model, PaletteKind::Actions),
         Action::Labels => open_palette(model, PaletteKind::Labels),
@@ -50,9 +49,8 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::NextForm => next_form(model),
         Action::Pager => open_program(model, Opener::Pager),
         Action::Editor => open_program(model, Opener::Editor),
-        Action::Compare => comparison::open(model),
-        Action::Stats => stats::open(model),
-        Action::Space => space::open(model),
+        Action::Compare => comparison_and_context::open(model),
+        Action::Stats | Action::Space => stats::open(model, action == Action::Space),
         Action::Reload => reload(model),
         Action::PreviewUp => model.preview.scroll(-1),
         Action::PreviewDown => model.preview.scroll(1),
@@ -85,7 +83,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Trash => open_history(model, PaletteKind::Trash),
         Action::History => open_history(model, PaletteKind::History),
         Action::Redo => model.execute(Command::Change(Request::Redo, NextStep::Select)),
-        Action::Mark => comparison::mark(model),
+        Action::Mark => comparison_and_context::mark(model),
         Action::MarkAll => mark_all(model),
         Action::Search => search::open(model, ""),
         Action::SearchEverything => search::toggle_everything(model),
@@ -101,13 +99,6 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
         Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),
         Action::PreviousFilter => model.tree.set_filter(model.tree.filter.previous()),
-        Action::FilterDefault => model.tree.set_filter(Filter::Default),
-        Action::FilterNoTools => toggle_filter(model, Filter::NoTools),
-        Action::FilterUserOnly => toggle_filter(model, Filter::UserOnly),
-        Action::FilterLabeledOnly => toggle_filter(model, Filter::LabeledOnly),
-        Action::FilterAll => toggle_filter(model, Filter::All),
-        Action::FilterOutline => toggle_filter(model, Filter::Outline),
-        Action::FilterTurns => toggle_filter(model, Filter::Turns),
         Action::ToolRuns => {
             model.tree.toggle_runs();
             let shown = if model.tree.collapses_runs { "run of tool calls in one" } else { "tool call in its own" };
@@ -131,30 +122,37 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::GoOver => family::go_over(model),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
         // Layers handle the other actions.
-        _ => match (flow(action), movement(action, page)) {
-            (Some(flow), _) => model.execute(flow(model).unwrap_or_else(Command::warn)),
-            (None, Some(by)) => go(model, by),
-            (None, None) => {}
+        _ => match (flow(action), movement(action, page), filter(action)) {
+            (Some(flow), ..) => model.execute(flow(model).unwrap_or_else(Command::warn)),
+            (None, Some(by), _) => go(model, by),
+            (None, None, Some(filter)) if model.tree.filter == filter => model.tree.set_filter(Filter::Default),
+            (None, None, Some(filter)) => model.tree.set_filter(filter),
+            (None, None, None) => {}
         },
     }
+}
+
+/// Returns the filter that an action shows, by its name.
+fn filter(action: Action) -> Option<Filter> {
+    action.row().name.strip_prefix("filter-")?.parse().ok()
 }
 
 /// Returns the flow of an action.
 fn flow(action: Action) -> Option<fn(&Model) -> Flow> {
     Some(match action {
-        Action::Rename => name::rename,
-        Action::Label => name::label,
-        Action::Pin => marks::pin,
-        Action::Tags => marks::tags,
-        Action::Annotate => marks::note,
-        Action::Fork => fork::fork,
-        Action::Context => context::open,
-        Action::Repair => repair::ask,
-        Action::Slim => slim::open,
+        Action::Rename => names_and_marks::rename,
+        Action::Label => names_and_marks::label,
+        Action::Pin => names_and_marks::pin,
+        Action::Tags => names_and_marks::tags,
+        Action::Annotate => names_and_marks::note,
+        Action::Fork => resume::fork,
+        Action::Context => comparison_and_context::open_context,
+        Action::Repair => cleanup::ask_to_repair,
+        Action::Slim => prepared_boxes::open_slimming,
         Action::Export => export::open,
-        Action::Delete => delete::ask,
-        Action::Archive => archive::ask,
-        Action::Move => move_sessions::ask,
+        Action::Delete => trash_and_archive::ask_to_trash,
+        Action::Archive => trash_and_archive::ask_to_archive,
+        Action::Move => directories::ask_to_move,
         Action::Copy => copy::ask,
         _ => return None,
     })
@@ -206,7 +204,7 @@ pub(super) fn scan(model: &mut Model) {
 
 fn reload(model: &mut Model) {
     scan(model);
-    machines::sync(model);
+    replies::sync_machines(model);
     model.read_tree();
     model.hint("reloading sessions");
 }
@@ -385,7 +383,7 @@ fn back(model: &mut Model) {
     {
         return pending.claim.stop();
     }
-    if find_in_session::end(model) {
+    if search::end_find(model) {
         return;
     }
     // With a session to open, the tree is the first pane.
@@ -393,7 +391,7 @@ fn back(model: &mut Model) {
         Place::Tree => model.setting.at.is_some() && model.search.is_none() && model.marks.is_empty(),
         focus => focus == Place::Sessions && model.sessions.marks.is_empty(),
     };
-    if is_first_pane && (files::go_back(model) || space::go_back(model) || stats::go_back(model)) {
+    if is_first_pane && (files::go_back(model) || stats::go_back(model)) {
         return;
     }
     match model.focus {
@@ -438,8 +436,4 @@ fn unfold(model: &mut Model) {
         },
         _ => drop(model.preview.scroll_sideways(true, model.height(Place::Preview))),
     }
-}
-
-fn toggle_filter(model: &mut Model, filter: Filter) {
-    model.tree.set_filter(if model.tree.filter == filter { Filter::Default } else { filter });
 }

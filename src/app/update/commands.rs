@@ -1,13 +1,12 @@
 //! Execution of commands.
 
-use super::{context, export, search, slim};
+use super::{comparison_and_context, prepared_boxes, search};
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{archive, delete};
+use crate::app::flows::trash_and_archive;
 use crate::app::layers::dialogs::{Note, Prompt};
 use crate::app::message::{Clip, Effect, EntryBody, Work};
 use crate::app::model::{Errand, Model, Notice, PendingChange};
-use crate::app::picker_output::{PickedEntry, PickerOutput};
-use crate::app::startup::PickerFormat;
+use crate::app::startup::{PickedEntry, PickerFormat, PickerOutput};
 use crate::base::archive_paths;
 use crate::base::text::{Tone, width};
 use crate::catalog::{ProjectKey, SessionKey};
@@ -27,8 +26,8 @@ impl Model {
             Command::ShowError(title, error) => self.show_error(title, error),
             Command::Show(layer) => self.layers.push(*layer),
             Command::ShowContext(target) => {
-                let mut view = context::view(self, target.clone());
-                view.claim = Some(self.ask_or(Work::Context(target), context::fail));
+                let mut view = comparison_and_context::context_view(self, target.clone());
+                view.claim = Some(self.ask_or(Work::Context(target), comparison_and_context::fail_context));
                 self.layers.push(view);
             }
             Command::Focus(place) => self.focus = place,
@@ -58,12 +57,12 @@ impl Model {
             Command::GoToHit => search::go_to_hit(self),
             Command::Change(request, after) => self.queue_change(request, after),
             Command::ListPis => self.listing_pis = Some(self.ask(Work::ListPis)),
-            Command::ChangeFiles(request) => self.execute(delete::go(self, request)),
+            Command::ChangeFiles(request) => self.execute(trash_and_archive::change_files(self, request)),
             Command::Errand(work, then) => self.start_errand(work, then),
-            Command::Export(request, selected) => export::show(self, *request, selected),
-            Command::Slim(request, selected) => slim::show(self, *request, selected),
+            Command::Export(request, selected) => prepared_boxes::show_export(self, *request, selected),
+            Command::Slim(request, selected) => prepared_boxes::show_slimming(self, *request, selected),
             Command::ShowMarked(sessions) => self.show_marked(sessions),
-            Command::ExportSecrets(selected) => export::list(self, selected),
+            Command::ExportSecrets(selected) => prepared_boxes::list_secrets(self, selected),
             Command::Resume(next) => self.resume(next),
             Command::Print(answer) => self.effects.push(Effect::Answer(answer)),
         }
@@ -170,7 +169,7 @@ impl Model {
     /// Does the next step of resuming in pi: reads the text to give back, makes the change, copies the text or starts pi.
     fn resume(&mut self, mut plan: ResumePlan) {
         if plan.request.is_none() && archive_paths::is_archived(&plan.start.path) {
-            return self.execute(archive::ask_to_resume(self, plan));
+            return self.execute(trash_and_archive::ask_to_bring_back_and_resume(self, plan));
         }
         if let Some((tree, at)) = plan.text_of.take() {
             let body = EntryBody { path: plan.start.path.clone(), tree, at };

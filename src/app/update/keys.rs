@@ -4,11 +4,12 @@
 use crossterm::event::KeyCode;
 
 use super::actions::{act, act_elsewhere, open_help};
-use super::{comparison, context, family, files, find_in_session, search, space, stats};
+use super::{comparison_and_context, family, files, search, stats};
 use crate::app::command::{Command, NextStep};
-use crate::app::flows::{copy, name, picker, resume};
+use crate::app::flows::{copy, names_and_marks, resume};
 use crate::app::hints::hints;
-use crate::app::layers::answer::{ChoiceAction, LayerResult};
+use crate::app::layers::dialogs::Question;
+use crate::app::layers::screen::{ChoiceAction, LayerResult};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Errand, Model};
 use crate::app::palettes;
@@ -148,10 +149,15 @@ fn cancel_pending(model: &mut Model) {
 }
 
 /// Handles the result of the layer on top.
-fn take(model: &mut Model, answer: LayerResult<Command>) {
+fn take(model: &mut Model, answer: LayerResult) {
+    let choice = match (&answer, model.layers.top_as::<Question<Command>>()) {
+        (&LayerResult::Choice(at), Some(question)) => question.choices.get(at).cloned(),
+        _ => None,
+    };
     let closes = match &answer {
         LayerResult::Submit(purpose, _) => !purpose.is_directory(),
-        LayerResult::Close | LayerResult::CloseAndRun(_) | LayerResult::KeepSearch | LayerResult::CancelSearch => true,
+        LayerResult::Choice(_) => choice.as_ref().is_none_or(|choice| !choice.stays),
+        LayerResult::Close | LayerResult::KeepSearch | LayerResult::CancelSearch => true,
         _ => false,
     };
     if closes {
@@ -160,15 +166,17 @@ fn take(model: &mut Model, answer: LayerResult<Command>) {
     match answer {
         LayerResult::Stay | LayerResult::Close | LayerResult::Pass => {}
         LayerResult::CloseLists => model.layers.close_palettes(),
-        LayerResult::CloseAndRun(command) | LayerResult::Run(command) => model.execute(command),
+        LayerResult::Choice(_) => {
+            choice.and_then(|choice| choice.then).into_iter().for_each(|command| model.execute(command));
+        }
         LayerResult::SearchText(text) if files::filter(model, &text) => {}
         LayerResult::KeepSearch if model.layers.has(Place::Files) => {}
         LayerResult::CancelSearch if files::filter(model, "") => {}
-        LayerResult::SearchText(text) => find_in_session::set_words(model, &text),
-        LayerResult::KeepSearch => find_in_session::keep(model),
-        LayerResult::CancelSearch => find_in_session::cancel(model),
+        LayerResult::SearchText(text) => search::find_words(model, &text),
+        LayerResult::KeepSearch => search::keep_find(model),
+        LayerResult::CancelSearch => search::cancel_find(model),
         LayerResult::CompleteDir(typed) => model.start_errand(Work::CompleteDir(typed), NextStep::Complete),
-        LayerResult::Submit(purpose, text) => model.execute(name::accept(model, purpose, text)),
+        LayerResult::Submit(purpose, text) => model.execute(names_and_marks::accept(model, purpose, text)),
         LayerResult::Choose(choice) => choose(model, choice),
         LayerResult::Act(action) => act_in_layer(model, action),
     }
@@ -180,10 +188,9 @@ fn act_in_layer(model: &mut Model, action: Action) {
         (Action::Quit, _) => model.effects.push(Effect::Quit),
         (Action::Suspend, _) => model.effects.push(Effect::Suspend),
         (Action::Help, _) => open_help(model),
-        (_, Some(Place::Compare)) => comparison::act(model, action),
-        (_, Some(Place::Context)) => context::act(model, action),
+        (_, Some(Place::Compare)) => comparison_and_context::act(model, action),
+        (_, Some(Place::Context)) => comparison_and_context::act_on_context(model, action),
         (_, Some(Place::Stats)) => stats::act(model, action),
-        (_, Some(Place::Space)) => space::act(model, action),
         (_, Some(Place::Files)) => files::act(model, action),
         (_, Some(Place::FileText)) => files::act_on_text(model, action),
         (Action::OnlyHits, _) if !model.layers.has(Place::Files) && model.focus == Place::Tree => {
@@ -332,8 +339,8 @@ fn enter(model: &mut Model) {
     search.from_line = true;
     search::add_to_history(model);
     model.layers.close(Place::Search);
-    if picker::wants_session(model) {
-        if let Some(command) = picker::confirm(model) {
+    if resume::wants_session(model) {
+        if let Some(command) = resume::picked(model) {
             model.execute(command);
         }
     } else {

@@ -1,30 +1,24 @@
 //! Changes of the model. A message comes in, the model changes, effects go out. Only this module changes the model.
 //!
-//! `keys` handles user input, `replies` results of background work. `actions` does actions, `commands` executes commands.
-//! `comparison`, `family`, `files`, `search` and `find_in_session` handle their features. After each message `sync` updates
-//! dependent state.
+//! `keys` handles user input, `replies` results of background work. `actions` does actions, `commands` executes commands. The
+//! other files handle their features. After each message `sync` updates dependent state.
 
 mod actions;
 mod commands;
-mod comparison;
-mod context;
-mod export;
+mod comparison_and_context;
 mod family;
 mod files;
-mod find_in_session;
 mod keys;
-mod lost_work;
-mod machines;
+mod prepared_boxes;
 mod replies;
 mod search;
-mod slim;
-mod space;
+mod session_facts;
 mod stats;
 mod sync;
 mod unread;
 
 use crate::app::command::{NextStep, ResumePlan};
-use crate::app::flows::{self, missing_directory};
+use crate::app::flows::{self, directories};
 use crate::app::layers::dialogs::Note;
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, bounded};
@@ -36,7 +30,7 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
     model.reading_marks = Some(model.ask(Work::ReadMarks));
     model.unread.reading = Some(model.ask(Work::ReadLastSeen(model.now)));
     actions::scan(model);
-    machines::follow(model);
+    replies::follow_machines(model);
     let query = model.setting.query.clone();
     if !query.is_empty() {
         search::open(model, &query);
@@ -71,7 +65,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.warn(message)),
         Msg::Gone(start) => {
-            model.start_errand(missing_directory::look(model, &start), NextStep::resume(ResumePlan::of(start)));
+            model.start_errand(directories::find_relocations(model, &start), NextStep::resume(ResumePlan::of(start)));
         }
         Msg::Welcome => model.layers.push(flows::welcome::note(model)),
         Msg::DemoResumed(line) => {

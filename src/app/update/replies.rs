@@ -1,18 +1,21 @@
-//! Results of background work, which include changes of session files. Replies to canceled work do not arrive here.
+//! Results of background work, which include changes of session files and states of other machines. Replies to canceled
+//! work do not arrive here.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{comparison, context, export, family, files, lost_work, machines, search, slim, space, stats, unread};
+use super::{comparison_and_context, family, files, prepared_boxes, search, session_facts, stats, unread};
+
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{self, change, cleanup, copy, missing_directory, move_sessions, name, resume};
-use crate::app::message::{Changed, Effect, Reply, Work};
+use crate::app::flows::{self, change, cleanup, copy, directories, names_and_marks, resume};
+use crate::app::machines::ShownMachine;
+use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
-use crate::app::note;
-use crate::app::opener::TextCopy;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::tree::family::FamilyTree;
+use crate::app::session_text;
+use crate::base::numbers::count;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::changes::change::{ArchiveChange, MoveChange};
@@ -20,6 +23,7 @@ use crate::changes::{Change, changes_of};
 use crate::config::Sort;
 use crate::disk::incremental::FileChanges;
 use crate::keymap::Place;
+use crate::pi::status::PiStatus;
 use crate::render::entry;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::entry::EntryId;
@@ -34,7 +38,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.progress.total = Some(total);
             model.catalog.set_pis(pis, model.now);
         }
-        Reply::Machine(name, shown) => machines::take(model, name, *shown),
+        Reply::Machine(name, shown) => take_machine(model, name, *shown),
         Reply::Pis(pis) => {
             model.catalog.set_pis(pis, model.now);
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
@@ -89,13 +93,13 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::Read(doc) => {
             let mut lines = match model.preview.subject {
-                PreviewSubject::Entry(entry) => note::of_entry(model, entry),
+                PreviewSubject::Entry(entry) => session_text::note_of_entry(model, entry),
                 _ => Vec::new(),
             };
             lines.extend(doc);
             model.preview.take(lines);
         }
-        Reply::LostWorkFound(found) => lost_work::take(model, found),
+        Reply::LostWorkFound(work) => (model.lost.searching, model.lost.work) = (None, work),
         Reply::SecretsCounted(session, count) => model.checked.secrets = Some((session, count)),
         Reply::TextsRead(done, total) => search::take_read(model, done, total),
         Reply::Values(values) => search::take_values(model, values),
@@ -107,15 +111,15 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::PreviewHits(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
-        Reply::Context(listing) => context::take(model, Ok(listing)),
+        Reply::Context(listing) => comparison_and_context::take_context(model, Ok(listing)),
         Reply::Text(text) => take_text(model, ticket, text),
         Reply::Counted(part) => stats::take(model, part),
-        Reply::Summed(sum) => stats::take_month(model, &sum),
-        Reply::Measuring(done, all) => space::take_progress(model, (done, all)),
-        Reply::Measured(content) => space::take(model, content),
-        Reply::SessionMeasured(measured) => space::take_session(model, &measured),
-        Reply::FinalFiles(files) => comparison::take_files(model, files),
-        Reply::Compared(compared) => comparison::take(model, compared),
+        Reply::Summed(sum) => (model.stats.counting_month, model.stats.month_cost) = (None, Some(sum.cost)),
+        Reply::Measuring(done, all) => stats::take_progress(model, (done, all)),
+        Reply::Measured(content) => stats::take_sizes(model, &content),
+        Reply::SessionMeasured(measured) => session_facts::take_kinds(model, &measured),
+        Reply::FinalFiles(files) => comparison_and_context::take_files(model, files),
+        Reply::Compared(compared) => comparison_and_context::take(model, compared),
         Reply::FilesListed(listed) => files::take(model, listed),
         Reply::States { file, states, session } => files::take_states(model, &file, states, session),
         Reply::StatesListed => files::end_states(model, ticket, None),
@@ -125,7 +129,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::History(past) => family::take_history(model, past),
         Reply::PiAnswered(request, result) => {
-            model.finish_errand(ticket, name::after_request(&request, result));
+            model.finish_errand(ticket, names_and_marks::after_request(&request, result));
         }
         Reply::PiNavigates(goes) => {
             model.pi_can_navigate = Some(goes);
@@ -135,25 +139,25 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::RelocationsFound(candidates) => {
             if let Some(plan) = model.end_resuming(ticket) {
-                model.execute(missing_directory::ask(model, &plan, &candidates));
+                model.execute(directories::ask_where_to_resume(model, &plan, &candidates));
             }
         }
         Reply::Remembered(kept) => {
             if let Some(plan) = model.end_resuming(ticket)
                 && let Some(dir) = model.accept_directory("Cannot start pi", kept)
             {
-                model.execute(missing_directory::go(plan, &dir));
+                model.execute(directories::resume_in(plan, &dir));
             }
         }
         Reply::CompletedDir(typed, path, names) => {
             model.end_errand(ticket);
-            missing_directory::complete(&mut model.layers, (&typed, &path), names, &model.setting.home);
+            directories::complete_directory(&mut model.layers, (&typed, &path), names, &model.setting.home);
         }
         Reply::CheckedDir(dir) => {
             if let Some(NextStep::Move(selection)) = model.end_errand(ticket)
                 && let Some(dir) = model.accept_directory("Cannot move", dir)
             {
-                model.execute(move_sessions::question(model, &selection, &dir));
+                model.execute(directories::question(model, &selection, &dir));
             }
         }
         Reply::Copied(text, done) => {
@@ -161,15 +165,19 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.execute(copy::take_copied(&text, done, then, &model.setting.glyphs));
             model.hold_notice();
         }
-        Reply::SlimmingPlanned(overview) => slim::take(model, ticket, *overview),
+        Reply::SlimmingPlanned(overview) => {
+            prepared_boxes::update_slimming(model, ticket, |prepared| prepared.overview = Some(Ok(*overview)));
+        }
         Reply::Suggested(suggestions) => {
             if let Some(NextStep::ChooseCleanup) = model.end_errand(ticket) {
                 model.clear_notice();
                 model.execute(cleanup::ask(suggestions));
             }
         }
-        Reply::SlimmingProgress(done) => slim::take_progress(model, ticket, done),
-        Reply::Exported(result) => export::take(model, ticket, result),
+        Reply::SlimmingProgress(done) => {
+            prepared_boxes::update_slimming(model, ticket, |prepared| prepared.done = Some(done));
+        }
+        Reply::Exported(result) => prepared_boxes::take_export(model, ticket, result),
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
         Reply::Waiting(who) => take_progress(model, ticket, None, Some(who)),
         Reply::Changed(changed) => take_changed(model, ticket, *changed),
@@ -362,4 +370,40 @@ fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
 /// Returns `true` if an entry is shown as before: with the same related entries and label.
 fn is_shown_alike(before: &Tree, now: &Tree, at: Index) -> bool {
     before.labels.get(&at) == now.labels.get(&at) && entry::related(before, at) == entry::related(now, at)
+}
+
+/// Starts the synchronization.
+pub(super) fn follow_machines(model: &mut Model) {
+    if has_machines(model) {
+        model.machines.following = Some(model.ask(Work::FollowMachines));
+    }
+}
+
+/// Synchronizes all machines now.
+pub(super) fn sync_machines(model: &mut Model) {
+    if has_machines(model) {
+        model.machines.syncing = Some(model.ask(Work::SyncMachines));
+    }
+}
+
+fn has_machines(model: &Model) -> bool {
+    model.setting.located.mirrors.is_some() && !model.setting.machines.is_empty()
+}
+
+/// Takes the state of a machine. Explains once that sessions are gone there.
+pub(super) fn take_machine(model: &mut Model, name: String, shown: ShownMachine) {
+    let before = model.machines.known.get(&name).map_or(0, |known| known.state.gone);
+    let gone = shown.state.gone;
+    if gone > 0 && before == 0 && !shown.is_syncing {
+        let sessions = count(usize::try_from(gone).unwrap_or(usize::MAX), "session is", "sessions are");
+        model.warn(format!("{sessions} gone on {name} and kept here; to decide, run: pitree machine sync {name}"));
+    }
+    model.machines.known.insert(name, shown);
+    let Some(mirrors) = model.setting.located.mirrors.clone() else { return };
+    let pis: Vec<PiStatus> =
+        model.machines.known.iter().flat_map(|(name, shown)| shown.state.pis_in(name, &mirrors)).collect();
+    if model.catalog.set_remote_pis(pis, model.now) {
+        model.preview.is_stale = true;
+        model.rebuild_list();
+    }
 }

@@ -1,4 +1,4 @@
-//! The screen of statistics, and the cost of the month.
+//! The screen of statistics and sizes, and the cost of the month.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::app::widgets::cursor::Cursor;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
+use crate::catalog::space::{SpaceContent, SpaceGrouping, SpaceKey, SpaceRow};
 use crate::catalog::stats::keys::GroupKey;
 use crate::catalog::stats::overview::OverviewPart;
 use crate::catalog::stats::request::TableRequest;
@@ -19,17 +20,20 @@ use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::{Action, Place};
 use crate::search::qualifier::value::in_quotes;
-use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{Period, PeriodLength};
 use crate::session::stats::prices::Prices;
 
-/// Opens the screen over the listed sessions.
-pub(super) fn open(model: &mut Model) {
+/// Opens the screen over the listed sessions. Of sizes, in the other panes over the open session.
+pub(super) fn open(model: &mut Model, is_size: bool) {
     (model.stats.left, model.stats.was_opened) = (None, true);
-    match view(model) {
-        Ok(view) => show(model, view),
+    let open = model.meant_session().filter(|_| is_size && model.focus != Place::Sessions).map(|(key, _)| key);
+    match view(model, open) {
+        Ok(mut view) => {
+            view.show_size(is_size);
+            show(model, view);
+        }
         Err(why) => model.warn(why),
     }
 }
@@ -40,10 +44,14 @@ fn show(model: &mut Model, view: StatsView) {
     start_count(model);
 }
 
-/// Counts the content of the view.
+/// Counts the content of the view, or measures the sizes, once.
 fn start_count(model: &mut Model) {
     model.with_layer(|model, view: &mut StatsView| {
-        let work = Work::Count(Box::new(view.request()));
+        let work = match &view.size {
+            Some(size) if size.content.is_some() => return,
+            Some(_) => Work::Measure(view.sessions.clone()),
+            None => Work::Count(Box::new(view.request())),
+        };
         view.claim = Some(model.ask_or(work, |model, _, error| {
             model.layers.update(|view: &mut StatsView| (view.claim, view.problem) = (None, Some(error.into())));
         }));
@@ -55,6 +63,20 @@ pub(super) fn take(model: &mut Model, part: OverviewPart) {
     model.layers.update(|view: &mut StatsView| view.take(part));
 }
 
+/// Takes the progress of measuring.
+pub(super) fn take_progress(model: &mut Model, progress: (usize, usize)) {
+    model.layers.update(|view: &mut StatsView| view.size.iter_mut().for_each(|size| size.progress = progress));
+}
+
+/// Takes the sizes, also for the cards.
+pub(super) fn take_sizes(model: &mut Model, content: &Arc<SpaceContent>) {
+    model.sizes.kinds.extend(content.kinds.iter().map(|(key, kinds)| (*key, kinds.clone())));
+    model.layers.update(|view: &mut StatsView| {
+        view.claim = None;
+        view.size.iter_mut().for_each(|size| size.content = Some(content.clone()));
+    });
+}
+
 /// Does an action on the view.
 pub(super) fn act(model: &mut Model, action: Action) {
     let Some(view) = model.layers.top_as::<StatsView>() else { return };
@@ -64,7 +86,9 @@ pub(super) fn act(model: &mut Model, action: Action) {
             Err(why) => model.hint(why),
         },
         Action::Copy => model.execute(copy(model, view)),
-        Action::NextGrouping
+        Action::Stats
+        | Action::Space
+        | Action::NextGrouping
         | Action::PreviousGrouping
         | Action::NextColumn
         | Action::NextPeriod
@@ -79,7 +103,10 @@ pub(super) fn act(model: &mut Model, action: Action) {
 fn leave(model: &mut Model, target: StatsTarget) {
     let Some(Layer::Stats(mut view)) = model.layers.0.pop() else { return };
     match target {
-        StatsTarget::Command(command) => model.execute(*command),
+        StatsTarget::Session(key) => {
+            model.execute(Command::All(vec![Command::Select(key), Command::Focus(Place::Sessions)]));
+        }
+        StatsTarget::Entry(entry) => model.execute(Command::GoTo(entry)),
         StatsTarget::Query(query) => search::open(model, &query),
     }
     view.claim = None;
@@ -99,11 +126,10 @@ pub(super) fn go_back(model: &mut Model) -> bool {
 pub(super) fn sync(model: &mut Model) {
     sync_month(model);
     if model.setting.opens_statistics && !model.stats.was_opened && !model.catalog.is_empty() {
-        model.stats.was_opened = true;
-        open(model);
+        open(model, false);
     }
     let is_outdated = model.with_layer(|model, view: &mut StatsView| {
-        let is_outdated = view.as_of != model.catalog.version() && view.claim.is_none();
+        let is_outdated = view.as_of != model.catalog.version() && view.claim.is_none() && view.size.is_none();
         if is_outdated {
             take_sessions(model, view);
             view.days = None;
@@ -134,21 +160,17 @@ fn sync_month(model: &mut Model) {
     model.stats.counting_month = Some(model.ask_or(work, |model, _, _| model.stats.counting_month = None));
 }
 
-/// Takes the sum of the current month.
-pub(super) fn take_month(model: &mut Model, sum: &StatsSum) {
-    model.stats.counting_month = None;
-    model.stats.month_cost = Some(sum.cost);
-}
-
-/// Creates the view of the listed sessions before they are counted.
+/// Creates the view of one session or the listed ones before they are counted.
 ///
 /// # Errors
 /// The current time is unknown.
-fn view(model: &Model) -> Result<StatsView, &'static str> {
+fn view(model: &Model, session: Option<SessionKey>) -> Result<StatsView, &'static str> {
     let today = model.setting.zoned(model.now).ok_or("the current time is out of range")?.date();
     let settings = &model.setting.config.stats;
     let rules = settings.rules(model.setting.zone.clone(), Prices::default());
     let mut view = StatsView {
+        session,
+        size: None,
         scope: String::new(),
         query: String::new(),
         as_of: 0,
@@ -182,13 +204,17 @@ fn view(model: &Model) -> Result<StatsView, &'static str> {
 
 /// Takes the sessions that are listed now.
 fn take_sessions(model: &Model, view: &mut StatsView) {
-    (view.query, view.scope) = scope(model);
-    view.sessions = Arc::new(StatsSessions::new(&model.catalog, |key| is_listed(model, key)));
+    (view.query, view.scope) = match view.session.filter(|&key| model.catalog.has(key)) {
+        Some(key) => (String::new(), model.short_title(key)),
+        None => scope(model),
+    };
+    let is_wanted = |key| view.session.map_or_else(|| is_listed(model, key), |session| session == key);
+    view.sessions = Arc::new(StatsSessions::new(&model.catalog, is_wanted));
     view.as_of = model.catalog.version();
 }
 
 /// Returns the query whose hits are listed, empty for none, and the listed sessions in words.
-pub(super) fn scope(model: &Model) -> (String, String) {
+fn scope(model: &Model) -> (String, String) {
     let shows = &model.sessions.shows;
     let search = model.search.as_ref().filter(|_| model.sessions.hits.is_some());
     let query = search.map_or_else(String::new, |search| search.line.value().trim().into());
@@ -205,7 +231,7 @@ pub(super) fn scope(model: &Model) -> (String, String) {
 }
 
 /// Returns `true` if a session is marked, or else listed. Hidden subagents count.
-pub(super) fn is_listed(model: &Model, key: SessionKey) -> bool {
+fn is_listed(model: &Model, key: SessionKey) -> bool {
     let pane = &model.sessions;
     if !pane.marks.is_empty() {
         return pane.marks.contains(&key);
@@ -218,9 +244,8 @@ pub(super) fn is_listed(model: &Model, key: SessionKey) -> bool {
 
 /// The target of a row.
 enum StatsTarget {
-    /// A session or an entry.
-    Command(Box<Command>),
-    /// A search.
+    Session(SessionKey),
+    Entry(EntryRef),
     Query(String),
 }
 
@@ -229,17 +254,15 @@ enum StatsTarget {
 /// # Errors
 /// It leads nowhere; the message says why.
 fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
+    if let Some((grouping, row)) = view.selected_size() {
+        return target_of_size(view, grouping, row);
+    }
     let row = view.selected().ok_or("there is nothing to open")?;
     let key = row.keys.first().ok_or("this row stands for several groups")?;
     let name = match (view.grouping, key) {
         (_, GroupKey::None) => return Err("entries without such a property have no search"),
-        (_, &GroupKey::Session(session)) => {
-            let commands = vec![Command::Select(session), Command::Focus(Place::Sessions)];
-            return Ok(StatsTarget::Command(Box::new(Command::All(commands))));
-        }
-        (_, &GroupKey::Entry(session, at)) => {
-            return Ok(StatsTarget::Command(Box::new(Command::GoTo(EntryRef { session, at }))));
-        }
+        (_, &GroupKey::Session(session)) => return Ok(StatsTarget::Session(session)),
+        (_, &GroupKey::Entry(session, at)) => return Ok(StatsTarget::Entry(EntryRef { session, at })),
         (Grouping::Hour, _) => return Err("there is no search for hours"),
         (Grouping::Project, _) => "in",
         (Grouping::Machine, _) => "on",
@@ -266,6 +289,21 @@ fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
     Ok(StatsTarget::Query(parts.join(" ")))
 }
 
+/// Returns where a row of the sizes leads.
+fn target_of_size(view: &StatsView, grouping: SpaceGrouping, row: &SpaceRow) -> Result<StatsTarget, &'static str> {
+    let (name, text) = match (&row.key, grouping) {
+        (&SpaceKey::Session(key), _) => return Ok(StatsTarget::Session(key)),
+        (&SpaceKey::Entry(session, at), _) => return Ok(StatsTarget::Entry(EntryRef { session, at })),
+        (SpaceKey::Kind(_), _) => return Err("there is no search for kinds"),
+        (SpaceKey::Text(text), _) if text.is_empty() => return Err("there is no search for a missing name"),
+        (SpaceKey::Text(text), SpaceGrouping::Project) => ("in", text),
+        (SpaceKey::Text(text), SpaceGrouping::Tool) => ("tool", text),
+        (SpaceKey::Text(_), _) => return Err("there is no search for types of extension entries"),
+    };
+    let query = format!("{name}:{} {}", in_quotes(text), view.query);
+    Ok(StatsTarget::Query(query.trim_end().into()))
+}
+
 /// Returns the query for sessions with entries in a period; `None` for all time.
 fn active(period: Period, view: &StatsView) -> Option<String> {
     let (first, end) = period.days(&view.rules.calendar)?;
@@ -276,6 +314,9 @@ fn active(period: Period, view: &StatsView) -> Option<String> {
 
 /// Copies the table as Markdown.
 fn copy(model: &Model, view: &StatsView) -> Command {
+    if view.size.is_some() {
+        return Command::warn("to print the sizes, run: pitree space");
+    }
     if view.table.is_none() {
         return Command::warn("the sessions are still being counted");
     }

@@ -1,7 +1,7 @@
 //! Updates of dependent state after a message: scroll positions, the tree of the selected session, the preview of the
 //! selected row, and palettes.
 
-use super::{family, files, find_in_session, lost_work, search, slim, space, stats, unread};
+use super::{family, files, prepared_boxes, search, session_facts, stats, unread};
 use crate::app::layers::palette::Palette;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
@@ -47,14 +47,12 @@ pub(super) fn sync(model: &mut Model) {
     refill_palettes(model);
     request_forks(model);
     family::sync(model);
-    lost_work::sync(model);
     follow_selection(model);
-    find_in_session::sync(model);
+    search::sync_find(model);
     stats::sync(model);
-    space::sync(model);
     files::sync(model);
     model.layers.fit(model.size);
-    slim::forget_closed(model);
+    prepared_boxes::forget_slimming(model);
     welcome(model);
     unread::sync(model);
     if let Some(area) = model.area(Place::Preview) {
@@ -161,29 +159,12 @@ fn follow_selection(model: &mut Model) {
         // The missing session may be in the trash.
         family::read_history(model);
     }
-    if let PreviewSubject::Session(key) = wanted {
-        count_secrets(model, key, is_other);
-    }
+    session_facts::sync(model, is_other);
     if wanted.has_card() {
         // A card grows while sessions are read.
         let room = model.area(Place::Preview).map_or(model.size.into(), |area| area.text().as_size());
         let lines = card::of(model, wanted, room);
         model.preview.show(lines);
-    }
-}
-
-/// Requests the number of likely secrets for the card of a session: once, and again if a small file has grown.
-fn count_secrets(model: &mut Model, key: SessionKey, is_other: bool) {
-    /// The maximum size in bytes of a file that is searched again while a pi writes to it.
-    const MOST_AGAIN: u64 = 4_000_000;
-    let digest = &model.catalog[key];
-    let (path, bytes) = (digest.path.clone(), digest.bytes);
-    let has_grown = model.checked.asked != Some((key, bytes)) && bytes <= MOST_AGAIN;
-    if is_other || has_grown {
-        model.checked.asked = Some((key, bytes));
-        // The card does without the secrets; a search and an export report the reason.
-        let claim = model.ask_or(Work::CheckSession(key, path), |model, _, _| model.checked.counting = None);
-        model.checked.counting = Some(claim);
     }
 }
 

@@ -1,7 +1,6 @@
 //! The panes.
 
-mod hits;
-mod names;
 pub(super) mod preview;
+mod row_parts;
 pub(super) mod sessions;
 pub(super) mod tree;

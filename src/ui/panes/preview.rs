@@ -9,8 +9,7 @@ use crate::base::text::{Span, Tone};
 use crate::keymap::Place;
 use crate::render::wrap::VerbatimStyle;
 use crate::session::entry::kind::EntryKind;
-use crate::ui::paint::Painter;
-use crate::ui::widgets::{hits, scroll_bar, text_position, title};
+use crate::ui::paint::{Painter, hits, scroll_bar, text_position, title};
 
 pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.preview;

@@ -1,12 +1,12 @@
 //! Draws the list of projects, families and sessions. The row of a session has the name first, and to the right the facts
 //! that leave enough room for it.
 
-use crate::app::flows::missing_parent;
+use crate::app::flows::trash_and_archive;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
-use crate::app::session_symbols::symbols;
-use crate::app::title::plain;
+use crate::app::session_text::symbols;
+use crate::app::title::plain_title;
 use crate::base::numbers::{bytes, count, nonzero_dollars, thousands};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
@@ -17,17 +17,16 @@ use crate::catalog::parents::MissingParentKey;
 use crate::catalog::search::SessionHit;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
-use crate::ui::paint::{Painter, both, cut};
-use crate::ui::panes::hits;
-use crate::ui::panes::names::{SessionName, project_name, short_project_name};
-use crate::ui::widgets::{ListView, status_sign, tall_list, title};
+use crate::ui::paint::{ListView, Painter, both, cut, status_sign, tall_list, title};
+use crate::ui::panes::row_parts;
+use crate::ui::panes::row_parts::{SessionName, project_name, short_project_name};
 
 pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let pane = &model.sessions;
     let mut facts = Vec::new();
     facts.extend((!pane.marks.is_empty()).then(|| format!("{} marked", thousands(pane.marks.len()))));
     match &model.search {
-        Some(search) => facts.extend(hits::facts(model, search)),
+        Some(search) => facts.extend(row_parts::hit_facts(model, search)),
         None => facts.push(pane.shows.sort.name().to_string()),
     }
     facts.extend(pane.shows.named_only.then(|| "named only".into()));
@@ -37,18 +36,18 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     facts.extend(pane.shows.subagents.then(|| "subagents".into()));
     let columns = usize::from(area.title.width);
     let dot = format!(" {} ", pen.glyphs().dot);
-    hits::add_query(&mut facts, model, columns.saturating_sub(width("  Sessions  ")), pen.glyphs());
+    row_parts::add_query(&mut facts, model, columns.saturating_sub(width("  Sessions  ")), pen.glyphs());
     let facts = format!("  {}", facts.join(&dot));
     let focused = model.focus == Place::Sessions;
     let heads = match pane.hits {
-        Some(_) => hits::keys(model, pen),
+        Some(_) => row_parts::hit_keys(model, pen),
         None => heads(model, columns.saturating_sub(1)),
     };
     let is_room = width("  Sessions") + width(&facts) + width(&heads) <= columns;
     let heads = if is_room { heads } else { String::new() };
     title(pen, area, focused, (Span::text("Sessions"), &facts, heads));
     if let (true, Some(found)) = (pane.rows.is_empty(), &pane.hits) {
-        for (row, text) in area.body.rows().zip(hits::nothing(model, pen, found.len(), area.body.width.into())) {
+        for (row, text) in area.body.rows().zip(row_parts::no_hits(model, pen, found.len(), area.body.width.into())) {
             pen.put(row, &[Span::clean(Tone::Dim, &text)]);
         }
     } else if pane.rows.is_empty() && model.catalog.progress.finished {
@@ -129,7 +128,7 @@ fn missing_parent_row(
     let sign = if is_folded { &glyphs.closed } else { &glyphs.open };
     let mut right = if is_folded { format!("{} {} ", glyphs.hidden, thousands(forks)) } else { String::new() };
     right += &format!("missing {}  ", glyphs.gone);
-    let left = [Span::dim(format!("  {sign} ")), Span::dim(missing_parent::title(model, gone))];
+    let left = [Span::dim(format!("  {sign} ")), Span::dim(trash_and_archive::missing_title(model, gone))];
     both(&left, &[Span::dim(right)], columns, glyphs)
 }
 
@@ -195,7 +194,7 @@ impl SessionRowView<'_, '_> {
         let Self { model, key, columns, pen, .. } = self;
         let session = &model.catalog[key];
         let name = match model.sessions.found(key) {
-            Some(_) => SessionName::plain(plain(session)), // in which it was looked for
+            Some(_) => SessionName::plain(plain_title(session)), // in which it was looked for
             None => SessionName::of(&model.catalog, key),
         };
         let most = columns * 3 / 5;
@@ -219,7 +218,7 @@ impl SessionRowView<'_, '_> {
         let mut left = signs;
         let (title, words) =
             name.cut(if model.sessions.show_paths { room / 2 } else { room - reserved.min(room) }, pen.glyphs());
-        left.extend(hits::marked(model, &title, self.tone(), model.sessions.found(key).is_some()));
+        left.extend(row_parts::with_matches(model, &title, self.tone(), model.sessions.found(key).is_some()));
         left.extend(words);
         left.extend(folded);
         left.extend(chips);
@@ -244,7 +243,7 @@ impl SessionRowView<'_, '_> {
         if let Some(label) = self.project_alone(columns / 4) {
             left.splice(1..1, label);
         }
-        left.extend(hits::marked(model, &plain(&model.catalog[key]), self.tone(), true));
+        left.extend(row_parts::with_matches(model, &plain_title(&model.catalog[key]), self.tone(), true));
         left.extend(self.folded());
         left.extend(self.chips(columns / 5, 0));
         let room = columns.saturating_sub(spans_width(&left).min(columns * 3 / 5) + 1);
@@ -259,9 +258,9 @@ impl SessionRowView<'_, '_> {
         if found.snippet.is_some() && self.is_tall {
             let indent = vec![Span::dim(" ".repeat(width(self.prefix) + 4))];
             let room = columns.saturating_sub(spans_width(&indent));
-            text = Some([indent, hits::snippet(model, found, room, pen.glyphs())].concat());
+            text = Some([indent, row_parts::snippet(model, found, room, pen.glyphs())].concat());
         } else if found.snippet.is_some() {
-            let snippet = hits::snippet(model, found, room(&left), pen.glyphs());
+            let snippet = row_parts::snippet(model, found, room(&left), pen.glyphs());
             left.push(Span::dim("  "));
             left.extend(snippet);
         }

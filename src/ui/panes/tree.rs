@@ -3,10 +3,10 @@
 
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
-use crate::app::panes::tree::activity::Inherited;
 use crate::app::panes::tree::family::letter;
 use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowIndex, RowItem};
+use crate::app::panes::tree::summaries::Inherited;
 use crate::app::title;
 use crate::base::numbers::{count, duration, nonzero_dollars, thousands};
 use crate::base::text::{Span, Tone, highlight, spans_text, spans_width, width};
@@ -18,9 +18,8 @@ use crate::render::DocLine;
 use crate::session::digest::commits::{DigestCommit, commits_at};
 use crate::session::tree::{Index, Tree};
 use crate::ui::empty::plain_rows;
-use crate::ui::paint::{Painter, both};
-use crate::ui::panes::names::SessionName;
-use crate::ui::widgets::{ListView, hits, list, title};
+use crate::ui::paint::{ListView, Painter, both, hits, list, title};
+use crate::ui::panes::row_parts::SessionName;
 
 /// Minimum columns of the title.
 const ROOM: usize = 20;
@@ -317,7 +316,9 @@ impl TreeRowView<'_, '_> {
         let start = [dashes(1), Span::accent(format!("{sign} "))];
         let room = columns.saturating_sub(spans_width(&start) + width(&right) + width("forked from \"\" here") + 2);
         let from = match parent {
-            Some(parent) => format!("forked from \"{}\" here", glyphs.cut(&title::title(&model.catalog[parent]), room)),
+            Some(parent) => {
+                format!("forked from \"{}\" here", glyphs.cut(&title::title(&model.catalog[parent]), room))
+            }
             None => "forked here from a missing session".into(),
         };
         let mut spans = start.to_vec();

@@ -2,7 +2,6 @@
 //! `rows`, grouped by `projects`; `folds` hides some of them, and `hits` builds the rows of search results.
 
 mod folds;
-mod hits;
 mod projects;
 mod rows;
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::app::panes::tree::TreePane;
-use crate::app::panes::tree::activity::Inherited;
 use crate::app::panes::tree::family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest, TreeSelection};
+use crate::app::panes::tree::summaries::Inherited;
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::session::tree::{Index, Tree};

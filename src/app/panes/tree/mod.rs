@@ -1,6 +1,5 @@
 //! State of the tree pane: the open session, its visible rows and the selection.
 
-pub mod activity;
 pub mod family;
 mod family_loading;
 mod find_in_session;
@@ -8,7 +7,7 @@ pub mod hits;
 mod navigation;
 pub mod row_text;
 pub mod rows;
-mod summary_rows;
+pub mod summaries;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,10 +22,10 @@ use crate::search::query::Query;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
-use activity::{Activity, Inherited};
 use family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest, TreePosition, TreeSelection};
 use hits::TreeFind;
 use rows::{RowIndex, RowItem, TreeRows, passes};
+use summaries::{Activity, Inherited};
 
 /// The state of the pane.
 #[derive(Debug, Default)]
@@ -333,7 +332,7 @@ impl TreePane {
             rows.push_run_rows(&tree, is_part, is_open);
         }
         if matches!(self.filter, Filter::Turns | Filter::Outline) && self.turns.is_empty() {
-            self.turns = activity::turns(&tree);
+            self.turns = summaries::turns(&tree);
         }
         if rows.entries > 0 && tree.is_current_position(None) {
             rows.push_start_row();

@@ -1,7 +1,7 @@
 //! Text of an entry's row. In the browser: words first, Markdown syntax removed, paths relative to the session's working
 //! directory. `pitree tree` prints rows as pi does. Also the facts about runs, turns and folds.
 
-use crate::app::panes::tree::activity::Activity;
+use crate::app::panes::tree::summaries::Activity;
 use crate::base::numbers::{count, duration, nonzero_dollars};
 use crate::base::paths::relative_to;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};

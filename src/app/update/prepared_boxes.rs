@@ -1,61 +1,49 @@
-//! The box of slimming: it is shown at once, and again when the sessions are measured.
+//! Boxes that are shown at once, and again when their content is prepared: those of slimming and of an export.
 
 use std::collections::HashMap;
 
-use crate::app::command::{Command, PreparedSlimming, SlimRequest};
-use crate::app::flows::{Choice, Flow, cancel_by, delete, hidden_note, marked_or_selected};
+use crate::app::command::{Command, PreparedExport, PreparedSlimming, SlimRequest};
+use crate::app::flows::{Choice, Flow, cancel_by, export, hidden_note, marked_or_selected, trash_and_archive};
 use crate::app::layers::dialogs::Question;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::{bytes, count};
 use crate::base::text::Tone;
-use crate::changes::slim::SlimOverview;
+use crate::catalog::export::request::{ExportRequest, ExportResult};
 use crate::render::DocLine;
 use crate::session::write::slim::{SlimRules, SlimSaving};
 
 /// Shows the box and measures the sessions. The previous result stays until then.
-pub(super) fn show(model: &mut Model, request: SlimRequest, selected: char) {
+pub(super) fn show_slimming(model: &mut Model, request: SlimRequest, selected: char) {
     let mut groups = HashMap::new();
     let target = |&key: &_| Some((model.catalog.get(key)?.clone(), model.catalog.sharing_group(key, &mut groups)));
     let targets = request.sessions.iter().filter_map(target).collect();
     let claim = model.ask_or(Work::PlanSlimming(targets, request.rules.clone()), |model, ticket, error| {
-        update(model, ticket, |prepared| prepared.overview = Some(Err(error.into())));
+        update_slimming(model, ticket, |prepared| prepared.overview = Some(Err(error.into())));
     });
     let same = |before: &PreparedSlimming| before.request.sessions == request.sessions;
     let overview = model.slimming.take().filter(same).and_then(|before| before.overview);
     let prepared = PreparedSlimming { claim, request, selected, overview, done: None };
-    model.layers.close_question(TITLE);
-    let question = question(model, &prepared, selected);
-    model.layers.push(question);
+    let question = slimming_question(model, &prepared, selected);
+    model.layers.show_question(question);
     model.slimming = Some(prepared);
 }
 
-/// Shows the progress.
-pub(super) fn take_progress(model: &mut Model, ticket: u64, done: usize) {
-    update(model, ticket, |prepared| prepared.done = Some(done));
-}
-
-/// Shows the result.
-pub(super) fn take(model: &mut Model, ticket: u64, overview: SlimOverview) {
-    update(model, ticket, |prepared| prepared.overview = Some(Ok(overview)));
-}
-
-fn update(model: &mut Model, ticket: u64, change: impl FnOnce(&mut PreparedSlimming)) {
+/// Updates the box of slimming with progress or the result.
+pub(super) fn update_slimming(model: &mut Model, ticket: u64, change: impl FnOnce(&mut PreparedSlimming)) {
     let Some(mut prepared) = model.slimming.take_if(|prepared| prepared.claim.number == ticket) else { return };
     let is_first = prepared.overview.is_none();
     change(&mut prepared);
     // Before the result, there is nothing to choose.
     let shown = model.layers.question_mut(TITLE).filter(|_| !is_first);
     let selected = shown.and_then(|question| Some(question.selected()?.key)).unwrap_or(prepared.selected);
-    let new = question(model, &prepared, selected);
-    if let Some(question) = model.layers.question_mut(TITLE) {
-        *question = new;
-    }
+    let question = slimming_question(model, &prepared, selected);
+    model.layers.update_question(question);
     model.slimming = Some(prepared);
 }
 
 /// Cancels the measurement once the box is closed.
-pub(super) fn forget_closed(model: &mut Model) {
+pub(super) fn forget_slimming(model: &mut Model) {
     if model.slimming.is_some() && model.layers.question_mut(TITLE).is_none() {
         model.slimming = None;
     }
@@ -74,7 +62,7 @@ const INSIDE: u64 = 64 * 1024;
 ///
 /// # Errors
 /// No session is selected.
-pub(super) fn open(model: &Model) -> Flow {
+pub(super) fn open_slimming(model: &Model) -> Flow {
     let sessions = marked_or_selected(model)?;
     Ok(Command::All(vec![
         Command::ListPis,
@@ -83,7 +71,7 @@ pub(super) fn open(model: &Model) -> Flow {
 }
 
 /// Creates the box. `selected` is the key of the selected choice.
-fn question(model: &Model, prepared: &PreparedSlimming, selected: char) -> Question<Command> {
+fn slimming_question(model: &Model, prepared: &PreparedSlimming, selected: char) -> Question<Command> {
     let PreparedSlimming { request, overview, .. } = prepared;
     let mut choices = Vec::new();
     let rules = &request.rules;
@@ -124,7 +112,7 @@ fn question(model: &Model, prepared: &PreparedSlimming, selected: char) -> Quest
         }));
     }
     choices.push(Choice { word: "Cancel ", ..cancel_by('n') });
-    Question::new(TITLE, lines(model, prepared), choices).select_key(selected)
+    Question::new(TITLE, slimming_lines(model, prepared), choices).select_key(selected)
 }
 
 fn in_words(saving: SlimSaving) -> String {
@@ -134,7 +122,7 @@ fn in_words(saving: SlimSaving) -> String {
     }
 }
 
-fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
+fn slimming_lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
     let sessions = &prepared.request.sessions;
     let what = match &sessions[..] {
         [key] => model.catalog.get(*key).map_or(String::new(), |session| session.title().to_string()),
@@ -142,8 +130,7 @@ fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
     };
     let size: u64 = sessions.iter().filter_map(|&key| Some(model.catalog.get(key)?.facts().bytes())).sum();
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{}, {}", model.short(&what), bytes(size)))];
-    let hidden = hidden_note(model);
-    lines.extend(hidden.map(|hidden| DocLine::warning(&hidden)));
+    lines.extend(hidden_note(model));
     match &prepared.overview {
         None => {
             let done = prepared.done.map_or(String::new(), |done| format!(" {done} of {}", sessions.len()));
@@ -172,6 +159,37 @@ fn lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
             }
         }
     }
-    lines.extend(delete::running_pi_signs(model, sessions, None));
+    lines.extend(trash_and_archive::running_pi_signs(model, sessions, None));
     lines
+}
+
+/// Shows the box and prepares the export.
+pub(super) fn show_export(model: &mut Model, request: ExportRequest, selected: char) {
+    let claim = model.ask(Work::Export(Box::new(request.clone())));
+    // The secrets of the same selection are known already.
+    let selection = |request: &ExportRequest| (request.files.clone(), request.end.clone(), request.scope);
+    let same = |before: &PreparedExport| selection(&before.request) == selection(&request);
+    let result = model.export.take().filter(same).and_then(|before| before.result);
+    let prepared = PreparedExport { claim, request, result };
+    let question = export::question(model, &prepared, selected);
+    model.layers.show_question(question);
+    model.export = Some(prepared);
+}
+
+/// Shows the list of secrets over the box.
+pub(super) fn list_secrets(model: &mut Model, selected: usize) {
+    let list = model.export.as_ref().and_then(|prepared| export::secrets(prepared, selected));
+    list.into_iter().for_each(|list| model.layers.push(list));
+}
+
+/// Takes the result: shows it in the box, or reports the new file.
+pub(super) fn take_export(model: &mut Model, ticket: u64, result: Result<Box<ExportResult>, String>) {
+    let Some(mut prepared) = model.export.take_if(|prepared| prepared.claim.number == ticket) else {
+        return model.finish_errand(ticket, export::made(result));
+    };
+    prepared.result = Some(result.map(|result| *result));
+    let selected = model.layers.question_mut(export::TITLE).and_then(|question| Some(question.selected()?.key));
+    let question = export::question(model, &prepared, selected.unwrap_or('w'));
+    model.layers.update_question(question);
+    model.export = Some(prepared);
 }

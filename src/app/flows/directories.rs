@@ -1,19 +1,28 @@
-//! Moves of sessions to another working directory: the line for the directory, the question, and the request.
+//! Working directories: moves of sessions to another one, and resuming a session whose directory is missing, because a
+//! project was moved or the session comes from another machine. The user resumes in the current or the new directory, or
+//! copies the command.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::app::command::{Command, NextStep};
-use crate::app::flows::{Choice, Flow, ListTarget, cancel, delete, hidden_note, list_target, without_mirrored};
-use crate::app::layers::answer::PromptPurpose;
-use crate::app::message::Work;
+use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::flows::{
+    Choice, Flow, ListTarget, cancel, cancel_by, hidden_note, list_target, trash_and_archive, without_mirrored,
+};
+use crate::app::layers::Layers;
+use crate::app::layers::dialogs::Prompt;
+use crate::app::layers::screen::PromptPurpose;
+use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
+use crate::app::widgets::line::LineEdit;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::catalog::moves::{MovePlan, MoveSelection, PlannedMove};
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{ExpectedSession, MoveRequest, Request, SessionMove};
 use crate::disk::locate::Located;
+use crate::disk::relocations::RelocationCandidate;
+use crate::pi::launch::Start;
 use crate::render::DocLine;
 
 /// Selects the sessions of a directory and of missing directories below it, except archived ones.
@@ -26,7 +35,7 @@ fn of_project(model: &Model, dir: &str) -> MoveSelection {
 ///
 /// # Errors
 /// No session is selected, or only archived ones.
-pub(crate) fn ask(model: &Model) -> Flow {
+pub(crate) fn ask_to_move(model: &Model) -> Flow {
     let catalog = &model.catalog;
     let selection = match list_target(model)? {
         ListTarget::Marked(sessions) => MoveSelection { sessions, from: None },
@@ -75,13 +84,13 @@ pub(crate) fn question(model: &Model, MoveSelection { sessions, from }: &MoveSel
     let plan = plan(catalog, &model.setting.located, (sessions, from.as_deref(), to));
     let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
     let to_text = format!("to {}", shorten(to, &model.setting.home));
-    let mut lines = delete::titles(model, sessions);
+    let mut lines = trash_and_archive::titles(model, sessions);
     let hidden = if from.is_none() { hidden_note(model) } else { None };
-    lines.extend(hidden.map(|hidden| DocLine::warning(&hidden)));
+    lines.extend(hidden);
     lines.push(DocLine::text(&to_text));
     lines.push(DocLine::dim("pi lists them there. The originals go to the trash; undo moves all back."));
-    lines.extend(delete::running_pi_signs(model, &keys, None));
-    let size = delete::size(model, &keys);
+    lines.extend(trash_and_archive::running_pi_signs(model, &keys, None));
+    let size = trash_and_archive::size(model, &keys);
     let request = |plan: &MovePlan| Command::ChangeFiles(request(catalog, &model.setting.located, plan));
     let alone = MovePlan { forks: Vec::new(), ..plan.clone() };
     let mut choices = vec![Choice::new('m', "Move", size, request(&alone))];
@@ -122,4 +131,85 @@ pub(crate) fn request(catalog: &Catalog, located: &Located, plan: &MovePlan) -> 
     });
     let relinked = plan.forks.iter().map(|&(fork, parent)| (expected(fork), path(parent))).collect();
     Request::Move(MoveRequest { located: located.clone(), sessions: sessions.collect(), relinked })
+}
+
+/// Maximum number of touched files that are searched in candidate directories.
+const MOST_FILES: usize = 500;
+
+/// Returns the work that searches for the new location.
+pub(crate) fn find_relocations(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
+    let (touched, known) = relocation_hints(&model.catalog, model.catalog.key_of(path));
+    Work::FindRelocations { gone: cwd.into(), touched, known }
+}
+
+/// Returns files that a session touched, and the working directories of other sessions.
+pub(crate) fn relocation_hints(catalog: &Catalog, session: Option<SessionKey>) -> (Vec<String>, Vec<PathBuf>) {
+    let session = session.map(|key| &catalog[key]);
+    let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
+    let known = catalog.dirs.iter().filter(|dir| !catalog.gone_dirs.contains(&***dir));
+    (touched.take(MOST_FILES).map(String::from).collect(), known.map(|dir| PathBuf::from(&**dir)).collect())
+}
+
+/// Asks where to resume.
+pub(crate) fn ask_where_to_resume(model: &Model, plan: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
+    let home = &model.setting.home;
+    let gone = &plan.start.cwd;
+    let lines = vec![
+        DocLine::warning(&shorten(gone, home)),
+        DocLine::text("pi asks for confirmation before it resumes in another directory."),
+    ];
+    let moved = |(key, candidate): (char, &RelocationCandidate)| {
+        let dir = candidate.dir.to_string_lossy();
+        let why = match candidate.of {
+            0 => "repository with the same name".into(),
+            of => format!("contains {} of {of} touched files", candidate.files),
+        };
+        let what = format!("{}: {why}; remembered for this project", shorten(&dir, home));
+        let elsewhere = Command::remember_directory(plan.clone(), dir.into_owned());
+        Choice::new(key, "Use directory", what, elsewhere)
+    };
+    let mut choices: Vec<Choice> = ('1'..='9').zip(candidates).map(moved).collect();
+    choices.extend(choice(model, gone, candidates.first().map(|candidate| &*candidate.dir)));
+    let here = Start { cwd: String::new(), ..plan.start.clone() };
+    let resume = |start| Command::Resume(ResumePlan { start, ..plan.clone() });
+    let started = match shorten(&model.setting.here, home) {
+        dir if dir.is_empty() => "in the directory where pitree was started".into(),
+        dir => format!("in {dir}, where pitree was started"),
+    };
+    let fork = Start { forks: true, ..here.clone() };
+    choices.push(Choice::new('h', "Resume here", started.clone(), resume(here.clone())));
+    choices.push(Choice::new('f', "Fork here", format!("pi copies the session; {started}"), resume(fork)));
+    let purpose = PromptPurpose::Directory(plan.start.clone());
+    let prompt = Command::prompt(purpose, "directory: ", &beside(gone));
+    let other = "remembered for all sessions of this project";
+    choices.push(Choice::new('d', "Enter directory", other, prompt));
+    let copy = Command::copy(Clip::Command(here));
+    choices.push(Choice::new('y', "Copy command", "to run it elsewhere", copy));
+    choices.push(cancel_by('c'));
+    Command::ask("Working directory not found", lines, choices)
+}
+
+/// Resumes in a directory.
+pub(crate) fn resume_in(plan: ResumePlan, dir: &Path) -> Command {
+    let start = Start { cwd: dir.to_string_lossy().into_owned(), ..plan.start };
+    Command::Resume(ResumePlan { start, ..plan })
+}
+
+/// Completes the directory prompt on top if its text is still `typed`, and lists the candidates.
+pub(crate) fn complete_directory(
+    layers: &mut Layers<Command>,
+    (typed, path): (&str, &str),
+    names: Vec<String>,
+    home: &str,
+) {
+    let is_it = |prompt: &&mut Prompt| prompt.purpose.is_directory() && prompt.line.value() == typed;
+    let Some(prompt) = layers.top_as_mut().filter(is_it) else { return };
+    prompt.problem = names.is_empty().then(|| "no matching directory".into());
+    if !names.is_empty() {
+        // A trailing slash means that the directory is unique.
+        let end = if path.ends_with('/') { "/" } else { "" };
+        let short = if typed.starts_with('~') { shorten(path, home) + end } else { path.into() };
+        prompt.line = LineEdit::new(&short);
+    }
+    prompt.options = if names.len() > 1 { names } else { Vec::new() };
 }

@@ -1,4 +1,5 @@
-//! Draws the footer: an input line, the result of the last action, or key hints.
+//! Draws the header: session directories, totals, reading progress and running pis; and the footer: an input line, the result
+//! of the last action, or key hints.
 
 use ratatui::layout::Rect;
 
@@ -7,23 +8,115 @@ use crate::app::layers::Layer;
 use crate::app::model::{Model, PendingChange};
 use crate::app::search::Search;
 use crate::app::widgets::line::LineEdit;
-use crate::base::numbers::{count, thousands};
+use crate::base::numbers::{count, dollars, thousands};
+use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
+use crate::catalog::SessionKey;
 use crate::keymap::{Action, Place};
+use crate::pi::status::PiState;
 use crate::search::query::complete::Completion;
-use crate::ui::paint::{Painter, cut};
-use crate::ui::widgets::typed;
+use crate::ui::paint::{Painter, cut, status_sign, typed};
+
+/// The share of the budget from which on the cost is a warning.
+const NEARLY: f64 = 0.8;
+
+/// Minimum columns of the directories.
+const LEAST_DIRS: usize = 8;
+
+pub(super) fn draw_header(area: Rect, model: &Model, pen: &Painter<'_>) {
+    let located = model.setting.located.dirs.iter();
+    let dirs = located.map(|dir| shorten(&dir.to_string_lossy(), &model.setting.home).into_owned());
+    let dirs = dirs.collect::<Vec<_>>().join(", ");
+    let totals = model.sessions.totals;
+    let dot = format!(" {} ", pen.glyphs().dot);
+    let right = header_right(model, pen, usize::from(area.width) / 3);
+    let hidden = totals.hidden.in_words().map_or(String::new(), |hidden| format!(" ({hidden})"));
+    let facts = |hidden: &str| {
+        let facts = [
+            count(totals.sessions, "session", "sessions"),
+            count(totals.projects, "project", "projects"),
+            dollars(totals.cost) + hidden,
+        ];
+        let mut facts = vec![Span::text(format!("  {}", facts.join(&dot)))];
+        if totals.unread > 0 {
+            facts.extend([Span::text(&*dot), Span::accent(format!("{} unread", thousands(totals.unread)))]);
+        }
+        if let Some(month) = month(model) {
+            facts.extend([Span::text(&*dot), month]);
+        }
+        facts
+    };
+    let mut left = vec![Span::accent(" pitree ")];
+    let columns = usize::from(area.width);
+    let least = width(&left[0].text) + spans_width(&right) + LEAST_DIRS + 3;
+    let is_long = spans_width(&facts(&hidden)) + least > columns && model.stats.month_cost.is_some();
+    let facts = facts(if is_long { "" } else { &hidden });
+    if model.setting.demo {
+        left.push(Span::new(Tone::Warning, " demo: changes are temporary "));
+    } else {
+        // The totals have priority over the directories.
+        let rest = width(&left[0].text) + spans_width(&facts) + spans_width(&right) + 3;
+        let room = columns.saturating_sub(rest).max(LEAST_DIRS);
+        let dirs = clean(&dirs).into_owned();
+        left.push(Span::dim(format!(" {} ", pen.glyphs().cut_path(&dirs, room))));
+    }
+    left.extend(facts);
+    pen.put_both(area, &left, &right);
+}
+
+/// Returns the cost of the month, if there is a budget.
+fn month(model: &Model) -> Option<Span> {
+    let (budget, cost) = (model.setting.config.stats.month_budget?, model.stats.month_cost?);
+    let tone = match cost / budget {
+        used if used > 1.0 => Tone::Error,
+        used if used > NEARLY => Tone::Warning,
+        _ => Tone::Active,
+    };
+    Some(Span::new(tone, format!("{} of {} this month", dollars(cost), dollars(budget))))
+}
+
+fn header_right(model: &Model, pen: &Painter<'_>, room: usize) -> Vec<Span> {
+    let catalog = &model.catalog;
+    let mut spans = Vec::new();
+    let progress = &catalog.progress;
+    match progress.total {
+        _ if progress.finished => {}
+        Some(total) => {
+            let text = format!("reading {}/{} ", thousands(progress.done), thousands(total));
+            spans.push(Span::new(Tone::Active, text));
+        }
+        None => spans.push(Span::new(Tone::Active, "searching for sessions ")),
+    }
+    if progress.finished && !catalog.unreadable.is_empty() {
+        let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(catalog.unreadable.len()));
+        spans.push(Span::new(Tone::Warning, text));
+    }
+    let is_hidden = |key: SessionKey| catalog[key].facts().is_subagent() && !model.sessions.shows.subagents;
+    for (state, count) in catalog.live_counts(|key| !is_hidden(key)) {
+        let (tone, sign) = status_sign(state, pen.glyphs());
+        let word = state.map_or("live?", PiState::name);
+        spans.push(Span::new(tone, format!("{sign} {count} {word} ")));
+    }
+    let hidden: usize = catalog.live_counts(is_hidden).into_iter().map(|(_, count)| count).sum();
+    if hidden > 0 {
+        let text = format!("{} live ", count(hidden, "subagent", "subagents"));
+        spans.push(Span::dim(text));
+    }
+    spans.extend(model.machines.spans(model.now, room));
+    spans
+}
 
 /// Minimum columns of an input line, and of the text after it.
-const LEAST: (usize, usize) = (12, 30);
+const LEAST_LINE: (usize, usize) = (12, 30);
 
 /// Draws an input line. Its end with the cursor has priority; `aside` is drawn if it fits.
 fn line(area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, pen: &Painter<'_>) {
     let columns = usize::from(area.width);
     let prompt = format!(" {prompt}");
-    let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
+    let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST_LINE.0));
     let room = columns - width(&prompt);
-    let aside = if aside.tone == Tone::Error || room >= LEAST.1 + width(&aside.text) { aside } else { Span::default() };
+    let aside =
+        if aside.tone == Tone::Error || room >= LEAST_LINE.1 + width(&aside.text) { aside } else { Span::default() };
     let free = room.saturating_sub(width(&clean(edit.value())) + 1);
     let right = width(&aside.text).min(free.max(room / 2));
     let mut left = vec![Span::accent(prompt)];
@@ -70,7 +163,7 @@ fn search_aside(model: &Model, search: &Search, pen: &Painter<'_>, columns: usiz
         (Action::Cancel, "clear"),
     ];
     let room = columns.saturating_sub(2);
-    let room = room.saturating_sub(LEAST.1).min(room / 2);
+    let room = room.saturating_sub(LEAST_LINE.1).min(room / 2);
     let is_typed = |completion: &Completion| match &completion.options[..] {
         [only] => search.line.value().get(completion.at.clone()) == Some(&*only.text),
         _ => false,
@@ -106,7 +199,7 @@ fn named(model: &Model, pen: &Painter<'_>, keys: &[(Action, &str)]) -> Span {
 }
 
 /// Formats the progress of a change, or the program that it waits for.
-fn progress(model: &Model, pen: &Painter<'_>, pending: &PendingChange) -> String {
+fn change_progress(model: &Model, pen: &Painter<'_>, pending: &PendingChange) -> String {
     let back = || model.setting.key(Action::Back);
     let dot = &pen.glyphs().dot;
     match &pending.waits {
@@ -123,7 +216,7 @@ fn progress(model: &Model, pen: &Painter<'_>, pending: &PendingChange) -> String
     format!("{} of {} {dot} {how}", thousands(done), thousands(total))
 }
 
-pub(super) fn draw(area: Rect, model: &Model, pen: &Painter<'_>) {
+pub(super) fn draw_footer(area: Rect, model: &Model, pen: &Painter<'_>) {
     match model.layers.top() {
         Some(Layer::Prompt(prompt)) => {
             let aside = match (&prompt.problem, prompt.options.len()) {
@@ -155,7 +248,7 @@ pub(super) fn draw(area: Rect, model: &Model, pen: &Painter<'_>) {
         return pen.put(area, &spans);
     }
     if let (Some(pending), true) = (model.changes.front(), model.layers.0.is_empty()) {
-        return pen.put(area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pen, pending)))]);
+        return pen.put(area, &[Span::clean(Tone::Dim, &format!(" {}", change_progress(model, pen, pending)))]);
     }
     let mut spans = Vec::new();
     for KeyHint { column, sign, word, .. } in hints(model) {

@@ -1,17 +1,20 @@
-//! Moving sessions to the trash, with its questions, and permanent deletion.
+//! Moves of sessions to the trash and to the archive and back, permanent deletion, and missing sessions that have forks.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::app::command::{Command, NextStep};
-use crate::app::flows::{Choice, Flow, ListTarget, cancel, hidden_note, list_target};
-use crate::app::layers::answer::PromptPurpose;
+use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::flows::{Choice, Flow, ListTarget, cancel, hidden_note, list_target, without_mirrored};
+use crate::app::layers::screen::PromptPurpose;
 use crate::app::model::Model;
+use crate::app::title::title_of_message;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::{shorten, split_name};
-use crate::base::text::Tone;
+use crate::base::text::{Tone, clean};
 use crate::base::time;
 use crate::catalog::SessionKey;
+use crate::catalog::parents::{MissingParent, MissingParentKey, id_in_name};
+use crate::changes::history::HistoryEntry;
 use crate::changes::{FileSnapshot, Request};
 use crate::pi::warnings::LOSES;
 use crate::render::DocLine;
@@ -25,12 +28,12 @@ const NAMED: usize = 4;
 ///
 /// # Errors
 /// No session is selected.
-pub fn ask(model: &Model) -> Flow {
+pub fn ask_to_trash(model: &Model) -> Flow {
     let (catalog, mut choices) = (&model.catalog, Vec::new());
-    let (mut notes, mut project) = (Vec::new(), None);
+    let (mut note, mut project) = (None, None);
     let all = match list_target(model)? {
         ListTarget::Marked(marked) => {
-            notes.extend(hidden_note(model));
+            note = hidden_note(model);
             choices.push(to_trash(model, 't', "Move to trash", &marked));
             marked
         }
@@ -51,12 +54,12 @@ pub fn ask(model: &Model) -> Flow {
         }
     };
     choices.push(cancel());
-    let lines = project.into_iter().chain(facts(model, &all, &notes)).collect();
+    let lines = project.into_iter().chain(facts(model, &all, note)).collect();
     Ok(Command::ask_about_files("Move to trash?", lines, choices))
 }
 
 /// Asks again because some files changed.
-pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot], changed: &[PathBuf]) -> Command {
+pub(crate) fn ask_to_trash_again(model: &Model, files: &[FileSnapshot], changed: &[PathBuf]) -> Command {
     let catalog = &model.catalog;
     let known = files.iter().filter_map(|file| catalog.key_of(&file.path)).filter(|&key| catalog.has(key));
     let sessions: Vec<SessionKey> = known.collect();
@@ -64,8 +67,8 @@ pub(crate) fn ask_again(model: &Model, files: &[FileSnapshot], changed: &[PathBu
         return Command::warn("these sessions no longer exist");
     }
     let what = count(changed.len(), "session", "sessions");
-    let notes = [format!("{what} changed since it was read; no files were moved. Current state:")];
-    let lines = facts(model, &sessions, &notes);
+    let note = DocLine::warning(&format!("{what} changed since it was read; no files were moved. Current state:"));
+    let lines = facts(model, &sessions, Some(note));
     let choices = vec![to_trash(model, 't', "Move to trash", &sessions), cancel()];
     Command::ask("Move to trash?", lines, choices)
 }
@@ -91,7 +94,7 @@ fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[SessionKey
 }
 
 /// Moves or replaces files. Asks again if a pi may be using one of them.
-pub(crate) fn go(model: &Model, request: Request) -> Command {
+pub(crate) fn change_files(model: &Model, request: Request) -> Command {
     let sessions: Vec<SessionKey> =
         request.paths().into_iter().filter_map(|path| model.catalog.key_of(&path)).collect();
     let selects = matches!(request, Request::Archive { .. } | Request::Move(_));
@@ -163,11 +166,11 @@ pub(crate) fn titles(model: &Model, sessions: &[SessionKey]) -> Vec<DocLine> {
 }
 
 /// Describes the sessions and the effects of moving them.
-fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLine> {
+fn facts(model: &Model, sessions: &[SessionKey], note: Option<DocLine>) -> Vec<DocLine> {
     let catalog = &model.catalog;
     let going: HashSet<SessionKey> = sessions.iter().copied().collect();
     let named = |keys: &[SessionKey]| first_of(keys.iter().map(|&key| model.short_title(key))).collect::<Vec<_>>();
-    let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::warning(note)).collect();
+    let mut lines: Vec<DocLine> = note.into_iter().collect();
     lines.extend(titles(model, sessions));
     let newest = sessions.iter().filter_map(|&key| catalog[key].facts().modified()).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
@@ -187,4 +190,136 @@ fn facts(model: &Model, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLin
         lines.extend(named(&orphans).iter().map(|title| DocLine::new(Tone::Fork, &format!("  {title}"))));
     }
     lines
+}
+
+/// The consequence of a move to the archive.
+const UNLISTED: &str = "pi's /resume will not list them. pitree still lists, searches and shows them.";
+
+/// Asks whether to archive the marked sessions, the selected one or those of a project, or to bring archived ones back.
+///
+/// # Errors
+/// No session is selected.
+pub fn ask_to_archive(model: &Model) -> Flow {
+    let catalog = &model.catalog;
+    let hidden = hidden_note(model);
+    let (chosen, family) = match list_target(model)? {
+        ListTarget::Marked(marked) => (marked, Vec::new()),
+        ListTarget::Project(project) => (project.sessions.clone(), Vec::new()),
+        ListTarget::Session(key) => (vec![key], catalog.families().family(key)),
+    };
+    let is_archived = |key: &SessionKey| catalog[*key].facts().is_archived();
+    let is_link = |key: &SessionKey| catalog[*key].facts().is_link();
+    let mut all = without_mirrored(model, catalog.with_subagents(&chosen))?;
+    let family: Vec<SessionKey> = family.into_iter().filter(|&key| !catalog[key].facts().is_mirrored()).collect();
+    all.retain(|key| !is_link(key));
+    if all.is_empty() {
+        return Err("this is a symbolic link; archive its target instead");
+    }
+    let (archived, others): (Vec<SessionKey>, Vec<SessionKey>) = all.iter().partition(|key| is_archived(key));
+    let (of_family, rest): (Vec<SessionKey>, Vec<SessionKey>) =
+        family.iter().filter(|key| !is_link(key)).partition(|key| is_archived(key));
+    let mut choices = Vec::new();
+    if !others.is_empty() {
+        choices.push(to_archive(model, 'a', "Move to archive", &others));
+    }
+    if !others.is_empty() && rest.len() > others.len() {
+        choices.push(to_archive(model, 'f', "Archive whole family", &rest));
+    }
+    if !archived.is_empty() {
+        choices.push(to_bring_back(model, 'b', "Bring back", &archived));
+    }
+    if !archived.is_empty() && of_family.len() > archived.len() {
+        choices.push(to_bring_back(model, 'w', "Bring whole family back", &of_family));
+    }
+    choices.push(cancel());
+    let mut lines = titles(model, &chosen);
+    lines.extend(hidden);
+    if !others.is_empty() {
+        lines.push(DocLine::text(UNLISTED));
+        lines.extend(running_pi_signs(model, &others, None));
+    }
+    let title = if others.is_empty() { "Bring back from the archive?" } else { "Move to the archive?" };
+    Ok(Command::ask_about_files(title, lines, choices))
+}
+
+/// Asks again because some files changed.
+pub(crate) fn ask_to_archive_again(model: &Model, files: &[FileSnapshot]) -> Command {
+    let known = files.iter().filter_map(|file| model.catalog.key_of(&file.path));
+    let sessions: Vec<SessionKey> = known.filter(|&key| model.catalog.has(key)).collect();
+    if sessions.is_empty() {
+        return Command::warn("these sessions no longer exist");
+    }
+    let mut lines = titles(model, &sessions);
+    lines.push(DocLine::warning("Sessions changed since they were read; no files were moved."));
+    lines.extend(running_pi_signs(model, &sessions, None));
+    let choices = vec![to_archive(model, 'a', "Move to archive", &sessions), cancel()];
+    Command::ask("Move to the archive?", lines, choices)
+}
+
+fn to_archive(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice {
+    let files = sessions.iter().map(|&key| FileSnapshot::listed(&model.catalog[key].facts())).collect();
+    Choice::new(key, word, size(model, sessions), Command::ChangeFiles(Request::Archive { files }))
+}
+
+fn to_bring_back(model: &Model, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice {
+    let files = sessions.iter().map(|&key| model.catalog[key].file_path()).collect();
+    let change = Command::Change(Request::Unarchive { files }, NextStep::Select);
+    Choice::new(key, word, size(model, sessions), change)
+}
+
+/// Asks whether to bring archived sessions back before a change of them.
+pub(crate) fn ask_to_bring_back(model: &Model, paths: &[PathBuf], request: Request, after: NextStep) -> Command {
+    let change = Command::Change(request.after_unarchive(), after);
+    bring_back_question(model, paths, "bring back from the archive, then apply the change", change)
+}
+
+/// Asks whether to bring an archived session back before pi resumes it.
+pub(crate) fn ask_to_bring_back_and_resume(model: &Model, plan: ResumePlan) -> Command {
+    let files = vec![plan.start.path.clone()];
+    let change = Command::Change(Request::Unarchive { files: files.clone() }, NextStep::resume(plan));
+    bring_back_question(model, &files, "bring back from the archive, then resume in pi", change)
+}
+
+fn bring_back_question(model: &Model, paths: &[PathBuf], what: &'static str, change: Command) -> Command {
+    let sessions: Vec<SessionKey> = paths.iter().filter_map(|path| model.catalog.key_of(path)).collect();
+    let mut lines = titles(model, &sessions);
+    if let [session] = sessions[..] {
+        let original = model.catalog[session].real_path().to_string_lossy();
+        let text = format!("The file returns to {}.", shorten(&original, &model.setting.home));
+        lines.push(DocLine::text(&text));
+    }
+    let title = if paths.len() == 1 { "This session is archived" } else { "These sessions are archived" };
+    Command::ask(title, lines, vec![Choice::new('b', "Bring back and continue", what, change), cancel()])
+}
+
+/// Restores it from the trash if possible.
+pub(crate) fn restore_missing(model: &Model, key: MissingParentKey) -> Command {
+    let Some(parent) = model.catalog.missing_parent(key) else { return Command::nothing() };
+    match missing_in_trash(model, parent) {
+        Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, NextStep::Select),
+        None => {
+            let path = shorten(&parent.path.to_string_lossy(), &model.setting.home).into_owned();
+            Command::warn(format!("not in pitree's trash: {}", clean(&path)))
+        }
+    }
+}
+
+/// Returns the change that moved it to the trash.
+pub(crate) fn missing_in_trash<'a>(model: &'a Model, parent: &MissingParent) -> Option<&'a HistoryEntry> {
+    let is_it = |past: &&HistoryEntry| {
+        past.record.is_away() && !past.is_emptied && is_same(past.record.change.path(), &parent.path)
+    };
+    model.past().iter().find(is_it)
+}
+
+/// Returns `true` if two paths are of the same session file: equal paths, or equal names in pi's format if a path
+/// contains a symbolic link.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || (id_in_name(one).is_some() && one.file_name() == other.file_name())
+}
+
+/// Returns the title: the first message, which its forks inherited.
+pub fn missing_title(model: &Model, parent: &MissingParent) -> String {
+    let first = parent.forks.first().and_then(|&fork| model.catalog.get(fork)?.typed_message().map(str::to_owned));
+    title_of_message(first.as_deref().unwrap_or("(no messages)").trim())
 }
