@@ -1,4 +1,4 @@
-//! Opens the browser from the command line.
+//! Opens the browser from the command line, also on a temporary copy of the demo sessions with `pitree demo`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::app::startup::{PickerFormat, Startup};
-use crate::cli::{CommandContext, change, machine_context, resolve, search};
+use crate::cli::{CommandContext, change, resolve, search};
 use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::locate::Environment;
@@ -39,13 +39,13 @@ pub(super) fn browse(
     let is_plain = at.is_none() && query.is_empty() && !is_statistics;
     let at = at.map(|word| start_at(&word, entry, &context)).transpose()?;
     let filter = context.filter();
+    let machines = context.machines();
     let CommandContext { config, mut located, corrected, home, cache, archive, demo, .. } = context;
     let config = Config { filter, ..config };
     // Recorded changes must be valid for any working directory of the next run.
     for dir in &mut located.dirs {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
     }
-    let at = at.map(|(path, entry)| (std::path::absolute(&path).unwrap_or(path), entry));
     if let Some(folder) = at.as_ref().and_then(|(path, _)| path.parent())
         && !located.dirs.iter().any(|dir| folder.starts_with(dir))
     {
@@ -54,7 +54,7 @@ pub(super) fn browse(
     let mut setting = Startup::new(&config, located, home, demo.is_some());
     if setting.located.mirrors.is_some() {
         // Without the list, the mirrors of added machines are not updated.
-        match machine_context::machines(&config) {
+        match machines {
             Ok(machines) => setting.machines = machines,
             Err(error) => setting.notice = Some(format!("{error:#}")),
         }
@@ -81,5 +81,9 @@ fn start_at(word: &OsStr, id: Option<String>, context: &CommandContext) -> Resul
     let (None, Some(entry)) = (&id, &place.entry) else { return Ok((place.path, id)) };
     let tree = context.tree(&place.path)?;
     let at = resolve::entry(entry, &tree)?;
-    Ok((place.path, tree.nodes[at as usize].id.as_deref().map(String::from)))
+    Ok((place.path, tree.id(at).map(String::from)))
 }
+
+/// Try pitree on demo sessions; all changes are temporary
+#[derive(Debug, clap::Args)]
+pub(super) struct DemoCommand {}

@@ -12,7 +12,7 @@ use crate::changes::{ChangeResult, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, Exit, completions, machine_context, now, output, resolve};
+use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::config::{Config, GoBy};
 use crate::disk::load::Bodies;
 use crate::disk::locate;
@@ -21,10 +21,8 @@ use crate::pi::launch::{self, Launch, Start, is_there};
 use crate::pi::running;
 use crate::pi::warnings::{is_open, signs};
 use crate::runtime::{clipboard, raw_output};
-use crate::session::entry::EntryId;
-use crate::session::entry::parse;
-use crate::session::tree::resume;
-use crate::session::tree::{Index, Tree};
+use crate::session::entry::{EntryId, parse};
+use crate::session::tree::{Index, Tree, resume};
 
 /// Resume a session in pi, at its leaf or at any entry
 ///
@@ -70,7 +68,7 @@ impl ResumeCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = Changer::new(context, &switches)?;
-        let SessionPlace { path, entry } = context.place_to_change(&self.session, self.entry.as_deref())?;
+        let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
         if machine_paths::is_mirrored(&path) {
             return self.resume_there(&path, entry.as_deref(), context);
         }
@@ -138,18 +136,14 @@ impl ResumeCommand {
             Some(word) => {
                 let tree = context.tree(path)?;
                 let at = resolve::entry(word, &tree)?;
-                let id = tree.nodes[at as usize].id.as_deref().map(String::from);
+                let id = tree.id(at).map(String::from);
                 id.filter(|_| tree.leaf != Some(at))
             }
             None => None,
         };
         let start = RemoteStart::of(path, entry.as_deref(), &context.config)?;
         let starts = !(self.yes || self.print || self.json || self.dry_run);
-        let is_open = || {
-            machine_context::remote_pis(&context.config, context.located.mirrors.as_deref())
-                .iter()
-                .any(|pi| pi.session == *path)
-        };
+        let is_open = || context.remote_pis().iter().any(|pi| pi.session == *path);
         if starts && is_open() {
             note!("A pi on {} has the session open. {APART}", start.machine);
             output::check_can_ask()?;
@@ -252,7 +246,7 @@ fn may_start(session: &Path, starts: bool, context: &CommandContext) -> Result<b
 
 /// Returns the text of a message.
 fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
-    Ok(parse::text(&Bodies::open(path)?.line(&tree.nodes[at as usize])?))
+    Ok(parse::text(&Bodies::open(path)?.line(&tree[at])?))
 }
 
 /// Returns the text of a message to the user for editing: on the clipboard in a terminal, otherwise as output.
@@ -261,5 +255,34 @@ fn give_back(text: &str) {
         output::note("copied the message text to the clipboard");
     } else if !text.is_empty() {
         note!("message text:\n{text}");
+    }
+}
+
+/// Fork a session at an entry and print the new path
+#[derive(Debug, clap::Args)]
+pub(super) struct ForkCommand {
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
+    #[arg(add = completions::sessions())]
+    session: OsString,
+    /// Last entry to copy: id, unique id prefix, or label; required unless SESSION is SESSION@ENTRY
+    #[arg(add = completions::entries())]
+    entry: Option<String>,
+    /// Migrate an old session file to version 3, as pi does; moves the original to the trash
+    #[arg(long)]
+    migrate: bool,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+impl ForkCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
+        let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
+        let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
+        let tree = context.tree(&path)?;
+        let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
+        let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
+        let done = changer.make_migrating(self.migrate, request)?;
+        changer.say_made(&done)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::app::message::Reply;
 use crate::catalog::cost_sharing;
-use crate::catalog::machines::local_cwds;
+use crate::catalog::user_data::local_cwds;
 use crate::disk::dir_identities;
 use crate::disk::incremental::IncrementalReader;
 use crate::disk::locate::missing_home;

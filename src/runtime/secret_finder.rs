@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::catalog::known_secrets::SecretCache;
 use crate::catalog::search::SearchedSession;
+use crate::catalog::secrets::SecretCache;
 use crate::config::RedactConfig;
 use crate::runtime::chosen_rules::ChosenRules;
 use crate::search::known_secrets::KnownSecrets;
@@ -35,7 +35,7 @@ impl SecretFinder {
         let rules = self.rules(config, true)?;
         let paths: Vec<PathBuf> = sessions.iter().map(|session| session.digest.file_path()).collect();
         let found = self.cache.find(&paths, (&rules, index_dir), report);
-        self.cache.save(&paths, (&rules, index_dir));
+        self.cache.save(&paths, &rules);
         Ok(found)
     }
 

@@ -1,22 +1,20 @@
 //! Adds the entries of sessions to the groups of tables.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::base::machine_paths::HERE;
 use crate::catalog::key::SessionKey;
-use crate::catalog::stats::commits::{CommitKey, CommitsAfter};
-use crate::catalog::stats::keys::GroupKey;
-use crate::catalog::stats::request::{RowOrder, StatsRow, TableRequest};
-use crate::catalog::stats::sessions::StatsSessions;
-use crate::catalog::stats::shared_paths::SharedPaths;
+use crate::catalog::stats::sessions::{SharedPaths, StatsSessions};
+use crate::catalog::stats::table::{GroupKey, RowOrder, StatsRow, TableRequest};
+use crate::session::digest::commits::DigestCommit;
 use crate::session::digest::listed::{ListedSession, SharedSession};
-use crate::session::links::Index;
+use crate::session::links::{ById, IdHash, Index};
 use crate::session::stats::entry_stats::{EntryStats, SessionStats, UsedModel};
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
 use crate::session::stats::intervals::{IntervalSum, SessionSums};
-use crate::session::stats::paths;
 use crate::session::stats::prices::ModelPrices;
-use crate::session::stats::{StatsRules, StatsSum};
+use crate::session::stats::{StatsRules, StatsSum, paths};
 
 /// The key of an entry within its session for one grouping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -351,6 +349,45 @@ impl CountedSession<'_> {
             Grouping::Project | Grouping::Machine | Grouping::Tag | Grouping::Family | Grouping::Session => {
                 EntryKey::Session
             }
+        }
+    }
+}
+
+/// A commit, by the session and the entry that printed it.
+pub(super) type CommitKey = (SessionKey, Index);
+
+/// The commits after the entries of sessions that share entries. An entry before a branch point belongs to the commit
+/// that is first in the oldest session.
+#[derive(Debug, Default)]
+pub(super) struct CommitsAfter(ById<CommitKey>);
+
+impl CommitsAfter {
+    /// Adds the commits of a session with the keys and parents of its entries; the older sessions come first.
+    pub(super) fn add(
+        &mut self,
+        key: SessionKey,
+        commits: &[DigestCommit],
+        (ids, parents): (&[IdHash], &[Option<Index>]),
+    ) {
+        for commit in commits {
+            let mut next = Some(commit.at);
+            while let Some(at) = next.take()
+                && let (Some(&id), Some(&parent)) = (ids.get(at as usize), parents.get(at as usize))
+            {
+                // All entries above one with a commit have one, too.
+                if let Entry::Vacant(place) = self.0.entry(id) {
+                    place.insert((key, commit.at));
+                    next = parent;
+                }
+            }
+        }
+    }
+
+    /// Returns the commits after the entries with these keys; empty if there are none.
+    pub(super) fn of(&self, ids: &[IdHash]) -> Vec<Option<CommitKey>> {
+        match self.0.is_empty() {
+            true => Vec::new(),
+            false => ids.iter().map(|id| self.0.get(id).copied()).collect(),
         }
     }
 }
