@@ -127,7 +127,7 @@ impl Default for Searcher {
 
 impl Searcher {
     /// Creates a searcher with a maximum size of cached texts in bytes.
-    pub(crate) fn with_limit(most: usize) -> Self {
+    fn with_limit(most: usize) -> Self {
         Self { most, cache: RwLock::default(), previous: Mutex::default() }
     }
 
@@ -477,17 +477,17 @@ mod tests {
         assert_eq!(sessions.len(), 44);
         let all = Searcher::default();
         all.read(&sessions, |_, _| true);
-        let size = all.cache().bytes;
+        let size = all.cache.read().bytes;
         for most in [0, size / 3] {
             let little = Searcher::with_limit(most);
             little.read(&sessions, |_, _| true);
-            assert!(little.cache().bytes <= most);
+            assert!(little.cache.read().bytes <= most);
             for query in ["cookie", "redis expiry", "rfctauth", "edited:store.ts the", "-redis is:abandoned"] {
                 assert_eq!(found(&little, &sessions, query), found(&all, &sessions, query), "{query}, {most} bytes");
             }
         }
         all.clear_cache();
-        let cache = all.cache();
+        let cache = all.cache.read();
         assert_eq!((cache.bytes, cache.sessions.len(), cache.arena.bytes()), (0, 0, 0));
         drop(cache);
         let cookie = found(&all, &sessions, "cookie");

@@ -217,7 +217,7 @@ struct ArenaBlock {
 
 /// The place of texts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ArenaRange {
+struct ArenaRange {
     block: u32,
     /// The start and end in bytes.
     folded: (u32, u32),
@@ -227,7 +227,7 @@ pub(super) struct ArenaRange {
 
 impl TextArena {
     /// Appends texts and returns their place.
-    pub(super) fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> ArenaRange {
+    fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> ArenaRange {
         let has_room = |block: &ArenaBlock| {
             block.folded.capacity() - block.folded.len() >= folded.len()
                 && block.starts.capacity() - block.starts.len() >= starts.len()
@@ -264,7 +264,7 @@ impl TextArena {
     }
 
     /// Returns the texts at a place.
-    pub(super) fn get(&self, ArenaRange { block, folded, starts, capitals }: ArenaRange) -> Passages<'_> {
+    fn get(&self, ArenaRange { block, folded, starts, capitals }: ArenaRange) -> Passages<'_> {
         let run = |(from, to): (u32, u32)| from as usize..to as usize;
         let block = self.0.get(block as usize);
         block.map_or_else(Passages::default, |block| Passages {
@@ -277,7 +277,7 @@ impl TextArena {
 
 impl ArenaRange {
     /// Returns their size in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let run = |(from, to): (u32, u32)| (to - from) as usize;
         run(self.folded) + run(self.starts) * size_of::<(u32, Index)>() + run(self.capitals)
     }
@@ -391,7 +391,7 @@ mod search_text_tests {
         std::fs::write(path("other"), "{}\n").unwrap();
         let (mut builder, mut buffer) = (SearchTextBuilder::default(), Vec::new());
         let mut said = |name: &str, is_stopped: bool| {
-            let read = read(&path(name), (&mut builder, &mut buffer), || is_stopped);
+            let read = read_into(&path(name), (&mut builder, &mut buffer), || is_stopped);
             read.map(|texts| texts.map(|texts| texts.conversation.folded.to_string()))
         };
         for _ in 0..2 {

@@ -2,17 +2,14 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::base::archive_paths;
 use crate::base::numbers::{bytes, count, thousands};
-use crate::base::paths;
 use crate::base::text::clean;
-use crate::base::time;
+use crate::base::{archive_paths, paths, time};
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, ChangeEvent, ChangeProgress, ChangeResult, Changes, Refusal, Request};
@@ -20,9 +17,7 @@ use crate::cli::command_context::machine_named;
 use crate::cli::exit::Stopped;
 use crate::cli::output::{PathFields, object};
 use crate::cli::{CommandContext, Exit, now, output, resolve, table};
-use crate::config::Config;
 use crate::disk::locate;
-use crate::disk::trash::Trash;
 use crate::machines;
 use crate::machines::registry::Machine;
 use crate::machines::sync::SyncContext;
@@ -93,8 +88,7 @@ impl<'a> Changer<'a> {
     /// The sessions are samples, or there is no directory for the journal.
     pub(super) fn new(context: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
         context.refuse_samples()?;
-        let state_dir = locate::state_dir().context("cannot locate the journal: no home directory; set HOME")?;
-        let changes = changes(state_dir, &context.config).with_archive(context.archive.clone());
+        let changes = context.changes().context("cannot locate the journal: no home directory; set HOME")?;
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
         Ok(Self { changes, switches, context })
@@ -420,16 +414,6 @@ pub(super) fn tell_sessions(catalog: &Catalog, sessions: &[SessionKey]) {
     let newest = facts().filter_map(|facts| facts.modified()).max();
     let files = count(sessions.len(), "session", "sessions");
     note!("{files}, {}, newest activity: {}", bytes(size), table::age(newest));
-}
-
-/// Returns the changes with the journal of a directory, the configured trash, and the user's lasting marks.
-pub(super) fn changes(state_dir: PathBuf, config: &Config) -> Changes {
-    let trash = Trash { command: config.trash.clone(), limit: Duration::from_secs(config.trash_seconds) };
-    let changes = Changes::new(state_dir, trash).forks_inherit_tags(config.forks_inherit_tags);
-    match locate::data_dir() {
-        Some(data) => changes.with_marks_in(&data),
-        None => changes,
-    }
 }
 
 /// A step of a change on the command line.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 
@@ -20,6 +21,7 @@ use crate::disk::demo::DemoDir;
 use crate::disk::index as index_files;
 use crate::disk::locate::{self, Environment, Located};
 use crate::disk::scan::{IndexPlace, Scan, ScanSources, Unreadable};
+use crate::disk::trash::Trash;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{bug_log, last_seen, load, marks as marks_file, relocations};
 use crate::machines::registry::{self, Machine};
@@ -112,12 +114,9 @@ impl CommandContext {
 
     /// Returns the session directories and the parameters for reading them.
     pub(super) fn sources(&self) -> ScanSources<'_> {
-        ScanSources { dirs: &self.scanned, home: &self.home, cache: self.index_place() }
-    }
-
-    pub(super) fn index_place(&self) -> Option<IndexPlace<'_>> {
         let limit = self.config.index_bytes();
-        self.cache.as_deref().map(|dir| IndexPlace { dir, limit })
+        let cache = self.cache.as_deref().map(|dir| IndexPlace { dir, limit });
+        ScanSources { dirs: &self.scanned, home: &self.home, cache }
     }
 
     /// Adds the sessions of a scan to the index. A failure is reported and only costs time.
@@ -240,6 +239,19 @@ impl CommandContext {
         if self.demo.is_some() { refuse_demo() } else { Ok(()) }
     }
 
+    /// Returns the changes with the journal, the configured trash and archive, and the user's lasting marks. Returns `None`
+    /// if there is no home directory.
+    pub(super) fn changes(&self) -> Option<Changes> {
+        let config = &self.config;
+        let trash = Trash { command: config.trash.clone(), limit: Duration::from_secs(config.trash_seconds) };
+        let changes = Changes::new(locate::state_dir()?, trash).forks_inherit_tags(config.forks_inherit_tags);
+        let changes = changes.with_archive(self.archive.clone());
+        Some(match locate::data_dir() {
+            Some(data) => changes.with_marks_in(&data),
+            None => changes,
+        })
+    }
+
     /// Returns all machines.
     ///
     /// # Errors
@@ -315,13 +327,15 @@ pub(super) fn machine_named(machines: &[Machine], name: &str) -> Result<Machine>
     })
 }
 
+/// The error without a home directory.
+pub(super) const NO_MIRRORS: &str = "cannot locate the mirrors: no home directory; set HOME";
+
 /// Returns the data and state directories.
 ///
 /// # Errors
 /// There is no home directory.
 pub(super) fn machine_dirs() -> Result<(PathBuf, PathBuf)> {
-    let none = "cannot locate the mirrors: no home directory; set HOME";
-    Ok((locate::data_dir().context(none)?, locate::state_dir().context(none)?))
+    Ok((locate::data_dir().context(NO_MIRRORS)?, locate::state_dir().context(NO_MIRRORS)?))
 }
 
 /// Reads the configuration from `file`, or from its default location if it exists.

@@ -15,6 +15,7 @@ use crate::base::numbers::count;
 use crate::base::paths::{full_path, shorten};
 use crate::base::time;
 use crate::catalog::file_history::{ReplayControl, files_at, files_at_ends};
+use crate::catalog::file_states::text_of;
 use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::catalog::user_data::local_cwds;
 use crate::cli::output::{PathFields, object};
@@ -92,15 +93,14 @@ impl FileCommand {
             return Ok(exit);
         }
         output::note(&found.facts(&context.home));
-        let text = match &found.state.content {
-            Content::Exact(text) if exit == Exit::Done || self.partial => text.to_string(),
-            Content::Partial(lines) if self.partial => lines.with_gaps(),
-            Content::Exact(_) | Content::Partial(_) => {
-                output::note("use --partial to print it");
-                return Ok(exit);
-            }
-            Content::Unknown | Content::Removed => return Ok(exit),
-        };
+        if matches!(found.state.content, Content::Unknown | Content::Removed) {
+            return Ok(exit);
+        }
+        if exit != Exit::Done && !self.partial {
+            output::note("use --partial to print it");
+            return Ok(exit);
+        }
+        let text = text_of(Some(&found.state))?;
         match (&self.output, &self.diff) {
             (Some(path), _) if is_taken(path) && !self.force => {
                 bail!("{} exists; use --force to replace it, or another --output", path.display());

@@ -10,8 +10,8 @@ use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count};
 use crate::base::time;
 use crate::changes::{FileSnapshot, Request};
-use crate::cli::change::{self, ChangeArgs, Changer};
-use crate::cli::command_context::{machine_dirs, machine_named};
+use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::command_context::{NO_MIRRORS, machine_dirs, machine_named};
 use crate::cli::output::object;
 use crate::cli::table::{Column, LAST, PATH};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
@@ -205,7 +205,7 @@ fn sync(context: &CommandContext, names: &[String], SyncOutput { gone, verbose, 
     if machines.is_empty() {
         return output::nothing(NO_MACHINES);
     }
-    let changes = change::changes(machine_dirs()?.1, &context.config).with_archive(context.archive.clone());
+    let changes = context.changes().context(NO_MIRRORS)?;
     signals::hold().context("cannot handle signals")?;
     let states = context.with_sync(&changes, |sync| {
         let sync = SyncContext { can_ask: sync.can_ask && machines.len() == 1, ..*sync };

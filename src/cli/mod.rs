@@ -324,9 +324,8 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
         note!("unknown time zone TZ={}; times are in UTC", clean(&zone));
     }
     let context = CommandContext::read(&cli.options)?;
-    let Some(Command::Sessions(command)) = cli.command else {
-        let first = browse::FirstView { at: cli.at, entry: cli.entry, is_statistics: cli.statistics };
-        return browse::browse(context, cli.print, first, &[cli.query, cli.words].concat());
+    let Some(Command::Sessions(command)) = &cli.command else {
+        return browse::browse(context, cli);
     };
     if let Some(corrected) = &context.corrected {
         output::note(corrected);

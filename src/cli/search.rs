@@ -305,7 +305,7 @@ impl HitLine {
     }
 
     /// Sets the project and the worktree of the session.
-    pub(super) fn set_worktree(&mut self, worktrees: &Worktrees) {
+    fn set_worktree(&mut self, worktrees: &Worktrees) {
         self.project = file_name(Path::new(&*worktrees.project(&self.cwd)));
         self.worktree = worktrees.of(&self.cwd).map(|worktree| worktree.name.clone());
     }

@@ -187,7 +187,7 @@ impl SearchedFile {
 /// as [github-token 1]; the originals move to the trash, and one `pitree undo` restores them. Sessions that a pi is using are refused. A removed value can have
 /// been copied before: replace the key where it was issued. Rules cannot find every secret.
 #[derive(Debug, clap::Args)]
-pub(super) struct ScrubCommand {
+struct ScrubCommand {
     /// Session path, id, unique id prefix, or name
     #[arg(add = completions::sessions())]
     session: Option<OsString>,

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::base::numbers::count;
+use crate::base::path_context::PathContext;
 use crate::base::text::{Tone, clean};
 use crate::cli::completions::Shell;
 use crate::cli::output::object;
@@ -298,7 +299,7 @@ fn shell_part(shell: Option<Shell>, part: ShellPart, context: &CommandContext) -
     };
     let place = context.short(&file);
     let is_loaded = startup_files::contains(&file, command);
-    if is_loaded.with_context(|| format!("cannot read {}", file.display()))? {
+    if is_loaded.path_context("cannot read", &file)? {
         return Ok(check(name, true, format!("loaded in {place}")));
     }
     if part == ShellPart::Completions && Path::new(packaged).exists() {
@@ -306,8 +307,7 @@ fn shell_part(shell: Option<Shell>, part: ShellPart, context: &CommandContext) -
     }
     let line = if part == ShellPart::Completions { completions } else { key };
     let files = vec![file.clone()];
-    let apply =
-        move || startup_files::append_line(&file, line).with_context(|| format!("cannot write {}", file.display()));
+    let apply = move || startup_files::append_line(&file, line).path_context("cannot write", &file);
     Ok(Check {
         name,
         state: CheckState::Missing,

@@ -142,7 +142,7 @@ fn session_file(
     target.write(header.line().as_bytes())?;
     let mut entries: Vec<u32> = source.entries.iter().map(|&(at, _)| at).collect();
     let mut buffer = Vec::new();
-    let can_not = || format!("cannot export {} as a session file", source_name(&tree.header.id));
+    let can_not = || format!("cannot export session {} as a session file", clean(&tree.header.id));
     let is_in: HashSet<u32> = entries.iter().copied().collect();
     if source.scope != Scope::Tree {
         let mut lines = PathLines::new(tree.header.version);
@@ -189,10 +189,6 @@ fn session_file(
 fn content_kind(tree: &Tree, at: Index) -> EntryKind {
     let target = tree.edits.get(&at).map_or(at, |(target, _)| *target);
     tree[target].kind
-}
-
-fn source_name(id: &str) -> String {
-    format!("session {}", clean(id))
 }
 
 /// Returns the notes at the end of an export.

@@ -62,10 +62,9 @@ impl StatsTable {
                 }
             }
         }
-        let orders = requests.iter().map(|request| RowOrder { request, sessions });
-        for ((table, shared), order) in tables.iter_mut().zip(shared).zip(orders) {
+        for ((table, shared), request) in tables.iter_mut().zip(shared).zip(requests) {
             table.rows.extend(shared);
-            order.sort(&mut table.rows, &mut table.other);
+            request.sort(sessions, &mut table.rows, &mut table.other);
         }
         tables
     }
@@ -118,9 +117,7 @@ impl TableRequest {
     pub fn by(groupings: &[Grouping]) -> Self {
         Self { groupings: groupings.into(), since: None, until: None, sort: StatsColumn::Cost, limit: None }
     }
-}
 
-impl TableRequest {
     /// Returns `true` if entries of a time are counted.
     pub(super) fn has_time(&self, time: Option<i64>) -> bool {
         match time {
@@ -133,36 +130,27 @@ impl TableRequest {
 /// A group with its sums: a key for each grouping.
 pub type StatsRow = (Vec<GroupKey>, StatsSum);
 
-/// The order of rows.
-#[derive(Clone, Copy)]
-pub(super) struct RowOrder<'a> {
-    pub(super) request: &'a TableRequest,
-    pub(super) sessions: &'a StatsSessions,
-}
-
-impl RowOrder<'_> {
+impl TableRequest {
     /// Sorts rows, and adds those after the limit to `other`. Equal rows are sorted by key.
-    pub(super) fn sort(self, rows: &mut Vec<StatsRow>, other: &mut (usize, StatsSum)) {
+    pub(super) fn sort(&self, sessions: &StatsSessions, rows: &mut Vec<StatsRow>, other: &mut (usize, StatsSum)) {
         // Values are computed once, because quantiles take long.
-        let value = |(_, sum): &StatsRow| self.request.sort.value(sum, 1.0).unwrap_or(f64::NEG_INFINITY);
+        let value = |(_, sum): &StatsRow| self.sort.value(sum, 1.0).unwrap_or(f64::NEG_INFINITY);
         let mut valued: Vec<(f64, StatsRow)> = std::mem::take(rows).into_iter().map(|row| (value(&row), row)).collect();
-        let order = |(one_value, one): &(f64, StatsRow), (other_value, other): &(f64, StatsRow)| match self.request.sort
-        {
-            StatsColumn::Key => self.by_key(one, other),
-            _ => other_value.total_cmp(one_value).then_with(|| self.by_key(one, other)),
+        let by_key = |(one, _): &StatsRow, (other, _): &StatsRow| {
+            let orders = one.iter().zip(other).map(|(one, other)| one.compare(other, sessions));
+            orders.fold(Ordering::Equal, Ordering::then)
         };
-        if let Some(limit) = self.request.limit.filter(|&limit| limit < valued.len()) {
+        let order = |(one_value, one): &(f64, StatsRow), (other_value, other): &(f64, StatsRow)| match self.sort {
+            StatsColumn::Key => by_key(one, other),
+            _ => other_value.total_cmp(one_value).then_with(|| by_key(one, other)),
+        };
+        if let Some(limit) = self.limit.filter(|&limit| limit < valued.len()) {
             valued.select_nth_unstable_by(limit, order);
             other.0 += valued.len() - limit;
             valued.drain(limit..).for_each(|(_, (_, sum))| other.1 += &sum);
         }
         sort::by(&mut valued, order);
         rows.extend(valued.into_iter().map(|(_, row)| row));
-    }
-
-    fn by_key(self, (one, _): &StatsRow, (other, _): &StatsRow) -> Ordering {
-        let orders = one.iter().zip(other).map(|(one, other)| one.compare(other, self.sessions));
-        orders.fold(Ordering::Equal, Ordering::then)
     }
 }
 
