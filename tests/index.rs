@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use pitree::catalog::search::{Searcher, SessionHit};
-use pitree::catalog::{Catalog, search_text};
+use pitree::catalog::{Catalog, search_cache};
 use pitree::disk::scan::{IndexPlace, ScanBatch, ScanSources};
 use pitree::search::qualifier::value::QueryScope;
 use pitree::search::query::Query;
@@ -221,7 +221,10 @@ fn view(session: &SharedSession) -> View {
     let texts = match session.texts(&mut room) {
         Some(texts) => format!("{texts:?}"),
         None => {
-            format!("{:?}", search_text::of(&session.path).unwrap().as_ref().map(SearchTextsBuf::as_texts).unwrap())
+            format!(
+                "{:?}",
+                search_cache::read_texts(&session.path).unwrap().as_ref().map(SearchTextsBuf::as_texts).unwrap()
+            )
         }
     };
     (facts, serde_json::to_value(&***session).unwrap(), (**session.details()).clone(), texts)

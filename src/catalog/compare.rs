@@ -1,16 +1,22 @@
-//! Compares two branches: reads the entries of each from its file once, in order.
+//! Compares two branches: reads the entries of each from its file once, in order, and replays their files up to the ends.
 
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
+use crate::base::diff;
 use crate::base::paths::{full_path, relative_to};
-use crate::catalog::file_history::ReplayControl;
+use crate::catalog::file_history::{FileVersion, ReplayControl};
 use crate::disk::load::{self, Bodies};
+use crate::session::compare::description::SIDES;
 use crate::session::compare::{BranchPath, Comparison, Divergence, SideCollector, SideSummary, diverge};
 use crate::session::entry::Entry;
 use crate::session::lines::Line;
+use crate::session::replay::state::{Content, FileState};
+use crate::session::replay::{Files, Replay};
 use crate::session::tree::node::Node;
 use crate::session::tree::{Index, Tree};
 
@@ -111,7 +117,7 @@ fn each(
         if !(reading.is_wanted)() {
             bail!("comparison canceled");
         }
-        let node = &end.tree.nodes[at as usize];
+        let node = &end.tree[at];
         let bytes = bodies.known(node)?;
         let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
         let entry = line.read().ok().flatten().unwrap_or_default();
@@ -122,4 +128,94 @@ fn each(
         take(node, &entry);
     }
     Ok(())
+}
+
+/// A file that differs at the ends of two branches, or may differ.
+#[derive(Clone, Debug)]
+pub struct FinalFile {
+    /// The path, relative to the working directory of the session.
+    pub name: String,
+    /// The state at the end of each branch; `None` if the branch did not touch the file.
+    pub states: [Option<Arc<FileState>>; 2],
+    /// The numbers of lines that are only in the second and only in the first state, if both are known.
+    pub lines: Option<(usize, usize)>,
+    /// A unified diff from the first to the second text, if both are known and differ.
+    pub diff: Option<String>,
+}
+
+impl FinalFile {
+    /// Describes the states at both ends, such as `A: exact; B: not touched`, and the numbers of differing lines.
+    pub fn facts(&self) -> String {
+        let state = |side: usize| {
+            let exactness = self.states[side].as_ref().map_or("not touched", |state| state.exactness().name());
+            format!("{}: {exactness}", SIDES[side])
+        };
+        let lines = self.lines.map_or(String::new(), |(added, removed)| format!("  +{added} -{removed}"));
+        format!("{}; {}{lines}", state(0), state(1))
+    }
+}
+
+/// Returns the files that differ at the ends of two branches, by name.
+///
+/// # Errors
+/// A session cannot be read, or the result is no longer wanted.
+pub fn final_files(compared: &ComparedBranches, control: ReplayControl<'_>) -> Result<Vec<FinalFile>> {
+    let ends = compared.ends.each_ref();
+    let paths = ends.map(|end| end.tree.path(end.at));
+    let common = compared.comparison.common;
+    // The path up to the last common entry, and the entries after it.
+    let shared = [0, 1].map(|side| paths[side].iter().position(|&at| at == common[side]).map_or(0, |at| at + 1));
+    let own = [0, 1].map(|side| &paths[side][shared[side]..]);
+    let before = |side: usize| replay(ends[side], Rc::default(), &paths[side][..shared[side]], control);
+    let first = before(0)?;
+    let is_same = Arc::ptr_eq(&ends[0].tree, &ends[1].tree) && common[0] == common[1];
+    let second = if is_same { first.clone() } else { before(1)? };
+    let files = [replay(ends[0], first, own[0], control)?, replay(ends[1], second, own[1], control)?];
+    let mut all: BTreeMap<String, [Option<Arc<FileState>>; 2]> = BTreeMap::new();
+    for side in [0, 1] {
+        let cwd = &ends[side].tree.header.cwd;
+        for (path, state) in files[side].iter() {
+            let name = relative_to(cwd, path, control.home).into_owned();
+            all.entry(name).or_default()[side] = Some(state.clone());
+        }
+    }
+    let own: [HashSet<Index>; 2] = own.map(|own| own.iter().copied().collect());
+    all.retain(|_, states| differs(states, &own));
+    let file = |(name, states): (String, [Option<Arc<FileState>>; 2])| {
+        let version = match states.clone() {
+            [Some(before), Some(state)] => Some(FileVersion { entry: state.latest, state, before: Some(before) }),
+            _ => None,
+        };
+        let lines = version.as_ref().and_then(FileVersion::changed_lines);
+        let texts =
+            version.as_ref().filter(|_| lines.is_some_and(|lines| lines != (0, 0))).and_then(FileVersion::texts);
+        let diff = texts.map(|(before, after)| diff::unified(before, after, &name));
+        FinalFile { name, states, lines, diff }
+    };
+    Ok(all.into_iter().map(file).collect())
+}
+
+/// Applies consecutive entries to the files before them.
+fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[Index], control: ReplayControl<'_>) -> Result<Rc<Files>> {
+    let mut bodies = Bodies::open(&end.path)?;
+    let read = |node: &Node| {
+        ensure!((control.is_wanted)(), "comparison canceled");
+        bodies.known(node)
+    };
+    Replay::new(&end.tree, control.home, read).along(files, entries)
+}
+
+/// Returns `true` if a branch touched a file after the last common entry so that it may differ from the other one.
+fn differs(states: &[Option<Arc<FileState>>; 2], own: &[HashSet<Index>; 2]) -> bool {
+    let is_own = |side: usize| states[side].as_ref().is_some_and(|state| own[side].contains(&state.latest));
+    match states {
+        _ if !is_own(0) && !is_own(1) => false,
+        [Some(a), Some(b)] => {
+            let is_unknown = a.content == Content::Unknown && !(a.source.is_read() && b.source.is_read());
+            a.content != b.content || is_unknown || a.doubt.is_some() || b.doubt.is_some()
+        }
+        // The other branch may have the file too.
+        [Some(one), None] | [None, Some(one)] => !one.source.is_read(),
+        [None, None] => false,
+    }
 }

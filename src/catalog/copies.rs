@@ -22,7 +22,7 @@ pub struct SessionCopy {
 
 /// The copies of sessions; empty without mirrored sessions.
 #[derive(Debug, Default)]
-pub(super) struct SessionCopies {
+pub(crate) struct SessionCopies {
     /// The copies of listed sessions.
     copies: HashMap<SessionKey, Vec<SessionCopy>>,
     /// The listed session of each copy.
@@ -61,6 +61,24 @@ impl SessionCopies {
         copies
     }
 
+    /// Finds the copies among sessions whose keys are their indexes.
+    pub(crate) fn among(sessions: &[SharedSession]) -> Self {
+        let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
+        Self::new(&keys, |key| &sessions[key.place()])
+    }
+
+    /// Removes the copies that are not listed from some sessions.
+    pub(crate) fn remove_from(sessions: &mut Vec<SharedSession>) {
+        let copies = Self::among(sessions);
+        let mut keys = (0..).map(SessionKey::new);
+        sessions.retain(|_| keys.next().is_none_or(|key| !copies.is_hidden(key)));
+    }
+
+    /// Returns the number of sessions that are not listed.
+    pub(crate) fn hidden(&self) -> usize {
+        self.shown.len()
+    }
+
     /// Adds sessions with the same ID. The longest copy is listed; of equal ones, that of this machine.
     fn add<'a>(&mut self, group: &mut [SessionKey], listed: &impl Fn(SessionKey) -> &'a ListedSession) {
         let rank = |key: &SessionKey| {
@@ -91,7 +109,7 @@ impl SessionCopies {
     }
 
     /// Returns `true` for a copy that is not listed.
-    pub(super) fn is_hidden(&self, key: SessionKey) -> bool {
+    pub(crate) fn is_hidden(&self, key: SessionKey) -> bool {
         self.shown.contains_key(&key)
     }
 
@@ -101,7 +119,7 @@ impl SessionCopies {
     }
 
     /// Returns the other machines with a listed session, that of its file first.
-    pub(super) fn machines<'a>(
+    pub(crate) fn machines<'a>(
         &self,
         key: SessionKey,
         listed: impl Fn(SessionKey) -> &'a ListedSession,
@@ -116,66 +134,18 @@ impl SessionCopies {
     }
 
     /// Returns the copies of a listed session that are not listed.
-    pub(super) fn of(&self, key: SessionKey) -> &[SessionCopy] {
+    pub(crate) fn of(&self, key: SessionKey) -> &[SessionCopy] {
         self.copies.get(&key).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the session of which a copy with entries of its own becomes a fork.
-    pub(super) fn base(&self, key: SessionKey) -> Option<SessionKey> {
+    pub(crate) fn base(&self, key: SessionKey) -> Option<SessionKey> {
         self.bases.get(&key).copied()
     }
 
     /// Returns `true` for a session whose ID another one has, too, at least one of them mirrored.
     pub(super) fn has(&self, key: SessionKey) -> bool {
         self.members.contains(&key)
-    }
-}
-
-/// The copies among sessions that are identified by their index.
-#[derive(Debug)]
-pub(crate) struct NumberedCopies<'a> {
-    sessions: &'a [SharedSession],
-    copies: SessionCopies,
-}
-
-impl<'a> NumberedCopies<'a> {
-    /// Finds the copies.
-    pub(crate) fn new(sessions: &'a [SharedSession]) -> Self {
-        let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
-        Self { sessions, copies: SessionCopies::new(&keys, |key| &sessions[key.place()]) }
-    }
-
-    /// Removes the copies that are not listed from some sessions.
-    pub(crate) fn remove_from(sessions: &mut Vec<SharedSession>) {
-        let copies = NumberedCopies::new(sessions).copies;
-        let mut place = 0..;
-        sessions.retain(|_| place.next().is_none_or(|place| !copies.is_hidden(SessionKey::new(place))));
-    }
-
-    /// Returns `true` for a copy that is not listed.
-    pub(crate) fn is_hidden(&self, at: usize) -> bool {
-        self.copies.is_hidden(SessionKey::new(at))
-    }
-
-    /// Returns the number of listed sessions.
-    pub(crate) fn listed(&self) -> usize {
-        self.sessions.len() - self.copies.shown.len()
-    }
-
-    /// Iterates over the copies of a listed session, with `true` for older ones.
-    pub(crate) fn of(&self, at: usize) -> impl Iterator<Item = (&'a SharedSession, bool)> {
-        let copies = self.copies.of(SessionKey::new(at)).iter();
-        copies.map(|copy| (&self.sessions[copy.key.place()], copy.is_older))
-    }
-
-    /// Returns the session of which a copy with entries of its own becomes a fork.
-    pub(crate) fn base(&self, at: usize) -> Option<&'a SharedSession> {
-        self.copies.base(SessionKey::new(at)).map(|base| &self.sessions[base.place()])
-    }
-
-    /// Returns the other machines with a listed session, that of its file first.
-    pub(crate) fn machines(&self, at: usize) -> impl Iterator<Item = &'a str> {
-        self.copies.machines(SessionKey::new(at), |key| &self.sessions[key.place()])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Findings about session files: in each file, in parallel, and between files. What is known about a session without a
 //! header comes from its path and the sessions next to it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::time::Duration;
 use std::{io, thread};
@@ -9,8 +9,9 @@ use std::{io, thread};
 use crate::base::{sort, time};
 use crate::catalog::Catalog;
 use crate::catalog::parents::{ForkParent, parents};
+use crate::catalog::session_results::read_files;
 use crate::disk::lines::{self, CancelableReader};
-use crate::disk::parallel::{self, StopSignal};
+use crate::disk::parallel::StopSignal;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::{files, locate};
 use crate::session::digest::Digest;
@@ -36,26 +37,26 @@ pub(crate) struct ExaminedFile {
     pub(crate) session: Option<SharedSession>,
 }
 
-/// The findings of a file, or the reason why it could not be read.
-pub(crate) type FileFindings = (PathBuf, Result<Vec<Finding>, Unreadable>);
-
-/// The current time in milliseconds since 1970, and the home directory.
-pub(crate) type Here<'a> = (i64, &'a str);
-
-/// Examines files in parallel, and reports those with findings in batches until `report` returns `false`. Needs memory for
-/// the longest line and the IDs of a file.
-pub(crate) fn each(found: &[ExaminedFile], here: Here<'_>, mut report: impl FnMut(Vec<FileFindings>, usize) -> bool) {
-    let work = |one: &ExaminedFile, buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
-        let found = examine(one, here, buffer, stop).map_err(|error| Unreadable::new(&one.path, &error));
-        found.as_ref().map_or(true, |found| !found.is_empty()).then(|| (one.path.clone(), found))
+/// Examines files in parallel; `report` gets the number of files done until it returns `false`. Returns the findings of files
+/// with some, and the files that could not be read. Needs memory for the longest line and the IDs of a file. `now` is in
+/// milliseconds since 1970.
+pub(crate) fn examine_files(
+    files: &[ExaminedFile],
+    now: i64,
+    home: &str,
+    report: impl FnMut(usize) -> bool,
+) -> (BTreeMap<PathBuf, Vec<Finding>>, Vec<Unreadable>) {
+    let examine = |one: &ExaminedFile, buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
+        Ok((one.path.clone(), examine(one, now, home, buffer, stop)?))
     };
-    let lost = |one: &ExaminedFile, reason: String| Some((one.path.clone(), Err(Unreadable::new(&one.path, &reason))));
-    parallel::each(found, (work, lost), &mut report);
+    let (found, unreadable) = read_files(files, |one| &one.path, examine, report);
+    (found.into_iter().filter(|(_, found)| !found.is_empty()).collect(), unreadable)
 }
 
 fn examine(
     ExaminedFile { path, session }: &ExaminedFile,
-    (now, home): Here<'_>,
+    now: i64,
+    home: &str,
     buffer: &mut Vec<u8>,
     stop: StopSignal<'_>,
 ) -> io::Result<Vec<Finding>> {

@@ -219,10 +219,19 @@ pub(super) fn sort_newest_first<'a>(
     listed: impl Fn(SessionKey) -> &'a ListedSession,
 ) {
     // The times are looked up once, because there can be 100,000 sessions.
-    let mut timed: Vec<(i64, u32)> = keys.iter().map(|&key| (latest(key), key.place() as u32)).collect();
-    let path = |at: u32| listed(SessionKey::new(at as usize)).facts().path();
+    let timed = keys.iter().map(|&key| (latest(key), key.place() as u32)).collect();
+    let sorted = newest_first(timed, |place| listed(SessionKey::new(place)));
+    keys.iter_mut().zip(sorted).for_each(|(key, place)| *key = SessionKey::new(place));
+}
+
+/// Sorts sessions, given by their times and numbers, newest first: see [`order`].
+pub(crate) fn newest_first<'a>(
+    mut timed: Vec<(i64, u32)>,
+    listed: impl Fn(usize) -> &'a ListedSession,
+) -> impl Iterator<Item = usize> {
+    let path = |number: u32| listed(number as usize).facts().path();
     sort::newest_first(&mut timed, &|a, b| path(a).compare(path(b)));
-    keys.iter_mut().zip(timed).for_each(|(key, (_, at))| *key = SessionKey::new(at as usize));
+    timed.into_iter().map(|(_, number)| number as usize)
 }
 
 /// Cuts each cycle of parents at its first session. pi's list drops such sessions.

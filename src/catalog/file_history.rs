@@ -133,7 +133,7 @@ pub(crate) fn commits_of_states<'c>(
 
 /// Returns the prompt above an entry.
 pub(crate) fn prompt(tree: &Tree, at: Index) -> Option<Index> {
-    tree.to_root(at).find(|&at| tree.nodes[at as usize].kind == EntryKind::User)
+    tree.to_root(at).find(|&at| tree[at].kind == EntryKind::User)
 }
 
 impl FileVersion {

@@ -262,8 +262,8 @@ impl FileStates {
     pub fn rows(&self, session: SessionKey, mut is_listed: impl FnMut(Index) -> bool) -> Vec<StateRow> {
         let file: Arc<str> = (&*self.file).into();
         let row = |version: &FileVersion| {
-            let node = &self.tree.nodes[version.entry as usize];
-            let prompt = prompt(&self.tree, version.entry).map(|at| &self.tree.nodes[at as usize]);
+            let node = &self.tree[version.entry];
+            let prompt = prompt(&self.tree, version.entry).map(|at| &self.tree[at]);
             StateRow {
                 entry: EntryRef { session, at: version.entry },
                 file: file.clone(),

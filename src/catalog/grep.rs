@@ -69,24 +69,13 @@ pub fn each<P: AsRef<Path> + Sync>(
     is_stale: impl Fn() -> bool + Sync,
     mut report: impl FnMut(GrepBatch) -> bool,
 ) {
-    let paths: Vec<&Path> = paths.iter().map(AsRef::as_ref).collect();
-    search(&paths, (words, limit, order), &is_stale, &mut report);
-}
-
-/// [`each`], compiled once.
-fn search(
-    paths: &[&Path],
-    (words, limit, order): (&[String], usize, HitOrder),
-    is_stale: &(dyn Fn() -> bool + Sync),
-    report: &mut dyn FnMut(GrepBatch) -> bool,
-) {
     let mut probes: Vec<Probe> = words.iter().filter_map(|word| Probe::new(word)).collect();
     if probes.is_empty() {
         return;
     }
     sort::by_key(&mut probes, |probe| std::cmp::Reverse(probe.rarity));
-    let grep = Grep { probes, most: limit, is_stale };
-    let items: Vec<(usize, &Path)> = paths.iter().copied().enumerate().collect();
+    let grep = Grep { probes, most: limit, is_stale: &is_stale };
+    let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
     let is_reported = |found: &Result<Vec<EntryHit>, _>| {
         order == HitOrder::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
     };

@@ -1,5 +1,6 @@
-//! Entries of found sessions that match the query. An entry that forks inherited belongs to the oldest found session,
-//! and a fork without its own matching entries is not a hit.
+//! Hits of a search: entries of found sessions that match the query, and sessions in the order of their hits. An entry that
+//! forks inherited belongs to the oldest found session, and a fork without its own matching entries is not a hit. The first
+//! hits of many sessions can be printed without searching the others.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -7,18 +8,23 @@ use std::sync::Arc;
 
 use crate::base::normalize::{fold, fold_into};
 use crate::base::sort;
-use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit, each};
-use crate::catalog::search_cache::SearchCache;
-use crate::catalog::{SessionKey, find, search_text};
+use crate::catalog::search::{DIGESTS_AT_ONCE, HitPlace, SearchedSession, Searcher, SessionHit, each, with_keys};
+use crate::catalog::search_cache::{SearchCache, read_texts};
+use crate::catalog::{SessionKey, families, find};
+use crate::disk::parallel;
 use crate::search::byte_search::Probe;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::entry_match::{EntryMatches, MatchingEntry, QueryParts};
-use crate::search::matching::Tier;
+use crate::search::matching::{Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
+use crate::session::digest::Digest;
+use crate::session::digest::listed::ListedSession;
 use crate::session::links::{ById, Index};
-use crate::session::search_text::SearchTextsBuf;
+use crate::session::search_text::{SearchTexts, SearchTextsBuf};
+use crate::session::search_titles::{SearchTitles, TitlesBuf};
 use crate::session::tree::Tree;
+use crate::session::trigrams;
 
 impl Searcher {
     /// Counts the matching entries of found sessions, drops sessions without their own, and points the others to one of
@@ -95,7 +101,7 @@ impl Searcher {
             let cache = self.cache_with_titles(&std::iter::once(session));
             matches = with(&cache, session, |candidate| {
                 let is_unread = candidate.texts.is_none();
-                let read = if is_unread { search_text::of(&session.digest.path).ok().flatten() } else { None };
+                let read = if is_unread { read_texts(&session.digest.path).ok().flatten() } else { None };
                 let texts = candidate.texts.or_else(|| read.as_ref().map(SearchTextsBuf::as_texts));
                 parts.match_cached(&Candidate { texts, ..*candidate })
             });
@@ -199,4 +205,122 @@ fn point_to(
     hit.at = Some(HitPlace::Place(entry));
     hit.hit.place = Some(place);
     hit.quote(cache, session, known.texts);
+}
+
+/// Returns the places of some sessions, newest first.
+fn newest_first(sessions: &[SearchedSession], places: &[usize]) -> Vec<usize> {
+    let timed = places.iter().map(|&at| (sessions[at].digest.facts().order_time(), at as u32)).collect();
+    families::newest_first(timed, |at| &sessions[at].digest).collect()
+}
+
+impl SearchedSession {
+    /// Sorts sessions, newest first.
+    pub(crate) fn newest_first(sessions: &[Self]) -> Arc<[Self]> {
+        let places = newest_first(sessions, &(0..sessions.len()).collect::<Vec<_>>());
+        places.into_iter().map(|at| sessions[at].clone()).collect()
+    }
+}
+
+impl Searcher {
+    /// Returns the sessions that may match literally, in the order of their possible hits.
+    pub(crate) fn ranked<'a>(&self, sessions: &'a [SearchedSession], matcher: &Matcher) -> Vec<&'a SearchedSession> {
+        let all: Vec<usize> = (0..sessions.len()).collect();
+        let facts = |at: usize| sessions[at].digest.facts();
+        let mut places = newest_first(sessions, &with_keys(sessions, &all, &matcher.keys(false)));
+        let has_headings = |at: &usize| facts(*at).is_named() || facts(*at).is_labeled();
+        let other = matcher.literal_rank(SearchTitles::default());
+        let can_differ = other > (Tier::Name, 0);
+        let accented: HashSet<usize> = with_keys(sessions, &places, &[trigrams::ACCENTS]).into_iter().collect();
+        let by_texts = |at: usize| matcher.ranks_by_texts(&fold(facts(at).id()), accented.contains(&at));
+        let differs = |at: &usize| can_differ && (has_headings(at) || by_texts(*at));
+        let different: Vec<usize> = places.iter().copied().filter(differs).collect();
+        if !different.is_empty() {
+            let ranks = parallel::map(different.chunks(DIGESTS_AT_ONCE), |some| {
+                let (mut ranks, digests) =
+                    (Vec::with_capacity(some.len()), some.iter().map(|&at| &*sessions[at].digest));
+                ListedSession::each_once(digests, &mut Vec::new(), |at, digest| {
+                    let known = || Some(matcher.literal_rank(TitlesBuf::new(&digest).as_titles()));
+                    let matched = || {
+                        let session = (&sessions[some[at]], &*digest);
+                        self.match_one(session, matcher, |found, _| (found.hit.tier, found.hit.score))
+                    };
+                    let rank = if by_texts(some[at]) { matched() } else { known() };
+                    ranks.extend(rank.map(|rank| (some[at], rank)));
+                });
+                ranks
+            });
+            let ranks: HashMap<usize, _> = ranks.into_iter().flatten().collect();
+            sort::by_cached_key(&mut places, |at| *ranks.get(at).unwrap_or(&other));
+        }
+        places.into_iter().map(|at| &sessions[at]).collect()
+    }
+
+    /// Matches a session. Calls a function with the match and the texts, or returns `None`.
+    pub(crate) fn match_one<T>(
+        &self,
+        (session, digest): (&SearchedSession, &Digest),
+        matcher: &Matcher,
+        act: impl FnOnce(SessionHit, Option<SearchTexts<'_>>) -> T,
+    ) -> Option<T> {
+        let in_texts = |texts: Option<SearchTexts<'_>>| {
+            let titles = TitlesBuf::new(digest);
+            let hit = matcher.matches(&session.candidate(digest, titles.as_titles(), texts))?;
+            Some(act(SessionHit::new(session.key, hit), texts))
+        };
+        if matcher.has_texts() { self.with_texts(session, in_texts) } else { in_texts(None) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::catalog::{Catalog, SessionKey};
+    use crate::disk::demo;
+    use crate::disk::scan::{IndexPlace, ScanSources};
+    use crate::search::qualifier::value::QueryScope;
+    use crate::search::query::Query;
+
+    fn read(dirs: &[std::path::PathBuf], cache: Option<&Path>) -> Catalog {
+        let cache = cache.map(|dir| IndexPlace { dir, limit: u64::MAX });
+        Catalog::read(ScanSources { dirs, home: demo::HOME, cache }, 0)
+    }
+
+    #[test]
+    fn matches_in_order_of_possible_ranks_are_the_sorted_hits() {
+        let dir = tempfile::tempdir().unwrap();
+        let (dirs, cache) = ([dir.path().join("sessions")], dir.path().join("cache"));
+        demo::write(&dirs[0], &dirs[0], None).unwrap();
+        read(&dirs, Some(&cache));
+        for catalog in [read(&dirs, None), read(&dirs, Some(&cache))] {
+            let (sessions, searcher) = (catalog.searched_sessions(), Searcher::default());
+            searcher.read(&sessions, |_, _| true);
+            // Words of names, labels and texts.
+            for text in [
+                "auth",
+                "refactor auth",
+                "e",
+                "a e",
+                "works",
+                "the works",
+                "re:[ae]",
+                "e -auth",
+                "ad1b",
+                "e 7184-ad1b",
+                "is:fork",
+                "is:labeled e",
+            ] {
+                let (query, here) = (Query::parse(text).unwrap(), QueryScope::default());
+                let matcher = Matcher::literal(&query, &here);
+                let found = searcher.search_quietly(&sessions, (&query, &here), || false).unwrap();
+                let found: Vec<SessionKey> = found.iter().map(|(session, _)| session.key).collect();
+                let matched = |session: &&SearchedSession| {
+                    searcher.match_one((session, &session.digest), &matcher, |hit, _| hit.session)
+                };
+                let ranked: Vec<SessionKey> = searcher.ranked(&sessions, &matcher).iter().filter_map(matched).collect();
+                assert!(!found.is_empty() && ranked == found, "{text}: {ranked:?}, not {found:?}");
+            }
+        }
+    }
 }

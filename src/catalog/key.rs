@@ -7,11 +7,11 @@ use crate::session::tree::Index;
 pub struct SessionKey(u32);
 
 impl SessionKey {
-    pub(super) fn new(place: usize) -> Self {
+    pub(crate) fn new(place: usize) -> Self {
         Self(place as u32)
     }
 
-    pub(super) fn place(self) -> usize {
+    pub(crate) fn place(self) -> usize {
         self.0 as usize
     }
 }

@@ -1,54 +1,37 @@
 //! The lost work of sessions, searched for once in each version of a file. The results are stored next to the index, without
 //! the lines. They are used while the files of the working tree and the tips of git's refs are unchanged.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::lost_lines::{self, FileStamp, FoundLosses, KnownTips, LossControl, stamp};
-use crate::catalog::session_results::{forget_others, key, read, version, write};
-use crate::disk::parallel::{self, StopSignal};
+use crate::catalog::session_results::{FoundResult, SessionResults};
+use crate::disk::parallel::StopSignal;
 use crate::search::lost_work::{LostSessions, LostWork};
 use crate::session::digest::facts::SessionFacts;
 
 /// The format version. Increase it also when the comparison changes.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// The name of the file in the directory of the index.
 const NAME: &str = "lost.work";
 
-/// The result for a version of a session file.
+/// The result for a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ComparedSession {
-    version: u64,
     /// The files that it was compared with.
     files: Vec<(String, FileStamp)>,
     /// The roots of the repositories, and a hash of the tips of their refs.
     roots: (Vec<PathBuf>, u64),
     work: LostWork,
-}
-
-/// The compared sessions, by the hash of the path.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Content {
-    form: u32,
-    sessions: HashMap<u64, ComparedSession>,
-    /// `true` if it differs from its file.
-    #[serde(skip)]
-    is_changed: bool,
-}
-
-/// The result for a session, which is `new` unless it was known.
-struct Compared {
-    path: PathBuf,
-    new: Option<ComparedSession>,
-    work: LostWork,
+    /// `true` if it is compared again the next time.
+    is_uncertain: bool,
 }
 
 /// The results for all sessions that were compared.
 #[derive(Debug, Default)]
-pub struct LossCache(Option<Content>);
+pub struct LossCache(Option<SessionResults<ComparedSession>>);
 
 /// A session file and its working directory.
 pub type ComparedPaths = (PathBuf, String);
@@ -69,13 +52,15 @@ impl LossCache {
         (home, cache): (&str, Option<&Path>),
         report: impl FnMut(usize, usize) -> bool,
     ) -> Option<LostSessions> {
-        let content = self.content(cache);
-        let found = content.find(sessions, home, report);
-        forget_others(&mut content.sessions, sessions.iter().map(|(path, _)| path));
-        if let Some(cache) = cache.filter(|_| content.is_changed) {
-            // If it cannot be written, the sessions are compared again.
-            content.is_changed = write(&cache.join(NAME), content).is_err();
-        }
+        let (results, tips) = (self.results(cache), KnownTips::default());
+        let find = |session: &ComparedPaths, known: Option<&ComparedSession>, _: &mut Vec<u8>, stop: StopSignal<'_>| {
+            compare(session, known, LossControl { home, tips: &tips, is_wanted: &|| !stop() })
+        };
+        let found = results.update(sessions, |(path, _)| path, find, report).map(|found| {
+            let lost = found.into_iter().filter(|(_, one)| !one.work.ends.is_empty());
+            LostSessions(lost.map(|(path, one)| (path, one.work.clone())).collect())
+        });
+        results.save(sessions.iter().map(|(path, _)| path));
         found
     }
 
@@ -87,69 +72,37 @@ impl LossCache {
         (home, cache): (&str, Option<&Path>),
         is_wanted: &dyn Fn() -> bool,
     ) -> LostWork {
-        let content = self.content(cache);
-        let found = content.compare(session, LossControl { home, tips: &KnownTips::default(), is_wanted });
-        found.map(|found| content.take(found).1).unwrap_or_default()
+        let control = LossControl { home, tips: &KnownTips::default(), is_wanted };
+        let found = self.results(cache).update_one(&session.0, |known| compare(session, known, control));
+        found.map(|found| found.work.clone()).unwrap_or_default()
     }
 
-    fn content(&mut self, cache: Option<&Path>) -> &mut Content {
-        self.0.get_or_insert_with(|| {
-            let kept = cache.and_then(|cache| read::<Content>(&cache.join(NAME))).filter(|kept| kept.form == FORM);
-            kept.unwrap_or_else(|| Content { form: FORM, ..Content::default() })
-        })
+    fn results(&mut self, cache: Option<&Path>) -> &mut SessionResults<ComparedSession> {
+        self.0.get_or_insert_with(|| SessionResults::read(cache.map(|cache| cache.join(NAME)), FORM, 0))
     }
 }
 
-impl Content {
-    /// Compares sessions without a result that is up to date. Returns `None` if `report` returned `false`.
-    fn find(
-        &mut self,
-        sessions: &[ComparedPaths],
-        home: &str,
-        mut report: impl FnMut(usize, usize) -> bool,
-    ) -> Option<LostSessions> {
-        let (content, tips) = (&*self, KnownTips::default());
-        let work = |session: &ComparedPaths, _: &mut (), stop: StopSignal<'_>| {
-            content.compare(session, LossControl { home, tips: &tips, is_wanted: &|| !stop() })
-        };
-        let (mut is_complete, mut all) = (true, Vec::new());
-        parallel::each(sessions, (work, |_: &ComparedPaths, _| None), |batch, done| {
-            all.extend(batch);
-            is_complete = report(done, sessions.len());
-            is_complete
-        });
-        let all = all.into_iter().map(|found| self.take(found)).filter(|(_, work)| !work.ends.is_empty());
-        let lost = LostSessions(all.collect());
-        is_complete.then_some(lost)
+/// Compares a session unless the known result is up to date. Returns `None` if it cannot be compared now.
+fn compare(
+    (path, cwd): &ComparedPaths,
+    known: Option<&ComparedSession>,
+    control: LossControl<'_>,
+) -> Option<FoundResult<ComparedSession>> {
+    let dir = Path::new(cwd);
+    if !dir.is_absolute() || !dir.is_dir() {
+        return None;
     }
-
-    /// Returns the result for a session: the known one, if it is up to date.
-    fn compare(&self, (path, cwd): &ComparedPaths, control: LossControl<'_>) -> Option<Compared> {
-        let dir = Path::new(cwd);
-        let version = version(path).filter(|_| dir.is_absolute() && dir.is_dir())?;
-        if let Some(known) = self.sessions.get(&key(path)).filter(|known| known.is_current(version, control.tips)) {
-            return Some(Compared { path: path.clone(), new: None, work: known.work.clone() });
-        }
-        // A session that cannot be read now is compared the next time.
-        let FoundLosses { work, files, roots, is_uncertain } = lost_lines::find(path, control).ok()?;
-        let hash = control.tips.hash(&roots);
-        let new = ComparedSession { version, files, roots: (roots, hash), work: work.clone() };
-        Some(Compared { path: path.clone(), new: Some(new).filter(|_| !is_uncertain), work })
+    let is_same = |(path, then): &(String, FileStamp)| stamp(path) == *then;
+    let is_current = |known: &ComparedSession| {
+        !known.is_uncertain && known.files.iter().all(is_same) && control.tips.hash(&known.roots.0) == known.roots.1
+    };
+    if known.is_some_and(is_current) {
+        return Some(None);
     }
-
-    /// Adds a result, and returns the path and the lost work.
-    fn take(&mut self, Compared { path, new, work }: Compared) -> (PathBuf, LostWork) {
-        self.is_changed |= new.is_some();
-        self.sessions.extend(new.map(|new| (key(&path), new)));
-        (path, work)
-    }
-}
-
-impl ComparedSession {
-    fn is_current(&self, version: u64, tips: &KnownTips) -> bool {
-        let is_same = |(path, then): &(String, FileStamp)| stamp(path) == *then;
-        self.version == version && self.files.iter().all(is_same) && tips.hash(&self.roots.0) == self.roots.1
-    }
+    // A session that cannot be read now is compared the next time.
+    let FoundLosses { work, files, roots, is_uncertain } = lost_lines::find(path, control).ok()?;
+    let hash = control.tips.hash(&roots);
+    Some(Some(ComparedSession { files, roots: (roots, hash), work, is_uncertain }))
 }
 
 #[cfg(test)]
@@ -157,6 +110,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::catalog::session_results::key;
     use crate::search::lost_work::LostFile;
     use crate::session::digest::Digest;
 
@@ -215,11 +169,13 @@ mod tests {
         let file = |lines: usize| vec![LostFile { name: "a.txt".into(), lines }];
         assert_eq!(find(&mut LossCache::default()), Some((vec![4, 2], file(4))), "each line is counted once");
         // From the file, without reading the session.
-        let mut kept: Content = read(&cache.join(NAME)).unwrap();
+        let mut losses = LossCache::default();
+        let kept = losses.results(Some(&cache));
         let bytes = fs::read(cache.join(NAME)).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("second line"));
-        kept.sessions.get_mut(&key(&path)).unwrap().work.ends = vec![1];
-        write(&cache.join(NAME), &kept).unwrap();
+        kept.results.get_mut(&key(&path)).unwrap().1.work.ends = vec![1];
+        kept.is_changed = true;
+        kept.save([&path].into_iter());
         assert_eq!(find(&mut LossCache::default()), Some((vec![1], file(4))));
         // Other files on the disk, and another version of the session.
         fs::write(cwd.join("a.txt"), "\tthe first line\n").unwrap();

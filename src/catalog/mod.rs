@@ -1,6 +1,6 @@
 //! All sessions by keys that outlive their paths: their digests, families, and active pis (`live`). The data is pure.
 //! Reading goes through `disk` and runs on workers: [`search`] matches queries with sessions, [`find`] searches one
-//! session, [`grep`] searches all bytes, and [`search_text`] loads searched texts. [`files`] lists touched files,
+//! session, [`grep`] searches all bytes, and [`search_cache`] loads searched texts. [`files`] lists touched files,
 //! `cost_sharing` counts shared entries once, [`compare`] compares two branches, [`secrets`] finds secrets, [`space`] sums
 //! bytes by kind, and `doctor` finds damage.
 
@@ -16,32 +16,26 @@ pub mod families;
 pub(crate) mod file_history;
 pub mod file_states;
 pub mod files;
-pub mod final_files;
 pub mod find;
 pub mod grep;
 mod hits;
 pub mod key;
-pub mod known_secrets;
 pub mod live;
 pub(crate) mod lost_lines;
 pub mod lost_work;
-pub(crate) mod machines;
 pub mod moves;
 pub(crate) mod parents;
-mod ranked_search;
 pub(crate) mod relations;
 pub(crate) mod scrub;
 pub mod search;
-mod search_cache;
-pub mod search_text;
+pub mod search_cache;
 mod searched_session;
 pub mod secrets;
 mod session_results;
 pub mod space;
 pub mod stats;
 pub mod suggestions;
-mod text_arena;
-mod user_data;
+pub(crate) mod user_data;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -60,6 +54,7 @@ use crate::session::last_seen::LastSeen;
 use crate::session::links::{ById, IdHash};
 use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
+pub use compare as final_files;
 use copies::SessionCopies;
 use cost_sharing::CostSharing;
 use families::{Families, cut_cycles};
@@ -139,24 +134,12 @@ pub struct Catalog {
 impl Catalog {
     /// Reads all sessions, and detects active pis. `now` is in milliseconds since 1970.
     pub fn read(sources: ScanSources<'_>, now: i64) -> Self {
-        Self::read_as(sources, now, |session| session)
-    }
-
-    /// Like [`Catalog::read`], with other paths: `place` maps a path to the path shown for a session.
-    pub(crate) fn read_at(sources: ScanSources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
-        Self::read_as(sources, now, |session| match place(&session.path) {
-            path if path == session.path => session,
-            path => Digest { path, ..(**session).clone() }.into(),
-        })
-    }
-
-    fn read_as(sources: ScanSources<'_>, now: i64, show: impl Fn(SharedSession) -> SharedSession) -> Self {
         let mut scan = sources.scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         let mut all = Vec::new();
         scan.read(|batch| {
             unreadable.extend(batch.unreadable);
-            all.extend(batch.sessions.into_iter().map(&show));
+            all.extend(batch.sessions);
             true
         });
         let index_error = scan.keep().err().map(|error| error.to_string());

@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::catalog::key::SessionKey;
-use crate::disk::parallel;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash};
 
@@ -38,17 +37,21 @@ pub(crate) fn parents(sessions: &[&SharedSession]) -> HashMap<usize, ForkParent>
     if forks.is_empty() {
         return HashMap::new();
     }
-    // A map of the paths of all sessions needs much memory. It is only built if a parent has another path than in the
-    // header of its fork.
-    let named = forks.iter().filter_map(|key| sessions[key.place()].facts().parent_session());
-    let named: ById<()> = named.map(|path| (IdHash::new(path.as_bytes()), ())).collect();
-    let by_named_path = by_path(sessions, &|hash| named.contains_key(&hash));
-    let by_path = LazyCell::new(|| by_path(sessions, &|_| true));
-    let known = |path: &Path| {
-        let hash = IdHash::new(path.as_os_str().as_encoded_bytes());
-        let key = *(if named.contains_key(&hash) { by_named_path.get(&hash) } else { by_path.get(&hash) })?;
+    let real_path = |key: SessionKey| {
         let facts = sessions[key.place()].facts();
-        facts.real_path().unwrap_or(facts.path()).is(path.as_os_str()).then_some(key)
+        facts.real_path().unwrap_or(facts.path())
+    };
+    let mut by_path: ById<SessionKey> = ById::default();
+    for &key in &keys {
+        let known = by_path.entry(real_path(key).hash()).or_insert(key);
+        // A file itself precedes a link to it.
+        if sessions[key.place()].facts().real_path().is_none() {
+            *known = key;
+        }
+    }
+    let known = |path: &Path| {
+        let key = *by_path.get(&IdHash::new(path.as_os_str().as_encoded_bytes()))?;
+        real_path(key).is(path.as_os_str()).then_some(key)
     };
     let parents = ParentIndex::new(&keys, |key| sessions[key.place()], known);
     let parent = |key| match parents.found.get(key) {
@@ -57,28 +60,6 @@ pub(crate) fn parents(sessions: &[&SharedSession]) -> HashMap<usize, ForkParent>
         None => ForkParent::Missing,
     };
     forks.iter().map(|key| (key.place(), parent(key))).collect()
-}
-
-/// Returns the sessions by those hashes of their real paths that fulfill a condition. A file itself precedes a link to it.
-fn by_path(sessions: &[&SharedSession], is_wanted: &(dyn Fn(IdHash) -> bool + Sync)) -> ById<SessionKey> {
-    /// The number of sessions in a part; small parts would cost more than they save.
-    const SOME: usize = 512;
-    let wanted = parallel::map(sessions.chunks(SOME).enumerate(), |(part, some)| {
-        let hash = |(at, session): (usize, &&SharedSession)| {
-            let facts = session.facts();
-            let hash = facts.real_path().unwrap_or(facts.path()).hash();
-            is_wanted(hash).then(|| (hash, SessionKey::new(part * SOME + at)))
-        };
-        some.iter().enumerate().filter_map(hash).collect::<Vec<_>>()
-    });
-    let mut by_path = ById::default();
-    for (hash, key) in wanted.into_iter().flatten() {
-        match sessions[key.place()].facts().real_path() {
-            None => drop(by_path.insert(hash, key)),
-            Some(_) => drop(by_path.entry(hash).or_insert(key)),
-        }
-    }
-    by_path
 }
 
 impl ParentIndex {

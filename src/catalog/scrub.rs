@@ -5,8 +5,9 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
+use crate::base::path_context::PathContext;
 use crate::catalog::export::redact::{Collector, ListedSecret, Redact};
 use crate::disk::files::{self, Readable};
 use crate::disk::kept_files::{KeptFile, TextRemoval};
@@ -117,8 +118,7 @@ impl<'r> ScrubValues<'r> {
             TextRemoval::Rest => {
                 let mut scrubbed = Vec::new();
                 self.scrub(&file.path, &mut scrubbed)?;
-                new_file::replace(&file.path, &scrubbed)
-                    .with_context(|| format!("cannot write {}", file.path.display()))
+                new_file::replace(&file.path, &scrubbed).path_context("cannot write", &file.path)
             }
         }
     }
@@ -140,12 +140,12 @@ impl Rewriter for Mutex<ScrubValues<'static>> {
 }
 
 fn open(file: &Path) -> Result<BufReader<Box<dyn Readable>>> {
-    Ok(BufReader::new(files::open(file).with_context(|| format!("cannot read {}", file.display()))?))
+    Ok(BufReader::new(files::open(file).path_context("cannot read", file)?))
 }
 
 /// Reads the next line with its line break. Returns `false` at the end.
 fn next(reader: &mut impl BufRead, line: &mut Vec<u8>, file: &Path) -> Result<bool> {
     line.clear();
     let read = reader.read_until(b'\n', line);
-    Ok(read.with_context(|| format!("cannot read {}", file.display()))? > 0)
+    Ok(read.path_context("cannot read", file)? > 0)
 }

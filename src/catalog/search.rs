@@ -1,6 +1,6 @@
 //! Runs queries over sessions in parallel, and caches the loaded data for the next query.
 
-use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::base::sort;
+use crate::catalog::SessionKey;
 use crate::catalog::grep::{self, HitOrder};
-use crate::catalog::search_cache::{CachedFile, SearchCache, TextState};
+use crate::catalog::search_cache::{self, CachedFile, SearchCache, TextState};
 pub use crate::catalog::searched_session::SearchedSession;
-use crate::catalog::{SessionKey, search_text};
 use crate::disk::parallel::{self, threads};
 use crate::search::candidate::MatchField;
 use crate::search::matching::{Match, Matcher, Tier};
@@ -127,35 +127,21 @@ impl Default for Searcher {
 
 impl Searcher {
     /// Creates a searcher with a maximum size of cached texts in bytes.
-    pub(crate) fn with_limit(most: usize) -> Self {
+    fn with_limit(most: usize) -> Self {
         Self { most, cache: RwLock::default(), previous: Mutex::default() }
-    }
-
-    // The cache is consistent even after a panic, because each update is a single step.
-
-    fn cache(&self) -> RwLockReadGuard<'_, SearchCache> {
-        self.cache.read()
-    }
-
-    fn cache_mut(&self) -> RwLockWriteGuard<'_, SearchCache> {
-        self.cache.write()
-    }
-
-    fn previous(&self) -> MutexGuard<'_, Option<PreviousSearch>> {
-        self.previous.lock()
     }
 
     /// Releases all cached data.
     pub(crate) fn clear_cache(&self) {
-        *self.previous() = None;
-        self.cache_mut().clear();
+        *self.previous.lock() = None;
+        self.cache.write().clear();
     }
 
     /// Loads the texts of sessions, first those in the index. Reports the progress after each batch until all are loaded
     /// or `report` returns `false`.
     pub fn read(&self, sessions: &[SearchedSession], mut report: impl FnMut(usize, usize) -> bool) {
         let mut missing: Vec<&SearchedSession> = {
-            let cache = self.cache();
+            let cache = self.cache.read();
             let is_known = |known: &CachedFile| known.text_state != TextState::Unread;
             sessions.iter().filter(|session| !cache.get(session).is_some_and(is_known)).collect()
         };
@@ -168,15 +154,15 @@ impl Searcher {
                     is_stopped: parallel::StopSignal<'_>| {
             let (texts, most) = if session.digest.has_stored_texts() {
                 let most = self.most.min(MAX_CACHED_INDEXED);
-                if self.cache().bytes >= most {
+                if self.cache.read().bytes >= most {
                     return None; // read from the index for each search
                 }
                 (session.digest.stored_texts(indexed), most)
             } else {
-                let read = search_text::read(&session.digest.path, (builder, buffer), is_stopped);
+                let read = search_cache::read_into(&session.digest.path, (builder, buffer), is_stopped);
                 (read.ok().flatten(), self.most)
             };
-            self.cache_mut().add_texts(session, texts?, most);
+            self.cache.write().add_texts(session, texts?, most);
             None::<()>
         };
         parallel::each(&missing, (load, |_, _| None), |_, done| report(before + done, sessions.len()));
@@ -184,7 +170,7 @@ impl Searcher {
 
     /// Calls a function with the texts of a session, loading them if they are not cached.
     pub(crate) fn with_texts<T>(&self, session: &SearchedSession, act: impl FnOnce(Option<SearchTexts<'_>>) -> T) -> T {
-        self.cache().with_texts(session, act)
+        self.cache.read().with_texts(session, act)
     }
 
     /// Returns the cache with the titles of some sessions, unless there are many. Other titles are folded for each
@@ -194,7 +180,7 @@ impl Searcher {
         sessions: &(impl Iterator<Item = &'a SearchedSession> + Clone),
     ) -> RwLockReadGuard<'_, SearchCache> {
         loop {
-            let cache = self.cache();
+            let cache = self.cache.read();
             let missing = sessions.clone().filter(|session| cache.get(session).is_none());
             let missing: Vec<&SearchedSession> = missing.take(MAX_KEPT.saturating_sub(cache.sessions.len())).collect();
             if missing.is_empty() {
@@ -206,7 +192,7 @@ impl Searcher {
                     ListedSession::load_all(&some.iter().map(|session| &*session.digest).collect::<Vec<_>>());
                     some.iter().map(|session| TitlesBuf::new(&session.digest)).collect::<Vec<_>>()
                 });
-                let mut cache = self.cache_mut();
+                let mut cache = self.cache.write();
                 some.iter()
                     .zip(titles.iter().flatten())
                     .for_each(|(session, titles)| cache.add_titles(session, titles));
@@ -216,7 +202,7 @@ impl Searcher {
 
     /// Returns the sessions to search: all, or the hits of the last search if the query narrows it.
     fn to_search(&self, query: &Query, sessions: &Arc<[SearchedSession]>) -> Vec<usize> {
-        let (last, generation) = (self.previous(), self.cache().generation);
+        let (last, generation) = (self.previous.lock(), self.cache.read().generation);
         let is_same = |last: &&PreviousSearch| Arc::ptr_eq(&last.sessions, sessions) && last.generation == generation;
         let narrowed = last.as_ref().filter(is_same).filter(|last| query.narrows(&last.query));
         narrowed.map_or_else(|| (0..sessions.len()).collect(), |last| last.hits.clone())
@@ -301,7 +287,7 @@ impl Searcher {
         };
         let hits = each(&mut to_search, (is_on_disk, is_stale), work)?;
         if is_shown && is_all {
-            *self.previous() = Some(PreviousSearch {
+            *self.previous.lock() = Some(PreviousSearch {
                 query: query.clone(),
                 sessions: sessions.clone(),
                 generation: cache.generation,
@@ -491,17 +477,17 @@ mod tests {
         assert_eq!(sessions.len(), 44);
         let all = Searcher::default();
         all.read(&sessions, |_, _| true);
-        let size = all.cache().bytes;
+        let size = all.cache.read().bytes;
         for most in [0, size / 3] {
             let little = Searcher::with_limit(most);
             little.read(&sessions, |_, _| true);
-            assert!(little.cache().bytes <= most);
+            assert!(little.cache.read().bytes <= most);
             for query in ["cookie", "redis expiry", "rfctauth", "edited:store.ts the", "-redis is:abandoned"] {
                 assert_eq!(found(&little, &sessions, query), found(&all, &sessions, query), "{query}, {most} bytes");
             }
         }
         all.clear_cache();
-        let cache = all.cache();
+        let cache = all.cache.read();
         assert_eq!((cache.bytes, cache.sessions.len(), cache.arena.bytes()), (0, 0, 0));
         drop(cache);
         let cookie = found(&all, &sessions, "cookie");

@@ -1,16 +1,20 @@
-//! The cache of a search: folded titles, and texts up to a size limit.
+//! The cache of a search: folded titles, and texts up to a size limit. They are in few large blocks, which allocators request
+//! from the system separately and return at once; so no memory of a search is retained by small allocations.
 
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::io;
+use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::catalog::SessionKey;
 use crate::catalog::searched_session::SearchedSession;
-use crate::catalog::text_arena::{ArenaRange, TextArena};
-use crate::catalog::{SessionKey, search_text};
+use crate::disk::files;
+use crate::disk::lines::{self, CancelableReader};
 use crate::search::candidate::Candidate;
 use crate::session::links::{ActivePath, Index};
-use crate::session::search_text::{Passages, SearchTexts, SearchTextsBuf, TextBuffers};
+use crate::session::search_text::{Passages, SearchTextBuilder, SearchTexts, SearchTextsBuf, TextBuffers};
 use crate::session::search_titles::{SearchTitles, TitlesBuf};
 
 /// The maximum size in bytes of texts of outdated sessions before the cache is compacted.
@@ -187,13 +191,124 @@ impl SearchCache {
         }
         let is_read_now = self.is_on_disk(session) || session.digest.has_stored_texts();
         let path = session.digest.facts().path();
-        let read = is_read_now.then(|| search_text::of(&path.join()).ok().flatten()).flatten();
+        let read = is_read_now.then(|| read_texts(&path.join()).ok().flatten()).flatten();
         act(read.as_ref().map(SearchTextsBuf::as_texts))
     }
 }
 
 fn bytes(places: &[ArenaRange]) -> usize {
     places.iter().map(ArenaRange::bytes).sum()
+}
+
+/// The size of a block in bytes; memory that was never written takes no space. Slightly above 32 MB, because glibc can
+/// keep smaller blocks (`DEFAULT_MMAP_THRESHOLD_MAX`, 2.41).
+const BLOCK_SIZE: usize = 33 * 1024 * 1024;
+
+/// Append-only texts.
+#[derive(Debug, Default)]
+pub(super) struct TextArena(Vec<ArenaBlock>);
+
+#[derive(Debug)]
+struct ArenaBlock {
+    folded: String,
+    starts: Vec<(u32, Index)>,
+    capitals: Vec<u8>,
+}
+
+/// The place of texts.
+#[derive(Clone, Copy, Debug, Default)]
+struct ArenaRange {
+    block: u32,
+    /// The start and end in bytes.
+    folded: (u32, u32),
+    starts: (u32, u32),
+    capitals: (u32, u32),
+}
+
+impl TextArena {
+    /// Appends texts and returns their place.
+    fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> ArenaRange {
+        let has_room = |block: &ArenaBlock| {
+            block.folded.capacity() - block.folded.len() >= folded.len()
+                && block.starts.capacity() - block.starts.len() >= starts.len()
+                && block.capitals.capacity() - block.capitals.len() >= capitals.len()
+        };
+        if !self.0.last().is_some_and(has_room) {
+            let most_starts = BLOCK_SIZE / size_of::<(u32, Index)>();
+            self.0.push(ArenaBlock {
+                folded: String::with_capacity(folded.len().max(BLOCK_SIZE)),
+                starts: Vec::with_capacity(starts.len().max(most_starts)),
+                capitals: Vec::with_capacity(capitals.len().max(BLOCK_SIZE)),
+            });
+        }
+        let at = self.0.len() - 1;
+        let block = &mut self.0[at];
+        let run = |from: usize, len: usize| (from as u32, (from + len) as u32);
+        let place = ArenaRange {
+            block: at as u32,
+            folded: run(block.folded.len(), folded.len()),
+            starts: run(block.starts.len(), starts.len()),
+            capitals: run(block.capitals.len(), capitals.len()),
+        };
+        block.folded.push_str(folded);
+        block.starts.extend_from_slice(starts);
+        block.capitals.extend_from_slice(capitals);
+        place
+    }
+
+    /// Returns the stored size in bytes.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        let bytes = |block: &ArenaBlock| block.folded.len() + size_of_val(&*block.starts) + block.capitals.len();
+        self.0.iter().map(bytes).sum()
+    }
+
+    /// Returns the texts at a place.
+    fn get(&self, ArenaRange { block, folded, starts, capitals }: ArenaRange) -> Passages<'_> {
+        let run = |(from, to): (u32, u32)| from as usize..to as usize;
+        let block = self.0.get(block as usize);
+        block.map_or_else(Passages::default, |block| Passages {
+            folded: &block.folded[run(folded)],
+            starts: &block.starts[run(starts)],
+            capitals: &block.capitals[run(capitals)],
+        })
+    }
+}
+
+impl ArenaRange {
+    /// Returns their size in bytes.
+    fn bytes(&self) -> usize {
+        let run = |(from, to): (u32, u32)| (to - from) as usize;
+        run(self.folded) + run(self.starts) * size_of::<(u32, Index)>() + run(self.capitals)
+    }
+}
+
+/// Reads the texts of one file. Returns `None` if it is not a session.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_texts(path: &Path) -> io::Result<Option<SearchTextsBuf>> {
+    let mut builder = SearchTextBuilder::default();
+    let is_session = read_into(path, (&mut builder, &mut Vec::new()), || false)?.is_some();
+    Ok(is_session.then(|| builder.take()))
+}
+
+/// Reads the texts of one file with reusable buffers. Returns `None` if it is not a session or reading was canceled.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn read_into<'a>(
+    path: &Path,
+    (builder, buffer): (&'a mut SearchTextBuilder, &mut Vec<u8>),
+    is_stopped: impl Fn() -> bool,
+) -> io::Result<Option<SearchTexts<'a>>> {
+    builder.clear();
+    let Some(file) = files::session(path)? else { return Ok(None) };
+    lines::each(&mut CancelableReader(file, || !is_stopped()), 0, u64::MAX, buffer, |line| {
+        builder.line(line);
+        !builder.lines.is_refused() && !is_stopped()
+    })?;
+    Ok(if is_stopped() { None } else { builder.texts().ok() })
 }
 
 #[cfg(test)]
@@ -233,5 +348,57 @@ mod tests {
         };
         assert_eq!(texts(still), [(3, "still".to_string())]);
         assert!(texts(&growing) == [(19, long)]);
+    }
+}
+
+#[cfg(test)]
+mod text_arena_tests {
+    use super::*;
+
+    #[test]
+    fn returns_stored_texts() {
+        let mut arena = TextArena::default();
+        let long = "x".repeat(BLOCK_SIZE / 2);
+        let texts =
+            [("", &[][..]), ("a b", &[(0, 1), (2, 7)]), (&long, &[(0, 3)]), (&long, &[(0, 4)]), ("é", &[(0, 5)])];
+        let texts = texts.map(|(folded, starts)| Passages {
+            folded,
+            starts,
+            capitals: folded.get(..1).unwrap_or("").as_bytes(),
+        });
+        let places = texts.map(|passages| arena.put(passages));
+        assert_eq!(arena.0.len(), 2);
+        for (place, put) in places.into_iter().zip(texts) {
+            let found = arena.get(place);
+            assert!(found.folded == put.folded && found.starts == put.starts && found.capitals == put.capitals);
+            assert_eq!(place.bytes(), put.bytes());
+        }
+        assert_eq!(TextArena::default().get(places[0]).folded, "");
+    }
+}
+
+#[cfg(test)]
+mod search_text_tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_texts_of_sessions_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let message = r#"{"type":"message","id":"a","message":{"role":"user","content":"Say it"}}"#;
+        let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{message}\n");
+        std::fs::write(path("session"), text).unwrap();
+        std::fs::write(path("other"), "{}\n").unwrap();
+        let (mut builder, mut buffer) = (SearchTextBuilder::default(), Vec::new());
+        let mut said = |name: &str, is_stopped: bool| {
+            let read = read_into(&path(name), (&mut builder, &mut buffer), || is_stopped);
+            read.map(|texts| texts.map(|texts| texts.conversation.folded.to_string()))
+        };
+        for _ in 0..2 {
+            assert_eq!(said("session", false).unwrap().as_deref(), Some("say it"));
+            assert_eq!(said("session", true).unwrap(), None);
+            assert_eq!(said("other", false).unwrap(), None);
+            assert!(said("gone", false).is_err());
+        }
     }
 }

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::base::named::named;
 use crate::base::sort;
 use crate::catalog::key::SessionKey;
-use crate::catalog::stats::keys::GroupKey;
+use crate::catalog::session_results::read_files;
 use crate::catalog::stats::sessions::StatsSessions;
+use crate::catalog::stats::table::GroupKey;
 use crate::disk::files;
 use crate::disk::lines::{self, CancelableReader};
 use crate::disk::parallel::{self, StopSignal};
@@ -140,25 +141,20 @@ pub fn measure(sessions: &StatsSessions, mut report: impl FnMut(usize, usize) ->
     }
     let groups: Vec<&[SessionKey]> = sessions.groups().collect();
     let all: Vec<MeasuredFile> = parallel::map(groups, |group| files_of(sessions, group)).concat();
-    let work = |(key, path, is_duplicate): &MeasuredFile, buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
-        Some(
-            file(path, is_duplicate, buffer, stop)
-                .map(|space| (*key, space))
-                .map_err(|why| Unreadable::new(path, &why)),
-        )
+    let measure = |(key, path, is_duplicate): &MeasuredFile, buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
+        Ok((*key, file(path, is_duplicate, buffer, stop)?))
     };
-    let lost = |(_, path, _): &MeasuredFile, reason: String| Some(Err(Unreadable::new(path, &reason)));
-    let (mut measured, mut is_wanted) = (SpaceReport::default(), true);
-    parallel::each(&all, (work, lost), |batch, done| {
-        for result in batch {
-            match result {
-                Ok(session) => measured.sessions.push(session),
-                Err(why) => measured.unreadable.push(why),
-            }
-        }
-        is_wanted = report(done, all.len());
-        is_wanted
-    });
+    let mut is_wanted = true;
+    let (spaces, unreadable) = read_files(
+        &all,
+        |(_, path, _)| path,
+        measure,
+        |done| {
+            is_wanted = report(done, all.len());
+            is_wanted
+        },
+    );
+    let measured = SpaceReport { sessions: spaces, unreadable, ..SpaceReport::default() };
     is_wanted.then(|| measured.finished(sessions))
 }
 
@@ -244,31 +240,28 @@ impl SpaceReport {
                 all.1 += 1;
             }
         }
-        let mut rows: Vec<SpaceRow> = sums
-            .into_iter()
-            .map(|(key, (sum, sessions))| SpaceRow { key, name: String::new(), title: String::new(), sum, sessions })
-            .collect();
+        let mut rows: Vec<(SpaceKey, SpaceSum, usize)> =
+            sums.into_iter().map(|(key, (sum, sessions))| (key, sum, sessions)).collect();
         if by == SpaceGrouping::Entry {
-            rows.extend(self.largest.iter().map(|(session, entry)| SpaceRow {
-                key: SpaceKey::Entry(*session, entry.at),
-                name: String::new(),
-                title: String::new(),
-                sum: SpaceSum { bytes: entry.bytes, count: 1, ..SpaceSum::default() },
-                sessions: 1,
+            rows.extend(self.largest.iter().map(|(session, entry)| {
+                let sum = SpaceSum { bytes: entry.bytes, count: 1, ..SpaceSum::default() };
+                (SpaceKey::Entry(*session, entry.at), sum, 1)
             }));
         }
-        sort::by(&mut rows, |one, other| {
-            let names = |row: &SpaceRow| match &row.key {
-                SpaceKey::Kind(kind) => (*kind as usize, String::new()),
-                SpaceKey::Text(text) => (0, text.clone()),
-                SpaceKey::Session(key) | SpaceKey::Entry(key, _) => (key.place(), String::new()),
-            };
-            other.sum.bytes.cmp(&one.sum.bytes).then_with(|| names(one).cmp(&names(other)))
+        let names = |key: &SpaceKey| match key {
+            SpaceKey::Kind(kind) => (*kind as usize, String::new()),
+            SpaceKey::Text(text) => (0, text.clone()),
+            SpaceKey::Session(key) | SpaceKey::Entry(key, _) => (key.place(), String::new()),
+        };
+        sort::by(&mut rows, |(one, a, _), (other, b, _)| {
+            b.bytes.cmp(&a.bytes).then_with(|| names(one).cmp(&names(other)))
         });
         let all = rows.len();
-        rows.truncate(limit);
-        rows.iter_mut().for_each(|row| (row.name, row.title) = self.names(&row.key, sessions));
-        (rows, all)
+        let row = |(key, sum, count): (SpaceKey, SpaceSum, usize)| {
+            let (name, title) = self.names(&key, sessions);
+            SpaceRow { key, name, title, sum, sessions: count }
+        };
+        (rows.into_iter().take(limit).map(row).collect(), all)
     }
 
     /// Returns the name of a row, and the title of the session of an entry.

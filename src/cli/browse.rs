@@ -1,51 +1,37 @@
-//! Opens the browser from the command line.
+//! Opens the browser from the command line, also on a temporary copy of the demo sessions with `pitree demo`.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::app::startup::{PickerFormat, Startup};
-use crate::cli::{CommandContext, change, machine_context, resolve, search};
+use crate::app::startup::Startup;
+use crate::cli::{Cli, CommandContext, resolve, search};
 use crate::config::Config;
-use crate::disk::locate;
 use crate::disk::locate::Environment;
 use crate::runtime;
 
-/// The first view of the browser.
-pub(super) struct FirstView {
-    /// The session.
-    pub(super) at: Option<OsString>,
-    /// The ID of its entry.
-    pub(super) entry: Option<String>,
-    /// `true` for the screen of statistics.
-    pub(super) is_statistics: bool,
-}
-
-/// Opens the browser, with `query` as its first search if it is not empty.
+/// Opens the browser, with the words of the query as its first search if there are any.
 ///
 /// # Errors
-/// `at` names no session, or the terminal cannot be used.
-pub(super) fn browse(
-    context: CommandContext,
-    print: Option<PickerFormat>,
-    FirstView { at, entry, is_statistics }: FirstView,
-    query: &[String],
-) -> Result<ExitCode> {
+/// `--at` names no session, or the terminal cannot be used.
+pub(super) fn browse(context: CommandContext, cli: Cli) -> Result<ExitCode> {
+    let Cli { at, entry, statistics, print, .. } = cli;
+    let query = [cli.query, cli.words].concat();
     if !query.is_empty() {
-        search::read_query(query)?;
+        search::read_query(&query)?;
     }
-    let is_plain = at.is_none() && query.is_empty() && !is_statistics;
+    let is_plain = at.is_none() && query.is_empty() && !statistics;
     let at = at.map(|word| start_at(&word, entry, &context)).transpose()?;
     let filter = context.filter();
-    let CommandContext { config, mut located, corrected, home, cache, archive, demo, .. } = context;
+    let (machines, changes) = (context.machines(), context.changes());
+    let CommandContext { config, mut located, corrected, home, cache, demo, .. } = context;
     let config = Config { filter, ..config };
     // Recorded changes must be valid for any working directory of the next run.
     for dir in &mut located.dirs {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
     }
-    let at = at.map(|(path, entry)| (std::path::absolute(&path).unwrap_or(path), entry));
     if let Some(folder) = at.as_ref().and_then(|(path, _)| path.parent())
         && !located.dirs.iter().any(|dir| folder.starts_with(dir))
     {
@@ -54,14 +40,14 @@ pub(super) fn browse(
     let mut setting = Startup::new(&config, located, home, demo.is_some());
     if setting.located.mirrors.is_some() {
         // Without the list, the mirrors of added machines are not updated.
-        match machine_context::machines(&config) {
+        match machines {
             Ok(machines) => setting.machines = machines,
             Err(error) => setting.notice = Some(format!("{error:#}")),
         }
     }
     setting.at = at;
     setting.picker = print;
-    setting.opens_statistics = is_statistics;
+    setting.opens_statistics = statistics;
     setting.notice = corrected.or(setting.notice);
     // `pitree .` shows the current project only.
     setting.here_only = query == ["."];
@@ -70,7 +56,6 @@ pub(super) fn browse(
     if demo.is_none() {
         setting.here = Environment::current().cwd.to_string_lossy().into_owned();
     }
-    let changes = locate::state_dir().map(|dir| change::changes(dir, &config).with_archive(archive));
     runtime::run(setting, cache, changes).map(ExitCode::from)
 }
 
@@ -81,5 +66,9 @@ fn start_at(word: &OsStr, id: Option<String>, context: &CommandContext) -> Resul
     let (None, Some(entry)) = (&id, &place.entry) else { return Ok((place.path, id)) };
     let tree = context.tree(&place.path)?;
     let at = resolve::entry(entry, &tree)?;
-    Ok((place.path, tree.nodes[at as usize].id.as_deref().map(String::from)))
+    Ok((place.path, tree.id(at).map(String::from)))
 }
+
+/// Try pitree on demo sessions; all changes are temporary
+#[derive(Debug, clap::Args)]
+pub(super) struct DemoCommand {}

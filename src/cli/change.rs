@@ -2,9 +2,8 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -14,17 +13,16 @@ use crate::base::{archive_paths, paths, time};
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, ChangeEvent, ChangeProgress, ChangeResult, Changes, Refusal, Request};
+use crate::cli::command_context::machine_named;
 use crate::cli::exit::Stopped;
 use crate::cli::output::{PathFields, object};
-use crate::cli::{CommandContext, Exit, machine_context, now, output, resolve, table};
-use crate::config::Config;
+use crate::cli::{CommandContext, Exit, now, output, resolve, table};
 use crate::disk::locate;
-use crate::disk::trash::Trash;
 use crate::machines;
 use crate::machines::registry::Machine;
 use crate::machines::sync::SyncContext;
 use crate::pi::running;
-use crate::pi::warnings::signs;
+use crate::pi::warnings::{LOSES, signs};
 use crate::runtime::raw_output;
 use crate::session::digest::Digest;
 use crate::system::signals;
@@ -90,8 +88,7 @@ impl<'a> Changer<'a> {
     /// The sessions are samples, or there is no directory for the journal.
     pub(super) fn new(context: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
         context.refuse_samples()?;
-        let state_dir = locate::state_dir().context("cannot locate the journal: no home directory; set HOME")?;
-        let changes = changes(state_dir, &context.config).with_archive(context.archive.clone());
+        let changes = context.changes().context("cannot locate the journal: no home directory; set HOME")?;
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
         Ok(Self { changes, switches, context })
@@ -119,12 +116,13 @@ impl<'a> Changer<'a> {
         if let Some(machine) = machines::changes::machine_of(request)? {
             return self.make_on(&machine, request);
         }
-        let error = match self.make_as_it_is(request) {
-            Err(error) if matches!(error.downcast_ref(), Some(Refusal::Archived { .. })) => error,
-            made => return made,
-        };
-        self.ask_to_bring_back(&error)?;
-        self.make_as_it_is(&request.clone().after_unarchive())
+        match self.make_as_it_is(request) {
+            Err(error) if matches!(error.downcast_ref(), Some(Refusal::Archived { .. })) => {
+                self.ask_to_bring_back(&error)?;
+                self.make_as_it_is(&request.clone().after_unarchive())
+            }
+            made => made,
+        }
     }
 
     /// Makes a change on another machine.
@@ -160,9 +158,8 @@ impl<'a> Changer<'a> {
         name: &str,
         make: impl FnOnce(&Machine, &SyncContext<'_>) -> Result<ChangeResult>,
     ) -> Result<ChangeResult> {
-        let config = &self.context.config;
-        let machine = machine_context::named(&machine_context::machines(config)?, name)?;
-        machine_context::with_context((config, &self.changes), |context| make(&machine, context))
+        let machine = machine_named(&self.context.machines()?, name)?;
+        self.context.with_sync(&self.changes, |sync| make(&machine, sync))
     }
 
     /// Makes a change of mirrored files.
@@ -182,10 +179,7 @@ impl<'a> Changer<'a> {
             bail!("{error}");
         }
         note!("{error}.");
-        if output::is_yes("Bring back from the archive?")? {
-            return Ok(());
-        }
-        declined()
+        must_agree("Bring back from the archive?")
     }
 
     /// Brings back an archived session, after a question unless `is_sure`. Returns its original path, or the path of
@@ -246,6 +240,15 @@ impl<'a> Changer<'a> {
         self.tell_signs_of(&here.map(|session| &***session).collect::<Vec<_>>())
     }
 
+    /// Like [`tell_signs`](Self::tell_signs), with the consequence of moving their files.
+    pub(super) fn tell_signs_of_moved(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
+        let has_signs = self.tell_signs(catalog, sessions);
+        if has_signs {
+            output::note(LOSES);
+        }
+        has_signs
+    }
+
     /// Like [`tell_signs`](Self::tell_signs), for sessions of this machine.
     fn tell_signs_of(&self, sessions: &[&Digest]) -> bool {
         let signs = signs(sessions, &running::running(locate::state_dir().as_deref()), now(), &self.context.home);
@@ -290,10 +293,8 @@ impl<'a> Changer<'a> {
         {
             self.tell_signs_of(&[&session]);
         }
-        if output::is_yes("Convert to version 3?")? {
-            return self.make(&request(true));
-        }
-        declined()
+        must_agree("Convert to version 3?")?;
+        self.make(&request(true))
     }
 
     /// Prints what was done, or would be.
@@ -389,9 +390,10 @@ impl<'a> Changer<'a> {
     }
 }
 
-/// Returns the error after the user declined a change.
-fn declined<T>() -> Result<T> {
-    bail!(Stopped(Exit::Nothing, "nothing was changed"))
+/// Asks a question. Returns an error if the user declines.
+fn must_agree(question: &str) -> Result<()> {
+    ensure!(output::is_yes(question)?, Stopped(Exit::Nothing, "nothing was changed"));
+    Ok(())
 }
 
 /// Asks before a change. If a pi may be using a session, the user types "yes" to do `what` anyway.
@@ -412,20 +414,6 @@ pub(super) fn tell_sessions(catalog: &Catalog, sessions: &[SessionKey]) {
     let newest = facts().filter_map(|facts| facts.modified()).max();
     let files = count(sessions.len(), "session", "sessions");
     note!("{files}, {}, newest activity: {}", bytes(size), table::age(newest));
-}
-
-/// Returns the changes with the journal of a directory, the configured trash, and the user's lasting marks.
-pub(super) fn changes(state_dir: PathBuf, config: &Config) -> Changes {
-    let changes = Changes::new(state_dir, trash(config)).forks_inherit_tags(config.forks_inherit_tags);
-    match locate::data_dir() {
-        Some(data) => changes.with_marks_in(&data),
-        None => changes,
-    }
-}
-
-/// Returns the configured trash.
-fn trash(config: &Config) -> Trash {
-    Trash { command: config.trash.clone(), limit: Duration::from_secs(config.trash_seconds) }
 }
 
 /// A step of a change on the command line.

@@ -1,22 +1,33 @@
-//! The context of all commands: the configuration, the session directories, and what they need of both.
+//! The context of all commands: the configuration, the session directories, the machines, and what commands need of them.
 
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Error, Result, bail};
 
-use crate::base::paths::shorten;
+use crate::base::paths::{full_path, shorten};
+use crate::base::text::{UNICODE, clean};
 use crate::catalog::Catalog;
-use crate::catalog::copies::NumberedCopies;
+use crate::catalog::copies::SessionCopies;
 use crate::catalog::search::SearchedSession;
-use crate::cli::machine_context;
-use crate::config::{Config, Filter};
+use crate::changes::Changes;
+use crate::cli::table::{self, Column};
+use crate::cli::{Options, output, resolve};
+use crate::config::{Config, Filter, default_toml};
 use crate::disk::demo::DemoDir;
 use crate::disk::locate::{self, Environment, Located};
 use crate::disk::scan::{IndexPlace, Scan, ScanSources, Unreadable};
+use crate::disk::trash::Trash;
 use crate::disk::worktrees::WorktreeFinder;
-use crate::disk::{last_seen, load, marks as marks_file};
+use crate::disk::{bug_log, index as index_files, last_seen, load, marks as marks_file, relocations};
+use crate::machines::registry::{self, Machine};
+use crate::machines::state;
+use crate::machines::sync::SyncContext;
+use crate::pi::running;
+use crate::pi::status::PiStatus;
 use crate::runtime::jobs::now;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
@@ -26,6 +37,7 @@ use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::tree::Tree;
 use crate::session::worktrees::Worktrees;
+use crate::system::signals;
 
 /// The context of all commands.
 #[derive(Debug)]
@@ -42,31 +54,68 @@ pub(crate) struct CommandContext {
     pub cache: Option<PathBuf>,
     /// The directory of archived sessions, if there is a home directory.
     pub archive: Option<PathBuf>,
-    /// All existing directories with sessions: see [`Located::all_existing`].
+    /// All existing directories with sessions, as absolute paths: see [`Located::all_existing`].
     pub(super) scanned: Vec<PathBuf>,
     /// The directory of a demo, which is removed at the end.
     pub(super) demo: Option<DemoDir>,
-    /// The sessions for arguments.
-    pub(super) resolved: ResolvedSessions,
-}
-
-/// The sessions for arguments, loaded once for all of them.
-#[derive(Debug, Default)]
-pub(super) struct ResolvedSessions {
-    /// The ids in order, with their files.
-    pub(super) by_id: OnceLock<Vec<(String, PathBuf)>>,
-    pub(super) catalog: OnceLock<Catalog>,
+    /// All sessions, once they were needed.
+    catalog: OnceLock<Catalog>,
 }
 
 impl CommandContext {
-    /// Returns the session directories and the parameters for reading them.
-    pub(super) fn sources(&self) -> ScanSources<'_> {
-        ScanSources { dirs: &self.scanned, home: &self.home, cache: self.index_place() }
+    /// Reads the configuration, and locates the sessions.
+    ///
+    /// # Errors
+    /// The configuration is invalid, or the demo sessions cannot be written.
+    pub(super) fn read(options: &Options) -> Result<Self> {
+        let mut config = read_config(options.config.as_deref())?;
+        config.ascii |= options.ascii;
+        config.theme = options.theme.unwrap_or(config.theme);
+        let demo = options.demo.then(|| DemoDir::new(now())).transpose();
+        let demo = demo.context("cannot write the demo sessions to the directory for temporary files")?;
+        if let Some(demo) = &demo {
+            demo.enter();
+            // A trash command of the user would move files out of the directory.
+            config.trash = Vec::new();
+        }
+        let environment = Environment::current();
+        let mut located = match &demo {
+            Some(demo) => Located { dirs: vec![demo.sessions()], origin: "--demo".into(), mirrors: None },
+            None => locate::sessions(&options.dir, &config.dirs, &environment),
+        };
+        if demo.is_none() && !located.is_named() {
+            located.mirrors = locate::mirrors_dir();
+        }
+        let home = environment.home.to_string_lossy().into_owned();
+        let replaced = located.correct().into_iter().map(|(dir, inside)| {
+            let [dir, inside] = [&dir, &inside].map(|dir| shorten(&dir.to_string_lossy(), &home).into_owned());
+            format!("{dir} is not a session directory: reading {inside} instead")
+        });
+        let replaced: Vec<String> = replaced.collect();
+        let cache = locate::index_dir().filter(|_| !options.no_index && config.index_megabytes > 0);
+        if let Some(cache) = &cache {
+            index_files::clean_up(cache);
+        }
+        let archive = locate::archive_dir(&config.archive_dir, &environment.home);
+        let mut scanned = located.all_existing(archive.as_deref());
+        if located.is_default() && located.mirrors.as_ref().is_some_and(|mirrors| mirrors.is_dir()) {
+            // pi may run on other machines only.
+            scanned.retain(|dir| dir.is_dir());
+        }
+        for dir in &mut scanned {
+            *dir = resolve::absolute(dir).unwrap_or_else(|_| dir.clone());
+        }
+        let (index, state) = (&cache, locate::state_dir());
+        bug_log::note(format_args!("directories {scanned:?}, archive {archive:?}, index {index:?}, state {state:?}"));
+        let corrected = (!replaced.is_empty()).then(|| replaced.join("; "));
+        Ok(Self { config, located, corrected, home, cache, archive, scanned, demo, catalog: OnceLock::new() })
     }
 
-    pub(super) fn index_place(&self) -> Option<IndexPlace<'_>> {
+    /// Returns the session directories and the parameters for reading them.
+    pub(super) fn sources(&self) -> ScanSources<'_> {
         let limit = self.config.index_bytes();
-        self.cache.as_deref().map(|dir| IndexPlace { dir, limit })
+        let cache = self.cache.as_deref().map(|dir| IndexPlace { dir, limit });
+        ScanSources { dirs: &self.scanned, home: &self.home, cache }
     }
 
     /// Adds the sessions of a scan to the index. A failure is reported and only costs time.
@@ -87,6 +136,11 @@ impl CommandContext {
         shorten(&path.to_string_lossy(), &self.home).into_owned()
     }
 
+    /// Returns the absolute path of a file relative to the current directory.
+    pub(super) fn full_path(&self, file: &str) -> String {
+        full_path(file, &Environment::current().cwd.to_string_lossy(), &self.home)
+    }
+
     /// Reads the wanted sessions of a scan, without further copies. Returns the files that could not be read, too.
     pub(super) fn read_sessions(
         &self,
@@ -98,30 +152,35 @@ impl CommandContext {
             sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
         });
         self.keep(scan);
-        NumberedCopies::remove_from(&mut sessions);
+        SessionCopies::remove_from(&mut sessions);
         (sessions, unreadable)
     }
 
     /// Reads all sessions.
     pub(super) fn read_catalog(&self) -> Catalog {
-        let mut catalog = self.report(Catalog::read(self.sources(), now()));
-        catalog.set_remote_pis(machine_context::remote_pis(&self.config, self.located.mirrors.as_deref()), now());
+        let mut catalog = Catalog::read(self.sources(), now());
+        self.report_index(catalog.index_error.take());
+        catalog.set_remote_pis(self.remote_pis(), now());
         catalog
+    }
+
+    /// Returns `true` once all sessions were read.
+    pub(super) fn has_catalog(&self) -> bool {
+        self.catalog.get().is_some()
+    }
+
+    /// Returns all sessions, which are read once.
+    pub(super) fn catalog(&self) -> &Catalog {
+        self.catalog.get_or_init(|| self.read_catalog())
     }
 
     /// Returns sessions in the form needed for a query.
     pub(super) fn searched(&self, sessions: Vec<SharedSession>, query: &Query) -> Arc<[SearchedSession]> {
-        let pis = || machine_context::remote_pis(&self.config, self.located.mirrors.as_deref());
-        SearchedSession::for_query(sessions, query, (now(), pis))
+        SearchedSession::for_query(sessions, query, (now(), || self.remote_pis()))
     }
 
-    /// Reports that the index could not be written for a catalog.
-    pub(super) fn report(&self, mut catalog: Catalog) -> Catalog {
-        self.report_index(catalog.index_error.take());
-        catalog
-    }
-
-    pub(super) fn report_index(&self, error: Option<String>) {
+    /// Reports that the index could not be written.
+    fn report_index(&self, error: Option<String>) {
         if let (Some(error), Some(cache)) = (error, &self.cache) {
             let cache = cache.display();
             note!("cannot write the index in {cache}: {error}; searches take longer until this is corrected");
@@ -178,6 +237,64 @@ impl CommandContext {
     pub(super) fn refuse_samples(&self) -> Result<()> {
         if self.demo.is_some() { refuse_demo() } else { Ok(()) }
     }
+
+    /// Returns the changes with the journal, the configured trash and archive, and the user's lasting marks. Returns `None`
+    /// if there is no home directory.
+    pub(super) fn changes(&self) -> Option<Changes> {
+        let config = &self.config;
+        let trash = Trash { command: config.trash.clone(), limit: Duration::from_secs(config.trash_seconds) };
+        let changes = Changes::new(locate::state_dir()?, trash).forks_inherit_tags(config.forks_inherit_tags);
+        let changes = changes.with_archive(self.archive.clone());
+        Some(match locate::data_dir() {
+            Some(data) => changes.with_marks_in(&data),
+            None => changes,
+        })
+    }
+
+    /// Returns all machines.
+    ///
+    /// # Errors
+    /// The list cannot be read.
+    pub(super) fn machines(&self) -> Result<Vec<Machine>> {
+        registry::machines(&self.config, locate::data_dir().as_deref()).context("cannot read the list of machines")
+    }
+
+    /// Calls a function with the context of synchronizations.
+    ///
+    /// # Errors
+    /// There is no home directory, or `work` fails.
+    pub(super) fn with_sync<T>(
+        &self,
+        changes: &Changes,
+        work: impl FnOnce(&SyncContext<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let (data, state) = machine_dirs()?;
+        work(&SyncContext {
+            config: &self.config.sync,
+            data: &data,
+            state: &state,
+            changes,
+            can_ask: output::can_ask(),
+            now,
+            is_wanted: &|| signals::noted().is_none(),
+        })
+    }
+
+    /// Returns the running pis of other machines as of the last synchronization.
+    pub(super) fn remote_pis(&self) -> Vec<PiStatus> {
+        let (Some(state_dir), Some(mirrors)) = (locate::state_dir(), &self.located.mirrors) else { return Vec::new() };
+        // Without the list of machines, their sessions are listed without states.
+        let machines = self.machines().unwrap_or_default().into_iter();
+        let state = |name: &str| state::read(&state_dir, name).unwrap_or_default();
+        machines.flat_map(|machine| state(&machine.name).pis_in(&machine.name, mirrors)).collect()
+    }
+
+    /// Returns the running pis that report their state, also those of other machines.
+    pub(super) fn reported_pis(&self) -> Vec<PiStatus> {
+        let mut reported = running::reported(locate::state_dir().as_deref());
+        reported.extend(self.remote_pis());
+        reported
+    }
 }
 
 /// Returns the error for commands that cannot be used with `--demo`.
@@ -194,4 +311,69 @@ pub(super) fn read(scan: &mut Scan<'_>, mut tell: impl FnMut(Vec<SharedSession>)
         true
     });
     unreadable
+}
+
+/// Returns the machine with a name.
+///
+/// # Errors
+/// There is none.
+pub(super) fn machine_named(machines: &[Machine], name: &str) -> Result<Machine> {
+    machines.iter().find(|machine| machine.name == name).cloned().with_context(|| {
+        let names: Vec<&str> = machines.iter().map(|machine| &*machine.name).collect();
+        let known =
+            if names.is_empty() { "run `pitree machine add`".into() } else { format!("known: {}", names.join(", ")) };
+        format!("no machine {name:?}; {known}")
+    })
+}
+
+/// The error without a home directory.
+pub(super) const NO_MIRRORS: &str = "cannot locate the mirrors: no home directory; set HOME";
+
+/// Returns the data and state directories.
+///
+/// # Errors
+/// There is no home directory.
+pub(super) fn machine_dirs() -> Result<(PathBuf, PathBuf)> {
+    Ok((locate::data_dir().context(NO_MIRRORS)?, locate::state_dir().context(NO_MIRRORS)?))
+}
+
+/// Reads the configuration from `file`, or from its default location if it exists.
+fn read_config(file: Option<&Path>) -> Result<Config> {
+    let Some(path) = file.map(Path::to_path_buf).or_else(locate::config_file) else { return Ok(Config::default()) };
+    match locate::read_text(&path) {
+        Ok(text) => Config::parse(&text, &path.display().to_string()).map_err(Error::msg),
+        Err(error) if error.kind() == ErrorKind::NotFound && file.is_none() => Ok(Config::default()),
+        Err(error) => Err(error).with_context(|| format!("cannot read the configuration {}", path.display())),
+    }
+}
+
+/// Print the path of the configuration file, or the default configuration
+#[derive(Debug, clap::Args)]
+pub(super) struct ConfigCommand {
+    /// Print a commented default configuration
+    #[arg(long)]
+    default: bool,
+    /// List replacements for missing directories, and the path of the file that stores them
+    #[arg(long, conflicts_with = "default")]
+    moved: bool,
+}
+
+impl ConfigCommand {
+    pub(super) fn run(&self, file: Option<&Path>) -> Result<()> {
+        if self.default {
+            output::write(default_toml().as_bytes())?;
+        } else if self.moved {
+            let state = locate::state_dir().context("no home directory; set HOME")?;
+            let rows = relocations::all(&state)?.into_iter().map(<[String; 2]>::from);
+            table::print([Column::Path(usize::MAX); 2], rows, "no moved directories recorded", &UNICODE)?;
+            output::note(&relocations::file(&state).to_string_lossy());
+        } else {
+            let path = file.map(Path::to_path_buf).or_else(locate::config_file);
+            let path =
+                path.context("cannot locate config.toml: no home directory; specify a file with --config FILE")?;
+            read_config(file)?; // prints the errors
+            output::line(clean(&path.to_string_lossy()))?;
+        }
+        Ok(())
+    }
 }

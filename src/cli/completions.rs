@@ -1,10 +1,12 @@
-//! `pitree completions`: shell completions for commands, options, sessions, labels and projects. The shell runs this
-//! program for them, so the scripts never become outdated.
+//! `pitree completions`: shell completions for commands, options, sessions, labels and projects. The shell runs this program
+//! for them, so the scripts never become outdated. `pitree init`: shell key bindings that open the browser as a picker of
+//! commands.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::str::FromStr;
 
 use anyhow::{Context, Result};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
@@ -13,9 +15,8 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::base::sort;
 use crate::base::text::{clean, has_unsafe};
-use crate::catalog::Catalog;
-use crate::catalog::copies::NumberedCopies;
-use crate::cli::{Cli, CommandContext, Options, machine_context, now, output, read_context};
+use crate::catalog::copies::SessionCopies;
+use crate::cli::{Cli, CommandContext, Options, output};
 use crate::machines::registry::Machine;
 use crate::session::digest::facts::SessionFacts;
 use crate::session::digest::listed::SharedSession;
@@ -63,7 +64,7 @@ pub(super) fn answer() {
 fn typed_line() -> Result<(ArgMatches, CommandContext)> {
     let words = env::args_os().skip_while(|word| word != "--").skip(1);
     let line = Cli::command().ignore_errors(true).try_get_matches_from(words)?;
-    let context = read_context(&Options::from_arg_matches(&line)?)?;
+    let context = CommandContext::read(&Options::from_arg_matches(&line)?)?;
     Ok((line, context))
 }
 
@@ -74,13 +75,10 @@ fn sessions_like(typed: &OsStr) -> Vec<CompletionCandidate> {
     let is_wanted = |facts: &SessionFacts<'_>| facts.id().starts_with(typed) || (facts.is_named() && !typed.is_empty());
     let recalled = context.sources().recalled(&is_wanted);
     let mut sessions = recalled.unwrap_or_else(|| {
-        let catalog = Catalog::read(context.sources(), now());
-        catalog
-            .keys()
-            .filter_map(|key| catalog.get(key).filter(|session| is_wanted(&session.facts())).cloned())
-            .collect()
+        let catalog = context.catalog();
+        catalog.keys().map(|key| catalog[key].clone()).filter(|session| is_wanted(&session.facts())).collect()
     });
-    NumberedCopies::remove_from(&mut sessions);
+    SessionCopies::remove_from(&mut sessions);
     sort::by_cached_key(&mut sessions, |session| (Reverse(session.facts().order_time()), session.file_path()));
     let one = |session: &SharedSession| {
         let session = session.once();
@@ -102,15 +100,15 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
     let (_, command) = line.subcommand().context("the line has no command")?;
     let session = command.get_one::<OsString>("session").context("the line has no session")?;
     let tree = context.tree(&context.session(session)?)?;
-    let text = |at: Index| clean(&tree.nodes[at as usize].text).chars().take(60).collect::<String>();
+    let text = |at: Index| clean(&tree[at].text).chars().take(60).collect::<String>();
     let newest_first = || (0..tree.nodes.len() as Index).rev();
     let labels = newest_first().filter_map(|at| Some((&*tree.labels.get(&at)?.text, at)));
     // Before the first character, only prompts are suggested, because a list of all ids would be too long.
-    let is_offered = |at: &Index| match tree.nodes[*at as usize].kind {
+    let is_offered = |at: &Index| match tree[*at].kind {
         EntryKind::User => true,
         kind => !typed.is_empty() && !kind.is_bookkeeping(),
     };
-    let ids = newest_first().filter(is_offered).filter_map(|at| Some((tree.nodes[at as usize].id.as_deref()?, at)));
+    let ids = newest_first().filter(is_offered).filter_map(|at| Some((tree.id(at)?, at)));
     let fits = |(word, _): &(&str, Index)| word.starts_with(typed);
     Ok(labels.chain(ids).filter(fits).filter_map(|(word, at)| candidate(word, &text(at))).collect())
 }
@@ -118,16 +116,15 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
 /// Returns the working directories of sessions.
 fn projects_like(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Ok((_, context)) = typed_line() else { return Vec::new() };
-    let catalog = Catalog::read(context.sources(), now());
-    let keys = catalog.newest_first();
-    let projects: BTreeSet<&str> = keys.iter().map(|&key| catalog[key].facts().cwd()).collect();
+    let catalog = context.catalog();
+    let projects: BTreeSet<&str> = catalog.keys().map(|key| catalog[key].facts().cwd()).collect();
     let fits = |dir: &&str| !dir.is_empty() && dir.as_bytes().starts_with(typed.as_encoded_bytes());
     projects.into_iter().filter(fits).filter_map(|dir| candidate(dir, "")).collect()
 }
 
 /// Returns the names of machines with their addresses.
 fn machines_like(typed: &OsStr) -> Vec<CompletionCandidate> {
-    let machines = typed_line().and_then(|(_, context)| machine_context::machines(&context.config)).unwrap_or_default();
+    let machines = typed_line().and_then(|(_, context)| context.machines()).unwrap_or_default();
     let fits = |machine: &&Machine| machine.name.as_bytes().starts_with(typed.as_encoded_bytes());
     machines.iter().filter(fits).filter_map(|one| candidate(&one.name, &one.address.to_string())).collect()
 }
@@ -156,4 +153,89 @@ pub(super) fn machines() -> ArgValueCompleter {
 fn candidate(value: &str, help: &str) -> Option<CompletionCandidate> {
     let help = Some(help.to_string()).filter(|help| !help.is_empty());
     (!has_unsafe(value)).then(|| CompletionCandidate::new(value).help(help.map(Into::into)))
+}
+
+/// Print shell key bindings for the browser
+///
+/// The key opens the browser. Press Enter in it to put the resume command on the command line. You can review and run it
+/// there.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+bash, in ~/.bashrc:  eval \"$(pitree init bash)\"
+zsh, in ~/.zshrc:  eval \"$(pitree init zsh)\"
+fish, in ~/.config/fish/config.fish:  pitree init fish | source")]
+pub(super) struct InitCommand {
+    /// Shell
+    shell: Shell,
+    /// Key to bind: alt or ctrl, plus a letter
+    #[arg(long, value_name = "KEY", default_value = "alt+i")]
+    key: ShellKey,
+}
+
+/// Alt or Ctrl with a letter.
+#[derive(Clone, Copy, Debug)]
+struct ShellKey {
+    is_alt: bool,
+    letter: char,
+}
+
+impl FromStr for ShellKey {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "expected alt or ctrl and a lowercase letter, such as alt+i";
+        let (is_alt, letter) = match text.split_once('+') {
+            Some(("alt", letter)) => (true, letter),
+            // These keys send Tab, Enter or a line break.
+            Some(("ctrl", letter)) if !matches!(letter, "i" | "j" | "m") => (false, letter),
+            Some(("ctrl", _)) => return Err("terminals cannot distinguish this key from Tab or Enter"),
+            _ => return Err(wrong),
+        };
+        match letter.as_bytes() {
+            [letter] if letter.is_ascii_lowercase() => Ok(Self { is_alt, letter: char::from(*letter) }),
+            _ => Err(wrong),
+        }
+    }
+}
+
+const BASH: &str = r#"__pitree_pick() {
+  local line
+  line=$(command pitree --print command) || return
+  [[ -n $line ]] || return
+  READLINE_LINE=$line READLINE_POINT=${#line}
+}
+bind -m emacs -x '"KEY": __pitree_pick'
+bind -m vi-insert -x '"KEY": __pitree_pick'
+"#;
+
+const ZSH: &str = r#"__pitree_pick() {
+  local line
+  line=$(command pitree --print command </dev/tty) && [[ -n $line ]] && BUFFER=$line && CURSOR=$#BUFFER
+  zle reset-prompt
+}
+zle -N __pitree_pick
+bindkey -M emacs 'KEY' __pitree_pick
+bindkey -M viins 'KEY' __pitree_pick
+"#;
+
+const FISH: &str = r#"function __pitree_pick
+  set -l line (command pitree --print command | string collect)
+  test -n "$line"; and commandline -r -- $line
+  commandline -f repaint
+end
+bind KEY __pitree_pick
+bind -M insert KEY __pitree_pick
+"#;
+
+impl InitCommand {
+    pub(super) fn run(&self) -> Result<()> {
+        let ShellKey { is_alt, letter } = self.key;
+        let (lines, alt, ctrl) = match self.shell {
+            Shell::Bash => (BASH, "\\e", "\\C-"),
+            Shell::Zsh => (ZSH, "^[", "^"),
+            Shell::Fish => (FISH, "\\e", "\\c"),
+        };
+        let key = format!("{}{letter}", if is_alt { alt } else { ctrl });
+        Ok(output::write(lines.replace("KEY", &key).as_bytes())?)
+    }
 }

@@ -10,9 +10,8 @@ use crate::app::panes::tree::row_text;
 use crate::base::numbers::count;
 use crate::base::text::{clean, clean_lines, spans_text};
 use crate::base::time;
-use crate::catalog::compare::{self, BranchEnd, ComparedBranches};
+use crate::catalog::compare::{self, BranchEnd, ComparedBranches, FinalFile, final_files};
 use crate::catalog::file_history::ReplayControl;
-use crate::catalog::final_files::{FinalFile, final_files};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::table::Column;
@@ -197,7 +196,7 @@ fn side_object<'a>(side: &'a SideSummary, end: &'a BranchEnd, at: Index) -> impl
     object! {
         #[serde(flatten)] path: PathFields::from(&*end.path),
         id: &end.tree.header.id,
-        entry_id: end.tree.nodes[at as usize].id.as_deref(),
+        entry_id: end.tree.id(at),
         entries: side.entries,
         messages: side.messages,
         prompts: &side.prompts,

@@ -1,6 +1,6 @@
 //! `pitree doctor`: finds damaged session files and repairs them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,18 +8,16 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::ValueHint;
 
+use crate::base::machine_paths;
 use crate::base::numbers::count;
-use crate::base::paths::shorten;
-use crate::base::{machine_paths, sort};
 use crate::catalog::Catalog;
 use crate::catalog::doctor::{self, ExaminedFile};
 use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangeArgs, Changer};
-use crate::cli::chosen_sessions::{self, note_mirrored};
 use crate::cli::output::{self, PathFields, object};
-use crate::cli::project::ProjectArg;
+use crate::cli::selection::{self, ProjectArg, note_mirrored};
 use crate::cli::table::{Column, PATH};
 use crate::cli::{CommandContext, Exit, completions, now, resolve};
 use crate::disk::leftovers::{drafts_of_others, leftovers};
@@ -29,10 +27,6 @@ use crate::disk::{files, load, locate, relocations};
 use crate::session::health::Finding;
 use crate::session::health::code::Code;
 use crate::session::write::repair::{RepairSteps, Unrepairable};
-
-/// File, line, code, entry, description.
-const COLUMNS: [Column; 5] =
-    [Column::Path(PATH), Column::Number, Column::Whole, Column::Whole, Column::Words(DESCRIPTION)];
 
 /// The maximum width of a description, which can contain a path.
 const DESCRIPTION: usize = 300;
@@ -96,7 +90,9 @@ impl DoctorCommand {
         let changer = self.repair.then(|| Changer::new(context, &switches)).transpose()?;
         let mut unreadable = Vec::new();
         let (files, is_all) = self.files(context, &mut unreadable)?;
-        let mut found = examine(&files, context, &mut unreadable);
+        let progress = |done| output::progress_of(done, files.len(), "files");
+        let (mut found, failed) = doctor::examine_files(&files, now(), &context.home, progress);
+        unreadable.extend(failed);
         let examined: HashSet<&Path> = files.iter().map(|file| &*file.path).collect();
         let between = if files.iter().any(|file| file.session.is_some()) {
             context.catalog().findings_between()
@@ -118,12 +114,12 @@ impl DoctorCommand {
         tell_count(&found, files.len(), self.notes || self.json);
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
-        sort::by(&mut unreadable, |one, other| one.path.cmp(&other.path));
-        unreadable.dedup_by(|one, other| one.path == other.path);
         let is_complete = unreadable.is_empty();
         let end = output::end(unreadable)?;
-        let damaged = found.iter().filter(|(_, found)| can_be_repaired(found)).map(|(path, _)| path);
-        let (mirrored, damaged): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        let can_be_repaired =
+            |(_, found): &(&PathBuf, &Vec<Finding>)| found.iter().any(|one| one.code.can_be_repaired());
+        let damaged = found.iter().filter(can_be_repaired).map(|(path, _)| path.clone());
+        let (mirrored, damaged): (Vec<PathBuf>, Vec<PathBuf>) =
             damaged.partition(|path| machine_paths::is_mirrored(path));
         note_mirrored(if self.repair { mirrored.len() } else { 0 });
         let has_problems = found.values().flatten().any(Finding::is_problem);
@@ -146,94 +142,84 @@ impl DoctorCommand {
             let files = all.files.into_iter().filter(|file| !file.is_link).map(|file| file.path);
             return Ok((files.map(|path| examined(catalog, path)).collect(), true));
         }
-        let paths = chosen_sessions::files(&self.words, &self.project, context, unreadable)?;
-        let words: HashSet<&Path> = self.words.iter().map(Path::new).collect();
-        if paths.iter().all(|path| words.contains(&**path)) {
-            return Ok((paths.into_iter().map(|path| ExaminedFile { path, session: None }).collect(), false));
-        }
-        Ok((paths.into_iter().map(|path| examined(context.catalog(), path)).collect(), false))
+        let paths = selection::files(&self.words, &self.project, context, unreadable)?.into_iter();
+        let files = match self.words.iter().all(selection::is_file) && !self.words.is_empty() {
+            true => paths.map(|path| ExaminedFile { path, session: None }).collect(),
+            false => paths.map(|path| examined(context.catalog(), path)).collect(),
+        };
+        Ok((files, false))
     }
 
     fn print(&self, found: &Found, context: &CommandContext) -> Result<()> {
-        let mut rows = Vec::new();
-        for (path, findings) in found {
-            let absolute = resolve::absolute(path)?;
-            let path_fields = PathFields::from(&*absolute);
-            for finding in findings {
-                if self.json {
-                    let Finding { code, line, entry, detail, more } = finding;
-                    let fields = object! {
-                        #[serde(flatten)] path: &path_fields,
-                        severity: code.severity(),
-                        code: code.name(),
-                        line,
-                        entry_id: entry,
-                        detail,
-                        more,
-                        text: finding.text(),
-                    };
-                    output::json(&fields)?;
-                } else if self.notes || finding.is_problem() {
-                    rows.push([
-                        shorten(&path_fields.path, &context.home).into_owned(),
-                        finding.line.map(|line| line.to_string()).unwrap_or_default(),
-                        finding.code.name().into(),
-                        finding.entry.clone().unwrap_or_default(),
-                        finding.text(),
-                    ]);
-                }
+        let is_listed = |(_, finding): &(&PathBuf, &Finding)| self.json || self.notes || finding.is_problem();
+        let findings = found.iter().flat_map(|(path, findings)| findings.iter().map(move |finding| (path, finding)));
+        let findings: Vec<(&PathBuf, &Finding)> = findings.filter(is_listed).collect();
+        let line = |&(path, finding): &(&PathBuf, &Finding)| {
+            object! {
+                #[serde(flatten)] path: PathFields::from(&**path),
+                severity: finding.code.severity(),
+                code: finding.code.name(),
+                line: finding.line,
+                entry_id: finding.entry.clone(),
+                detail: finding.detail.clone(),
+                more: finding.more,
+                text: finding.text(),
             }
-        }
-        context.table(COLUMNS, rows, "")
+        };
+        let row = |&(path, finding): &(&PathBuf, &Finding)| {
+            [
+                context.short(path),
+                finding.line.map(|line| line.to_string()).unwrap_or_default(),
+                finding.code.name().into(),
+                finding.entry.clone().unwrap_or_default(),
+                finding.text(),
+            ]
+        };
+        // File, line, code, entry, description.
+        const COLUMNS: [Column; 5] =
+            [Column::Path(PATH), Column::Number, Column::Whole, Column::Whole, Column::Words(DESCRIPTION)];
+        context.list(self.json, &findings, line, (COLUMNS, row), "")
     }
 
     /// Repairs files.
-    fn mend(&self, damaged: &[&PathBuf], changer: &Changer<'_>) -> Result<Exit> {
+    fn mend(&self, damaged: &[PathBuf], changer: &Changer<'_>) -> Result<Exit> {
         let catalog = changer.context.catalog();
-        let paths: Vec<PathBuf> = damaged.iter().map(|path| resolve::absolute(path)).collect::<Result<_>>()?;
-        let (mut sessions, mut keys, mut known) = (Vec::new(), Vec::new(), HashMap::new());
-        for (path, header) in paths.iter().zip(catalog.known_headers(&paths)) {
-            let path = path.clone();
-            // The change replaces the target of a link.
-            let real = files::resolved(&path);
-            known.insert(real, header);
-            keys.extend(catalog.key_of(&path).filter(|&key| catalog.has(key)));
-            let id = load::header(&path).map(|header| header.id).unwrap_or_default();
-            sessions.push(ExpectedSession { path, id });
-        }
-        let mut writer = RepairWriter { known };
+        // The change replaces the target of a link.
+        let real_paths = damaged.iter().map(|path| files::resolved(path));
+        let mut writer = RepairWriter { known: real_paths.zip(catalog.known_headers(damaged)).collect() };
         let cwd = self.cwd.as_ref().map(|cwd| relocations::directory(&resolve::absolute(cwd)?)).transpose()?;
-        let (mut failed, mut unchanged, mut told) = (Vec::new(), Vec::new(), 0);
-        for (done, session) in sessions.iter().enumerate() {
-            let real = files::resolved(&session.path);
+        let (mut sessions, mut keys, mut failed, mut told) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for (done, path) in damaged.iter().enumerate() {
+            let (real, short) = (files::resolved(path), changer.short(path));
             let mut preview = writer.preview(&real);
             if preview.as_ref().is_err_and(|error| matches!(error.downcast_ref(), Some(Unrepairable::NoDirectory)))
                 && let Some(known) = writer.known.get_mut(&real)
-                && let Some(cwd) = self.directory(cwd.as_deref(), &changer.short(&session.path), &known.cwds)?
+                && let Some(cwd) = self.directory(cwd.as_deref(), &short, &known.cwds)?
             {
                 known.cwds = vec![cwd];
                 preview = writer.preview(&real);
             }
             match preview {
-                Ok(result) if result.steps.is_empty() => unchanged.push(session.path.clone()),
+                Ok(result) if result.steps.is_empty() => continue,
                 Ok(result) if told < LISTED || self.dry_run => {
                     told += 1;
-                    tell_steps(&changer.short(&session.path), &result.steps, result.rest.len());
+                    tell_steps(&short, &result.steps, result.rest.len());
                 }
-                Ok(_) => output::progress(&format!("{done} of {} files", sessions.len())),
-                Err(error) => failed.push((session.path.clone(), error)),
+                Ok(_) => output::progress(&format!("{done} of {} files", damaged.len())),
+                Err(error) => {
+                    failed.push(error);
+                    continue;
+                }
             }
+            keys.extend(catalog.key_of(path).filter(|&key| catalog.has(key)));
+            let id = load::header(path).map(|header| header.id).unwrap_or_default();
+            sessions.push(ExpectedSession { path: path.clone(), id });
         }
-        let skipped: HashSet<&Path> =
-            failed.iter().map(|(path, _)| path).chain(&unchanged).map(|path| &**path).collect();
-        sessions.retain(|session| !skipped.contains(&*session.path));
         if sessions.len() > told {
             output::progress("");
             note!("and {}", count(sessions.len() - told, "more file", "more files"));
         }
-        for (_, error) in &failed {
-            output::error(&format!("{error:#}"));
-        }
+        failed.iter().for_each(|error| output::error(&format!("{error:#}")));
         if sessions.is_empty() {
             return Ok(if failed.is_empty() { Exit::Over } else { Exit::Failed });
         }
@@ -249,9 +235,7 @@ impl DoctorCommand {
         let code = changer.finish(&Request::Rewrite { purpose: RewritePurpose::Repair, sessions, by })?;
         Ok(if failed.is_empty() { code } else { Exit::Failed })
     }
-}
 
-impl DoctorCommand {
     /// Returns the working directory for a session without one: `cwd`, or the answer of the user. `None` if none was given.
     fn directory(&self, cwd: Option<&str>, path: &str, choices: &[String]) -> Result<Option<String>> {
         if cwd.is_some() || self.yes || !output::can_ask() {
@@ -272,26 +256,6 @@ impl DoctorCommand {
 fn examined(catalog: &Catalog, path: PathBuf) -> ExaminedFile {
     let session = catalog.key_of(&path).and_then(|key| catalog.get(key)).cloned();
     ExaminedFile { path, session }
-}
-
-fn examine(files: &[ExaminedFile], context: &CommandContext, unreadable: &mut Vec<Unreadable>) -> Found {
-    let mut found = Found::new();
-    doctor::each(files, (now(), &context.home), |batch, done| {
-        output::progress(&format!("{done} of {} files", files.len()));
-        for (path, result) in batch {
-            match result {
-                Ok(findings) => drop(found.insert(path, findings)),
-                Err(error) => unreadable.push(error),
-            }
-        }
-        true
-    });
-    output::progress("");
-    found
-}
-
-fn can_be_repaired(found: &[Finding]) -> bool {
-    found.iter().any(|finding| finding.code.can_be_repaired())
 }
 
 /// Adds what the journal has: missing parents in the trash, and interrupted changes if all files are examined.

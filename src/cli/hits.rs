@@ -12,9 +12,9 @@ use serde::Serialize;
 use crate::base::catch_panic;
 use crate::catalog::grep::{self, HitOrder};
 use crate::catalog::lost_work::{LossCache, compared_paths};
-use crate::catalog::machines::local_cwds;
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
-use crate::cli::hit_line::{self, EntryPlace, HitLine};
+use crate::catalog::user_data::local_cwds;
+use crate::cli::search::{EntryPlace, HitLine, LABEL, hit_name};
 use crate::cli::{CommandContext, output};
 use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
@@ -69,11 +69,9 @@ pub(super) struct HitSearch {
 
 /// Returns the number of hits in a session that were printed before, if it contains the hit after which to continue.
 fn skipped(session: &Digest, places: Option<&[EntryPlace]>, after: &str) -> Option<usize> {
-    let Some(places) = places else { return (hit_line::name(session, None, None) == after).then_some(1) };
+    let Some(places) = places else { return (hit_name(session, None, None) == after).then_some(1) };
     let offset = |at: Index| session.details().offsets.get(at as usize).copied();
-    let name = |&(at, field): &EntryPlace| {
-        hit_line::name(session, offset(at), (field == MatchField::Label).then_some(hit_line::LABEL))
-    };
+    let name = |&(at, field): &EntryPlace| hit_name(session, offset(at), (field == MatchField::Label).then_some(LABEL));
     places.iter().position(|place| name(place) == after).map(|at| at + 1)
 }
 
@@ -94,24 +92,16 @@ impl HitSearch {
         mut here: QueryScope,
         context: &CommandContext,
     ) -> Result<Self> {
+        let cache = context.cache.as_deref();
         if query.needs(Needs::SECRETS) {
-            let place = (&context.config.redact, context.cache.as_deref());
-            let known = SecretFinder::default().find(&sessions, place, |done, all| {
-                output::progress(&format!("{done} of {all} files"));
-                true
-            })?;
-            output::progress("");
+            let progress = |done: usize, all: usize| output::progress_of(done, all, "files");
+            let known = SecretFinder::default().find(&sessions, (&context.config.redact, cache), progress)?;
             here.secrets = known.map(Arc::new);
         }
         if query.needs(Needs::LOST_WORK) {
-            let place = (&*context.home, context.cache.as_deref());
             let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
-            let known = LossCache::default().find(&compared, place, |done, all| {
-                output::progress(&format!("{done} of {all} sessions compared"));
-                true
-            });
-            output::progress("");
-            here.lost = known.map(Arc::new);
+            let progress = |done: usize, all: usize| output::progress_of(done, all, "sessions compared");
+            here.lost = LossCache::default().find(&compared, (&context.home, cache), progress).map(Arc::new);
         }
         if query.needs(Needs::MARKS) {
             here.marks = Arc::new(context.marks()?);
@@ -323,7 +313,7 @@ impl HitSearch {
             None => (0, Ok(Vec::new())),
             Some((_, None)) if skipped > 0 => (0, Ok(Vec::new())),
             Some((_, None)) if limit == 0 => (1, Ok(Vec::new())),
-            Some((hit, None)) => (1, HitLine::of_title(session, &hit, &self.matcher).map(|line| vec![line])),
+            Some((hit, None)) => (1, Ok(vec![HitLine::of_title(session, &hit, &self.matcher)])),
             Some((hit, Some(mut places))) => {
                 places.drain(..skipped.min(places.len())); // the file may have changed
                 let count = places.len();
@@ -349,20 +339,19 @@ impl HitSearch {
                 let time = session.modified; // the time of the entry would require reading its line again
                 Some(HitLine::new(&session, (Some(hit.offset), hit.id), what, time, hit.snippet))
             };
-            let lines: Result<Vec<HitLine>> = batch.hits.into_iter().filter_map(line).collect();
-            result = lines.and_then(|mut lines| {
-                if let Some(last) = after {
-                    let found = lines.iter().position(|line| line.hit == last);
-                    let skipped = found.map_or(lines.len(), |at| at + 1);
-                    sum.total += skipped;
-                    lines.drain(..skipped);
-                    after = after.filter(|_| found.is_none());
-                }
-                lines.truncate(limit - sum.printed);
-                (sum.printed, sum.total) = (sum.printed + lines.len(), sum.total + lines.len());
-                sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next.take());
-                each(lines)
-            });
+            let mut lines: Vec<HitLine> = batch.hits.into_iter().filter_map(line).collect();
+            if let Some(last) = after {
+                let found = lines.iter().position(|line| line.hit == last);
+                let skipped = found.map_or(lines.len(), |at| at + 1);
+                sum.total += skipped;
+                lines.drain(..skipped);
+                after = after.filter(|_| found.is_none());
+            }
+            lines.truncate(limit - sum.printed);
+            sum.printed += lines.len();
+            sum.total += lines.len();
+            sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next.take());
+            result = each(lines);
             result.is_ok() && sum.printed < limit
         });
         result?;

@@ -1,6 +1,6 @@
 //! `pitree index`: shows or rebuilds the session index.
 
-use std::io::{self};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::shorten;
 use crate::base::text::clean;
+use crate::cli::command_context::read;
 use crate::cli::output::{PathFields, object};
 use crate::cli::{CommandContext, Exit, output};
 use crate::disk::index::{self, IndexFacts};
@@ -49,7 +50,7 @@ impl IndexCommand {
         let mut unreadable = Vec::new();
         if self.rebuild {
             let mut scan = context.sources().rebuild();
-            unreadable = crate::cli::read(&mut scan, drop);
+            unreadable = read(&mut scan, drop);
             scan.keep().with_context(|| {
                 let what = format!("cannot write the index in {}", cache.display());
                 format!("{what}; the previous index is unchanged; free disk space or check permissions")

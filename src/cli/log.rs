@@ -1,21 +1,24 @@
-//! `pitree log`: lists the states of a file over all sessions and branches.
+//! The states of a file over all sessions and branches: `pitree log` lists them, and `pitree blame` shows the session and the
+//! prompt that brought each line of a file.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 
-use crate::base::paths::full_path;
 use crate::base::{sort, time};
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
 use crate::catalog::files::FilePlaces;
 use crate::cli::output::{PathFields, object};
-use crate::cli::project::ProjectArg;
-use crate::cli::table::{self, Column, LAST, TITLE};
+use crate::cli::selection::ProjectArg;
+use crate::cli::table::{self, Column, LAST, TITLE, words};
 use crate::cli::{CommandContext, Exit, output, resolve};
+use crate::disk::files::read_regular;
 use crate::disk::git::Repository;
-use crate::disk::locate::Environment;
 use crate::disk::scan::Unreadable;
 use crate::session::digest::Digest;
 use crate::session::digest::commits::{CommitPrefix, DigestCommit};
@@ -56,13 +59,13 @@ pub(super) struct LogCommand {
 }
 
 /// The entry that brought a state of a file.
-pub(super) struct LoggedEntry {
-    pub(super) session: PathBuf,
-    pub(super) session_id: String,
-    pub(super) id: Option<String>,
-    pub(super) time: Option<i64>,
-    pub(super) prompt: String,
-    pub(super) is_abandoned: bool,
+struct LoggedEntry {
+    session: PathBuf,
+    session_id: String,
+    id: Option<String>,
+    time: Option<i64>,
+    prompt: String,
+    is_abandoned: bool,
     at: Index,
 }
 
@@ -77,51 +80,12 @@ struct LoggedState {
 
 impl LogCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let is_wanted = self.project.matcher(context);
         let Some(path) = &self.path else {
-            let print = |commit| print_commits(self, commit, context);
-            return self.commit.as_ref().map_or(Ok(Exit::Nothing), print);
+            return self.commit.as_ref().map_or(Ok(Exit::Nothing), |commit| self.print_commits(commit, context));
         };
-        let here = Environment::current().cwd;
-        let file = full_path(path, &here.to_string_lossy(), &context.home);
-        let (all, unreadable) = self.states(&file, &is_wanted, context)?;
-        if self.json {
-            for LoggedState { entry, lines, exactness, source, commit } in &all {
-                let LoggedEntry { session, session_id, id, time, prompt, is_abandoned, .. } = entry;
-                let (added, removed) = (lines.map(|(added, _)| added), lines.map(|(_, removed)| removed));
-                output::json(&object! {
-                    #[serde(flatten)] path: PathFields::from(&*resolve::absolute(session)?),
-                    id: session_id,
-                    entry: id,
-                    timestamp: time.and_then(time::iso),
-                    prompt,
-                    added,
-                    removed,
-                    exactness,
-                    source,
-                    commit,
-                    abandoned: is_abandoned,
-                })?;
-            }
-        } else {
-            rows(&all, context)?;
-        }
-        if all.is_empty() {
-            note!("no listed state of {file}; see `pitree files` for the files of sessions");
-        }
-        let end = output::end(unreadable)?;
-        Ok(end.found(!all.is_empty()))
-    }
-
-    /// Returns the listed states of a file, most recent first.
-    fn states(
-        &self,
-        file: &str,
-        is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
-        context: &CommandContext,
-    ) -> Result<(Vec<LoggedState>, Vec<Unreadable>)> {
+        let file = context.full_path(path);
         let mut all: Vec<LoggedState> = Vec::new();
-        let state = |entry: LoggedEntry, version: &FileVersion| {
+        let visit = |entry: LoggedEntry, version: &FileVersion| {
             let is_listed = self.search.as_ref().is_none_or(|text| version.changes_count(text));
             is_listed.then(|| LoggedState {
                 entry,
@@ -131,15 +95,129 @@ impl LogCommand {
                 commit: None,
             })
         };
-        let unreadable = each_state(file, is_wanted, context, state, |state, commit| {
-            let is_listed =
-                self.commit.as_ref().is_none_or(|wanted| commit.is_some_and(|commit| wanted.is_of(&commit.sha)));
-            let state = state.filter(|_| is_listed);
-            all.extend(state.map(|state| LoggedState { commit: commit.map(|commit| commit.sha.clone()), ..state }));
+        let unreadable = each_state(&file, &self.project.matcher(context), context, visit, |state, commit| {
+            let commit = commit.map(|commit| commit.sha.clone());
+            let is_listed = |wanted: &CommitPrefix| commit.as_ref().is_some_and(|commit| wanted.is_of(commit));
+            let state = state.filter(|_| self.commit.as_ref().is_none_or(is_listed));
+            all.extend(state.map(|state| LoggedState { commit, ..state }));
         })?;
-        sort::by_key(&mut all, |state| std::cmp::Reverse(state.entry.age()));
+        sort::by_key(&mut all, |state| Reverse(state.entry.age()));
         all.truncate(self.limit.unwrap_or(usize::MAX));
-        Ok((all, unreadable))
+        const WHOLE: Column = Column::Whole;
+        const COLUMNS: [Column; 7] = [Column::Number, WHOLE, Column::Number, WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
+        let length = resolve::shortest(all.iter().map(|state| state.entry.session_id.as_str()));
+        let row = |LoggedState { entry, lines, exactness, commit, .. }: &LoggedState| {
+            [
+                table::age(entry.time),
+                entry.place(length),
+                lines.map(|(added, removed)| format!("+{added} -{removed}")).unwrap_or_default(),
+                exactness.to_string(),
+                commit.as_deref().unwrap_or_default().into(),
+                abandoned(entry.is_abandoned),
+                entry.prompt.clone(),
+            ]
+        };
+        context.list(
+            self.json,
+            &all,
+            |LoggedState { entry, lines, exactness, source, commit }| {
+                let LoggedEntry { session, session_id, id, time, prompt, is_abandoned, .. } = entry;
+                object! {
+                    #[serde(flatten)] path: PathFields::from(&**session),
+                    id: session_id,
+                    entry: id,
+                    timestamp: time.and_then(time::iso),
+                    prompt,
+                    added: lines.map(|(added, _)| added),
+                    removed: lines.map(|(_, removed)| removed),
+                    exactness,
+                    source,
+                    commit,
+                    abandoned: is_abandoned,
+                }
+            },
+            (COLUMNS, row),
+            "",
+        )?;
+        if all.is_empty() {
+            note!("no listed state of {file}; see `pitree files` for the files of sessions");
+        }
+        Ok(output::end(unreadable)?.found(!all.is_empty()))
+    }
+
+    /// Prints the entries whose commands made a commit, most recent first. A commit that forks inherited is listed once.
+    fn print_commits(&self, wanted: &CommitPrefix, context: &CommandContext) -> Result<Exit> {
+        let is_in_project = self.project.matcher(context);
+        let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts), context);
+        let all = sessions.iter().enumerate().flat_map(|(number, session)| {
+            let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
+            such.map(move |commit| (session.commit_key(commit), number, commit))
+        });
+        let mut found = cost_sharing::once(all);
+        sort::by_key(&mut found, |listed| Reverse((listed.what.time, listed.what.at)));
+        found.truncate(self.limit.unwrap_or(usize::MAX));
+        let (mut made, mut trees, mut repositories) = (Vec::new(), HashMap::new(), HashMap::new());
+        for (number, ListedItem { session: place, what: commit, .. }) in found.into_iter().enumerate() {
+            let session: &Digest = &sessions[place];
+            let tree = match trees.entry(place) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => place.insert(context.tree(&session.path)?),
+            };
+            // The longer of the two names fewer commits.
+            let sha = [&*commit.sha, wanted.text()].into_iter().max_by_key(|sha| sha.len()).unwrap_or_default();
+            let dir = &*session.header.cwd;
+            let mut is_confirmed = None;
+            // The repositories of other machines are unknown.
+            if number < MOST_CONFIRMED && !session.facts().is_mirrored() {
+                let repository = repositories.entry(dir).or_insert_with(|| Repository::of(Path::new(dir)));
+                is_confirmed = repository.as_ref().and_then(|repository| repository.has_commit(sha));
+            }
+            let prompt =
+                if (commit.at as usize) < tree.nodes.len() { prompt_words(tree, commit.at) } else { String::new() };
+            let is_abandoned = !session.is_active(commit.at);
+            made.push(MadeCommit { session, commit, prompt, is_abandoned, is_confirmed });
+        }
+        const WHOLE: Column = Column::Whole;
+        const WORDS: Column = Column::Words(TITLE);
+        const COLUMNS: [Column; 8] = [Column::Number, WHOLE, WHOLE, WHOLE, WHOLE, WORDS, WORDS, Column::Words(LAST)];
+        let length = resolve::shortest(made.iter().map(|made| made.session.header.id.as_str()));
+        let row = |MadeCommit { session, commit, prompt, is_abandoned, is_confirmed }: &MadeCommit<'_>| {
+            let confirmed = is_confirmed.map_or("", |is| if is { "confirmed" } else { "not in the repository" });
+            [
+                table::age(commit.time),
+                place(&session.header.id, commit.entry.id(), length),
+                commit.sha.to_string(),
+                confirmed.into(),
+                abandoned(*is_abandoned),
+                commit.branch.as_deref().unwrap_or_default().into(),
+                commit.title.to_string(),
+                prompt.clone(),
+            ]
+        };
+        context.list(
+            self.json,
+            &made,
+            |MadeCommit { session, commit, prompt, is_abandoned, is_confirmed }| {
+                object! {
+                    #[serde(flatten)] path: PathFields::from(&*session.path),
+                    id: &session.header.id,
+                    entry: commit.entry.id(),
+                    timestamp: commit.time.and_then(time::iso),
+                    sha: &commit.sha,
+                    branch: &commit.branch,
+                    title: &commit.title,
+                    prompt,
+                    abandoned: is_abandoned,
+                    confirmed: is_confirmed,
+                }
+            },
+            (COLUMNS, row),
+            "",
+        )?;
+        if made.is_empty() {
+            note!("no command printed the commit {wanted}; try a shorter prefix");
+        }
+        Ok(output::end(unreadable)?.found(!made.is_empty()))
     }
 }
 
@@ -156,7 +234,7 @@ fn sessions(
 /// Passes the states of a file in all sessions to `visit`. Sessions are replayed one after another, oldest first, and no
 /// texts are kept. At the end of a session, `done` gets what `visit` returned for each state, with the first commit of all
 /// branches that has the state.
-pub(super) fn each_state<R>(
+fn each_state<R>(
     file: &str,
     is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
     context: &CommandContext,
@@ -176,9 +254,12 @@ pub(super) fn each_state<R>(
         let (mut states, mut results) = (HashSet::new(), Vec::new());
         each_version((&session.path, &tree), &files, control, &mut CommandEffects::new(), &mut |_, version| {
             let entry = version.entry;
-            states.extend(version.is_new().then_some(entry));
+            if !version.is_new() {
+                return;
+            }
+            states.insert(entry);
             // Forks inherit entries; the oldest session counts.
-            if version.is_new() && session.entry_key(entry).is_none_or(|key| known.insert(key)) {
+            if session.entry_key(entry).is_none_or(|key| known.insert(key)) {
                 results.push((entry, visit(LoggedEntry::new(&session.path, &tree, entry), &version)));
             }
         })?;
@@ -190,7 +271,7 @@ pub(super) fn each_state<R>(
 
 impl LoggedEntry {
     fn new(session: &Path, tree: &Tree, at: Index) -> Self {
-        let node = &tree.nodes[at as usize];
+        let node = &tree[at];
         Self {
             session: session.into(),
             session_id: tree.header.id.clone(),
@@ -203,12 +284,12 @@ impl LoggedEntry {
     }
 
     /// Returns the order by age.
-    pub(super) fn age(&self) -> (Option<i64>, Index) {
+    fn age(&self) -> (Option<i64>, Index) {
         (self.time, self.at)
     }
 
     /// Returns `SESSION@ENTRY` with a short session ID.
-    pub(super) fn place(&self, length: usize) -> String {
+    fn place(&self, length: usize) -> String {
         place(&self.session_id, self.id.as_deref(), length)
     }
 }
@@ -226,115 +307,20 @@ struct MadeCommit<'a> {
     is_confirmed: Option<bool>,
 }
 
-/// Prints the entries whose commands made a commit, most recent first. A commit that forks inherited is listed once.
-fn print_commits(log: &LogCommand, wanted: &CommitPrefix, context: &CommandContext) -> Result<Exit> {
-    let is_in_project = log.project.matcher(context);
-    let (sessions, unreadable) = sessions(|facts| facts.is_committed() && is_in_project(facts), context);
-    let all = sessions.iter().enumerate().flat_map(|(number, session)| {
-        let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
-        such.map(move |commit| (session.commit_key(commit), number, commit))
-    });
-    let mut found = cost_sharing::once(all);
-    sort::by_key(&mut found, |listed| std::cmp::Reverse((listed.what.time, listed.what.at)));
-    found.truncate(log.limit.unwrap_or(usize::MAX));
-    let prompts = prompts(&sessions, &found, context)?;
-    let (mut made, mut repositories) = (Vec::new(), HashMap::new());
-    for (number, (ListedItem { session, what: commit, .. }, prompt)) in found.into_iter().zip(prompts).enumerate() {
-        let session: &Digest = &sessions[session];
-        // The longer of the two names fewer commits.
-        let sha = [&*commit.sha, wanted.text()].into_iter().max_by_key(|sha| sha.len()).unwrap_or_default();
-        let dir = &*session.header.cwd;
-        let mut is_confirmed = None;
-        // The repositories of other machines are unknown.
-        if number < MOST_CONFIRMED && !session.facts().is_mirrored() {
-            let repository = repositories.entry(dir).or_insert_with(|| Repository::of(Path::new(dir)));
-            is_confirmed = repository.as_ref().and_then(|repository| repository.has_commit(sha));
-        }
-        made.push(MadeCommit { session, commit, prompt, is_abandoned: !session.is_active(commit.at), is_confirmed });
-    }
-    match log.json {
-        true => made.iter().try_for_each(|made| made.print_json())?,
-        false => commit_rows(&made, context)?,
-    }
-    if made.is_empty() {
-        note!("no command printed the commit {wanted}; try a shorter prefix");
-    }
-    let end = output::end(unreadable)?;
-    Ok(end.found(!made.is_empty()))
-}
-
-/// Returns the words of the prompts above commits. The tree of each session is loaded once.
-fn prompts(
-    sessions: &[SharedSession],
-    commits: &[ListedItem<usize, &DigestCommit>],
-    context: &CommandContext,
-) -> Result<Vec<String>> {
-    let mut by_session: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (number, listed) in commits.iter().enumerate() {
-        by_session.entry(listed.session).or_default().push(number);
-    }
-    let mut prompts = vec![String::new(); commits.len()];
-    for (session, numbers) in by_session {
-        let tree = context.tree(&sessions[session].path)?;
-        for number in numbers {
-            let at = commits[number].what.at;
-            if (at as usize) < tree.nodes.len() {
-                prompts[number] = prompt_words(&tree, at);
-            }
-        }
-    }
-    Ok(prompts)
-}
-
-impl MadeCommit<'_> {
-    fn print_json(&self) -> Result<()> {
-        let Self { session, commit, prompt, is_abandoned, is_confirmed } = self;
-        output::json(&object! {
-            #[serde(flatten)] path: PathFields::from(&*resolve::absolute(&session.path)?),
-            id: &session.header.id,
-            entry: commit.entry.id(),
-            timestamp: commit.time.and_then(time::iso),
-            sha: &commit.sha,
-            branch: &commit.branch,
-            title: &commit.title,
-            prompt,
-            abandoned: is_abandoned,
-            confirmed: is_confirmed,
-        })
-    }
-}
-
-fn commit_rows(all: &[MadeCommit<'_>], context: &CommandContext) -> Result<()> {
-    const WHOLE: Column = Column::Whole;
-    const COLUMNS: [Column; 8] =
-        [Column::Number, WHOLE, WHOLE, WHOLE, WHOLE, Column::Words(TITLE), Column::Words(TITLE), Column::Words(LAST)];
-    let length = resolve::shortest(all.iter().map(|made| made.session.header.id.as_str()));
-    let row = |made: &MadeCommit<'_>| {
-        let MadeCommit { session, commit, prompt, is_abandoned, is_confirmed } = made;
-        let confirmed = is_confirmed.map_or("", |is| if is { "confirmed" } else { "not in the repository" });
-        [
-            table::age(commit.time),
-            place(&session.header.id, commit.entry.id(), length),
-            commit.sha.to_string(),
-            confirmed.into(),
-            if *is_abandoned { "abandoned".into() } else { String::new() },
-            commit.branch.as_deref().unwrap_or_default().into(),
-            commit.title.to_string(),
-            prompt.clone(),
-        ]
-    };
-    context.table(COLUMNS, all.iter().map(row), "")
-}
-
 /// Returns `SESSION@ENTRY` with a short session ID.
 fn place(session: &str, entry: Option<&str>, length: usize) -> String {
     let id: String = session.chars().take(length).collect();
     format!("{id}@{}", entry.unwrap_or("?"))
 }
 
+/// Returns the cell of a table for an abandoned branch; empty for others.
+fn abandoned(is_abandoned: bool) -> String {
+    if is_abandoned { "abandoned".into() } else { String::new() }
+}
+
 /// Returns the words of the prompt above an entry.
 fn prompt_words(tree: &Tree, at: Index) -> String {
-    prompt(tree, at).map_or(String::new(), |at| tree.nodes[at as usize].words().into())
+    prompt(tree, at).map_or(String::new(), |at| tree[at].words().into())
 }
 
 /// Parses the prefix of a commit.
@@ -342,22 +328,84 @@ fn commit_prefix(text: &str) -> Result<CommitPrefix, String> {
     CommitPrefix::read(text)?.ok_or_else(|| "too short; give at least 7 hexadecimal digits".into())
 }
 
-fn rows(all: &[LoggedState], context: &CommandContext) -> Result<()> {
-    const WHOLE: Column = Column::Whole;
-    const COLUMNS: [Column; 7] = [Column::Number, WHOLE, Column::Number, WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
-    let length = resolve::shortest(all.iter().map(|state| state.entry.session_id.as_str()));
-    let row = |state: &LoggedState| {
-        let entry = &state.entry;
-        let lines = state.lines.map(|(added, removed)| format!("+{added} -{removed}"));
-        [
-            table::age(entry.time),
-            entry.place(length),
-            lines.unwrap_or_default(),
-            state.exactness.into(),
-            state.commit.as_deref().unwrap_or_default().into(),
-            if entry.is_abandoned { "abandoned".into() } else { String::new() },
-            entry.prompt.clone(),
-        ]
-    };
-    context.table(COLUMNS, all.iter().map(row), "")
+/// The maximum width of a prompt.
+const PROMPT: usize = 30;
+
+/// Show which session and prompt wrote each line of a file
+///
+/// Compares the file on disk with its exact states in all sessions, most recent first. Lines that no exact state added are
+/// blank.
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::cli::exit::help("Examples:
+  pitree blame src/auth/index.ts      all lines
+  pitree blame src/auth/index.ts:42   one line"))]
+pub(super) struct BlameCommand {
+    /// File on the disk, or one line of it
+    #[arg(value_name = "PATH[:LINE]")]
+    path: String,
+    /// Print JSON Lines
+    #[arg(long)]
+    json: bool,
+}
+
+impl BlameCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let (path, line) = match self.path.rsplit_once(':') {
+            Some((path, line)) if !Path::new(&self.path).is_file() && line.parse::<usize>().is_ok() => {
+                (path, line.parse().ok())
+            }
+            _ => (&*self.path, None),
+        };
+        let file = context.full_path(path);
+        let bytes = read_regular(Path::new(&file)).with_context(|| format!("cannot read {file}"))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        if line.is_some_and(|line: usize| line == 0 || line > lines.len()) {
+            bail!("{file} has {} lines", lines.len());
+        }
+        // The newest entry that brought each line.
+        let mut origins: Vec<Option<Rc<LoggedEntry>>> = vec![None; lines.len()];
+        let visit = |entry: LoggedEntry, version: &FileVersion| {
+            let entry = Rc::new(entry);
+            for (origin, _) in origins.iter_mut().zip(version.brought(&lines)).filter(|(_, brought)| *brought) {
+                if origin.as_ref().is_none_or(|known| known.age() < entry.age()) {
+                    *origin = Some(entry.clone());
+                }
+            }
+        };
+        let unreadable = each_state(&file, &|_| true, context, visit, |(), _| {})?;
+        let length = resolve::shortest(origins.iter().flatten().map(|origin| origin.session_id.as_str()));
+        let wanted = lines.iter().zip(1..).zip(&origins).map(|((text, number), origin)| BlamedLine {
+            number,
+            text: text.trim_end_matches(['\n', '\r']),
+            origin: origin.as_deref(),
+        });
+        let wanted: Vec<BlamedLine<'_>> = wanted.filter(|one| line.is_none_or(|line| line == one.number)).collect();
+        let row = |&BlamedLine { number, text, origin }: &BlamedLine<'_>| {
+            let prompt = |origin: &LoggedEntry| words(&origin.prompt, PROMPT, context.config.signs());
+            let (place, prompt) = origin.map(|origin| (origin.place(length), prompt(origin))).unwrap_or_default();
+            [place, prompt, number.to_string(), text.replace('\t', "    ")]
+        };
+        const COLUMNS: [Column; 4] = [Column::Whole, Column::Whole, Column::Number, Column::Words(LAST)];
+        let json = |&BlamedLine { number, text, origin }: &BlamedLine<'_>| {
+            let field = |field: fn(&LoggedEntry) -> Option<String>| origin.and_then(field);
+            object! {
+                line: number,
+                text: text.to_owned(),
+                id: field(|origin| Some(origin.session_id.clone())),
+                entry: field(|origin| origin.id.clone()),
+                timestamp: field(|origin| origin.time.and_then(time::iso)),
+                prompt: field(|origin| Some(origin.prompt.clone())),
+            }
+        };
+        context.list(self.json, &wanted, json, (COLUMNS, row), "")?;
+        Ok(output::end(unreadable)?.found(wanted.iter().any(|line| line.origin.is_some())))
+    }
+}
+
+/// A line of a blamed file, and the newest entry that brought it.
+struct BlamedLine<'a> {
+    number: usize,
+    text: &'a str,
+    origin: Option<&'a LoggedEntry>,
 }

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Subcommand;
+use serde::Serialize;
 
 use crate::base::numbers::{bytes, count};
 use crate::base::{machine_paths, time};
 use crate::changes::{FileSnapshot, Request};
-use crate::cli::change::{self, ChangeArgs, Changer};
-use crate::cli::machine_context::{dirs, machines, named, with_context};
+use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::command_context::{NO_MIRRORS, machine_dirs, machine_named};
 use crate::cli::output::object;
 use crate::cli::table::{Column, LAST, PATH};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
@@ -18,6 +19,10 @@ use crate::disk::{locate, scan};
 use crate::machines::registry::{self, Machine};
 use crate::machines::state::{self, MachineState};
 use crate::machines::sync::{self, GoneFiles, SyncContext};
+use crate::system::signals;
+
+/// The message without machines.
+const NO_MACHINES: &str = "no machines; add one with `pitree machine add NAME ssh:HOST`";
 
 /// Mirror the sessions of other machines
 ///
@@ -94,19 +99,13 @@ impl MachineCommand {
     }
 }
 
-/// Returns the machines with some names, or all.
-fn chosen_machines(context: &CommandContext, names: &[String]) -> Result<Vec<Machine>> {
-    let all = machines(&context.config)?;
-    if names.is_empty() { Ok(all) } else { names.iter().map(|name| named(&all, name)).collect() }
-}
-
 fn add(context: &CommandContext, name: &str, address: &[String]) -> Result<Exit> {
-    let (data, _) = dirs()?;
+    let (data, _) = machine_dirs()?;
     let mut address = Address::parse(address).map_err(anyhow::Error::msg)?;
     if let Address::Dir(dir) = &mut address {
         *dir = resolve::absolute(&locate::expand(&*dir, Path::new(&context.home)))?;
     }
-    let known = machines(&context.config)?;
+    let known = context.machines()?;
     registry::check_name(name, &known)?;
     let machine = Machine { name: name.into(), address, is_configured: false };
     let probed = match sync::probe(&machine, &context.config.sync, output::can_ask()) {
@@ -123,46 +122,41 @@ fn add(context: &CommandContext, name: &str, address: &[String]) -> Result<Exit>
 fn list(context: &CommandContext, json: bool) -> Result<Exit> {
     const COLUMNS: [Column; 5] =
         [Column::Whole, Column::Path(PATH), Column::Number, Column::Number, Column::Words(LAST)];
-    let machines = machines(&context.config)?;
     let state_dir = locate::state_dir();
-    let state_of = |name: &str| state_dir.as_deref().and_then(|dir| state::read(dir, name).ok()).unwrap_or_default();
+    let with_state = |machine: Machine| {
+        let state = state_dir.as_deref().and_then(|dir| state::read(dir, &machine.name).ok()).unwrap_or_default();
+        (machine, state)
+    };
+    let machines: Vec<(Machine, MachineState)> = context.machines()?.into_iter().map(with_state).collect();
     if machines.is_empty() && !json {
-        return output::nothing("no machines; add one with `pitree machine add NAME ssh:HOST`");
+        return output::nothing(NO_MACHINES);
     }
-    let mut rows = Vec::new();
-    for machine in &machines {
-        let state = state_of(&machine.name);
-        if json {
-            print_json(machine, &state)?;
-        } else {
-            let files = count(usize::try_from(state.files).unwrap_or(usize::MAX), "session", "sessions");
-            let words = state.in_words(now());
-            rows.push([machine.name.clone(), machine.address.to_string(), files, bytes(state.bytes), words]);
-        }
-    }
-    context.table(COLUMNS, rows, "")?;
+    let row = |(machine, state): &(Machine, MachineState)| {
+        let files = count(usize::try_from(state.files).unwrap_or(usize::MAX), "session", "sessions");
+        [machine.name.clone(), machine.address.to_string(), files, bytes(state.bytes), state.in_words(now())]
+    };
+    context.list(json, &machines, |(machine, state)| fields(machine, state), (COLUMNS, row), "")?;
     Ok(Exit::Done)
 }
 
-fn print_json(machine: &Machine, state: &MachineState) -> Result<()> {
+fn fields<'a>(machine: &'a Machine, state: &'a MachineState) -> impl Serialize + use<'a> {
     let Machine { name, address, is_configured } = machine;
     let (synced, tried) = (state.synced.and_then(time::iso), state.tried.and_then(time::iso));
     let MachineState { error, is_offline, messages, rsync, pitree, dir, files, bytes, .. } = state;
     let MachineState { gone, warnings, transferred, .. } = state;
-    let line = object! {
+    object! {
         name, address: address.words(), is_configured, synced, tried, error, is_offline, messages, rsync, pitree, dir,
         sessions: files, bytes, gone, warnings, transferred,
-    };
-    output::json(&line)
+    }
 }
 
 fn remove(context: &CommandContext, name: &str, deletes: bool) -> Result<Exit> {
-    let (data, state_dir) = dirs()?;
-    let known = machines(&context.config)?;
+    let (data, state_dir) = machine_dirs()?;
+    let known = context.machines()?;
     // The mirror of a machine stays when the machine is removed.
     let has_mirror = machine_paths::is_name(name) && machine_paths::mirrors_in(&data).join(name).is_dir();
     if !(deletes && has_mirror) {
-        let machine = named(&known, name)?;
+        let machine = machine_named(&known, name)?;
         ensure!(!machine.is_configured, "{name} is in config.toml; remove it there");
     }
     if deletes {
@@ -203,34 +197,34 @@ fn details(machine: &Machine, state: &MachineState, context: &CommandContext) {
 }
 
 fn sync(context: &CommandContext, names: &[String], SyncOutput { gone, verbose, json }: SyncOutput) -> Result<Exit> {
-    let machines = chosen_machines(context, names)?;
-    if machines.is_empty() {
-        return output::nothing("no machines; add one with `pitree machine add NAME ssh:HOST`");
+    let mut machines = context.machines()?;
+    if !names.is_empty() {
+        machines = names.iter().map(|name| machine_named(&machines, name)).collect::<Result<_>>()?;
     }
-    let changes = change::changes(dirs()?.1, &context.config).with_archive(context.archive.clone());
-    crate::system::signals::hold().context("cannot handle signals")?;
-    let states = with_context((&context.config, &changes), |context| {
-        let context = SyncContext { can_ask: context.can_ask && machines.len() == 1, ..*context };
-        Ok(sync::several(&machines, &context, &gone))
+    if machines.is_empty() {
+        return output::nothing(NO_MACHINES);
+    }
+    let changes = context.changes().context(NO_MIRRORS)?;
+    signals::hold().context("cannot handle signals")?;
+    let states = context.with_sync(&changes, |sync| {
+        let sync = SyncContext { can_ask: sync.can_ask && machines.len() == 1, ..*sync };
+        Ok(sync::several(&machines, &sync, &gone))
     })?;
     let mut exit = Exit::Done;
     for (machine, state) in machines.iter().zip(states) {
         let name = &machine.name;
-        let reason = match state {
-            Ok(Some(state)) => Ok(state),
-            Ok(None) => Err("another pitree is synchronizing it; repeat the command".into()),
-            Err(error) => Err(error.to_string()),
-        };
-        let state = match reason {
-            Ok(state) => state,
-            Err(reason) => {
+        let state = match state {
+            Ok(Some(state)) => state,
+            failed => {
+                let is_locked = "another pitree is synchronizing it; repeat the command";
+                let reason = failed.map_or_else(|error| error.to_string(), |_| is_locked.into());
                 output::error(&format!("{name}: {reason}"));
                 exit = Exit::Failed;
                 continue;
             }
         };
         if json {
-            print_json(machine, &state)?;
+            output::json(&fields(machine, &state))?;
         } else if let Some(error) = &state.error {
             output::error(&format!("{name}: {error}"));
         } else {
@@ -247,13 +241,10 @@ fn sync(context: &CommandContext, names: &[String], SyncOutput { gone, verbose, 
         }
         if state.is_stale() && state.error.is_none() {
             exit = if exit == Exit::Done { Exit::Over } else { exit };
+            let gone = usize::try_from(state.gone).unwrap_or(usize::MAX);
+            let gone = count(gone, "mirrored session is", "mirrored sessions are");
             note!(
-                "{name}: {} gone there; nothing was removed. Run `pitree machine sync {name} --delete-gone` to move them to the trash, or --keep-gone to keep them.",
-                count(
-                    usize::try_from(state.gone).unwrap_or(usize::MAX),
-                    "mirrored session is",
-                    "mirrored sessions are"
-                )
+                "{name}: {gone} gone there; nothing was removed. Run `pitree machine sync {name} --delete-gone` to move them to the trash, or --keep-gone to keep them."
             );
         }
     }

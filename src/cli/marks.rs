@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, bail};
 use clap::ValueHint;
 
-use crate::base::text::{clean, clean_lines};
+use crate::base::text::clean;
 use crate::changes::{ExpectedSession, NewMark, Request};
 use crate::cli::change::{ChangeArgs, Changer};
 use crate::cli::output::{PathFields, object};
@@ -105,15 +105,15 @@ impl TagCommand {
         if tags.is_empty() {
             return self.print(context, &sessions);
         }
-        let of_session = |session: &ExpectedSession| {
-            let mark = |(mark, value): &(Mark, _)| NewMark {
+        let mut marks = Vec::new();
+        for session in &sessions {
+            marks.extend(tags.iter().map(|(mark, value)| NewMark {
                 session: session.clone(),
                 mark: mark.clone(),
                 value: Option::clone(value),
-            };
-            tags.iter().map(mark).collect::<Vec<_>>()
-        };
-        make(context, &self.switches, sessions.iter().flat_map(of_session).collect())
+            }));
+        }
+        make(context, &self.switches, marks)
     }
 
     fn print(&self, context: &CommandContext, sessions: &[ExpectedSession]) -> Result<Exit> {
@@ -148,7 +148,7 @@ pub(super) struct NoteCommand {
 
 impl NoteCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let SessionPlace { path, entry } = context.place_to_change(&self.session, None)?;
+        let SessionPlace { path, entry } = context.place(&self.session, None)?;
         let session = expected(path)?;
         let mark = match entry {
             None => Mark::Note,
@@ -163,11 +163,7 @@ impl NoteCommand {
         let Some(text) = &self.text else {
             let marks = Changer::new(context, &self.switches)?.changes.marks()?;
             let note = marks.get(&session.id, &mark.key()).and_then(|note| note.as_str());
-            if let Some(note) = note {
-                for line in clean_lines(note) {
-                    output::line(line)?;
-                }
-            }
+            note.map_or(Ok(()), |note| output::lines(note, ""))?;
             return Ok(Exit::Done.found(note.is_some()));
         };
         let text = if text == "-" { stdin()? } else { text.clone() };
@@ -218,12 +214,11 @@ impl MarksCommand {
                 Ok(Exit::Done)
             }
             MarksAction::Import { file, switches } => {
-                let text = if is_standard(file) {
-                    stdin()?
-                } else {
-                    locate::read_text(file).with_context(|| format!("cannot read {}", file.display()))?
-                };
                 let from = if is_standard(file) { "standard input".into() } else { file.display().to_string() };
+                let text = match is_standard(file) {
+                    true => stdin()?,
+                    false => locate::read_text(file).with_context(|| format!("cannot read {from}"))?,
+                };
                 let marks =
                     marks::of_json(text.as_bytes()).with_context(|| format!("cannot import marks from {from}"))?;
                 make(context, switches, imported(marks, context)?)
@@ -247,7 +242,7 @@ fn stdin() -> Result<String> {
 /// # Errors
 /// A tag or a note is not valid.
 fn imported(marks: Marks, context: &CommandContext) -> Result<Vec<NewMark>> {
-    let catalog = context.absolute_catalog();
+    let catalog = context.read_catalog();
     let sessions = catalog.newest_first().into_iter().filter_map(|key| catalog.get(key));
     let paths: HashMap<String, PathBuf> =
         sessions.map(|session| (session.facts().marks_key().into_owned(), session.file_path())).collect();
@@ -276,7 +271,7 @@ fn imported(marks: Marks, context: &CommandContext) -> Result<Vec<NewMark>> {
 
 /// Resolves session arguments.
 fn sessions(words: &[OsString], context: &CommandContext) -> Result<Vec<ExpectedSession>> {
-    words.iter().map(|word| expected(context.file(word)?)).collect()
+    words.iter().map(|word| expected(context.session(word)?)).collect()
 }
 
 /// Returns the session in a file.

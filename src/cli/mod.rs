@@ -14,61 +14,38 @@ macro_rules! outln {
     };
 }
 
-mod archive;
-mod blame;
 mod browse;
 mod change;
-mod chosen_sessions;
 mod clean;
 mod command_context;
 mod completions;
-mod config;
-mod context;
-mod demo;
 mod diff;
 mod doctor;
-mod entries;
 mod exit;
 mod export;
 mod file;
-mod files;
-mod fork;
 pub mod help_pages;
-mod hit_line;
 mod hits;
-mod import;
 mod index;
-mod init;
-mod labels;
 mod live;
 mod log;
 mod ls;
 mod machine;
-mod machine_context;
 mod marks;
 mod move_sessions;
 mod output;
-mod path;
-mod pi;
-mod project;
-mod recover;
 mod rename;
 mod resolve;
-mod restore;
 mod resume;
-mod rm;
-mod scrub;
 mod search;
 mod secrets;
+mod selection;
 mod setup;
 mod show;
-mod skill;
-mod slim;
 mod space;
 mod stats;
 mod table;
 mod trash;
-mod tree;
 mod undo;
 
 use std::ffi::OsString;
@@ -76,21 +53,18 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 use jiff::tz::TimeZone;
 
 use crate::app::startup::PickerFormat;
-use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::{catch_panic, typo};
 pub(crate) use crate::cli::command_context::CommandContext;
-use crate::cli::command_context::{ResolvedSessions, read, refuse_demo};
+use crate::cli::command_context::refuse_demo;
 use crate::cli::exit::{Exit, Stopped};
-use crate::config::{Config, ThemeName};
-use crate::disk::demo::DemoDir;
-use crate::disk::locate::{Environment, Located};
-use crate::disk::{bug_log, index as index_files, locate, program};
+use crate::config::ThemeName;
+use crate::disk::{bug_log, program};
 use crate::runtime::jobs::now;
 use crate::system::{programs, signals};
 
@@ -155,7 +129,7 @@ enum Command {
     Sessions(OnSessions),
     #[command(flatten)]
     Pitree(OnPitree),
-    Demo(demo::DemoCommand),
+    Demo(browse::DemoCommand),
 }
 
 /// Defines the commands for sessions.
@@ -179,29 +153,29 @@ macro_rules! session_commands {
 
 session_commands! {
     Ls(ls::LsCommand),
-    Tree(tree::TreeCommand),
-    Context(context::ContextCommand),
-    Labels(labels::LabelsCommand),
-    Files(files::FilesCommand),
+    Tree(show::TreeCommand),
+    Context(show::ContextCommand),
+    Labels(rename::LabelsCommand),
+    Files(file::FilesCommand),
     File(file::FileCommand),
     Log(log::LogCommand),
-    Blame(blame::BlameCommand),
-    Recover(recover::RecoverCommand),
+    Blame(log::BlameCommand),
+    Recover(file::RecoverCommand),
     Diff(diff::DiffCommand),
     Search(search::SearchCommand),
     Stats(stats::StatsCommand),
-    Entries(entries::EntriesCommand),
+    Entries(stats::EntriesCommand),
     Space(space::SpaceCommand),
     Secrets(secrets::SecretsCommand),
     Doctor(doctor::DoctorCommand),
-    Slim(slim::SlimCommand),
+    Slim(clean::SlimCommand),
     Clean(clean::CleanCommand),
     Show(show::ShowCommand),
-    Path(path::PathCommand),
+    Path(show::PathCommand),
     Export(export::ExportCommand),
     Resume(resume::ResumeCommand),
-    Fork(fork::ForkCommand),
-    Import(import::ImportCommand),
+    Fork(resume::ForkCommand),
+    Import(export::ImportCommand),
     Rename(rename::RenameCommand),
     Label(rename::LabelCommand),
     Pin(marks::PinCommand),
@@ -209,11 +183,11 @@ session_commands! {
     Tag(marks::TagCommand),
     Note(marks::NoteCommand),
     Marks(marks::MarksCommand),
-    Rm(rm::RmCommand),
+    Rm(trash::RmCommand),
     Move(move_sessions::MoveCommand),
-    Archive(archive::ArchiveCommand),
-    Unarchive(archive::UnarchiveCommand),
-    Restore(restore::RestoreCommand),
+    Archive(move_sessions::ArchiveCommand),
+    Unarchive(move_sessions::UnarchiveCommand),
+    Restore(trash::RestoreCommand),
     Trash(trash::TrashCommand),
     Undo(undo::UndoCommand),
     Redo(undo::RedoCommand),
@@ -226,11 +200,11 @@ session_commands! {
 /// Commands for pitree itself.
 #[derive(Debug, Subcommand)]
 enum OnPitree {
-    Config(config::ConfigCommand),
-    Pi(pi::PiCommand),
+    Config(command_context::ConfigCommand),
+    Pi(setup::PiCommand),
     Completions(completions::Completions),
-    Init(init::InitCommand),
-    Skill(skill::SkillCommand),
+    Init(completions::InitCommand),
+    Skill(setup::SkillCommand),
 }
 
 const EXAMPLES: &str = "Examples (add --demo to try those that read):
@@ -323,36 +297,35 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
             OnPitree::Pi(command) => command.run()?,
             OnPitree::Completions(command) => command.run()?,
             OnPitree::Init(command) => command.run()?,
-            OnPitree::Skill(_) => skill::SkillCommand::run()?,
+            OnPitree::Skill(_) => setup::SkillCommand::run()?,
         }
         output::flush()?;
         return Ok(ExitCode::SUCCESS);
     }
     // clap only detects this conflict if both options are on the same side of the command name.
     if cli.options.demo && !cli.options.dir.is_empty() {
-        return Err(Error::msg("--demo cannot be used with --dir"));
+        bail!("--demo cannot be used with --dir");
     }
     if cli.statistics && cli.command.is_some() {
-        return Err(Error::msg("--statistics cannot be used with a command; see `pitree stats --help`"));
+        bail!("--statistics cannot be used with a command; see `pitree stats --help`");
     }
     if cli.print.is_some() && cli.command.is_some() {
-        return Err(Error::msg("--print cannot be used with a command"));
+        bail!("--print cannot be used with a command");
     }
     if let (None, Some(word)) = (&cli.command, cli.query.first())
         && let Some(name) = typo::likely_typo_of(word, Cli::command().get_subcommands().map(clap::Command::get_name))
     {
         let search = format!("to search for the word, run: pitree -- {word}");
-        return Err(Error::msg(format!("unknown command {word}; did you mean {name}?\n{search}")));
+        bail!("unknown command {word}; did you mean {name}?\n{search}");
     }
     if let Some(zone) = program::variable("TZ")
         && TimeZone::try_system().is_err()
     {
         note!("unknown time zone TZ={}; times are in UTC", clean(&zone));
     }
-    let context = read_context(&cli.options)?;
-    let Some(Command::Sessions(command)) = cli.command else {
-        let first = browse::FirstView { at: cli.at, entry: cli.entry, is_statistics: cli.statistics };
-        return browse::browse(context, cli.print, first, &[cli.query, cli.words].concat());
+    let context = CommandContext::read(&cli.options)?;
+    let Some(Command::Sessions(command)) = &cli.command else {
+        return browse::browse(context, cli);
     };
     if let Some(corrected) = &context.corrected {
         output::note(corrected);
@@ -363,78 +336,6 @@ fn dispatch(mut cli: Cli) -> Result<ExitCode> {
     let exit = exit?;
     flushed?;
     Ok(exit.into())
-}
-
-fn read_context(options: &Options) -> Result<CommandContext> {
-    let mut config = read_config(options.config.as_deref())?;
-    config.ascii |= options.ascii;
-    if let Some(theme) = options.theme {
-        config.theme = theme;
-    }
-    let demo = options.demo.then(|| DemoDir::new(now())).transpose();
-    let demo = demo.context("cannot write the demo sessions to the directory for temporary files")?;
-    if let Some(demo) = &demo {
-        demo.enter();
-        // A trash command of the user would move files out of the directory.
-        config.trash = Vec::new();
-    }
-    let environment = Environment::current();
-    let mut located = match &demo {
-        Some(demo) => Located { dirs: vec![demo.sessions()], origin: "--demo".into(), mirrors: None },
-        None => locate::sessions(&options.dir, &config.dirs, &environment),
-    };
-    if demo.is_none() && !located.is_named() {
-        located.mirrors = locate::mirrors_dir();
-    }
-    for dir in located.dirs.iter_mut().filter(|dir| dir.is_absolute()) {
-        *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone()); // normalized
-    }
-    let home = environment.home.to_string_lossy().into_owned();
-    let said = |(dir, inside): (PathBuf, PathBuf)| {
-        let [dir, inside] = [&dir, &inside].map(|dir| shorten(&dir.to_string_lossy(), &home).into_owned());
-        format!("{dir} is not a session directory: reading {inside} instead")
-    };
-    let corrected: Vec<String> = located.correct().into_iter().map(said).collect();
-    let corrected = (!corrected.is_empty()).then(|| corrected.join("; "));
-    let cache = locate::index_dir().filter(|_| !options.no_index && config.index_megabytes > 0);
-    if let Some(cache) = &cache {
-        index_files::clean_up(cache);
-    }
-    let archive = locate::archive_dir(&config.archive_dir, &environment.home);
-    let mut scanned = located.all_existing(archive.as_deref());
-    if located.is_default() && located.mirrors.as_ref().is_some_and(|mirrors| mirrors.is_dir()) {
-        // pi may run on other machines only.
-        scanned.retain(|dir| dir.is_dir());
-    }
-    let (index, state) = (&cache, locate::state_dir());
-    bug_log::note(format_args!("directories {scanned:?}, archive {archive:?}, index {index:?}, state {state:?}"));
-    Ok(CommandContext {
-        config,
-        located,
-        corrected,
-        home,
-        cache,
-        archive,
-        scanned,
-        demo,
-        resolved: ResolvedSessions::default(),
-    })
-}
-
-/// Reads the configuration from `file`, or from its default location if it exists.
-fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
-    let (path, asked) = match file {
-        Some(path) => (path.to_path_buf(), true),
-        None => match locate::config_file() {
-            Some(path) => (path, false),
-            None => return Ok(Config::default()),
-        },
-    };
-    match locate::read_text(&path) {
-        Ok(text) => Config::parse(&text, &path.display().to_string()).map_err(Error::msg),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked => Ok(Config::default()),
-        Err(error) => Err(error).with_context(|| format!("cannot read the configuration {}", path.display())),
-    }
 }
 
 /// Parses a number.

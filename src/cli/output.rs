@@ -9,7 +9,9 @@ use anyhow::{Result, ensure};
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use crate::base::numbers::thousands;
 pub(super) use crate::base::safe_json::{PathFields, RemoteFields, number, object, push_json_line};
+use crate::base::text::{clean, clean_lines, without_os_error_codes};
 use crate::base::{machine_paths, sort};
 use crate::changes::Changes;
 use crate::cli::exit::Exit;
@@ -46,6 +48,14 @@ pub(super) fn line(text: impl Display) -> Result<()> {
     Ok(writeln!(STDOUT.lock(), "{text}")?)
 }
 
+/// Prints the lines of a text, safe for a terminal.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn lines(text: &str, indent: &str) -> Result<()> {
+    clean_lines(text).try_for_each(|one| line(format_args!("{indent}{one}")))
+}
+
 /// Prints an object as one line of JSON. Escapes unsafe characters, which does not change the value.
 ///
 /// # Errors
@@ -59,8 +69,8 @@ pub(super) fn json(value: &impl Serialize) -> Result<()> {
 /// Prints an error message.
 pub(super) fn error(message: &str) {
     let mut stderr = io::stderr().lock();
-    let message = crate::base::text::without_os_error_codes(message);
-    for (at, line) in crate::base::text::clean_lines(&message).enumerate() {
+    let message = without_os_error_codes(message);
+    for (at, line) in clean_lines(&message).enumerate() {
         // No other way to report it.
         let _ = writeln!(stderr, "{}{line}", if at == 0 { "pitree: " } else { "  " });
     }
@@ -78,6 +88,7 @@ pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Result<Exit> {
     }
     // They come in the order in which threads found them.
     sort::by(&mut unreadable, |one, other| one.path.cmp(&other.path));
+    unreadable.dedup_by(|one, other| one.path == other.path);
     for Unreadable { path, reason, is_headless, .. } in &unreadable {
         let can_not = if *is_headless { "" } else { "cannot read " };
         error(&format!("{can_not}{}: {reason}", machine_paths::shown(path)));
@@ -88,7 +99,7 @@ pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Result<Exit> {
 /// Prints a message to standard error.
 pub(super) fn note(message: &str) {
     let mut stderr = io::stderr().lock();
-    for line in crate::base::text::clean_lines(message) {
+    for line in clean_lines(message) {
         let _ = writeln!(stderr, "{line}");
     }
 }
@@ -105,6 +116,14 @@ pub(super) fn progress(message: &str) {
     if stderr.is_terminal() {
         let _ = write!(stderr, "\r{message:<40}\r").and_then(|()| stderr.flush());
     }
+}
+
+/// Shows the progress of a step until it is complete. Returns `true` to go on.
+pub(super) fn progress_of(done: usize, all: usize, things: &str) -> bool {
+    let is_complete = done >= all;
+    let message = || format!("{} of {} {things}", thousands(done), thousands(all));
+    progress(&if is_complete { String::new() } else { message() });
+    true
 }
 
 /// Returns `true` if a question is possible: input and standard error must be a terminal.
@@ -128,7 +147,7 @@ pub(super) fn check_can_ask() -> Result<()> {
 /// The terminal cannot be read.
 pub(super) fn ask(question: &str) -> Result<String> {
     let mut stderr = io::stderr().lock();
-    let _ = write!(stderr, "{} ", crate::base::text::clean(question)).and_then(|()| stderr.flush());
+    let _ = write!(stderr, "{} ", clean(question)).and_then(|()| stderr.flush());
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(answer.trim().into())

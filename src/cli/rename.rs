@@ -1,18 +1,26 @@
-//! `pitree rename` and `pitree label`: change session names and labels.
+//! Names and labels: `pitree rename` and `pitree label` change them, and `pitree labels` lists all labels.
 
+use std::cmp::Reverse;
 use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use crate::base::javascript::utf16_prefix;
+use crate::base::{sort, time};
+use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::changes::{ExpectedSession, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, Exit, completions, resolve};
+use crate::cli::selection::ProjectArg;
+use crate::cli::table::{self, Column, LAST, TITLE};
+use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::{files, locate};
 use crate::pi::requests::{self, PiRequest};
 use crate::pi::running;
 use crate::pi::status::PiStatus;
+use crate::session::digest::DigestLabel;
 use crate::session::entry::EntryId;
 
 /// Rename one or more sessions
@@ -34,7 +42,7 @@ impl RenameCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         let [session] = &self.sessions[..] else { return self.rename_all(&changer) };
-        let path = context.file(session)?;
+        let path = context.session(session)?;
         if self.by_pi {
             return ask_pi(&path, &PiRequest::Name(self.name.clone()));
         }
@@ -47,7 +55,7 @@ impl RenameCommand {
             bail!("--by-pi renames only one session");
         }
         let session = |word: &OsString| {
-            let digest = resolve::digest(&changer.context.file(word)?)?;
+            let digest = resolve::digest(&changer.context.session(word)?)?;
             Ok(ExpectedSession { path: digest.path, id: digest.header.id })
         };
         let sessions: Vec<ExpectedSession> = self.sessions.iter().map(session).collect::<Result<_>>()?;
@@ -83,7 +91,7 @@ pub(super) struct LabelCommand {
 impl LabelCommand {
     /// Returns the session, the entry and the label of `SESSION ENTRY [LABEL]` or `SESSION@ENTRY [LABEL]`.
     fn words(&self, context: &CommandContext) -> Result<(SessionPlace, String, String)> {
-        let whole = context.place_to_change(&self.session, None)?;
+        let whole = context.place(&self.session, None)?;
         let words = [&self.entry, &self.label].map(Option::clone);
         match (&whole.entry, words) {
             (Some(entry), [label, None]) => {
@@ -154,4 +162,65 @@ fn pi_with(session: &Path) -> Option<PiStatus> {
     let reported = running::reported(locate::state_dir().as_deref());
     let in_it = reported.into_iter().filter(|pi| is_open(pi, session));
     in_it.min_by_key(PiStatus::urgency)
+}
+
+/// List labels, most recent first
+#[derive(Debug, clap::Args)]
+pub(super) struct LabelsCommand {
+    #[command(flatten)]
+    project: ProjectArg,
+    /// Print JSON Lines
+    #[arg(long)]
+    json: bool,
+}
+
+impl LabelsCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let mut ids = Vec::new();
+        let is_in_project = self.project.matcher(context);
+        let (mut sessions, unreadable) = context.read_sessions(context.sources().scan(), |facts| {
+            ids.push(facts.id().to_string());
+            facts.is_labeled() && is_in_project(facts)
+        });
+        let ids = resolve::shortest(ids.iter().map(String::as_str));
+        sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
+        let all = sessions.iter().enumerate().flat_map(|(number, session)| {
+            session.labels.iter().map(move |label| (session.label_key(label), number, label))
+        });
+        let mut labels: Vec<ListedItem<usize, &DigestLabel>> = cost_sharing::once(all);
+        sort::by_cached_key(&mut labels, |listed| {
+            let path = sessions[listed.session].path.clone().into_os_string();
+            (Reverse(listed.what.time), path, listed.what.entry.id().map(String::from))
+        });
+        let line = |&ListedItem { session, what: label, forks }: &ListedItem<usize, &'_ DigestLabel>| {
+            let session = &sessions[session];
+            object! {
+                label: label.text.to_string(),
+                #[serde(flatten)] path: PathFields::from(&*session.path),
+                id: &session.header.id,
+                title: session.title(),
+                entry_id: label.entry.id().map(String::from),
+                text: label.row.to_string(),
+                active: session.is_active(label.at),
+                labelled: label.time.and_then(time::iso),
+                forks,
+            }
+        };
+        let row = |&ListedItem { session, what: label, forks }: &ListedItem<usize, &DigestLabel>| {
+            let session = &sessions[session];
+            [
+                table::age(label.time),
+                label.text.to_string(),
+                utf16_prefix(&session.header.id, ids).into(),
+                session.title().into(),
+                cost_sharing::in_forks(forks).trim_start().into(),
+                label.row.to_string(),
+            ]
+        };
+        // Age, label, session id and title, number of forks, entry.
+        const WORDS: Column = Column::Words(TITLE);
+        const COLUMNS: [Column; 6] = [Column::Number, WORDS, Column::Whole, WORDS, Column::Whole, Column::Words(LAST)];
+        context.list(self.json, &labels, line, (COLUMNS, row), "no session has a label")?;
+        output::end(unreadable)
+    }
 }

@@ -1,4 +1,5 @@
-//! `pitree resume`: resumes a session in pi, at its leaf or at any entry, directly or in a fork.
+//! `pitree resume`: resumes a session in pi, at its leaf or at any entry, directly or in a fork. `pitree fork`: forks a session
+//! at an entry.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
@@ -12,8 +13,8 @@ use crate::changes::{ChangeResult, Request};
 use crate::cli::change::{ChangeArgs, Changer, CliStep};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::{CommandContext, Exit, completions, machine_context, now, output, resolve};
-use crate::config::{Config, GoBy};
+use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
+use crate::config::GoBy;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
 use crate::machines::resume::RemoteStart;
@@ -68,7 +69,7 @@ impl ResumeCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = Changer::new(context, &switches)?;
-        let SessionPlace { path, entry } = context.place_to_change(&self.session, self.entry.as_deref())?;
+        let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
         if machine_paths::is_mirrored(&path) {
             return self.resume_there(&path, entry.as_deref(), context);
         }
@@ -104,23 +105,20 @@ impl ResumeCommand {
         // Text that pi cannot restore itself is copied.
         let text_of = goal.and_then(|goal| goal.text_of);
         let text = text_of.map(|at| text(&tree, at, &path)).transpose()?;
-        let done = if self.fork {
-            let request = |migrate| Request::Fork { path: path.clone(), at: to.clone(), migrate };
-            Some(changer.make_migrating(self.migrate, request)?)
-        } else if first.is_none() && goal.is_some_and(|goal| !goal.is_here) {
-            if let Err(reason) = goes
-                && !(self.may_write(config) || tree.header.is_newer())
-            {
-                bail!(
-                    "cannot resume at this entry without writing to {}: {reason}; --allow-write appends a line that moves the leaf, --fork leaves the file unchanged",
-                    path.display()
-                );
-            }
-            let request = |migrate| Request::MoveLeaf { path: path.clone(), to: to.clone(), migrate };
-            Some(changer.make_migrating(self.migrate, request)?)
-        } else {
-            None
+        let moves_leaf = !self.fork && first.is_none() && goal.is_some_and(|goal| !goal.is_here);
+        // The command line or the configuration can allow a line in the session file to move the leaf.
+        let may_write = self.allow_write || self.migrate || (config.go_by == GoBy::Line && !self.print);
+        if let (true, Err(reason)) = (moves_leaf && !may_write && !tree.header.is_newer(), goes) {
+            bail!(
+                "cannot resume at this entry without writing to {}: {reason}; --allow-write appends a line that moves the leaf, --fork leaves the file unchanged",
+                path.display()
+            );
+        }
+        let request = |migrate| match (path.clone(), to.clone()) {
+            (path, at) if self.fork => Request::Fork { path, at, migrate },
+            (path, to) => Request::MoveLeaf { path, to, migrate },
         };
+        let done = (self.fork || moves_leaf).then(|| changer.make_migrating(self.migrate, request)).transpose()?;
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
         let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
         let start = Start { path: session, cwd, first, forks: false, entry: None };
@@ -132,22 +130,15 @@ impl ResumeCommand {
         if self.fork || self.summarize {
             bail!("--fork and --summarize cannot be used for sessions on other machines; run pitree there");
         }
-        let entry = match entry {
-            Some(word) => {
-                let tree = context.tree(path)?;
-                let at = resolve::entry(word, &tree)?;
-                let id = tree.nodes[at as usize].id.as_deref().map(String::from);
-                id.filter(|_| tree.leaf != Some(at))
-            }
-            None => None,
-        };
-        let start = RemoteStart::of(path, entry.as_deref(), &context.config)?;
+        let mut id = None;
+        if let Some(word) = entry {
+            let tree = context.tree(path)?;
+            let at = resolve::entry(word, &tree)?;
+            id = tree.id(at).filter(|_| tree.leaf != Some(at)).map(String::from);
+        }
+        let start = RemoteStart::of(path, id.as_deref(), &context.config)?;
         let starts = !(self.yes || self.print || self.json || self.dry_run);
-        let is_open = || {
-            machine_context::remote_pis(&context.config, context.located.mirrors.as_deref())
-                .iter()
-                .any(|pi| pi.session == *path)
-        };
+        let is_open = || context.remote_pis().iter().any(|pi| pi.session == *path);
         if starts && is_open() {
             note!("A pi on {} has the session open. {APART}", start.machine);
             output::check_can_ask()?;
@@ -166,11 +157,6 @@ impl ResumeCommand {
             bail!("{}", start.replace_process());
         }
         Ok(Exit::Done)
-    }
-
-    /// Returns `true` if the command line or the configuration allows a line in the session file to move the leaf.
-    fn may_write(&self, config: &Config) -> bool {
-        self.allow_write || self.migrate || (config.go_by == GoBy::Line && !self.print)
     }
 
     /// Starts pi, or prints the command. `text` is the text of a message to return to the user.
@@ -250,7 +236,7 @@ fn may_start(session: &Path, starts: bool, context: &CommandContext) -> Result<b
 
 /// Returns the text of a message.
 fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
-    Ok(parse::text(&Bodies::open(path)?.line(&tree.nodes[at as usize])?))
+    Ok(parse::text(&Bodies::open(path)?.line(&tree[at])?))
 }
 
 /// Returns the text of a message to the user for editing: on the clipboard in a terminal, otherwise as output.
@@ -259,5 +245,34 @@ fn give_back(text: &str) {
         output::note("copied the message text to the clipboard");
     } else if !text.is_empty() {
         note!("message text:\n{text}");
+    }
+}
+
+/// Fork a session at an entry and print the new path
+#[derive(Debug, clap::Args)]
+pub(super) struct ForkCommand {
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
+    #[arg(add = completions::sessions())]
+    session: OsString,
+    /// Last entry to copy: id, unique id prefix, or label; required unless SESSION is SESSION@ENTRY
+    #[arg(add = completions::entries())]
+    entry: Option<String>,
+    /// Migrate an old session file to version 3, as pi does; moves the original to the trash
+    #[arg(long)]
+    migrate: bool,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+impl ForkCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
+        let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
+        let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
+        let tree = context.tree(&path)?;
+        let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
+        let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
+        let done = changer.make_migrating(self.migrate, request)?;
+        changer.say_made(&done)
     }
 }

@@ -1,23 +1,24 @@
-//! `pitree setup`: reports what works on this machine, and offers to install what is missing.
+//! `pitree setup`: reports what works on this machine, and offers to install what is missing. `pitree pi` installs or removes
+//! the extension and the skill without the npm package, and `pitree skill` prints the skill for agents.
 
-use std::env;
 use std::path::{Path, PathBuf};
+use std::{env, io};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::base::numbers::count;
-use crate::base::paths::shorten;
+use crate::base::path_context::PathContext;
 use crate::base::text::{Tone, clean};
 use crate::cli::completions::Shell;
 use crate::cli::output::object;
-use crate::cli::{CommandContext, Exit, machine_context, now, output};
+use crate::cli::{CommandContext, Exit, now, output};
 use crate::disk::locate::{self, Environment};
 use crate::disk::{program, startup_files};
 use crate::machines::registry::Machine;
 use crate::machines::state;
-use crate::pi::install::{self, InstallOptions, InstalledDir};
+use crate::pi::install::{self, InstallOptions, InstalledDir, SKILL};
 use crate::pi::version;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
@@ -66,14 +67,9 @@ struct Fix {
     question: &'static str,
     /// The files that are written.
     files: Vec<PathBuf>,
-    action: FixAction,
-}
-
-enum FixAction {
-    /// Install these directories in pi's directory.
-    Install([InstalledDir; 2]),
-    /// Append this line to the file.
-    Append(&'static str),
+    /// The line that is appended to them; `None` for new files.
+    line: Option<&'static str>,
+    apply: Box<dyn Fn() -> Result<()>>,
 }
 
 impl SetupCommand {
@@ -90,25 +86,21 @@ impl SetupCommand {
         for check in &mut checks {
             let Some(fix) = &check.fix else { continue };
             if asks || (self.yes && !self.json) {
-                let files = fix.files.iter().map(|file| format!("\n  {}", shown(file, context)));
-                let files: String = files.collect();
-                output::note(&match fix.action {
-                    FixAction::Install(_) => format!("\n{}. This writes:{files}", fix.question),
-                    FixAction::Append(line) => {
-                        format!("\n{}. This appends to:{files}\nthe line:\n  {line}", fix.question)
-                    }
+                let files: String = fix.files.iter().map(|file| format!("\n  {}", context.short(file))).collect();
+                output::note(&match fix.line {
+                    None => format!("\n{}. This writes:{files}", fix.question),
+                    Some(line) => format!("\n{}. This appends to:{files}\nthe line:\n  {line}", fix.question),
                 });
             }
             if self.yes || (asks && output::is_yes(&format!("{}?", fix.question))?) {
-                fix.apply()?;
+                (fix.apply)()?;
                 check.state = CheckState::Installed;
             }
         }
         if self.json {
-            let files = |fix: &Fix| fix.files.iter().map(|file| file.to_string_lossy().into_owned()).collect();
             let checks = checks.iter().map(|check| {
-                let files: Vec<String> = check.fix.as_ref().map(files).unwrap_or_default();
-                object! { #[serde(flatten)] check, files }
+                let files = check.fix.iter().flat_map(|fix| &fix.files).map(|file| file.to_string_lossy());
+                object! { #[serde(flatten)] check, files: files.collect::<Vec<_>>() }
             });
             output::json(&object! { checks: checks.collect::<Vec<_>>() })?;
             return Ok(Exit::Done);
@@ -158,7 +150,7 @@ fn machines(context: &CommandContext) -> Result<Vec<Check>> {
         let words: Vec<String> = words.chain(state.abilities()).collect();
         check("machine", state.error.is_none() && state.synced.is_some(), words.join("; "))
     };
-    Ok(machine_context::machines(&context.config)?.iter().map(one).collect())
+    Ok(context.machines()?.iter().map(one).collect())
 }
 
 fn print(check: &Check) -> Result<()> {
@@ -176,22 +168,18 @@ fn print(check: &Check) -> Result<()> {
     outln!("{state:<9}{:<13}{}", check.name, rows.join(&format!("\n{:INDENT$}", "")))
 }
 
-fn shown(path: &Path, context: &CommandContext) -> String {
-    shorten(&path.to_string_lossy(), &context.home).into_owned()
-}
-
 fn check(name: &'static str, is_ok: bool, text: String) -> Check {
     Check { name, state: if is_ok { CheckState::Ok } else { CheckState::Note }, text, fix: None }
 }
 
 /// Checks that the shell finds this program.
 fn pitree(this: &Path, context: &CommandContext) -> Check {
-    let place = format!("{} ({})", env!("CARGO_PKG_VERSION"), shown(this, context));
+    let place = format!("{} ({})", env!("CARGO_PKG_VERSION"), context.short(this));
     let text = match program::find("pitree") {
         Some(found) if dunce::canonicalize(&found).ok() == dunce::canonicalize(this).ok() => {
             return check("pitree", true, place);
         }
-        Some(found) => format!("{place}, but the PATH leads to {}", shown(&found, context)),
+        Some(found) => format!("{place}, but the PATH leads to {}", context.short(&found)),
         None => format!("{place}, not on the PATH: add its directory to the PATH, or move it to one of the PATH"),
     };
     check("pitree", false, text)
@@ -201,7 +189,7 @@ fn sessions(context: &CommandContext) -> Check {
     let mut scan = context.sources().scan();
     let _ = scan.skip_subagents();
     let found = scan.found.len();
-    let dirs: Vec<String> = context.located.dirs.iter().map(|dir| shown(dir, context)).collect();
+    let dirs: Vec<String> = context.located.dirs.iter().map(|dir| context.short(dir)).collect();
     let place = format!("in {} (from {})", dirs.join(", "), context.located.origin);
     let text = match found {
         0 => format!("none {place}; specify another directory with --dir, or set dirs in config.toml"),
@@ -218,7 +206,7 @@ fn pi(context: &CommandContext) -> Check {
         return check("pi", false, text);
     };
     let version = version::version(&context.config.pi, None);
-    let place = shown(&found, context);
+    let place = context.short(&found);
     match version {
         Some(version) => check("pi", true, format!("{version} ({place})")),
         None => check("pi", false, format!("{place} did not report its version")),
@@ -234,12 +222,9 @@ fn extension(this: &Path, context: &CommandContext) -> Result<Check> {
         bail!("cannot locate pi's directory: no home directory; set HOME")
     };
     let look = || "cannot read pi's directory";
-    if dirs.iter().map(InstalledDir::is_current).collect::<std::io::Result<Vec<_>>>().with_context(look)? == [true; 2] {
-        return Ok(check(
-            "extension",
-            true,
-            "/pitree, exact states of running pis, and the skill are installed".into(),
-        ));
+    if dirs.iter().map(InstalledDir::is_current).collect::<io::Result<Vec<_>>>().with_context(look)? == [true; 2] {
+        let text = "/pitree, exact states of running pis, and the skill are installed";
+        return Ok(check("extension", true, text.into()));
     }
     let mut files = Vec::new();
     for dir in &dirs {
@@ -248,32 +233,19 @@ fn extension(this: &Path, context: &CommandContext) -> Result<Check> {
     if files.is_empty() {
         return Ok(check("extension", false, "edited files are kept; see `pitree pi install --dry-run`".into()));
     }
-    let dir = shown(&environment.agent(), context);
+    let text = "adds /pitree to pi, exact states of running pis, and a skill, in";
+    let apply = move || {
+        for dir in &dirs {
+            dir.install(InstallOptions::default()).context("cannot write to pi's directory")?;
+        }
+        Ok(())
+    };
     Ok(Check {
         name: "extension",
         state: CheckState::Missing,
-        text: format!("adds /pitree to pi, exact states of running pis, and a skill, in {dir}"),
-        fix: Some(Fix { question: "Install the extension", files, action: FixAction::Install(dirs) }),
+        text: format!("{text} {}", context.short(&environment.agent())),
+        fix: Some(Fix { question: "Install the extension", files, line: None, apply: Box::new(apply) }),
     })
-}
-
-impl Fix {
-    fn apply(&self) -> Result<()> {
-        match &self.action {
-            FixAction::Install(dirs) => {
-                for dir in dirs {
-                    dir.install(InstallOptions::default()).context("cannot write to pi's directory")?;
-                }
-            }
-            FixAction::Append(line) => {
-                for file in &self.files {
-                    startup_files::append_line(file, line)
-                        .with_context(|| format!("cannot write {}", file.display()))?;
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A feature of pitree that a shell loads.
@@ -289,40 +261,7 @@ fn user_shell() -> Option<Shell> {
     Shell::from_str(shell.file_stem()?.to_str()?, false).ok()
 }
 
-/// Returns the file that an interactive shell reads at its start.
-fn startup_file(shell: Shell) -> PathBuf {
-    let home = locate::home();
-    let dir = |name| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    match shell {
-        Shell::Bash => home.join(".bashrc"),
-        Shell::Zsh => dir("ZDOTDIR").unwrap_or(home).join(".zshrc"),
-        Shell::Fish => dir("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("fish/config.fish"),
-    }
-}
-
-/// Returns the line that loads a feature if pitree is installed.
-fn startup_line(shell: Shell, part: ShellPart) -> &'static str {
-    match (shell, part) {
-        (Shell::Bash, ShellPart::Completions) => "command -v pitree >/dev/null && source <(pitree completions bash)",
-        (Shell::Bash, ShellPart::Key) => "command -v pitree >/dev/null && eval \"$(pitree init bash)\"",
-        (Shell::Zsh, ShellPart::Completions) => {
-            "(( $+commands[pitree] && $+functions[compdef] )) && source <(pitree completions zsh)"
-        }
-        (Shell::Zsh, ShellPart::Key) => "(( $+commands[pitree] )) && eval \"$(pitree init zsh)\"",
-        (Shell::Fish, ShellPart::Completions) => "command -q pitree; and pitree completions fish | source",
-        (Shell::Fish, ShellPart::Key) => "command -q pitree; and pitree init fish | source",
-    }
-}
-
-/// Returns the file of the completions in the Debian package.
-fn packaged_completions(shell: Shell) -> &'static Path {
-    Path::new(match shell {
-        Shell::Bash => "/usr/share/bash-completion/completions/pitree",
-        Shell::Zsh => "/usr/share/zsh/vendor-completions/_pitree",
-        Shell::Fish => "/usr/share/fish/vendor_completions.d/pitree.fish",
-    })
-}
-
+/// Checks whether the shell loads a feature of pitree.
 fn shell_part(shell: Option<Shell>, part: ShellPart, context: &CommandContext) -> Result<Check> {
     let (name, question, what, command) = match part {
         ShellPart::Completions => {
@@ -331,26 +270,49 @@ fn shell_part(shell: Option<Shell>, part: ShellPart, context: &CommandContext) -
         ShellPart::Key => ("shell key", "Add the shell key", "Alt+I opens the browser in the shell", "pitree init"),
     };
     let Some(shell) = shell else {
-        return Ok(check(
-            name,
-            false,
-            "for bash, zsh and fish only (SHELL names another shell or none); see `pitree completions --help`".into(),
-        ));
+        let text = "for bash, zsh and fish only (SHELL names another shell or none); see `pitree completions --help`";
+        return Ok(check(name, false, text.into()));
     };
-    let file = startup_file(shell);
-    let place = shown(&file, context);
+    let home = locate::home();
+    let dir = |name| env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    // The file that an interactive shell reads at its start, the lines that load the completions and the key if pitree is
+    // installed, and the completions of the Debian package.
+    let (file, completions, key, packaged) = match shell {
+        Shell::Bash => (
+            home.join(".bashrc"),
+            "command -v pitree >/dev/null && source <(pitree completions bash)",
+            "command -v pitree >/dev/null && eval \"$(pitree init bash)\"",
+            "/usr/share/bash-completion/completions/pitree",
+        ),
+        Shell::Zsh => (
+            dir("ZDOTDIR").unwrap_or(home).join(".zshrc"),
+            "(( $+commands[pitree] && $+functions[compdef] )) && source <(pitree completions zsh)",
+            "(( $+commands[pitree] )) && eval \"$(pitree init zsh)\"",
+            "/usr/share/zsh/vendor-completions/_pitree",
+        ),
+        Shell::Fish => (
+            dir("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("fish/config.fish"),
+            "command -q pitree; and pitree completions fish | source",
+            "command -q pitree; and pitree init fish | source",
+            "/usr/share/fish/vendor_completions.d/pitree.fish",
+        ),
+    };
+    let place = context.short(&file);
     let is_loaded = startup_files::contains(&file, command);
-    if is_loaded.with_context(|| format!("cannot read {}", file.display()))? {
+    if is_loaded.path_context("cannot read", &file)? {
         return Ok(check(name, true, format!("loaded in {place}")));
     }
-    if part == ShellPart::Completions && packaged_completions(shell).exists() {
+    if part == ShellPart::Completions && Path::new(packaged).exists() {
         return Ok(check(name, true, "packaged".into()));
     }
+    let line = if part == ShellPart::Completions { completions } else { key };
+    let files = vec![file.clone()];
+    let apply = move || startup_files::append_line(&file, line).path_context("cannot write", &file);
     Ok(Check {
         name,
         state: CheckState::Missing,
         text: format!("{what}; one line in {place}"),
-        fix: Some(Fix { question, files: vec![file], action: FixAction::Append(startup_line(shell, part)) }),
+        fix: Some(Fix { question, files, line: Some(line), apply: Box::new(apply) }),
     })
 }
 
@@ -377,4 +339,71 @@ fn terminal() -> Check {
     let glyphs = if has_glyphs { "Unicode" } else { "the locale is not UTF-8: use --ascii, or set LANG=C.UTF-8" };
     let name = if term.is_empty() { "TERM is not set" } else { &term };
     check("terminal", has_glyphs && !term.is_empty(), format!("{name}, {colors}, {glyphs}"))
+}
+
+/// Install or remove the /pitree extension
+///
+/// Installs the extension in `extensions/pitree` of pi's directory, and in `skills/pitree` a skill that teaches agents to
+/// search earlier sessions. Keeps files that you edited. With the npm package, `pi install npm:pitree`
+/// does the same.
+#[derive(Debug, clap::Args)]
+pub(super) struct PiCommand {
+    #[command(subcommand)]
+    what: PiAction,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum PiAction {
+    /// Install or update the extension and the skill
+    Install(InstallOptions),
+    /// Remove what install wrote
+    Remove(InstallOptions),
+}
+
+impl PiCommand {
+    pub(super) fn run(&self) -> Result<()> {
+        let program = program::this().context("cannot find the pitree program")?;
+        let dirs = install::dirs(&Environment::current(), &program)
+            .context("cannot locate pi's directory: no home directory; set HOME")?;
+        let (how, done, failure, verb, forced) = match self.what {
+            PiAction::Install(how) => (
+                how,
+                dirs.each_ref().map(|dir| dir.install(how)),
+                "cannot write to pi's directory",
+                ["wrote", "would write"],
+                "replaces",
+            ),
+            PiAction::Remove(how) => (
+                how,
+                dirs.each_ref().map(|dir| dir.remove(how)),
+                "cannot remove files from pi's directory",
+                ["removed", "would remove"],
+                "deletes",
+            ),
+        };
+        let outcomes = done.into_iter().collect::<io::Result<Vec<_>>>().context(failure)?.concat();
+        if outcomes.is_empty() {
+            output::note("pitree is not installed in pi");
+        }
+        for (file, kept) in outcomes {
+            output::note(&match kept {
+                None => format!("{} {}", verb[usize::from(how.dry_run)], file.display()),
+                Some(reason) => format!("kept {}: {reason}; --force {forced} it", file.display()),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Print the agent skill for searching earlier sessions
+///
+/// The npm package and `pitree pi install` add the skill to pi. For another agent, save it in that agent's skills
+/// directory.
+#[derive(Debug, clap::Args)]
+pub(super) struct SkillCommand {}
+
+impl SkillCommand {
+    pub(super) fn run() -> Result<()> {
+        Ok(output::write(SKILL.as_bytes())?)
+    }
 }

@@ -1,22 +1,38 @@
-//! `pitree show`: prints an entry with the entries around it and their ids.
+//! One session: `pitree show` prints an entry with the entries around it, `pitree path` the path of the file, `pitree tree`
+//! the tree, and `pitree context` the model context at an entry, message by message.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::iter::successors;
+use std::num::NonZeroUsize;
+use std::path::Path;
 
 use anyhow::{Context, Result};
+use jiff::tz::TimeZone;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::app::panes::tree::row_text;
+use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::thousands;
-use crate::base::text::{clean, clean_lines};
+use crate::base::text::{clean, spans_text, width};
 use crate::base::time;
-use crate::cli::output::PathFields;
+use crate::cli::output::{PathFields, RemoteFields, object};
+use crate::cli::table::{Column, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
+use crate::config::Filter;
 use crate::disk::load::Bodies;
+use crate::disk::prompt;
 use crate::render::entry::{related, source_text};
+use crate::runtime::raw_output;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::parse;
+use crate::session::entry::{RawTime, parse};
+use crate::session::lines::Line;
+use crate::session::prompt::listing::{Listing, row};
+use crate::session::prompt::message::{SentCall, SentMessage, from, role};
+use crate::session::prompt::plan::{Plan, PlannedPart};
 use crate::session::tree::{Index, Tree};
 
 /// Show an entry with the entries around it
@@ -87,32 +103,28 @@ impl ShowCommand {
         let (path, tree) = (&place.path, context.tree(&place.path)?);
         let asked = place.entry_in(&tree)?.or_else(|| last(&tree)).context("the session has no entries")?;
         let branch = branch(&tree, asked);
-        let is_said = |at: &Index| *at == asked || !tree.nodes[*at as usize].kind.is_bookkeeping();
+        let is_said = |at: &Index| *at == asked || !tree[*at].kind.is_bookkeeping();
         let way: Vec<Index> = branch.iter().copied().filter(is_said).collect();
         let at = way.iter().position(|&at| at == asked).unwrap_or_default();
         let from = at.saturating_sub(self.context);
         let to = (at + self.context + 1).min(way.len());
-        let id = |at: Index| tree.nodes[at as usize].id.as_deref();
         let mut bodies = Bodies::open(path)?;
         let on_branch: HashSet<Index> = branch.into_iter().collect();
         let shown = way[from..to].iter();
-        let entries = shown.map(|&at| self.entry(&tree, at, at == asked, (&on_branch, &mut bodies)));
+        let entries = shown.map(|&at| self.entry(&tree, at, at == asked, &on_branch, &mut bodies));
         let entries = entries.collect::<Result<Vec<_>>>()?;
         let name = name(&tree, &mut bodies)?;
         let shown = ShownEntries {
-            path: (&*resolve::absolute(path)?).into(),
+            path: (&**path).into(),
             id: &tree.header.id,
             name: name.as_deref(),
             cwd: &tree.header.cwd,
             entries,
-            previous: from.checked_sub(1).and_then(|before| id(way[before])),
-            next: way.get(to).and_then(|&behind| id(behind)),
+            previous: from.checked_sub(1).and_then(|before| tree.id(way[before])),
+            next: way.get(to).and_then(|&behind| tree.id(behind)),
         };
-        match self.json {
-            true => output::json(&shown)?,
-            false => text(&shown)?,
-        }
-        Ok(Exit::Done)
+        let printed = if self.json { output::json(&shown) } else { shown.print() };
+        printed.map(|()| Exit::Done)
     }
 
     /// Formats an entry of a branch.
@@ -121,26 +133,25 @@ impl ShowCommand {
         tree: &'a Tree,
         at: Index,
         asked: bool,
-        (on_branch, bodies): (&HashSet<Index>, &mut Bodies),
+        on_branch: &HashSet<Index>,
+        bodies: &mut Bodies,
     ) -> Result<EntryFields<'a>> {
-        let node = &tree.nodes[at as usize];
-        let line = bodies.line(node)?;
-        let others: Result<Vec<Vec<u8>>> =
-            related(tree, at).into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect();
-        let whole = source_text(tree, at, (&line, &others?), &jiff::tz::TimeZone::system());
-        let entry = parse::entry(&line);
+        let line = bodies.line(&tree[at])?;
+        let others = related(tree, at).into_iter().map(|at| bodies.line(&tree[at])).collect::<Result<Vec<_>>>()?;
+        let whole = source_text(tree, at, (&line, &others), &TimeZone::system());
+        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
         // The first line is shown as fields.
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
         let end = whole.char_indices().nth(self.chars).filter(|_| !self.full);
         let text = end.map_or(whole, |(end, _)| &whole[..end]);
-        let id = |at: Index| tree.nodes[at as usize].id.as_deref();
+        let id = |at: Index| tree.id(at);
         Ok(EntryFields {
-            id: node.id.as_deref(),
+            id: id(at),
             parent_id: tree.parent(at).and_then(id),
             branches: tree.branches(at).filter(|at| !on_branch.contains(at)).filter_map(id).collect(),
             r#type: entry.type_name.text().into_owned(),
             role: entry.role().map(|role| role.text().into_owned()),
-            time: node.time.and_then(time::iso),
+            time: tree[at].time.and_then(time::iso),
             label: tree.labels.get(&at).map(|label| &*label.text),
             asked,
             active: tree.is_active(at),
@@ -153,7 +164,7 @@ impl ShowCommand {
 
 /// Returns the last message or summary before the leaf, or else the leaf.
 fn last(tree: &Tree) -> Option<Index> {
-    let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
+    let says = |at: &Index| !tree[*at].kind.is_bookkeeping();
     tree.to_root(tree.leaf).find(says).or(tree.leaf)
 }
 
@@ -175,30 +186,261 @@ fn name(tree: &Tree, bodies: &mut Bodies) -> Result<Option<String>> {
     Ok(parse::line(&line).ok().flatten().and_then(|entry| entry.session_name()))
 }
 
-fn text(shown: &ShownEntries<'_>) -> Result<()> {
-    let name = shown.name.map_or(String::new(), |name| format!("  {}", clean(utf16_prefix(name, 200))));
-    outln!("session {}{name}  {}", clean(shown.id), clean(shown.cwd))?;
-    if let Some(previous) = shown.previous {
-        outln!("previous: {}", clean(previous))?;
-    }
-    for entry in &shown.entries {
-        let mut facts = vec![entry.role.clone().unwrap_or_else(|| entry.r#type.clone())];
-        facts.extend(entry.id.map(|id| id.to_owned()));
-        facts.extend(entry.time.clone());
-        facts.extend(entry.label.map(|label| format!("label {label}")));
-        facts.extend((!entry.active).then(|| "abandoned".into()));
-        facts.extend(entry.leaf.then(|| "leaf".into()));
-        facts.extend((!entry.branches.is_empty()).then(|| format!("other branches: {}", entry.branches.join(" "))));
-        outln!("\n{} {}", if entry.asked { ">>" } else { "--" }, clean(&facts.join("  ")))?;
-        for line in clean_lines(&entry.text) {
-            output::line(line)?;
+impl ShownEntries<'_> {
+    fn print(&self) -> Result<()> {
+        let name = self.name.map_or(String::new(), |name| format!("  {}", clean(utf16_prefix(name, 200))));
+        outln!("session {}{name}  {}", clean(self.id), clean(self.cwd))?;
+        if let Some(previous) = self.previous {
+            outln!("previous: {}", clean(previous))?;
         }
-        if let Some(whole) = entry.cut_from {
-            outln!("[truncated; {} characters in total; use --full to show all]", thousands(whole))?;
+        for entry in &self.entries {
+            let mut facts = vec![entry.role.clone().unwrap_or_else(|| entry.r#type.clone())];
+            facts.extend(entry.id.map(String::from));
+            facts.extend(entry.time.clone());
+            facts.extend(entry.label.map(|label| format!("label {label}")));
+            facts.extend((!entry.active).then(|| "abandoned".into()));
+            facts.extend(entry.leaf.then(|| "leaf".into()));
+            facts.extend((!entry.branches.is_empty()).then(|| format!("other branches: {}", entry.branches.join(" "))));
+            outln!("\n{} {}", if entry.asked { ">>" } else { "--" }, clean(&facts.join("  ")))?;
+            output::lines(&entry.text, "")?;
+            if let Some(whole) = entry.cut_from {
+                outln!("[truncated; {} characters in total; use --full to show all]", thousands(whole))?;
+            }
         }
+        if let Some(next) = self.next {
+            outln!("\nnext: {}", clean(next))?;
+        }
+        Ok(())
     }
-    if let Some(next) = shown.next {
-        outln!("\nnext: {}", clean(next))?;
+}
+
+/// Print the path of a session's file
+///
+/// Of a mirrored session, prints the machine and the path there, and exits with 1: pi must not open the mirror.
+#[derive(Debug, clap::Args)]
+pub(super) struct PathCommand {
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command
+    #[arg(add = completions::sessions())]
+    session: OsString,
+    /// Print a JSON object with the path, id and working directory
+    #[arg(long)]
+    json: bool,
+}
+
+impl PathCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        context.refuse_samples()?;
+        let path = context.session(&self.session)?;
+        let (header, remote) = (resolve::digest(&path)?.header, RemoteFields::of(&path));
+        let exit = if remote.is_some() { Exit::Nothing } else { Exit::Done };
+        if self.json {
+            let path = remote.is_none().then(|| PathFields::from(&*path));
+            let fields = object! {
+                #[serde(flatten)] remote, #[serde(flatten)] path, id: header.id, cwd: header.cwd,
+            };
+            output::json(&fields)?;
+        } else {
+            let there = remote.map(|remote| format!("{}:{}", remote.machine, remote.remote_path).into());
+            raw_output::print(&there.unwrap_or(path.into_os_string()))?;
+        }
+        Ok(exit)
+    }
+}
+
+/// The maximum width of tree lines without a terminal.
+const LINES: usize = 240;
+
+/// Show the tree of one session
+#[derive(Debug, clap::Args)]
+pub(super) struct TreeCommand {
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command
+    #[arg(add = completions::sessions())]
+    session: OsString,
+    /// Which entries to show
+    #[arg(long, value_name = "MODE")]
+    filter: Option<Filter>,
+    /// Print every entry of the file as JSON Lines
+    #[arg(long, conflicts_with = "filter")]
+    json: bool,
+}
+
+impl TreeCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let path = context.session(&self.session)?;
+        let tree = context.tree(&path)?;
+        let printed = if self.json { print_entries(&tree, &path) } else { self.print(&tree, context) };
+        printed.map(|()| Exit::Done)
+    }
+
+    fn print(&self, tree: &Tree, context: &CommandContext) -> Result<()> {
+        let filter = self.filter.unwrap_or_else(|| context.filter());
+        let glyphs = context.config.signs();
+        let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).place();
+        let columns = output::columns();
+        for row in 0..rows.list.len() {
+            let RowItem::Entry(at) = rows.list[row].item else { continue };
+            // The text follows the lines, because thousands of levels are possible.
+            let lines = rows.prefix_width(row);
+            let cut = lines.saturating_sub(columns.map_or(LINES, |columns| columns / 2));
+            let line = rows.lead(row, cut..lines, cut > 0, glyphs) + &spans_text(&row_text::pi_entry(tree, at, glyphs));
+            let mark = if rows.leaf == Some(row) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
+            let line =
+                columns.map_or(Cow::Borrowed(&*line), |columns| glyphs.cut(&line, columns - width(&mark).min(columns)));
+            outln!("{line}{mark}")?;
+        }
+        if tree.nodes.is_empty() {
+            output::note("the session has no entries");
+        } else if rows.list.is_empty() {
+            note!("no entries match the filter {}", filter.name());
+        }
+        tree.problems.iter().for_each(|problem| output::error(&problem.to_string()));
+        Ok(())
+    }
+}
+
+/// Prints all entries as JSON Lines.
+fn print_entries(tree: &Tree, path: &Path) -> Result<()> {
+    let mut bodies = Bodies::open(path)?;
+    let has_ids = tree.header.version >= 2.0;
+    let mut depth = vec![0; tree.nodes.len()];
+    for at in tree.preorder(false) {
+        depth[at as usize] = tree.parent(at).map_or(0, |parent| depth[parent as usize] + 1);
+        let node = &tree[at];
+        let bytes = bodies.known(node)?;
+        let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
+        let entry = line.read().ok().flatten().unwrap_or_default();
+        let role = entry.role().map(|role| role.text().into_owned());
+        output::json(&object! {
+            id: tree.id(at),
+            parent_id: entry.parent_id.filter(|_| has_ids).map(|id| id.text().into_owned()),
+            depth: depth[at as usize],
+            r#type: Some(entry.type_name.text().into_owned()).filter(|name| !name.is_empty()),
+            // pi renames this role in old files.
+            role: role.map(|role| if role == "hookMessage" { "custom".into() } else { role }),
+            // As in the file.
+            timestamp: match entry.timestamp {
+                None => Value::Null,
+                Some(RawTime::Text(text)) => text.text().into(),
+                Some(RawTime::Number(number)) => output::number(number).into(),
+            },
+            label: tree.labels.get(&at).map(|label| &*label.text),
+            active: tree.is_active(at),
+            leaf: tree.leaf == Some(at),
+            text: if entry.is_cut { node.text.to_string() } else { entry.text() },
+        })?;
     }
     Ok(())
+}
+
+/// Show the model context at an entry
+///
+/// Lists the messages that pi sends. The tokens of each message are pi's estimate: one token per four characters. The
+/// total is computed as in pi: the usage reported by the last answer, plus an estimate for later messages.
+#[derive(Debug, clap::Args)]
+pub(super) struct ContextCommand {
+    /// Session path, id, unique id prefix, or name; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY names the entry as well
+    #[arg(add = completions::sessions())]
+    session: OsString,
+    /// Entry id, unique id prefix, or label; defaults to the leaf
+    #[arg(add = completions::entries())]
+    entry: Option<String>,
+    /// Include messages that are not sent, with the reason
+    #[arg(long)]
+    all: bool,
+    /// Print full messages as JSON Lines; the last line is a summary
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON form of a message.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MessageLine<'a> {
+    entry_id: Option<&'a str>,
+    role: &'static str,
+    from: &'static str,
+    text: &'a str,
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tool_calls: &'a [SentCall],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    images: Option<NonZeroUsize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<&'static str>,
+}
+
+impl ContextCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let place = context.place(&self.session, self.entry.as_deref())?;
+        let tree = context.tree(&place.path)?;
+        let plan = Plan::new(&tree, place.entry_in(&tree)?.or(tree.leaf));
+        let printed = match self.json {
+            true => self.print_json(&tree, &plan, &place.path),
+            false => self.print(&tree, &plan, &place.path, context),
+        };
+        printed.map(|()| Exit::Done)
+    }
+
+    fn print_json(&self, tree: &Tree, plan: &Plan, path: &Path) -> Result<()> {
+        let take = |part: &PlannedPart, messages: Vec<SentMessage>| {
+            if self.all || part.why().is_none() {
+                if messages.is_empty() {
+                    output::json(&line(tree, part, None))?;
+                }
+                messages.iter().try_for_each(|message| output::json(&line(tree, part, Some(message))))?;
+            }
+            Ok(true)
+        };
+        let sum = prompt::each(path, (tree, plan), take)?.unwrap_or_default();
+        let context = &plan.context;
+        output::json(&object! {
+            model: context.model.as_ref().map(|(provider, model_id)| object! { provider, model_id }),
+            thinking_level: &context.thinking_level,
+            tokens: output::number(sum.tokens(plan)),
+            tools: sum.tools().collect::<Vec<_>>(),
+        })
+    }
+
+    fn print(&self, tree: &Tree, plan: &Plan, path: &Path, context: &CommandContext) -> Result<()> {
+        let (mut rows, mut listing) = (Vec::new(), Listing::default());
+        let sum = prompt::each(path, (tree, plan), |part, messages| {
+            let why = part.why().map(|why| why.text().to_string()).unwrap_or_default();
+            let node = &tree[part.at];
+            if self.all && messages.is_empty() {
+                rows.push([String::new(), role(node.kind).name().into(), why.clone(), node.text.to_string()]);
+            }
+            for message in messages.iter().filter(|_| self.all || why.is_empty()) {
+                let text = row(message, node);
+                rows.push([thousands(message.tokens as usize), message.role.name().into(), why.clone(), text]);
+            }
+            listing.count(part, &messages);
+            Ok(true)
+        })?;
+        listing.end(plan, &sum.unwrap_or_default());
+        // Tokens, role, reason of omission, and the beginning of the text.
+        const COLUMNS: [Column; 4] = [Column::Number, Column::Whole, Column::Words(TITLE), Column::Words(LAST)];
+        context.table(COLUMNS, rows, "")?;
+        if listing.messages == 0 {
+            output::note("the context is empty: no messages");
+        }
+        output::line(clean(&listing.summary(&context.config.signs().dot)))
+    }
+}
+
+/// Returns the JSON form of a message, or of an omitted one that was not read, with its row as text.
+fn line<'a>(tree: &'a Tree, part: &PlannedPart, message: Option<&'a SentMessage>) -> MessageLine<'a> {
+    let node = &tree[part.at];
+    MessageLine {
+        entry_id: node.id.as_deref(),
+        role: message.map_or(role(node.kind), |message| message.role).name(),
+        from: message.map_or(from(node.kind), |message| message.from).name(),
+        text: message.map_or(&node.text, |message| &message.text),
+        tokens: message.map(|message| message.tokens),
+        tool_calls: message.map_or(&[], |message| &message.calls),
+        tool_call_id: message.and_then(|message| message.answers.as_deref()),
+        images: message.and_then(|message| NonZeroUsize::new(message.images)),
+        left_out: part.why().map(|why| why.text()),
+    }
 }

@@ -2,25 +2,23 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
 
 use anyhow::Result;
 use crossterm::style::Stylize;
 use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
-use crate::base::numbers::{bytes, count, share, thousands};
+use crate::base::numbers::{bytes, share, thousands};
 use crate::base::paths::shorten;
 use crate::base::sort;
 use crate::catalog::SessionKey;
 use crate::catalog::space::{SpaceGrouping, SpaceKey, SpaceReport, SpaceRow, measure};
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::cli::chosen_sessions::selection;
 use crate::cli::output::{self, PathFields, object};
-use crate::cli::project::ProjectArg;
+use crate::cli::selection::SelectionArgs;
 use crate::cli::stats::named_value;
 use crate::cli::table::{BAR, Column, LAST};
-use crate::cli::{CommandContext, Exit, completions, resolve};
+use crate::cli::{CommandContext, Exit, resolve};
 use crate::session::space::{LargeEntry, SessionSpace, SpaceKind, SpaceSum};
 
 /// The default number of rows.
@@ -39,9 +37,6 @@ const ROWS: usize = 20;
   pitree space --by type                which extension writes most
   pitree space --json | tail -n 1       all sums in one object"))]
 pub(super) struct SpaceCommand {
-    /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "SESSION|QUERY", add = completions::sessions())]
-    words: Vec<OsString>,
     /// Group by kind, project, session, tool, type (of extension entries) or entry
     #[arg(long, value_name = "GROUPING", default_value = "kind", value_parser = named_value(SpaceGrouping::ALL, SpaceGrouping::name), conflicts_with = "json")]
     by: SpaceGrouping,
@@ -49,7 +44,7 @@ pub(super) struct SpaceCommand {
     #[arg(long, value_name = "N", value_parser = crate::cli::some)]
     limit: Option<usize>,
     #[command(flatten)]
-    project: ProjectArg,
+    selection: SelectionArgs,
     /// Print JSON Lines: sessions, projects, and the total
     #[arg(long)]
     json: bool,
@@ -58,23 +53,16 @@ pub(super) struct SpaceCommand {
 impl SpaceCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let catalog = context.catalog();
-        let is_wanted = selection(&self.words, &self.project, context.here_and_now(), context)?;
+        let is_wanted = self.selection.matcher(context.here_and_now(), context)?;
         let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(context.worktrees(catalog.cwds()));
-        let report = measure(&sessions, |done, all| {
-            output::progress(&format!("{} of {}", thousands(done), count(all, "session", "sessions")));
-            true
-        });
-        output::progress("");
-        let report = report.unwrap_or_default();
+        let report = measure(&sessions, |done, all| output::progress_of(done, all, "sessions")).unwrap_or_default();
         let printer = Printer { report: &report, sessions: &sessions, context };
         match self.json {
             true => printer.json(self.limit.unwrap_or(usize::MAX))?,
             false => printer.tables(self.by, self.limit.unwrap_or(ROWS))?,
         }
-        let mut unreadable = catalog.unreadable.clone();
-        unreadable.extend(report.unreadable.iter().cloned());
-        let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
-        Ok(output::end(unreadable)?.found(!report.sessions.is_empty() || !is_narrowed))
+        let unreadable = catalog.unreadable.iter().chain(&report.unreadable).cloned().collect();
+        self.selection.end(unreadable, !report.sessions.is_empty())
     }
 }
 

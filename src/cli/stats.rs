@@ -1,25 +1,25 @@
-//! `pitree stats`: what sessions cost and did, as sums by time, model, project and others.
+//! `pitree stats`: what sessions cost and did, as sums by time, model, project and others. `pitree entries`: a stream of all
+//! entries for databases.
 
 use std::borrow::Cow;
-use std::ffi::OsString;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use jiff::tz::TimeZone;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::base::numbers::{dollars, tokens};
 use crate::base::text::{clean, width};
+use crate::base::time;
+use crate::catalog::entries::EntriesRequest;
 use crate::catalog::key::SessionKey;
-use crate::catalog::stats::keys::GroupName;
-use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::catalog::stats::table::{NamedRow, StatsTable};
-use crate::cli::chosen_sessions::selection;
-use crate::cli::project::ProjectArg;
+use crate::catalog::stats::table::{GroupName, NamedRow, StatsTable, TableRequest};
+use crate::cli::selection::SelectionArgs;
 use crate::cli::table::{self, BAR, Column, LAST, TITLE};
-use crate::cli::{CommandContext, Exit, completions, now, output};
+use crate::cli::{CommandContext, Exit, now, output};
 use crate::config::stats::price_table;
 use crate::pi::prices;
+use crate::runtime::secret_rules::ChosenRules;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::qualifier::value::date::DateValue;
 use crate::session::stats::StatsSum;
@@ -65,9 +65,6 @@ pub(super) fn named_value<T: Copy>(
   pitree stats is:abandoned after:2w         sessions with abandoned branches
   pitree stats --json --by month | jq 'select(.type==\"row\").cost'  sums for scripts"))]
 pub(super) struct StatsCommand {
-    /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
-    #[arg(value_name = "SESSION|QUERY", add = completions::sessions())]
-    words: Vec<OsString>,
     /// Group by day, week, month, hour, model, provider, project, machine, tag, family, session, branch, commit, tool or prompt; twice for two groupings [default: month]
     #[arg(long, value_name = "GROUPING", value_parser = named_value(Grouping::ALL, Grouping::name))]
     by: Vec<Grouping>,
@@ -87,7 +84,7 @@ pub(super) struct StatsCommand {
     #[arg(long, value_name = "WHICH", default_value = "with")]
     subagents: SubagentChoice,
     #[command(flatten)]
-    project: ProjectArg,
+    selection: SelectionArgs,
     /// Use days in UTC instead of the local time zone
     #[arg(long)]
     utc: bool,
@@ -110,16 +107,15 @@ impl StatsCommand {
         let mut groupings = if self.by.is_empty() { vec![Grouping::Month] } else { self.by.clone() };
         groupings.dedup();
         if groupings.len() > 2 {
-            return Err(anyhow!("too many groupings: use --by once or twice"));
+            bail!("too many groupings: use --by once or twice");
         }
         let catalog = context.catalog();
-        let is_selected = selection(&self.words, &self.project, here.clone(), context)?;
-        let is_subagent = |key| catalog.get(key).is_some_and(|session| session.facts().is_subagent());
+        let is_selected = self.selection.matcher(here.clone(), context)?;
         let is_wanted = |key: SessionKey| {
             let is_of_kind = match self.subagents {
                 SubagentChoice::With => true,
-                SubagentChoice::Without => !is_subagent(key),
-                SubagentChoice::Only => is_subagent(key),
+                SubagentChoice::Without => !catalog[key].facts().is_subagent(),
+                SubagentChoice::Only => catalog[key].facts().is_subagent(),
             };
             is_of_kind && is_selected(key)
         };
@@ -153,7 +149,11 @@ impl StatsCommand {
         let mut tables = StatsTable::all(&sessions, &rules, &[request, unpriced]).into_iter();
         let [table, unpriced] = std::array::from_fn(|_| tables.next().unwrap_or_default());
         if self.check {
-            return check(settings.month_budget, table.total.cost);
+            let budget = settings.month_budget;
+            let budget = budget.context("no budget is set; add `stats.budget.month = 200` to config.toml")?;
+            let cost = table.total.cost;
+            outln!("{} of {} this month", dollars(cost), dollars(budget))?;
+            return Ok(if cost > budget { Exit::Over } else { Exit::Done });
         }
         let total = table.total.clone();
         let rows = table.named(&groupings, &sessions);
@@ -169,16 +169,8 @@ impl StatsCommand {
                 }
             }
         }
-        let is_narrowed = !self.words.is_empty() || self.project.dir.is_some();
-        Ok(output::end(catalog.unreadable.clone())?.found(!rows.is_empty() || !is_narrowed))
+        self.selection.end(catalog.unreadable.clone(), !rows.is_empty())
     }
-}
-
-/// Compares the cost of this month with the budget.
-fn check(budget: Option<f64>, cost: f64) -> Result<Exit> {
-    let budget = budget.context("no budget is set; add `stats.budget.month = 200` to config.toml")?;
-    outln!("{} of {} this month", dollars(cost), dollars(budget))?;
-    Ok(if cost > budget { Exit::Over } else { Exit::Done })
 }
 
 /// The rows to print.
@@ -245,10 +237,14 @@ impl Report<'_> {
             fitted([cost, abandoned, tokens, rate, time, sessions, prompts, bar, keys])
         };
         let names = self.groupings.iter().map(|grouping| grouping.name().to_string()).collect();
-        let words = |row: &NamedRow| {
-            let words = row.names.iter().zip(self.groupings);
-            words.map(|(key, &grouping)| row_words(key, grouping, most_words, context)).collect()
+        let glyphs = context.config.signs();
+        // Of a path, the end is kept.
+        let key_words = |(key, &grouping): (&GroupName, &Grouping)| match (grouping, key.words(grouping, &context.home))
+        {
+            (Grouping::Project, words) => glyphs.cut_start(&clean(&words), most_words).into_owned(),
+            (_, words) => table::words(&words, most_words, glyphs),
         };
+        let words = |row: &NamedRow| row.names.iter().zip(self.groupings).map(key_words).collect();
         let keys: Vec<Vec<String>> = std::iter::once(names).chain(self.rows.iter().map(words)).collect();
         let widest = keys.iter().filter_map(|keys| keys.first()).map(|key| width(key)).max().unwrap_or_default();
         let joined = |keys: &Vec<String>| match &keys[..] {
@@ -313,19 +309,72 @@ impl Serialize for StatsLine<'_> {
     }
 }
 
-/// Returns the words of a key for people in at most `most` columns, safe for a terminal. Of a path, the end is kept.
-fn row_words(key: &GroupName, grouping: Grouping, most: usize, context: &CommandContext) -> String {
-    let (words, glyphs) = (key.words(grouping, &context.home), context.config.signs());
-    match grouping {
-        Grouping::Project => glyphs.cut_start(&clean(&words), most).into_owned(),
-        _ => table::words(&words, most, glyphs),
-    }
-}
-
 /// Returns a field of a CSV file, quoted if needed and safe for a terminal.
 fn csv_field(text: &str) -> Cow<'_, str> {
     let text = clean(text);
     if text.contains([',', '"', '\n', '\r']) { Cow::Owned(format!("\"{}\"", text.replace('"', "\"\""))) } else { text }
+}
+
+/// Print all entries as JSON Lines for a database, without likely secrets
+///
+/// Each line is an entry with its session, project, text, tools, files, tokens and cost. With --since TIME, sessions whose
+/// files are unchanged since then are left out. Likely secrets are replaced by marks such as [github-token 1]; rules cannot
+/// find every secret. DuckDB and ClickHouse can load the lines.
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::cli::exit::help("Examples:
+  pitree entries > entries.jsonl                 all entries
+  pitree entries --since 1d                      entries of the sessions that changed in the last day
+  pitree entries after:1w in:webshop             entries of the sessions that match a query
+  pitree entries | jq -r 'select(.own) | .cost'  costs, each counted once"))]
+pub(super) struct EntriesCommand {
+    /// Print the entries of sessions whose files changed since this time (2026-05-01T12:00:00Z, 2026-05-01, today, 2w)
+    #[arg(long, value_name = "TIME", value_parser = Since::read)]
+    since: Option<Since>,
+    /// Keep secrets
+    #[arg(long)]
+    no_redact: bool,
+    #[command(flatten)]
+    selection: SelectionArgs,
+}
+
+/// A value of `--since`.
+#[derive(Clone, Copy, Debug)]
+enum Since {
+    Date(DateValue),
+    /// Milliseconds since 1970.
+    Time(i64),
+}
+
+impl Since {
+    fn read(text: &str) -> Result<Self, String> {
+        let time = || time::parse(text).filter(|_| text.contains(':')).map(Self::Time);
+        DateValue::read(text).map(Self::Date).or_else(|error| time().ok_or(error))
+    }
+}
+
+impl EntriesCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let run = time::iso(now()).unwrap_or_default();
+        let rules = (!self.no_redact).then(|| ChosenRules::new(&context.config.redact)).transpose()?;
+        let catalog = context.catalog();
+        let here = context.here_and_now();
+        let since = self.since.map(|since| match since {
+            Since::Date(date) => date.ms(&here),
+            Since::Time(ms) => ms,
+        });
+        let is_wanted = self.selection.matcher(here, context)?;
+        let has_sessions = catalog.keys().any(&is_wanted);
+        let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(context.worktrees(catalog.cwds()));
+        let request =
+            EntriesRequest { sessions: &sessions, rules: rules.as_deref(), home: &context.home, since, run: &run };
+        let mut written = Ok(());
+        let unreadable = request.run(|lines| {
+            written = output::write(lines);
+            written.is_ok()
+        });
+        written?;
+        self.selection.end(catalog.unreadable.iter().cloned().chain(unreadable).collect(), has_sessions)
+    }
 }
 
 #[cfg(test)]

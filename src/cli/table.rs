@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 use crossterm::style::Stylize;
+use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::text::{Glyphs, clean, width};
@@ -56,6 +57,21 @@ impl CommandContext {
         none: &str,
     ) -> Result<()> {
         print(columns, rows, none, self.config.signs())
+    }
+
+    /// Prints items as JSON Lines, or as a table.
+    pub(super) fn list<'i, T, Line: Serialize, const COLUMNS: usize>(
+        &self,
+        is_json: bool,
+        items: &'i [T],
+        line: impl FnMut(&'i T) -> Line,
+        (columns, row): ([Column; COLUMNS], impl FnMut(&'i T) -> [String; COLUMNS]),
+        none: &str,
+    ) -> Result<()> {
+        match is_json {
+            true => items.iter().map(line).try_for_each(|line| output::json(&line)),
+            false => self.table(columns, items.iter().map(row), none),
+        }
     }
 
     /// Prints a table with a header line, a total and a colored bar in each other line, if it has them.

@@ -1,7 +1,9 @@
-//! `pitree trash`: lists what pitree moved to the trash, and deletes it permanently.
+//! Sessions in the trash: `pitree rm` moves them there, `pitree restore` brings them back, and `pitree trash` lists them and
+//! deletes them permanently.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clap::Subcommand;
@@ -9,15 +11,15 @@ use clap::Subcommand;
 use crate::base::numbers::{bytes, count};
 use crate::base::text::Glyphs;
 use crate::base::time;
+use crate::catalog::{Catalog, SessionKey};
 use crate::changes::change::TrashChange;
 use crate::changes::journal::JournalRecord;
-use crate::changes::{Change, Request, history};
-use crate::cli::change::{self, ChangeArgs, Changer};
-use crate::cli::table::{self, Column, TITLE};
-use crate::cli::{CommandContext, Exit, now, output, resolve};
-
-/// The word that confirms a permanent deletion.
-const WORD: &str = "delete";
+use crate::changes::{Change, FileSnapshot, Refusal, Request, history};
+use crate::cli::change::{self, ChangeArgs, Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
+use crate::cli::table::{Column, TITLE, words};
+use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
+use crate::session::digest::Digest;
+use crate::session::digest::listed::SharedSession;
 
 /// List or empty pitree's trash
 ///
@@ -51,27 +53,25 @@ enum What {
 impl TrashCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
-            None => list(context, false),
-            Some(What::List { json }) => list(context, *json),
             Some(What::Empty { what, switches }) => empty(context, what, switches),
+            what => {
+                let json = matches!(what, Some(What::List { json: true }));
+                let switches = ChangeArgs { json, ..ChangeArgs::default() };
+                let changer = Changer::new(context, &switches)?;
+                print_trash(&trashed(&changer)?, &changer)
+            }
         }
     }
 }
 
 /// Returns the changes with a file in the trash.
-fn away(changer: &Changer<'_>) -> Result<Vec<JournalRecord>> {
+fn trashed(changer: &Changer<'_>) -> Result<Vec<JournalRecord>> {
     Ok(changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect())
-}
-
-fn list(context: &CommandContext, json: bool) -> Result<Exit> {
-    let switches = ChangeArgs { json, ..ChangeArgs::default() };
-    let changer = Changer::new(context, &switches)?;
-    print(&away(&changer)?, &changer)
 }
 
 fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> Result<Exit> {
     let changer = Changer::new(context, switches)?;
-    let mut away = away(&changer)?;
+    let mut away = trashed(&changer)?;
     if what.is_empty() {
         let all = away.len();
         away.retain(|record| record.place().is_some());
@@ -80,8 +80,7 @@ fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> 
             note!("{left} in a trash whose places pitree does not know; empty it there");
         }
     } else {
-        let numbers: Result<Vec<u64>> = what.iter().map(|what| find(what, &away, context.config.signs())).collect();
-        let numbers = numbers?;
+        let numbers = what.iter().map(|what| find(what, &away, &changer)).collect::<Result<Vec<u64>>>()?;
         away.retain(|record| numbers.contains(&record.number));
     }
     if away.is_empty() {
@@ -92,7 +91,7 @@ fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> 
         let size = away.iter().map(JournalRecord::bytes_in_trash).sum();
         let sessions = count(away.len(), "session", "sessions");
         note!("{sessions} in pitree's trash, {}", bytes(size));
-        if output::ask(&format!("Type \"{WORD}\" to delete permanently (no undo):"))? != WORD {
+        if !is_deletion_wanted()? {
             return output::nothing("canceled; no file deleted");
         }
     }
@@ -100,35 +99,37 @@ fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> 
     changer.finish(&Request::EmptyTrash { numbers })
 }
 
+/// Asks for a typed word before a permanent deletion.
+fn is_deletion_wanted() -> Result<bool> {
+    Ok(output::ask("Type \"delete\" to delete permanently (no undo):")? == "delete")
+}
+
 /// Prints the sessions in the trash as JSON or as a table: number, age, size, session title, original path.
-pub(super) fn print(away: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
+fn print_trash(away: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
     if changer.is_json() {
         return change::print_records(away);
     }
-    const COLUMNS: [Column; 5] =
-        [Column::Number, Column::Number, Column::Number, Column::Words(TITLE), Column::Path(usize::MAX)];
+    const NUMBER: Column = Column::Number;
+    const COLUMNS: [Column; 5] = [NUMBER, NUMBER, NUMBER, Column::Words(TITLE), Column::Path(usize::MAX)];
     let (now, mut sessions) = (now(), history::sessions(&mut away.iter(), away, &|| true));
     let cells = |record: &JournalRecord| {
-        let path = changer.short(record.change.path());
+        let size = match &record.change {
+            Change::Trash(TrashChange { link: true, .. }) => "link".into(),
+            _ => bytes(record.bytes_in_trash()),
+        };
         let (title, _) = sessions.remove(&record.number).unwrap_or_default();
-        [record.number.to_string(), time::age(now, record.time), size(record), title, path]
+        let path = changer.short(record.change.path());
+        [record.number.to_string(), time::age(now, record.time), size, title, path]
     };
     changer.context.table(COLUMNS, away.iter().map(cells), "pitree's trash is empty")?;
     Ok(Exit::Done)
-}
-
-fn size(record: &JournalRecord) -> String {
-    match &record.change {
-        Change::Trash(TrashChange { link: true, .. }) => "link".into(),
-        _ => bytes(record.bytes_in_trash()),
-    }
 }
 
 /// Returns the number of the matching change.
 ///
 /// # Errors
 /// No change or several changes match.
-pub(super) fn find(what: &OsStr, away: &[JournalRecord], glyphs: &Glyphs) -> Result<u64> {
+fn find(what: &OsStr, away: &[JournalRecord], changer: &Changer<'_>) -> Result<u64> {
     let number = what.to_str().and_then(|what| what.parse().ok());
     if let Some(record) = away.iter().find(|record| number == Some(record.number)) {
         return Ok(record.number);
@@ -145,8 +146,9 @@ pub(super) fn find(what: &OsStr, away: &[JournalRecord], glyphs: &Glyphs) -> Res
         several => {
             let sessions = history::sessions(&mut matches.iter().copied(), away, &|| true);
             let line = |one: &&JournalRecord| {
-                let title = sessions.get(&one.number).map(|(title, _)| table::words(title, TITLE, glyphs));
-                format!("\n{}  {}  {}", one.number, title.unwrap_or_default(), one.change.path().display())
+                let title = sessions.get(&one.number).map_or("", |(title, _)| title);
+                let title = words(title, TITLE, changer.context.config.signs());
+                format!("\n{}  {title}  {}", one.number, one.change.path().display())
             };
             let list: String = several.iter().map(line).collect();
             bail!("{what:?} matches {} sessions in the trash; give a number:{list}", several.len())
@@ -160,4 +162,189 @@ fn has_id(path: &Path, start: &OsStr) -> bool {
     let start = start.as_encoded_bytes();
     let id = name.iter().position(|&byte| byte == b'_').map(|at| &name[at + 1..]);
     name.starts_with(start) || id.is_some_and(|id| id.starts_with(start))
+}
+
+/// The maximum number of sessions listed in a question.
+const NAMED: usize = 20;
+
+/// Move sessions to the trash
+///
+/// Asks for confirmation unless --yes is given. Warns if pi may be using a session, also with --dry-run. Bring sessions
+/// back with `pitree restore` or `pitree undo`.
+#[derive(Debug, clap::Args)]
+pub(super) struct RmCommand {
+    /// Session paths, ids, unique id prefixes, or names
+    #[arg(value_name = "SESSION", required = true, add = completions::sessions())]
+    sessions: Vec<OsString>,
+    /// Include the whole family of each session: the root session, all its forks, and subagent sessions
+    #[arg(long)]
+    family: bool,
+    #[command(flatten)]
+    confirmed: ConfirmedArgs,
+}
+
+impl RmCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let asks = self.confirmed.asks()?;
+        let mut removal = self.removal(context, asks)?;
+        if self.confirmed.switches.dry_run {
+            changer.tell_signs_of_moved(&removal.catalog, &removal.goes);
+        }
+        let mut is_retried = false;
+        loop {
+            if asks && !removal.is_wanted(&changer)? {
+                return output::nothing("canceled; no session moved");
+            }
+            let files = removal.going().map(|session| FileSnapshot::of(session)).collect();
+            let error = match changer.make(&Request::Trash { files }) {
+                Ok(done) => return changer.say(&done, CliStep::Make),
+                Err(error) => error,
+            };
+            match error.downcast_ref() {
+                // A pi may be using it: ask again, or retry once without questions.
+                Some(Refusal::Changed { paths }) if asks || !is_retried => {
+                    note!("reloaded sessions that changed in the meantime: {}", names(paths, &changer));
+                    removal.read_again()?;
+                    is_retried = true;
+                }
+                Some(Refusal::NoTrash { reason, left }) => return self.delete(&changer, reason, left),
+                _ => return Err(error),
+            }
+        }
+    }
+
+    /// Returns the sessions to remove.
+    fn removal(&self, context: &CommandContext, asks: bool) -> Result<Removal> {
+        let mut catalog = if asks || self.family { context.read_catalog() } else { Catalog::default() };
+        let (mut paths, mut others) = (Vec::new(), Vec::new());
+        for word in &self.sessions {
+            let session = resolve::digest(&context.session(word)?)?;
+            let known = catalog.key_of(&session.path).filter(|&key| catalog.has(key)).or_else(|| {
+                // The same file through a symbolic link.
+                let real_path = Some(session.real_path()).filter(|_| !session.is_link)?;
+                catalog.key_of_file(real_path)
+            });
+            paths.push(known.map_or(&session.path, |key| &catalog[key].path).clone());
+            others.extend(known.is_none().then_some(session));
+        }
+        catalog.update(others, &[]);
+        let mut goes: Vec<SessionKey> = paths.iter().filter_map(|path| catalog.key_of(path)).collect();
+        if self.family {
+            goes = catalog.families().whole(&goes);
+        }
+        let mut seen = HashSet::new();
+        goes.retain(|&key| seen.insert(key));
+        Ok(Removal { catalog, goes })
+    }
+
+    /// Permanently deletes files that the trash refused, if the user types the word for it.
+    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<Exit> {
+        let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
+        let what = format!("cannot move to the trash: {reason}\nnot moved: {}", names(&paths, changer));
+        if self.confirmed.yes || self.confirmed.switches.dry_run {
+            bail!("{what}");
+        }
+        output::note(&what);
+        if !is_deletion_wanted()? {
+            return output::nothing("canceled; no file deleted");
+        }
+        changer.finish(&Request::Delete { files: left.to_vec() })
+    }
+}
+
+/// The sessions to remove, among all sessions.
+struct Removal {
+    /// All known sessions.
+    catalog: Catalog,
+    /// The sessions to remove.
+    goes: Vec<SessionKey>,
+}
+
+impl Removal {
+    fn going(&self) -> impl Iterator<Item = &SharedSession> {
+        self.goes.iter().map(|&key| &self.catalog[key])
+    }
+
+    /// Reads the sessions again, and drops missing ones.
+    fn read_again(&mut self) -> Result<()> {
+        let (there, gone): (Vec<PathBuf>, Vec<PathBuf>) =
+            self.going().map(|session| session.path.clone()).partition(|path| path.is_file());
+        let read = there.iter().map(|path| resolve::digest(path)).collect::<Result<Vec<Digest>>>()?;
+        self.catalog.update(read, &gone);
+        self.goes.retain(|&key| self.catalog.has(key));
+        ensure!(!self.goes.is_empty(), "the sessions no longer exist; nothing to remove");
+        Ok(())
+    }
+
+    /// Asks for confirmation.
+    fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
+        let glyphs = changer.context.config.signs();
+        tell_sessions(&self.catalog, &self.goes);
+        for session in self.going().take(NAMED) {
+            let link = if session.is_link { "  (symbolic link; its target stays)" } else { "" };
+            note!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path));
+        }
+        if self.goes.len() > NAMED {
+            note!("  and {} more", self.goes.len() - NAMED);
+        }
+        let orphans = self.orphans();
+        if !orphans.is_empty() {
+            let titles: Vec<String> = orphans.iter().take(NAMED).map(|session| title(session, glyphs)).collect();
+            let more = if orphans.len() > NAMED { format!(", {}", glyphs.ellipsis) } else { String::new() };
+            let stay =
+                count(orphans.len(), "remaining session loses its parent", "remaining sessions lose their parent");
+            note!("{stay}: {}{more}", titles.join(", "));
+        }
+        is_confirmed(changer.tell_signs_of_moved(&self.catalog, &self.goes), "Move to the trash?", "move them")
+    }
+
+    /// Returns the remaining sessions whose parent is removed.
+    fn orphans(&self) -> Vec<&SharedSession> {
+        // Removing a symbolic link keeps the parent.
+        let gone: HashSet<&PathBuf> =
+            self.going().filter(|session| !session.is_link).map(|session| session.real_path()).collect();
+        let goes: HashSet<SessionKey> = self.goes.iter().copied().collect();
+        let stays = self.catalog.keys().filter(|key| !goes.contains(key)).map(|key| &self.catalog[key]);
+        let loses = |session: &&SharedSession| {
+            let owner = session.owner.as_ref().and_then(|owner| owner.path.as_ref());
+            session.parent_path.iter().chain(owner).any(|parent| gone.contains(parent))
+        };
+        stays.filter(loses).collect()
+    }
+}
+
+fn title(session: &Digest, glyphs: &Glyphs) -> String {
+    format!("\"{}\"", words(session.title(), 60, glyphs))
+}
+
+fn names(paths: &[PathBuf], changer: &Changer<'_>) -> String {
+    paths.iter().map(|path| changer.short(path)).collect::<Vec<_>>().join(", ")
+}
+
+/// Restore a session from the trash
+///
+/// Without WHAT, lists the sessions that pitree moved to the trash, most recent last. If a running pi kept writing to
+/// the old path, the restored session includes those entries.
+#[derive(Debug, clap::Args)]
+pub(super) struct RestoreCommand {
+    /// Number in the list, original path, or id prefix
+    what: Option<OsString>,
+    #[command(flatten)]
+    switches: ChangeArgs,
+}
+
+impl RestoreCommand {
+    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
+        let changer = Changer::new(context, &self.switches)?;
+        let mut away: Vec<JournalRecord> =
+            changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
+        let Some(what) = &self.what else {
+            away.retain(JournalRecord::is_in_trash);
+            return print_trash(&away, &changer);
+        };
+        let number = find(what, &away, &changer)?;
+        let done = changer.make(&Request::Undo { number: Some(number) })?;
+        changer.say(&done, CliStep::Restore)
+    }
 }

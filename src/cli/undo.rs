@@ -69,26 +69,29 @@ impl UndoCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
         let history = || changer.changes.history();
-        if let Some(machine) = &self.on {
-            let number = self.number.map(|numbers| numbers.first);
-            ensure!(
-                self.number.is_none_or(|numbers| numbers.first == numbers.last),
-                "--on undoes one change or the last command; give one number"
-            );
-            return changer.say(&changer.make_on(machine, &Request::Undo { number })?, CliStep::Undo);
-        }
         let request = match self.number {
             _ if self.list && self.switches.json => return change::print_records(&history()?),
             _ if self.list => return print_changes(&history()?, &changer),
+            Some(ChangeNumbers { first, last }) if self.on.is_some() => {
+                ensure!(first == last, "--on undoes one change or the last command; give one number");
+                Request::Undo { number: Some(first) }
+            }
             Some(numbers) => numbers.request(&history()?)?,
-            None => match changer.undo_elsewhere(false)? {
-                Some(done) => return changer.say(&done, CliStep::Undo),
-                None => Request::Undo { number: None },
-            },
+            None => Request::Undo { number: None },
         };
-        let done = changer.make(&request)?;
-        changer.say(&done, CliStep::Undo)
+        make(&changer, self.on.as_deref(), &request, self.number.is_none(), CliStep::Undo)
     }
+}
+
+/// Undoes or redoes a change: on a machine, or else where the last one was made.
+fn make(changer: &Changer<'_>, on: Option<&str>, request: &Request, is_last: bool, step: CliStep) -> Result<Exit> {
+    let elsewhere = match on {
+        Some(machine) => Some(changer.make_on(machine, request)?),
+        None if is_last => changer.undo_elsewhere(step == CliStep::Redo)?,
+        None => None,
+    };
+    let done = elsewhere.map_or_else(|| changer.make(request), Ok)?;
+    changer.say(&done, step)
 }
 
 /// Prints changes as a table: numbers, age, state, change, session.
@@ -141,13 +144,6 @@ pub(super) struct RedoCommand {
 impl RedoCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let changer = Changer::new(context, &self.switches)?;
-        let done = match &self.on {
-            Some(machine) => changer.make_on(machine, &Request::Redo)?,
-            None => match changer.undo_elsewhere(true)? {
-                Some(done) => done,
-                None => changer.make(&Request::Redo)?,
-            },
-        };
-        changer.say(&done, CliStep::Redo)
+        make(&changer, self.on.as_deref(), &Request::Redo, true, CliStep::Redo)
     }
 }

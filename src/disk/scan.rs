@@ -11,14 +11,12 @@ use crate::disk::find::Listings;
 pub use crate::disk::find::find;
 pub use crate::disk::index::IndexPlace;
 use crate::disk::index::{self, Index, MergeScope, WORTH_GOING_ON};
-use crate::disk::load::header_with;
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
 use crate::disk::session_file::{IndexedFile, RealPaths, complete};
 use crate::disk::{bug_log, parallel};
 use crate::session::digest::facts::SessionFacts;
 use crate::session::digest::listed::SharedSession;
 use crate::session::digest::{Digest, SubagentOwner};
-use crate::session::lines::Header;
 
 /// The results since the last batch.
 #[derive(Clone, Debug, Default)]
@@ -240,31 +238,6 @@ impl Scan<'_> {
             batch(ScanBatch { sessions, unreadable, done: before + done })
         });
         rest.len()
-    }
-
-    /// Calls a function with each session file, its ID and its working directory. Reads only the header of files that
-    /// are not in the index.
-    pub(crate) fn headers(&self, mut each: impl FnMut(&SessionFile, &str, &str)) {
-        let mut buffer = Vec::new();
-        for (dir, place) in self.found.unchanged.iter().map(|file| file.record()) {
-            let index = &self.index[dir];
-            if let (Some(facts), Some(file)) = (index.facts(place), index.file(place)) {
-                each(&file, facts.id(), facts.cwd());
-            }
-        }
-        for file in &self.found.files {
-            match file.known {
-                IndexedFile::Same(place) | IndexedFile::Moved(place) => {
-                    let facts = self.index[file.dir].facts(place);
-                    facts.into_iter().for_each(|facts| each(file, facts.id(), facts.cwd()));
-                }
-                IndexedFile::Before(_) | IndexedFile::Nothing => {
-                    if let Some(Header { id, cwd, .. }) = header_with(&file.path, &mut buffer) {
-                        each(file, &id, &cwd);
-                    }
-                }
-            }
-        }
     }
 
     /// Adds the sessions to the index, and removes text that no session file contains any more.

@@ -8,7 +8,7 @@ use parking_lot::MutexGuard;
 
 use crate::app::message::Reply;
 use crate::catalog::cost_sharing;
-use crate::catalog::machines::local_cwds;
+use crate::catalog::user_data::local_cwds;
 use crate::disk::incremental::IncrementalReader;
 use crate::disk::locate::missing_home;
 use crate::disk::relocations;

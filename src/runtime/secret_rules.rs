@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 
-use crate::catalog::known_secrets::SecretCache;
 use crate::catalog::search::SearchedSession;
+use crate::catalog::secrets::SecretCache;
 use crate::config::{RedactConfig, ValueSource};
 use crate::disk::program;
-
 use crate::search::known_secrets::KnownSecrets;
 use crate::secrets::Rules;
 
@@ -40,7 +39,7 @@ impl SecretFinder {
         let rules = self.rules(config, true)?;
         let paths: Vec<PathBuf> = sessions.iter().map(|session| session.digest.file_path()).collect();
         let found = self.cache.find(&paths, (&rules, index_dir), report);
-        self.cache.save(&paths, (&rules, index_dir));
+        self.cache.save(&paths, &rules);
         Ok(found)
     }
 

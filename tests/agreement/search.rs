@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use pitree::catalog::search_text;
+use pitree::catalog::search_cache;
 use pitree::disk::scan;
 use pitree::search::candidate::{Candidate, MatchField};
 use pitree::search::matching::{Matcher, Tier};
@@ -30,7 +30,7 @@ impl Sessions {
             true
         });
         let sessions = digests.into_iter().map(|(path, digest)| {
-            let texts = search_text::of(&path).unwrap().unwrap();
+            let texts = search_cache::read_texts(&path).unwrap().unwrap();
             (short(&path, world.root()), ((*digest).clone(), texts))
         });
         Self(sessions.collect())

@@ -1,19 +1,15 @@
 //! Exports of sessions: loads a session or a family, redacts it in two passes, and writes it in a format.
 
-pub(crate) mod redact;
-pub mod request;
-pub(crate) mod source;
-pub(crate) mod target;
-
 use std::collections::HashSet;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::base::text::clean;
 use crate::base::time;
 use crate::catalog::export::redact::{Collector, Redact};
-use crate::catalog::export::source::{Scope, Source};
+use crate::catalog::export::source::Source;
 use crate::catalog::export::target::Target;
 use crate::disk::new_file;
 use crate::export::document::{Detail, Head};
@@ -23,9 +19,18 @@ use crate::export::reduced::reduced;
 use crate::export::selection::Selection;
 use crate::export::{Format, IndexRow};
 use crate::secrets::Rules;
+use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{Index, Tree};
 use crate::session::write::line::{NewEntry, leaf_move, new_id, uuid_v7};
+
+pub(crate) mod redact;
+pub(crate) mod source;
+pub(crate) mod target;
+
+pub use crate::catalog::export as request;
+pub use crate::catalog::export::redact::ListedSecret;
+pub use crate::catalog::export::source::Scope;
 
 /// The default name of the directory for several sessions.
 pub(crate) const DIRECTORY: &str = "pitree-export";
@@ -48,7 +53,7 @@ pub(crate) fn collected<'r>(
     for source in sources.iter_mut().filter(|_| groups.is_some()) {
         for at in source.all_entries() {
             let line = source.line(at)?;
-            collector.line(&line, source.tree.nodes[at as usize].id.as_deref());
+            collector.line(&line, source.tree.id(at));
         }
     }
     Ok(collector)
@@ -137,7 +142,7 @@ fn session_file(
     target.write(header.line().as_bytes())?;
     let mut entries: Vec<u32> = source.entries.iter().map(|&(at, _)| at).collect();
     let mut buffer = Vec::new();
-    let can_not = || format!("cannot export {} as a session file", source_name(&tree.header.id));
+    let can_not = || format!("cannot export session {} as a session file", clean(&tree.header.id));
     let is_in: HashSet<u32> = entries.iter().copied().collect();
     if source.scope != Scope::Tree {
         let mut lines = PathLines::new(tree.header.version);
@@ -162,7 +167,7 @@ fn session_file(
         let last = entries.last().copied();
         for at in entries {
             let parent = tree.parent(at).filter(|parent| is_in.contains(parent));
-            let parent = parent.and_then(|parent| tree.nodes[parent as usize].id.as_deref());
+            let parent = parent.and_then(|parent| tree.id(parent));
             let line = source.line(at)?;
             let line = reduced(&line, content_kind(&tree, at), detail);
             jsonl::relinked(&line, parent, tree.header.version, &mut buffer);
@@ -170,7 +175,7 @@ fn session_file(
         }
         // The last line is the leaf of pi.
         let end = source.end.filter(|end| is_in.contains(end) && Some(*end) != last);
-        if let Some(end) = end.and_then(|end| Some((end, tree.nodes[end as usize].id.as_deref()?))) {
+        if let Some(end) = end.and_then(|end| Some((end, tree.id(end)?))) {
             let id = new_id(random, |id| tree.find(id).is_some());
             let parent = redact.text(end.1);
             let new = NewEntry { id: &id, parent: Some(&parent), time_ms: now };
@@ -183,11 +188,7 @@ fn session_file(
 /// Returns the kind of the entry to which the content of an entry belongs: for a context edit, that of its target.
 fn content_kind(tree: &Tree, at: Index) -> EntryKind {
     let target = tree.edits.get(&at).map_or(at, |(target, _)| *target);
-    tree.nodes[target as usize].kind
-}
-
-fn source_name(id: &str) -> String {
-    format!("session {}", clean(id))
+    tree[target].kind
 }
 
 /// Returns the notes at the end of an export.
@@ -202,4 +203,160 @@ pub(crate) fn notes(redact: &Redact<'_>, now: i64) -> Vec<String> {
 pub(crate) fn file_stem(id: &str, length: usize) -> String {
     let is_safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     format!("pitree-{}", id.chars().filter(is_safe).take(length).collect::<String>())
+}
+
+/// The number of bytes of an export that are shown.
+const SHOWN: usize = 4 * 1024;
+
+/// The maximum number of bytes for the clipboard.
+const COPIED: usize = 8 * 1024 * 1024;
+
+/// An export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportRequest {
+    /// The session files.
+    pub files: Vec<PathBuf>,
+    /// The last entry; `None` for the leaf.
+    pub end: Option<EntryId>,
+    /// The format.
+    pub format: Format,
+    /// The chosen entries.
+    pub scope: Scope,
+    /// `true` to replace paths, names and addresses too.
+    pub is_anonymous: bool,
+    /// The secrets that are not replaced.
+    pub kept: Vec<ListedSecret>,
+    /// The destination.
+    pub to: ExportTo,
+}
+
+/// The destination of an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExportTo {
+    /// The beginning is shown.
+    Preview,
+    /// The clipboard.
+    Clipboard,
+    /// A new file, or a new directory for several sessions.
+    File(PathBuf),
+}
+
+/// The result of an export.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExportResult {
+    /// The likely secrets, also those that are kept.
+    pub secrets: Vec<ListedSecret>,
+    /// The text: the beginning for a preview, all of it for the clipboard.
+    pub text: String,
+    /// The new file or directory.
+    pub made: Option<PathBuf>,
+    /// The number of replaced values by kind, in a sentence.
+    pub note: String,
+}
+
+impl ExportRequest {
+    /// Makes the export.
+    ///
+    /// # Errors
+    /// A session cannot be read, has not the entry, or the file cannot be written.
+    pub(crate) fn run(&self, home: &str, rules: &Rules, run: &mut ExportRun<'_>) -> Result<ExportResult> {
+        let source = |path: &PathBuf| {
+            let mut source = Source::session(path, home)?;
+            let lost = || format!("entry not found in {}; it may have changed", path.display());
+            let end = self.end.as_ref().map(|end| end.find(&source.tree).with_context(lost)).transpose()?;
+            source.choose((self.scope, self.format), end, None)?;
+            Ok(source)
+        };
+        let mut sources = self.files.iter().map(source).collect::<Result<Vec<_>>>()?;
+        let groups: &[PersonalData] = if self.is_anonymous { PersonalData::ALL } else { &[] };
+        let mut redact = collected(&mut sources, Some(groups), rules)?.finish();
+        let secrets = redact.found();
+        // Another selection can give a mark to another value.
+        redact.keep(secrets.iter().filter(|secret| self.kept.contains(secret)));
+        let written = (self.format, self.format.default_detail());
+        let (mut text, mut made) = (Vec::new(), None);
+        match (&self.to, &mut sources[..]) {
+            (ExportTo::File(path), [source]) => {
+                made = write(source, written, &redact, Target::file(path, false)?, run)?;
+            }
+            (ExportTo::File(path), sources) => made = Some(directory(sources, written, &redact, (path, false), run)?),
+            (ExportTo::Preview | ExportTo::Clipboard, sources) => {
+                let is_preview = self.to == ExportTo::Preview;
+                let most = if is_preview { SHOWN } else { COPIED };
+                let mut to = Beginning { bytes: Vec::new(), most, is_full: false };
+                let mut write = |source| write(source, written, &redact, Target::stream(&mut to), run);
+                let done = sources.first_mut().map_or(Ok(None), &mut write);
+                match (to.is_full, is_preview) {
+                    (false, _) => drop(done?),
+                    (true, true) => {} // a full buffer ends the export with an error
+                    (true, false) => bail!("the export is too large for the clipboard; write it to a file"),
+                }
+                text = to.bytes;
+            }
+        }
+        Ok(ExportResult { secrets, text: String::from_utf8_lossy(&text).into_owned(), made, note: redact.note() })
+    }
+}
+
+/// A buffer for the first bytes of an export.
+struct Beginning {
+    bytes: Vec<u8>,
+    most: usize,
+    is_full: bool,
+}
+
+impl Write for Beginning {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.most - self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.is_full |= bytes.len() > room;
+        if self.is_full { Err(io::ErrorKind::WriteZero.into()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_and_copied_has_no_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let token = ["ghp", "_k3J9dQ2mX8vB5nR7tY1wL4zC6hF0pS2aGe3a"].concat();
+        let file = dir.path().join("s.jsonl");
+        let header = format!(
+            r#"{{"type":"session","version":3,"id":"{token}","timestamp":"2026-01-05T09:00:00Z","cwd":"/{token}"}}"#
+        );
+        let entry = format!(
+            r#"{{"type":"message","id":"{token}","parentId":null,"timestamp":"2026-01-05T09:00:00Z","message":{{"role":"user","content":"use {token}"}}}}"#
+        );
+        std::fs::write(&file, format!("{header}\n{entry}\n")).unwrap();
+        for (to, format) in [
+            (ExportTo::Preview, Format::Markdown),
+            (ExportTo::Clipboard, Format::Jsonl),
+            (ExportTo::Clipboard, Format::Html),
+        ] {
+            let files = vec![file.clone()];
+            let request = ExportRequest {
+                files,
+                end: None,
+                format,
+                scope: Scope::Branch,
+                is_anonymous: false,
+                kept: Vec::new(),
+                to,
+            };
+            let mut run = ExportRun { now: 0, random: &mut || 7 };
+            let result = request.run("/", Rules::built_in(), &mut run).unwrap();
+            assert!(
+                result.text.contains("[github-token 1]") || result.text.contains("\\[github-token 1\\]"),
+                "{}",
+                result.text
+            );
+            assert!(!format!("{result:?}").contains(&token[4..]), "{result:?}");
+        }
+    }
 }

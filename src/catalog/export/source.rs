@@ -125,7 +125,7 @@ impl Source {
     /// Reads the line of an entry.
     pub(crate) fn line(&mut self, at: Index) -> Result<Vec<u8>> {
         let file = self.joined.as_ref().map_or(0, |joined| joined.of(at).0);
-        self.bodies[file].line(&self.tree.nodes[at as usize])
+        self.bodies[file].line(&self.tree[at])
     }
 
     /// Returns the entries whose texts the export contains: those of the selection, the name, and the context edits.
@@ -145,7 +145,7 @@ impl Source {
     /// Returns the title: the name, or the first prompt.
     fn title(&mut self, redact: &Redact<'_>) -> Result<String> {
         let name = self.name_entry();
-        let is_prompt = |at: &Index| self.tree.nodes[*at as usize].kind == EntryKind::User;
+        let is_prompt = |at: &Index| self.tree[*at].kind == EntryKind::User;
         let prompts = self.entries.iter().map(|&(at, _)| at).filter(is_prompt);
         let candidates: Vec<Index> = name.into_iter().chain(prompts).collect();
         for at in candidates {
@@ -164,14 +164,12 @@ impl Source {
     pub(crate) fn head(&mut self, redact: &Redact<'_>) -> Result<Head> {
         let title = self.title(redact)?;
         let tree = &self.tree;
-        let nodes = || self.entries.iter().map(|&(at, _)| &tree.nodes[at as usize]);
+        let nodes = || self.entries.iter().map(|&(at, _)| &tree[at]);
         let times = || nodes().filter_map(|node| node.time);
         let date = |time: Option<i64>| time.and_then(minute).unwrap_or_default();
         let (first, last) = (date(times().min()), date(times().max()));
         // Entries of version 1 have no ID.
-        let id = |at: Option<Index>| {
-            redact.text(at.and_then(|at| tree.nodes[at as usize].id.as_deref()).unwrap_or("the end"))
-        };
+        let id = |at: Option<Index>| redact.text(at.and_then(|at| tree.id(at)).unwrap_or("the end"));
         let what = match self.scope {
             Scope::Tree if self.joined.is_some() => "all branches of the family".into(),
             Scope::Tree => "all branches".into(),

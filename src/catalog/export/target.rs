@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use thiserror::Error;
 
+use crate::base::path_context::PathContext;
 use crate::catalog::export::redact::Redact;
 use crate::disk::create;
 use crate::disk::new_file::{self, NewFile};
@@ -43,7 +44,7 @@ impl<'a> Target<'a> {
     /// The file exists and may not be replaced, or cannot be created.
     pub(crate) fn file(path: &Path, replaces: bool) -> Result<Self> {
         refuse_taken(path, replaces)?;
-        let page = NewFile::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+        let page = NewFile::create(path).path_context("cannot create", path)?;
         Ok(Self::new(Sink::File { path: path.into(), replaces, pages: vec![page] }))
     }
 
@@ -53,8 +54,7 @@ impl<'a> Target<'a> {
         match &mut self.to {
             Sink::Stream(out) => out.write_all(bytes)?,
             Sink::File { path, pages, .. } => {
-                let can_not = || format!("cannot write {}", path.display());
-                pages.last_mut().map_or(Ok(()), |page| page.write_all(bytes)).with_context(can_not)?;
+                pages.last_mut().map_or(Ok(()), |page| page.write_all(bytes)).path_context("cannot write", path)?;
             }
         }
         Ok(())
@@ -92,8 +92,7 @@ impl<'a> Target<'a> {
     fn next_page(&mut self, writer: &mut dyn Writer) -> Result<()> {
         let Sink::File { path, pages, .. } = &self.to else { return Ok(()) };
         let number = pages.len() + 1;
-        let fresh =
-            NewFile::create(&page_path(path, number)).with_context(|| format!("cannot create {}", path.display()))?;
+        let fresh = NewFile::create(&page_path(path, number)).path_context("cannot create", path)?;
         writer.links(&[PageLink { file: page_name(number), text: "Next page".into() }], &mut self.buffer);
         writer.foot(&[], &mut self.buffer);
         self.drain()?;
@@ -118,7 +117,7 @@ impl<'a> Target<'a> {
         }
         let dir = pages_dir(path);
         refuse_taken(&dir, *replaces)?;
-        new_file::folder(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        new_file::folder(&dir).path_context("cannot create", &dir)?;
         let mut rows = Vec::new();
         for (at, page) in std::mem::take(pages).into_iter().enumerate() {
             let file = page_name(at + 1);
@@ -162,7 +161,7 @@ pub(crate) fn index(
 fn finish(page: NewFile, path: &Path, replaces: bool) -> Result<()> {
     match page.finish(path, replaces) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(taken(path)),
-        finished => finished.with_context(|| format!("cannot write {}", path.display())),
+        finished => finished.path_context("cannot write", path),
     }
 }
 

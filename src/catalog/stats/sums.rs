@@ -1,16 +1,15 @@
 //! Adds the entries of sessions to the groups of tables.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::base::machine_paths::HERE;
 use crate::catalog::key::SessionKey;
-use crate::catalog::stats::commits::{CommitKey, CommitsAfter};
-use crate::catalog::stats::keys::GroupKey;
-use crate::catalog::stats::request::{RowOrder, StatsRow, TableRequest};
-use crate::catalog::stats::sessions::StatsSessions;
-use crate::catalog::stats::shared_paths::SharedPaths;
+use crate::catalog::stats::sessions::{SharedPaths, StatsSessions};
+use crate::catalog::stats::table::{GroupKey, StatsRow, TableRequest};
+use crate::session::digest::commits::DigestCommit;
 use crate::session::digest::listed::{ListedSession, SharedSession};
-use crate::session::links::Index;
+use crate::session::links::{ById, IdHash, Index};
 use crate::session::stats::entry_stats::{EntryStats, SessionStats, UsedModel};
 use crate::session::stats::grouping::{Grouping, SAME_KEYS};
 use crate::session::stats::intervals::{IntervalSum, SessionSums};
@@ -18,10 +17,8 @@ use crate::session::stats::prices::ModelPrices;
 use crate::session::stats::{StatsRules, StatsSum, paths};
 
 /// The key of an entry within its session for one grouping.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum EntryKey {
-    #[default]
-    None,
     /// A number of intervals of [`SAME_KEYS`].
     Time(i64),
     Model(u32),
@@ -32,7 +29,7 @@ enum EntryKey {
 }
 
 /// The keys of an entry for up to two groupings.
-type EntryKeys = [EntryKey; 2];
+type EntryKeys = [Option<EntryKey>; 2];
 
 /// A table of some sessions.
 #[derive(Default)]
@@ -160,16 +157,6 @@ impl<'a> GroupSums<'a> {
         if !sums.iter().all(|sum| price(sum).is_none_or(|prices| prices.has_one_rate(sum.largest_input))) {
             return false;
         }
-        let session = CountedSession {
-            key,
-            listed,
-            models: &models,
-            tools: &[],
-            prompts: Vec::new(),
-            leaves: Vec::new(),
-            commits: Vec::new(),
-            entries: Vec::new(),
-        };
         for (number, request) in self.requests.iter().enumerate() {
             let time = |sum: &IntervalSum| sum.interval.map(|interval| interval.saturating_mul(SAME_KEYS));
             let mut is_counted = false;
@@ -186,14 +173,14 @@ impl<'a> GroupSums<'a> {
                 self.tables[number].total += &sum;
                 is_counted = true;
                 sum.sessions = vec![key.place() as u32];
-                let key_of = |grouping: &Grouping| match grouping {
-                    Grouping::Model | Grouping::Provider => model.map_or(EntryKey::None, EntryKey::Model),
-                    grouping if grouping.is_time() => interval.map_or(EntryKey::None, EntryKey::Time),
-                    _ => EntryKey::Session,
+                let key_of = |grouping: Grouping| match grouping {
+                    Grouping::Model | Grouping::Provider => model.map(EntryKey::Model),
+                    grouping if grouping.is_time() => interval.map(EntryKey::Time),
+                    _ => Some(EntryKey::Session),
                 };
-                let groupings = request.groupings.iter();
-                let keys = groupings.map(|grouping| self.group_key(&session, *grouping, key_of(grouping)));
-                let keys: Vec<GroupKey> = keys.collect();
+                let group_key =
+                    |&grouping: &Grouping| self.group_key(key, listed, (&models, &[]), grouping, key_of(grouping));
+                let keys: Vec<GroupKey> = request.groupings.iter().map(group_key).collect();
                 *self.tables[number].rows.entry(keys).or_default() += &sum;
             }
             if is_counted {
@@ -272,8 +259,9 @@ impl<'a> GroupSums<'a> {
         let mut rows: HashMap<Vec<GroupKey>, StatsSum> = HashMap::new();
         for (keys, mut sum) in sums {
             sum.sessions = vec![session.key.place() as u32];
-            let keys = groupings.iter().zip(keys);
-            let keys: Vec<GroupKey> = keys.map(|(&grouping, key)| self.group_key(session, grouping, key)).collect();
+            let &CountedSession { key: session, listed, models, tools, .. } = session;
+            let group_key = |(&grouping, key)| self.group_key(session, listed, (models, tools), grouping, key);
+            let keys: Vec<GroupKey> = groupings.iter().zip(keys).map(group_key).collect();
             // The entries before a commit can be in several sessions.
             if matches!(keys[..], [GroupKey::Entry(..)]) && *groupings != [Grouping::Commit] {
                 self.tables[number].own_rows.push((keys, sum));
@@ -295,16 +283,22 @@ impl<'a> GroupSums<'a> {
         let request = &self.requests[number];
         let PartialTable { own_rows, other, .. } = &mut self.tables[number];
         if request.limit.is_some_and(|limit| limit < own_rows.len()) {
-            RowOrder { request, sessions: self.sessions }.sort(own_rows, other);
+            request.sort(self.sessions, own_rows, other);
         }
     }
 
-    /// Returns the key of a group from the key of an entry within its session.
-    fn group_key(&mut self, session: &CountedSession<'_>, grouping: Grouping, key: EntryKey) -> GroupKey {
+    /// Returns the key of a group from the key of an entry within its session, which has these models and tools.
+    fn group_key(
+        &mut self,
+        session: SessionKey,
+        listed: &ListedSession,
+        (models, tools): (&[UsedModel], &[Box<str>]),
+        grouping: Grouping,
+        key: Option<EntryKey>,
+    ) -> GroupKey {
         let named = |text: &str| if text.is_empty() { GroupKey::None } else { GroupKey::Text(text.into()) };
-        let CountedSession { key: session, listed, models, tools, .. } = *session;
+        let Some(key) = key else { return GroupKey::None };
         match (grouping, key) {
-            (_, EntryKey::None) => GroupKey::None,
             (_, EntryKey::Time(number)) => {
                 let calendar = &self.rules.calendar;
                 let key = || calendar.key(grouping, number.saturating_mul(SAME_KEYS));
@@ -332,24 +326,58 @@ impl<'a> GroupSums<'a> {
 const ROWS_BEFORE_LIMIT: usize = 1000;
 
 impl CountedSession<'_> {
-    fn entry_key(&self, grouping: Grouping, entry: &CountedEntry<'_>) -> EntryKey {
-        let CountedEntry { at, stats, .. } = entry;
+    fn entry_key(&self, grouping: Grouping, &CountedEntry { at, stats, .. }: &CountedEntry<'_>) -> Option<EntryKey> {
         match grouping {
             Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour => {
-                stats.time.map_or(EntryKey::None, |time| EntryKey::Time(time.div_euclid(SAME_KEYS)))
+                stats.time.map(|time| EntryKey::Time(time.div_euclid(SAME_KEYS)))
             }
-            Grouping::Model | Grouping::Provider => {
-                stats.usage.as_ref().and_then(|usage| usage.model).map_or(EntryKey::None, EntryKey::Model)
-            }
-            Grouping::Tool => stats.tool.map_or(EntryKey::None, EntryKey::Tool),
-            Grouping::Prompt => self.prompts[*at as usize].map_or(EntryKey::None, EntryKey::Entry),
-            Grouping::Branch => EntryKey::Entry(self.leaves[*at as usize]),
-            Grouping::Commit => {
-                self.commits.get(*at as usize).copied().flatten().map_or(EntryKey::None, EntryKey::Commit)
-            }
+            Grouping::Model | Grouping::Provider => stats.usage.as_ref()?.model.map(EntryKey::Model),
+            Grouping::Tool => stats.tool.map(EntryKey::Tool),
+            Grouping::Prompt => self.prompts[at as usize].map(EntryKey::Entry),
+            Grouping::Branch => Some(EntryKey::Entry(self.leaves[at as usize])),
+            Grouping::Commit => self.commits.get(at as usize).copied().flatten().map(EntryKey::Commit),
             Grouping::Project | Grouping::Machine | Grouping::Tag | Grouping::Family | Grouping::Session => {
-                EntryKey::Session
+                Some(EntryKey::Session)
             }
+        }
+    }
+}
+
+/// A commit, by the session and the entry that printed it.
+type CommitKey = (SessionKey, Index);
+
+/// The commits after the entries of sessions that share entries. An entry before a branch point belongs to the commit
+/// that is first in the oldest session.
+#[derive(Debug, Default)]
+struct CommitsAfter(ById<CommitKey>);
+
+impl CommitsAfter {
+    /// Adds the commits of a session with the keys and parents of its entries; the older sessions come first.
+    pub(super) fn add(
+        &mut self,
+        key: SessionKey,
+        commits: &[DigestCommit],
+        (ids, parents): (&[IdHash], &[Option<Index>]),
+    ) {
+        for commit in commits {
+            let mut next = Some(commit.at);
+            while let Some(at) = next.take()
+                && let (Some(&id), Some(&parent)) = (ids.get(at as usize), parents.get(at as usize))
+            {
+                // All entries above one with a commit have one, too.
+                if let Entry::Vacant(place) = self.0.entry(id) {
+                    place.insert((key, commit.at));
+                    next = parent;
+                }
+            }
+        }
+    }
+
+    /// Returns the commits after the entries with these keys; empty if there are none.
+    pub(super) fn of(&self, ids: &[IdHash]) -> Vec<Option<CommitKey>> {
+        match self.0.is_empty() {
+            true => Vec::new(),
+            false => ids.iter().map(|id| self.0.get(id).copied()).collect(),
         }
     }
 }

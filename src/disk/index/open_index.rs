@@ -277,17 +277,6 @@ impl Index {
         (self.stored.table.row(at).has(SESSION) && !self.is_shown(at)).then(|| self.listed(at))
     }
 
-    /// Returns the file of a row, if the row determines its path.
-    pub(in crate::disk) fn file(&self, at: usize) -> Option<SessionFile> {
-        self.stored.session_file(at)
-    }
-
-    /// Returns the facts about an unchanged file; `None` if it is not a session.
-    pub(in crate::disk) fn facts(&self, at: usize) -> Option<SessionFacts<'_>> {
-        let table = &self.stored.table;
-        table.row(at).has(SESSION).then(|| table.facts(at))
-    }
-
     /// Returns the state for continuing to read a file that has grown, and its texts so far.
     pub(in crate::disk) fn before(&self, at: usize) -> Option<(ResumeState, SearchTextsBuf)> {
         let file = self.stored.segment(at);

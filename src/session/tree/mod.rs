@@ -416,6 +416,19 @@ impl Tree {
         branch.last = last.unwrap_or(end);
         branch
     }
+
+    /// Returns the ID of an entry, if the file has one.
+    pub fn id(&self, at: Index) -> Option<&str> {
+        self[at].id.as_deref()
+    }
+}
+
+impl std::ops::Index<Index> for Tree {
+    type Output = Node;
+
+    fn index(&self, at: Index) -> &Node {
+        &self.nodes[at as usize]
+    }
 }
 
 impl EntryId {
