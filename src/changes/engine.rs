@@ -57,7 +57,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) warnings: Vec<String>,
     pub(crate) watch: ChangeObserver<'a>,
     /// `true` after the user canceled waiting.
-    pub(crate) is_given_up: bool,
+    pub(crate) is_canceled: bool,
 }
 
 /// A recorded move of a file.
@@ -67,7 +67,7 @@ struct JournaledMove {
     /// The step.
     step: ChangeStep,
     /// The file, if it moves to the trash.
-    goes: Option<PathBuf>,
+    trashed: Option<PathBuf>,
     /// The place in the trash.
     item: Option<PathBuf>,
     /// The result of reserving the place.
@@ -122,7 +122,7 @@ impl<'a> Engine<'a> {
             vacated: Vec::new(),
             warnings,
             watch,
-            is_given_up: false,
+            is_canceled: false,
         })
     }
 
@@ -165,17 +165,17 @@ impl<'a> Engine<'a> {
         Ok(prepared?.map(|prepared| (number, prepared)))
     }
 
-    /// Records a change that moves the file `goes` to the trash, or the step `again` of a recorded one.
+    /// Records a change that moves the file `trashed` to the trash, or the step `again` of a recorded one.
     fn record(
         &mut self,
         change: &Change,
         again: Option<(u64, ChangeStep)>,
-        goes: Option<&Path>,
+        trashed: Option<&Path>,
     ) -> Result<JournaledMove> {
-        let item = goes.map_or(Ok(None), |path| self.trash.choose(path))?;
+        let item = trashed.map_or(Ok(None), |path| self.trash.choose(path))?;
         // In every change, the content of the changed file goes to the trash. Without a fingerprint, undo still compares
         // what the trash records.
-        let file = goes.and_then(|_| Fingerprint::of(change.path()).ok());
+        let file = trashed.and_then(|_| Fingerprint::of(change.path()).ok());
         let line = JournalLine { item: item.clone().map(ExactPath), file, ..JournalLine::default() };
         let (number, step) = match again {
             Some((number, step)) => {
@@ -185,7 +185,7 @@ impl<'a> Engine<'a> {
             }
             None => (self.journal.begin(change, line)?, ChangeStep::Make),
         };
-        Ok(JournaledMove { number, step, goes: goes.map(Path::to_path_buf), item, claimed: Ok(()) })
+        Ok(JournaledMove { number, step, trashed: trashed.map(Path::to_path_buf), item, claimed: Ok(()) })
     }
 
     /// Takes a recorded step of a change of whole files.
@@ -208,8 +208,8 @@ impl<'a> Engine<'a> {
 
     /// Runs an operation that moves files. Releases the journal while another program moves them.
     fn move_files(&mut self, work: impl FnOnce(&mut TrashSession<'_>, LockObserver<'_>) -> Result<()>) -> Result<()> {
-        let Self { trash, journal, watch, is_given_up, .. } = self;
-        let mut wait = waiting(watch, is_given_up);
+        let Self { trash, journal, watch, is_canceled, .. } = self;
+        let mut wait = waiting(watch, is_canceled);
         if !trash.is_command() {
             return work(trash, &mut wait);
         }
@@ -309,12 +309,12 @@ impl<'a> Engine<'a> {
 
     /// Reserves the place chosen for a file, or another one if another program has taken it.
     fn claim(&mut self, recorded: &mut JournaledMove) -> Result<()> {
-        let Some(goes) = &recorded.goes else { return Ok(()) };
+        let Some(trashed) = &recorded.trashed else { return Ok(()) };
         while let Some(chosen) = &recorded.item {
-            if self.trash.claim(goes, chosen, self.now)? {
+            if self.trash.claim(trashed, chosen, self.now)? {
                 break;
             }
-            recorded.item = self.trash.choose(goes)?;
+            recorded.item = self.trash.choose(trashed)?;
             let file = self.journal.records.find(recorded.number).and_then(|record| record.item.as_ref()?.file.clone());
             let line = JournalLine { item: recorded.item.clone().map(ExactPath), file, ..JournalLine::default() };
             self.journal.set(recorded.number, recorded.step.begun(), line)?;
@@ -370,7 +370,7 @@ impl<'a> Engine<'a> {
         else {
             return Ok(self.trash.take_back(path, kept, at_least));
         };
-        let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
+        let mut wait = waiting(&mut self.watch, &mut self.is_canceled);
         let checked = recorded.claimed.and_then(|()| trash::check(path, kept, at_least));
         let joined = checked.and_then(|()| self.trash.join(path, item, place, &mut wait));
         match &joined {
@@ -444,11 +444,11 @@ impl<'a> Engine<'a> {
 /// Reports waiting to the observer, and records a cancellation.
 pub(crate) fn waiting<'b>(
     watch: &'b mut ChangeObserver<'_>,
-    is_given_up: &'b mut bool,
+    is_canceled: &'b mut bool,
 ) -> impl FnMut(&str) -> ControlFlow<()> + 'b {
     |who| {
         let flow = watch(ChangeEvent::Waits(who));
-        *is_given_up |= flow.is_break();
+        *is_canceled |= flow.is_break();
         flow
     }
 }

@@ -391,7 +391,7 @@ impl Journal {
         mut happened: impl FnMut(&JournalRecord, ChangeStep) -> Option<(bool, Vec<ExactPath>)>,
     ) -> Result<()> {
         let settled = |record: &JournalRecord| {
-            let step = record.cut_short()?;
+            let step = record.interrupted_step()?;
             let (is_taken, vacated) = happened(record, step)?;
             Some((record.number, step.settled(is_taken), vacated))
         };

@@ -31,7 +31,7 @@ pub(crate) fn mend(
         let vacated = std::mem::take(&mut trash.vacated).into_iter().map(ExactPath).collect();
         Some((record.happened(step, marks)?, vacated))
     })?;
-    let has_vacated = |record: &&JournalRecord| !record.vacated.is_empty() && record.cut_short().is_none();
+    let has_vacated = |record: &&JournalRecord| !record.vacated.is_empty() && record.interrupted_step().is_none();
     let numbers: Vec<u64> = journal.records.list.iter().filter(has_vacated).map(|record| record.number).collect();
     let (back, more) = look_at(journal, trash, &numbers, Duration::ZERO);
     warnings.extend(more.into_iter().chain(back.into_iter().map(|(_, reason)| reason)));

@@ -76,7 +76,7 @@ impl JournalRecord {
     }
 
     /// Returns the interrupted step, if this pitree can interpret the change.
-    pub(crate) fn cut_short(&self) -> Option<ChangeStep> {
+    pub(crate) fn interrupted_step(&self) -> Option<ChangeStep> {
         self.state.step().filter(|_| self.is_known())
     }
 
@@ -93,7 +93,7 @@ impl JournalRecord {
     /// import that was undone, or the original of a file that was replaced.
     pub(crate) fn is_in_trash(&self) -> bool {
         let is_there = || self.place().is_some_and(|place| place.symlink_metadata().is_ok());
-        self.cut_short().is_none() && self.is_known() && (self.is_away() || is_there()) && !self.is_gone()
+        self.interrupted_step().is_none() && self.is_known() && (self.is_away() || is_there()) && !self.is_gone()
     }
 
     /// Returns `true` if the file of the change is no longer in the trash.

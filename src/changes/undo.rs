@@ -115,7 +115,7 @@ fn again(
             Err((is_last, error)) => {
                 let error = error.map_or_else(|error| error, Error::from);
                 failed.push((record.number, format!("{error:#}")));
-                if is_last || engine.is_given_up {
+                if is_last || engine.is_canceled {
                     records[at..].iter().try_for_each(|record| engine.withdraw(record.number, step))?;
                     break;
                 }

@@ -272,7 +272,7 @@ fn add_history(found: &mut Found, is_all: bool) {
             *detail += &format!("; it is in the trash: run `pitree restore {}`", record.number);
         }
     }
-    for record in history.iter().filter(|record| is_all && record.cut_short().is_some()) {
+    for record in history.iter().filter(|record| is_all && record.interrupted_step().is_some()) {
         let detail = format!("change {} was interrupted; the next change completes or reverts it", record.number);
         let finding = Finding::new(Code::Leftover, Some(detail));
         found.entry(record.change.path().into()).or_default().push(finding);

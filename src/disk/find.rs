@@ -9,7 +9,7 @@ use std::{fs, io};
 
 use crate::base::{archive_paths, machine_paths};
 use crate::disk::fingerprint::FileVersion;
-use crate::disk::index::{DirRecords, Index};
+use crate::disk::index::Index;
 use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable};
 use crate::disk::{files, parallel};
 use crate::session::digest::SubagentOwner;
@@ -55,33 +55,24 @@ fn why(error: &io::Error) -> String {
 
 /// Finds session files in directories.
 pub fn find(dirs: &[PathBuf]) -> FoundFiles {
-    Listings::pending(dirs).find::<[Index]>(&[])
+    let none: &[Index] = &[];
+    Listings::pending(dirs).find(&none)
 }
+
+/// Returns the place of a file in a directory, given its name, if its version is known.
+pub(super) type FindUnchanged<'a> = Box<dyn Fn(&OsStr, &FileVersion) -> Option<u32> + Sync + 'a>;
 
 /// Known versions of files, to tell which ones are unchanged.
 pub(super) trait KnownDirs: Sync {
-    /// The known files of a directory.
-    type Dir<'a>: Sync
-    where
-        Self: 'a;
-
     /// Returns the known files of a directory below a session directory with a number; `real` is its path with symbolic
     /// links resolved.
-    fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<Self::Dir<'a>>;
-
-    /// Returns the place of a file if its version is known.
-    fn unchanged(dir: &Self::Dir<'_>, name: &OsStr, stamp: &FileVersion) -> Option<u32>;
+    fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<FindUnchanged<'a>>;
 }
 
-impl KnownDirs for [Index] {
-    type Dir<'a> = DirRecords<'a>;
-
-    fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<DirRecords<'a>> {
-        self.get(number)?.records_in(path, real)
-    }
-
-    fn unchanged(dir: &DirRecords<'_>, name: &OsStr, stamp: &FileVersion) -> Option<u32> {
-        dir.unchanged(name, stamp)
+impl KnownDirs for &[Index] {
+    fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<FindUnchanged<'a>> {
+        let records = self.get(number)?.records_in(path, real)?;
+        Some(Box::new(move |name, stamp| records.unchanged(name, stamp)))
     }
 }
 
@@ -154,7 +145,7 @@ impl Listings {
     }
 
     /// Lists the pending directories, looks at all files, and compares them with what is known.
-    pub(super) fn find<K: KnownDirs + ?Sized>(mut self, known: &K) -> FoundFiles {
+    pub(super) fn find(mut self, known: &dyn KnownDirs) -> FoundFiles {
         self.look(known);
         while !self.pending.is_empty() {
             self.list(&|_| true);
@@ -164,7 +155,7 @@ impl Listings {
     }
 
     /// Looks at the listed files, compares them with what is known, and forgets their names.
-    fn look<K: KnownDirs + ?Sized>(&mut self, known: &K) {
+    fn look(&mut self, known: &dyn KnownDirs) {
         let listed = std::mem::take(&mut self.listed);
         let names = listed
             .iter()
@@ -173,7 +164,7 @@ impl Listings {
         let looked = parallel::map(names.collect::<Vec<_>>(), |(at, names)| {
             let (number, folder, listing) = &listed[at];
             let files = if folder.owner.is_none() { known.dir(*number, &folder.path, &folder.real) } else { None };
-            look_at::<K>(folder, *number, listing, names, files.as_ref()).map_err(|error| (at, error))
+            look_at(folder, *number, listing, names, files.as_ref()).map_err(|error| (at, error))
         });
         let mut last = None;
         for looked in looked {
@@ -392,12 +383,12 @@ impl PendingDir {
 ///
 /// # Errors
 /// The directory can be listed but not entered, which affects all its files.
-fn look_at<K: KnownDirs + ?Sized>(
+fn look_at(
     folder: &PendingDir,
     dir: usize,
     listing: &DirListing,
     names: &[(OsString, bool)],
-    known: Option<&K::Dir<'_>>,
+    known: Option<&FindUnchanged<'_>>,
 ) -> io::Result<(Vec<UnchangedFile>, Vec<SessionFile>)> {
     let inside = system::files::DirHandle::open(&folder.path);
     let (mut unchanged, mut files) = (Vec::new(), Vec::new());
@@ -409,7 +400,7 @@ fn look_at<K: KnownDirs + ?Sized>(
             Err(_) => continue, // missing, or a dangling link
         };
         let known = known.filter(|_| !is_link);
-        if let Some(place) = known.and_then(|files| K::unchanged(files, name, &stamp)) {
+        if let Some(place) = known.and_then(|find| find(name, &stamp)) {
             unchanged.push(UnchangedFile { dir: dir as u32, place });
             continue;
         }

@@ -6,8 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::base::sort;
-use crate::disk::find::KnownDirs;
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::find::{FindUnchanged, KnownDirs};
 use crate::session::digest::SubagentOwner;
 use crate::session::digest::joined_path::JoinedPath;
 use crate::session::digest::listed::SharedSession;
@@ -155,28 +154,16 @@ impl KnownFiles {
     }
 }
 
-/// The known sessions of a directory.
-pub(super) struct KnownDir<'a> {
-    files: &'a KnownFiles,
-    /// The directory with a trailing separator.
-    prefix: OsString,
-    range: Range<usize>,
-}
-
 impl KnownDirs for KnownFiles {
-    type Dir<'a> = KnownDir<'a>;
-
-    fn dir<'a>(&'a self, _: usize, path: &Path, _: &Path) -> Option<KnownDir<'a>> {
+    fn dir<'a>(&'a self, _: usize, path: &Path, _: &Path) -> Option<FindUnchanged<'a>> {
         let prefix = path.join("").into_os_string();
         let range = self.range(&prefix);
-        Some(KnownDir { files: self, prefix, range })
-    }
-
-    fn unchanged(dir: &KnownDir<'_>, name: &OsStr, stamp: &FileVersion) -> Option<u32> {
-        let at = dir.files.find(dir.range.clone(), JoinedPath { dir: &dir.prefix, rest: name })?;
-        let session = &dir.files.sessions[at];
-        let is_same = version(session) == Some((stamp.bytes, stamp.mtime())) && !session.facts().is_subagent();
-        (is_same && !dir.files.is_changed(session)).then_some(at as u32)
+        Some(Box::new(move |name, stamp| {
+            let at = self.find(range.clone(), JoinedPath { dir: &prefix, rest: name })?;
+            let session = &self.sessions[at];
+            let is_same = version(session) == Some((stamp.bytes, stamp.mtime())) && !session.facts().is_subagent();
+            (is_same && !self.is_changed(session)).then_some(at as u32)
+        }))
     }
 }
 

@@ -88,7 +88,7 @@ impl<'a> ScanSources<'a> {
         let since = since.filter(|since| !since.is_empty())?;
         let listings = Listings::changed(self.dirs, &since);
         let listed: Vec<(usize, PathBuf, PathBuf)> = listings.dirs().collect();
-        let FoundFiles { files, unchanged, .. } = listings.find(&index[..]);
+        let FoundFiles { files, unchanged, .. } = listings.find(&&index[..]);
         for (number, index) in index.iter().enumerate() {
             let dirs = listed.iter().filter(|(of, ..)| *of == number).map(|(_, dir, real)| (&**dir, &**real));
             let records = unchanged.iter().map(|file| file.record()).filter(|(of, _)| *of == number);
@@ -150,7 +150,7 @@ impl Scan<'_> {
     /// Looks at the files and compares them with the index. Lists them first, if they are not listed yet.
     fn look(self, listings: Option<Listings>) -> Self {
         let Self { sources, mut index, mut related, real, .. } = self;
-        let find = |known: &[Index]| listings.unwrap_or_else(|| Listings::pending(sources.dirs)).find(known);
+        let find = |known: &[Index]| listings.unwrap_or_else(|| Listings::pending(sources.dirs)).find(&known);
         let found = if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
             let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
             let open = |dir: &PathBuf| Index::open(cache, dir, sources.home);

@@ -9,9 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::paths::file_name;
-use crate::disk::files::read_regular;
-use crate::disk::lock::LockObserver;
-use crate::disk::{create, lock, new_file};
+use crate::disk::{
+    create,
+    files::read_regular,
+    lock::{self, LockObserver},
+    new_file,
+};
 
 /// Returns the path of the saved browser state.
 pub(crate) fn remembered(state: &Path) -> PathBuf {
@@ -132,7 +135,16 @@ pub(crate) fn update<T: DeserializeOwned + Default + Serialize>(
 pub(crate) fn locked(path: &Path, wait: LockObserver<'_>) -> io::Result<Option<fs::File>> {
     let folder = path.parent().unwrap_or(Path::new(""));
     create::private_folder(folder)?;
-    lock(&folder.join("state.lock"), wait)
+    let path = folder.join("state.lock");
+    let mut take = || lock::open(create::private().read(true).write(true).create(true), &path, wait);
+    let taken = take().or_else(|error| match error.kind() {
+        io::ErrorKind::InvalidData => rename_invalid(&path).and_then(|_| take()),
+        _ => Err(error),
+    });
+    match taken {
+        Err(error) if lock::has_no_locks(&error) => Ok(None),
+        taken => taken.map(Some).map_err(|error| in_file(&path, &error)),
+    }
 }
 
 /// Writes a file that is locked.
@@ -141,19 +153,6 @@ pub(crate) fn locked(path: &Path, wait: LockObserver<'_>) -> io::Result<Option<f
 /// The file cannot be written; it is unchanged then.
 pub(crate) fn write<T: Serialize>(path: &Path, content: &T) -> io::Result<()> {
     new_file::replace(path, &bytes(content)?)
-}
-
-/// Locks a file until the lock is dropped. Returns `None` if the file system has no locks.
-fn lock(path: &Path, wait: LockObserver<'_>) -> io::Result<Option<fs::File>> {
-    let mut take = || lock::open(create::private().read(true).write(true).create(true), path, wait);
-    let taken = take().or_else(|error| match error.kind() {
-        io::ErrorKind::InvalidData => rename_invalid(path).and_then(|_| take()),
-        _ => Err(error),
-    });
-    match taken {
-        Err(error) if lock::has_no_locks(&error) => Ok(None),
-        taken => taken.map(Some).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
-    }
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ impl InstalledDir {
                 return Ok(FoundContent::Theirs("in a directory with other files"));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FoundContent::Nothing),
-            text => text.map_err(|error| at(&file, &error))?,
+            text => at(&file, text)?,
         };
         let recorded = record.files.get(part.name);
         // A path can be invalid UTF-8.
@@ -125,7 +125,7 @@ impl InstalledDir {
                 Ok(text) if text == part.text => {}
                 Ok(_) => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-                Err(error) => return Err(at(&file, &error)),
+                error => drop(at(&file, error)?),
             }
         }
         Ok(true)
@@ -166,20 +166,20 @@ impl InstalledDir {
             return Ok(outcomes);
         }
         if is_link(&self.path) {
-            fs::remove_file(&self.path).map_err(|error| at(&self.path, &error))?;
+            at(&self.path, fs::remove_file(&self.path))?;
         }
-        create::folders(&self.path).map_err(|error| at(&self.path, &error))?;
+        at(&self.path, create::folders(&self.path))?;
         // If pitree is interrupted, the record contains either text of each file, old or new.
         for part in &parts {
             record.files.entry(part.name.into()).or_default().push(String::from_utf8_lossy(&part.text).into());
         }
-        record.write(&self.path).map_err(|error| at(&self.path, &error))?;
+        at(&self.path, record.write(&self.path))?;
         for part in &parts {
             let file = self.path.join(part.name);
-            new_file::replace(&file, &part.text).map_err(|error| at(&file, &error))?;
+            at(&file, new_file::replace(&file, &part.text))?;
             record.files.insert(part.name.into(), vec![String::from_utf8_lossy(&part.text).into()]);
         }
-        record.write(&self.path).map_err(|error| at(&self.path, &error))?;
+        at(&self.path, record.write(&self.path))?;
         Ok(outcomes)
     }
 
@@ -202,10 +202,10 @@ impl InstalledDir {
                 _ if how.dry_run => {}
                 // Of a link to a directory, the link itself.
                 _ if is_link(&self.path) => {
-                    fs::remove_file(&self.path).map_err(|error| at(&self.path, &error))?;
+                    at(&self.path, fs::remove_file(&self.path))?;
                     return Ok(vec![(self.path.clone(), None)]);
                 }
-                _ => fs::remove_file(&file).map_err(|error| at(&file, &error))?,
+                _ => at(&file, fs::remove_file(&file))?,
             }
             outcomes.push((file, None));
         }
@@ -213,10 +213,10 @@ impl InstalledDir {
         if !how.dry_run && !is_kept && !is_link(&self.path) {
             let rest = [RECORD].into_iter().chain(self.parts.iter().map(|part| part.name));
             rest.for_each(|name| new_file::remove_drafts(&self.path.join(name)));
-            gone(fs::remove_file(self.path.join(RECORD))).map_err(|error| at(&self.path, &error))?;
+            at(&self.path, gone(fs::remove_file(self.path.join(RECORD))))?;
             match gone(fs::remove_dir(&self.path)) {
-                Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => return Err(at(&self.path, &error)),
-                _ => {}
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+                removed => at(&self.path, removed)?,
             }
         }
         Ok(outcomes)
@@ -248,8 +248,8 @@ fn is_link(path: &Path) -> bool {
 }
 
 /// Adds the path of the file to an error.
-fn at(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+fn at<T>(path: &Path, result: io::Result<T>) -> io::Result<T> {
+    result.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 /// Ignores the error that the file is missing.

@@ -116,7 +116,7 @@ pub(crate) const GOES_BY_LINE: &str = "go-by is \"line\" in config.toml";
 /// # Errors
 /// The reason, without a period.
 pub(crate) fn goes_by_itself(pi: &[String], state: Option<&Path>) -> Result<(), String> {
-    version::goes(pi, state)?;
+    version::check_navigation(pi, state)?;
     extension().map(drop)
 }
 

@@ -43,7 +43,7 @@ struct VersionCache {
 ///
 /// # Errors
 /// The reason.
-pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> Result<(), String> {
+pub(crate) fn check_navigation(pi: &[String], state_dir: Option<&Path>) -> Result<(), String> {
     let Some(name) = pi.first() else { return Err("the setting pi in config.toml is empty".into()) };
     if program::find(name).is_none() {
         return Err(format!("cannot find {name} on the PATH"));
@@ -123,20 +123,23 @@ mod tests {
         };
         let command = [path.to_str().unwrap().to_string(), "--model".into(), "m".into()];
         let asked = || fs::read_to_string(dir.path().join("asked")).map_or(0, |text| text.lines().count());
-        let goes = || super::goes(&command, Some(&dir.path().join("state")));
+        let goes = || super::check_navigation(&command, Some(&dir.path().join("state")));
         program("echo warning; echo 0.87.1");
         assert_eq!([goes(), goes()], [Ok(()), Ok(())]);
         assert_eq!(asked(), 1);
         program("echo v0.70.5; exit");
-        assert!(goes().is_err_and(|reason| reason.ends_with("pi has version v0.70.5; 0.70.6 or later is required")));
+        assert!(
+            goes()
+                .is_err_and(|reason| reason.ends_with("pi has version v0.70.5; 0.70.6 or later is required"))
+        );
         assert!(goes().is_err());
         assert_eq!(asked(), 2);
         for says in ["exit 1", "echo 9.9.9; exit 1", "echo no version"] {
             program(says);
             assert!(goes().is_err_and(|reason| reason.ends_with("did not report its version")), "{says}");
         }
-        let goes = super::goes(&["there-is-no-such-program".into()], None);
+        let goes = super::check_navigation(&["there-is-no-such-program".into()], None);
         assert_eq!(goes, Err("cannot find there-is-no-such-program on the PATH".into()));
-        assert!(super::goes(&[], None).is_err());
+        assert!(super::check_navigation(&[], None).is_err());
     }
 }

@@ -114,7 +114,7 @@ impl Engine<'_> {
         let (path, keeps_time) = (step.path(), step.keeps_time());
         if let Some((recorded, seen)) = recorded.and_then(|number| self.recorded_lines.remove(&number)) {
             let JournaledLine { number, step, change, line } = recorded;
-            let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
+            let mut wait = waiting(&mut self.watch, &mut self.is_canceled);
             let written = append::write(path, &line, &seen, keeps_time, &mut wait);
             drop(wait);
             match written {
@@ -140,7 +140,7 @@ impl Engine<'_> {
         let appended = if self.is_dry {
             load::writable(path).and_then(|tree| record(&tree)).map(|_| None)
         } else {
-            append::line(path, keeps_time, &mut waiting(&mut self.watch, &mut self.is_given_up), record)
+            append::line(path, keeps_time, &mut waiting(&mut self.watch, &mut self.is_canceled), record)
         };
         let Some(JournaledLine { number, step, change, .. }) = begun else { return appended.map(|_| None) };
         let made = appended.map(|problems| self.warnings.extend(problems.into_iter().flatten()));

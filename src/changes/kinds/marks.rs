@@ -88,7 +88,7 @@ pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: Chang
 /// # Errors
 /// Nothing was changed, or the result cannot be recorded.
 fn take_steps(engine: &mut Engine<'_>, step: ChangeStep, steps: &mut [MarkStep]) -> Result<()> {
-    let Engine { marks: path, journal, watch, is_given_up, is_dry, warnings, .. } = engine;
+    let Engine { marks: path, journal, watch, is_canceled, is_dry, warnings, .. } = engine;
     let mut numbers = Vec::new();
     let mut modify = |marks: &mut Marks| {
         for MarkStep { number, change, result } in &mut *steps {
@@ -119,7 +119,7 @@ fn take_steps(engine: &mut Engine<'_>, step: ChangeStep, steps: &mut [MarkStep])
     };
     let written = match is_dry {
         true => marks::read(path).and_then(|mut marks| modify(&mut marks)).map(drop),
-        false => marks::update(path, &mut waiting(watch, is_given_up), modify),
+        false => marks::update(path, &mut waiting(watch, is_canceled), modify),
     };
     // A failed write can have taken effect, so the file decides. If it is unreadable, the next start resolves it.
     let is_made = match &written {

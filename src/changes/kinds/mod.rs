@@ -319,7 +319,7 @@ fn each_file<C: IntoIterator<Item = Change>>(
             left = paths.len() - at;
             break;
         }
-        match one(engine, at).map_err(|error| (concerns_all(&error) || engine.is_given_up, error)) {
+        match one(engine, at).map_err(|error| (concerns_all(&error) || engine.is_canceled, error)) {
             Ok(made) => changes.extend(made),
             Err((is_last, error)) => {
                 failed.push(format!("{}: {error:#}", path.display()));

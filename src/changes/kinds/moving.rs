@@ -164,7 +164,7 @@ impl MoveChange {
         let Self { path, to, bytes, old_bytes, .. } = self;
         new_file::remove_drafts(to);
         let new = record
-            .cut_short()
+            .interrupted_step()
             .filter(|step| *step != ChangeStep::Undo)
             .map(|_| (*old_bytes, Successor::new(to, *bytes)));
         trash::clear(record, trash, new)?;

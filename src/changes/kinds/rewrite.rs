@@ -285,7 +285,7 @@ impl Exchange<'_> {
                 }
             }
         }
-        let late = record.cut_short().map(|step| self.late(record, step));
+        let late = record.interrupted_step().map(|step| self.late(record, step));
         vacated::resolve(path, &record.complete(), late.as_ref())
     }
 }

@@ -173,7 +173,7 @@ pub(super) fn clear(
     late: Option<(u64, Successor)>,
 ) -> Result<()> {
     let (path, place) = (record.change.path(), record.place());
-    let comes = record.cut_short().is_some_and(|step| record.change.brings(step).is_some());
+    let comes = record.interrupted_step().is_some_and(|step| record.change.brings(step).is_some());
     if comes {
         new_file::remove_drafts(path);
     }

@@ -29,7 +29,6 @@ pub use files::IndexPlace;
 pub(super) use files::related;
 pub(crate) use files::{clean_up, clear};
 pub(super) use open_index::{Index, real};
-pub(super) use stored::DirRecords;
 
 /// The minimum size in bytes of a file for which reading continues at the previous end.
 pub(super) const WORTH_GOING_ON: u64 = 1 << 20;
