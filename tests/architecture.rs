@@ -178,19 +178,29 @@ fn names(path: &Path) -> Vec<String> {
 fn paths_behind(code: &str, word: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for rest in code.split(word).skip(1) {
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c))).unwrap_or(rest.len());
-        let path: Vec<String> = rest[..end].split("::").filter(|name| !name.is_empty()).map(String::from).collect();
-        match rest[end..].strip_prefix('{').and_then(|list| list.split_once('}')) {
-            Some((list, _)) => {
-                for name in list.split(',') {
-                    let names = name.trim().split(' ').next().unwrap_or_default().split("::").map(String::from);
-                    paths.push(path.iter().cloned().chain(names).collect());
-                }
-            }
-            None => paths.push(path),
-        }
+        expand(&[], rest, &mut paths);
     }
     paths
+}
+
+/// Adds the paths at the start of a text, below another path. Returns the rest of the text.
+fn expand<'a>(above: &[String], text: &'a str, paths: &mut Vec<Vec<String>>) -> &'a str {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c))).unwrap_or(text.len());
+    let names = text[..end].split("::").filter(|name| !name.is_empty()).map(String::from);
+    let path: Vec<String> = above.iter().cloned().chain(names).collect();
+    let Some(mut list) = text[end..].strip_prefix('{') else {
+        paths.push(path);
+        return &text[end..];
+    };
+    loop {
+        list = list.trim_start_matches([' ', ',']);
+        if list.is_empty() || list.starts_with('}') {
+            return list.strip_prefix('}').unwrap_or_default();
+        }
+        // A name after `as` is skipped.
+        let rest = expand(&path, list, paths);
+        list = &rest[rest.find([',', '}']).unwrap_or(rest.len())..];
+    }
 }
 
 /// Returns the paths below the crate root that the code of a module uses.
@@ -273,10 +283,10 @@ fn cycles_are_detected() {
         map.entry(from.into()).or_default().insert(to.into());
     }
     assert_eq!(circles(&map), [["b".to_string(), "c".to_string()]]);
-    let code = "use crate::a::{B, c::D};\nuse super::e;\nuse f::G;\nlet x = super::super::h::i(y);";
+    let code = "use crate::a::{B, c::{D, E as F, g::{self, H}}, i::J};\nuse super::e;\nuse f::G;\nlet x = super::super::h::i(y);";
     let paths = used(code, &["m".into(), "n".into()]);
     let paths: Vec<String> = paths.iter().map(|path| path.join("::")).collect();
-    for path in ["a::B", "a::c::D", "m::e", "m::n::f::G", "h::i"] {
+    for path in ["a::B", "a::c::D", "a::c::E", "a::c::g::self", "a::c::g::H", "a::i::J", "m::e", "m::n::f::G", "h::i"] {
         assert!(paths.iter().any(|found| found == path), "{path} is not in {paths:?}");
     }
 }

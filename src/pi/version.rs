@@ -128,10 +128,7 @@ mod tests {
         assert_eq!([goes(), goes()], [Ok(()), Ok(())]);
         assert_eq!(asked(), 1);
         program("echo v0.70.5; exit");
-        assert!(
-            goes()
-                .is_err_and(|reason| reason.ends_with("pi has version v0.70.5; 0.70.6 or later is required"))
-        );
+        assert!(goes().is_err_and(|reason| reason.ends_with("pi has version v0.70.5; 0.70.6 or later is required")));
         assert!(goes().is_err());
         assert_eq!(asked(), 2);
         for says in ["exit 1", "echo 9.9.9; exit 1", "echo no version"] {

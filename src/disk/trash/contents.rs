@@ -1,12 +1,9 @@
 //! The content of the system's trash, for files whose place there is unknown, such as those that a command moved. Also the
 //! reasons why a file cannot be restored.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Result;
 use thiserror::Error;
-
-use crate::disk::fingerprint::Fingerprint;
 
 /// A permanent reason why a file cannot be restored.
 #[derive(Debug, Error)]
@@ -60,9 +57,11 @@ pub(super) use others::TrashContents;
 /// The trash of macOS, from which programs cannot restore files.
 #[cfg(target_os = "macos")]
 mod macos {
-    use anyhow::bail;
+    use std::path::Path;
 
-    use super::{Fingerprint, Path, Result};
+    use anyhow::{Result, bail};
+
+    use crate::disk::fingerprint::Fingerprint;
 
     /// The content of the trash, which is unavailable.
     pub(crate) struct TrashContents;
@@ -92,12 +91,14 @@ mod macos {
 mod others {
     use std::collections::HashMap;
     use std::fs;
+    use std::path::{Path, PathBuf};
 
-    use anyhow::{Context, Error};
+    use anyhow::{Context, Error, Result};
     use trash::{TrashItem, TrashItemSize, os_limited};
 
-    use super::{Fingerprint, Path, PathBuf, RestoreError, Result, in_words};
     use crate::base::catch_panic;
+    use crate::disk::fingerprint::Fingerprint;
+    use crate::disk::trash::contents::{RestoreError, in_words};
     use crate::disk::trash::home;
 
     /// The content of the trash, by original path.
