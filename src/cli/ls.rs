@@ -19,7 +19,7 @@ use crate::cli::hits::HitSearch;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{CommandContext, Exit, output, resolve, search};
+use crate::cli::{CommandContext, Exit, hits, output, resolve};
 use crate::disk::locate::missing_home;
 use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
@@ -60,7 +60,7 @@ impl LsCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let query = match &self.query[..] {
             [] => None,
-            words => Some(search::read_query(words)?),
+            words => Some(hits::read_query(words)?),
         };
         let mut scan = context.sources().scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
