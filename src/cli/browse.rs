@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::app::startup::Startup;
-use crate::cli::{Cli, CommandContext, resolve, search};
+use crate::cli::{Cli, CommandContext, hits, resolve};
 use crate::config::Config;
 use crate::disk::locate::Environment;
 use crate::runtime;
@@ -20,7 +20,7 @@ pub(super) fn browse(context: CommandContext, cli: Cli) -> Result<ExitCode> {
     let Cli { at, entry, statistics, print, .. } = cli;
     let query = [cli.query, cli.words].concat();
     if !query.is_empty() {
-        search::read_query(&query)?;
+        hits::read_query(&query)?;
     }
     let is_plain = at.is_none() && query.is_empty() && !statistics;
     let at = at.map(|word| start_at(&word, entry, &context)).transpose()?;

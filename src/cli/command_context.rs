@@ -2,27 +2,25 @@
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, bail};
 
 use crate::base::paths::{full_path, shorten};
-use crate::base::text::{UNICODE, clean};
 use crate::catalog::Catalog;
 use crate::catalog::copies::SessionCopies;
 use crate::catalog::search::SearchedSession;
 use crate::changes::Changes;
-use crate::cli::table::{self, Column};
-use crate::cli::{Options, output, resolve};
-use crate::config::{Config, Filter, default_toml};
+use crate::cli::output;
+use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo::DemoDir;
 use crate::disk::locate::{self, Environment, Located};
 use crate::disk::scan::{IndexPlace, Scan, ScanSources, Unreadable};
 use crate::disk::trash::Trash;
 use crate::disk::worktrees::WorktreeFinder;
-use crate::disk::{bug_log, index as index_files, last_seen, load, marks as marks_file, relocations};
+use crate::disk::{bug_log, index as index_files, last_seen, load, marks as marks_file};
 use crate::machines::registry::{self, Machine};
 use crate::machines::state;
 use crate::machines::sync::SyncContext;
@@ -38,6 +36,32 @@ use crate::session::marks::Marks;
 use crate::session::tree::Tree;
 use crate::session::worktrees::Worktrees;
 use crate::system::signals;
+
+/// Options of all commands.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// Read sessions from DIR instead of pi's directory (repeatable)
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(super) dir: Vec<PathBuf>,
+    /// Use a temporary copy of the built-in demo sessions
+    #[arg(long, global = true, conflicts_with = "dir")]
+    pub(super) demo: bool,
+    /// Don't read or write the index
+    #[arg(long, global = true)]
+    pub(super) no_index: bool,
+    /// Read the configuration from this file
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(super) config: Option<PathBuf>,
+    /// Append to a log for bug reports, without texts of sessions
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(super) log: Option<PathBuf>,
+    /// Draw with ASCII characters only
+    #[arg(long, global = true)]
+    pub(super) ascii: bool,
+    /// Set the color theme; `auto` follows the terminal background, `terminal` uses the terminal's palette
+    #[arg(long, value_name = "THEME", global = true)]
+    pub(super) theme: Option<ThemeName>,
+}
 
 /// The context of all commands.
 #[derive(Debug)]
@@ -103,7 +127,7 @@ impl CommandContext {
             scanned.retain(|dir| dir.is_dir());
         }
         for dir in &mut scanned {
-            *dir = resolve::absolute(dir).unwrap_or_else(|_| dir.clone());
+            *dir = absolute(dir).unwrap_or_else(|_| dir.clone());
         }
         let (index, state) = (&cache, locate::state_dir());
         bug_log::note(format_args!("directories {scanned:?}, archive {archive:?}, index {index:?}, state {state:?}"));
@@ -338,7 +362,7 @@ pub(super) fn machine_dirs() -> Result<(PathBuf, PathBuf)> {
 }
 
 /// Reads the configuration from `file`, or from its default location if it exists.
-fn read_config(file: Option<&Path>) -> Result<Config> {
+pub(super) fn read_config(file: Option<&Path>) -> Result<Config> {
     let Some(path) = file.map(Path::to_path_buf).or_else(locate::config_file) else { return Ok(Config::default()) };
     match locate::read_text(&path) {
         Ok(text) => Config::parse(&text, &path.display().to_string()).map_err(Error::msg),
@@ -347,33 +371,18 @@ fn read_config(file: Option<&Path>) -> Result<Config> {
     }
 }
 
-/// Print the path of the configuration file, or the default configuration
-#[derive(Debug, clap::Args)]
-pub(super) struct ConfigCommand {
-    /// Print a commented default configuration
-    #[arg(long)]
-    default: bool,
-    /// List replacements for missing directories, and the path of the file that stores them
-    #[arg(long, conflicts_with = "default")]
-    moved: bool,
-}
-
-impl ConfigCommand {
-    pub(super) fn run(&self, file: Option<&Path>) -> Result<()> {
-        if self.default {
-            output::write(default_toml().as_bytes())?;
-        } else if self.moved {
-            let state = locate::state_dir().context("no home directory; set HOME")?;
-            let rows = relocations::all(&state)?.into_iter().map(<[String; 2]>::from);
-            table::print([Column::Path(usize::MAX); 2], rows, "no moved directories recorded", &UNICODE)?;
-            output::note(&relocations::file(&state).to_string_lossy());
-        } else {
-            let path = file.map(Path::to_path_buf).or_else(locate::config_file);
-            let path =
-                path.context("cannot locate config.toml: no home directory; specify a file with --config FILE")?;
-            read_config(file)?; // prints the errors
-            output::line(clean(&path.to_string_lossy()))?;
-        }
-        Ok(())
+/// Makes a path absolute and removes `..`, without resolving symbolic links otherwise.
+///
+/// # Errors
+/// There is no working directory.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
+    let path = std::path::absolute(path).with_context(|| format!("cannot resolve the path {}", path.display()))?;
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return Ok(path);
     }
+    let real = match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => dunce::canonicalize(folder).map(|folder| folder.join(name)),
+        _ => dunce::canonicalize(&path),
+    };
+    Ok(real.unwrap_or(path))
 }

@@ -16,10 +16,11 @@ use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::command_context::absolute;
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{self, ProjectArg, note_mirrored};
 use crate::cli::table::{Column, PATH};
-use crate::cli::{CommandContext, Exit, completions, now, resolve};
+use crate::cli::{CommandContext, Exit, completions, now};
 use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
@@ -187,7 +188,7 @@ impl DoctorCommand {
         // The change replaces the target of a link.
         let real_paths = damaged.iter().map(|path| files::resolved(path));
         let mut writer = RepairWriter { known: real_paths.zip(catalog.known_headers(damaged)).collect() };
-        let cwd = self.cwd.as_ref().map(|cwd| relocations::directory(&resolve::absolute(cwd)?)).transpose()?;
+        let cwd = self.cwd.as_ref().map(|cwd| relocations::directory(&absolute(cwd)?)).transpose()?;
         let (mut sessions, mut keys, mut failed, mut told) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for (done, path) in damaged.iter().enumerate() {
             let (real, short) = (files::resolved(path), changer.short(path));

@@ -17,6 +17,7 @@ use crate::catalog::export::target::{FileTaken, Target};
 use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
 use crate::changes::{ImportRequest, Request};
 use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::command_context::absolute;
 use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::disk::load::Bodies;
@@ -347,7 +348,7 @@ impl ImportCommand {
 
     /// Returns the working directory of the imported session.
     fn cwd(&self) -> Result<String> {
-        let dir = resolve::absolute(self.cwd.as_deref().unwrap_or(Path::new(".")))?;
+        let dir = absolute(self.cwd.as_deref().unwrap_or(Path::new(".")))?;
         relocations::directory(&dir).context("--cwd names the project of the imported session")
     }
 }

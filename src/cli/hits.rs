@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 
 use crate::base::catch_panic;
+use crate::base::text::{clean, width};
 use crate::catalog::grep::{self, HitOrder};
 use crate::catalog::lost_work::{LossCache, compared_paths};
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::catalog::user_data::local_cwds;
-use crate::cli::search::{EntryPlace, HitLine, LABEL, hit_name};
+use crate::cli::hit_line::{EntryPlace, HitLine, LABEL, hit_name};
 use crate::cli::{CommandContext, output};
 use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
@@ -22,7 +23,7 @@ use crate::runtime::secret_rules::SecretFinder;
 use crate::search::candidate::MatchField;
 use crate::search::matching::Matcher;
 use crate::search::qualifier::value::{Needs, QueryScope};
-use crate::search::query::Query;
+use crate::search::query::{Query, QueryProblem};
 use crate::session::digest::Digest;
 use crate::session::digest::listed::ListedSession;
 use crate::session::search_text::SearchTexts;
@@ -65,6 +66,24 @@ pub(super) struct HitSearch {
     /// The matcher without fuzzy matches.
     literal: Matcher,
     searcher: Searcher,
+}
+
+/// Parses the query of the command line.
+///
+/// # Errors
+/// The query is empty or invalid; the message marks the place.
+pub(super) fn read_query(words: &[String]) -> Result<Query> {
+    let text = words.join(" ");
+    let problem = match Query::parse(&text) {
+        Ok(query) if !query.is_empty() => return Ok(query),
+        Ok(_) => QueryProblem { at: 0..text.len(), message: "the query is empty".into() },
+        Err(problem) => problem,
+    };
+    let piece = |from: usize, to: usize| clean(text.get(from..to).unwrap_or_default()).into_owned();
+    let before = width(&piece(0, problem.at.start));
+    let marks = width(&piece(problem.at.start, problem.at.end)).max(1);
+    let (before, marks) = (" ".repeat(before), "^".repeat(marks));
+    bail!("{}\n{}\n{before}{marks}", problem.message, clean(&text))
 }
 
 /// Returns the number of hits in a session that were printed before, if it contains the hit after which to continue.

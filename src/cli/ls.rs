@@ -8,18 +8,19 @@ use anyhow::{Result, anyhow, bail};
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
+use crate::base::sort;
 use crate::base::time;
+use crate::catalog::SessionKey;
 use crate::catalog::copies::{SessionCopies, machine_chips};
 use crate::catalog::cost_sharing::CostSharing;
 use crate::catalog::parents::{ForkParent, parents};
 use crate::catalog::user_data::local_cwds;
-use crate::catalog::{SessionKey, families};
 use crate::cli::command_context::read;
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{CommandContext, Exit, output, resolve, search};
+use crate::cli::{CommandContext, Exit, hits, output, resolve};
 use crate::disk::locate::missing_home;
 use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
@@ -60,7 +61,7 @@ impl LsCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let query = match &self.query[..] {
             [] => None,
-            words => Some(search::read_query(words)?),
+            words => Some(hits::read_query(words)?),
         };
         let mut scan = context.sources().scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
@@ -241,9 +242,12 @@ impl LsCommand {
                 && is_in_project(&session.facts())
         };
         let listed = sessions.iter().enumerate().filter(is_listed);
-        let timed = listed.map(|(at, session)| (session.facts().order_time(), at as u32)).collect();
+        let mut timed: Vec<(i64, u32)> =
+            listed.map(|(at, session)| (session.facts().order_time(), at as u32)).collect();
         // pi orders by time only; files of the same time keep a fixed order here, by the bytes of their paths.
-        families::newest_first(timed, |at| &sessions[at]).collect()
+        let path = |at: u32| sessions[at as usize].facts().path();
+        sort::newest_first(&mut timed, &|a, b| path(b).compare(path(a)));
+        timed.into_iter().map(|(_, at)| at as usize).collect()
     }
 }
 

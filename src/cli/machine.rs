@@ -10,10 +10,10 @@ use crate::base::numbers::{bytes, count};
 use crate::base::{machine_paths, time};
 use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{ChangeArgs, Changer};
-use crate::cli::command_context::{NO_MIRRORS, machine_dirs, machine_named};
+use crate::cli::command_context::{NO_MIRRORS, absolute, machine_dirs, machine_named};
 use crate::cli::output::object;
 use crate::cli::table::{Column, LAST, PATH};
-use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
+use crate::cli::{CommandContext, Exit, completions, now, output};
 use crate::config::Address;
 use crate::disk::{locate, scan};
 use crate::machines::registry::{self, Machine};
@@ -103,7 +103,7 @@ fn add(context: &CommandContext, name: &str, address: &[String]) -> Result<Exit>
     let (data, _) = machine_dirs()?;
     let mut address = Address::parse(address).map_err(anyhow::Error::msg)?;
     if let Address::Dir(dir) = &mut address {
-        *dir = resolve::absolute(&locate::expand(&*dir, Path::new(&context.home)))?;
+        *dir = absolute(&locate::expand(&*dir, Path::new(&context.home)))?;
     }
     let known = context.machines()?;
     registry::check_name(name, &known)?;

@@ -1,4 +1,4 @@
-//! The command line: one file per subcommand. Without a subcommand, the browser opens.
+//! The command line: one file per group of subcommands. Without a subcommand, the browser opens.
 
 /// Prints a formatted message to standard error.
 macro_rules! note {
@@ -19,12 +19,14 @@ mod change;
 mod clean;
 mod command_context;
 mod completions;
+mod config;
 mod diff;
 mod doctor;
 mod exit;
 mod export;
 mod file;
 pub mod help_pages;
+mod hit_line;
 mod hits;
 mod index;
 mod live;
@@ -50,7 +52,6 @@ mod undo;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -61,9 +62,8 @@ use crate::app::startup::PickerFormat;
 use crate::base::text::clean;
 use crate::base::{catch_panic, typo};
 pub(crate) use crate::cli::command_context::CommandContext;
-use crate::cli::command_context::refuse_demo;
+use crate::cli::command_context::{Options, refuse_demo};
 use crate::cli::exit::{Exit, Stopped};
-use crate::config::ThemeName;
 use crate::disk::{bug_log, program};
 use crate::runtime::jobs::now;
 use crate::system::{programs, signals};
@@ -95,32 +95,6 @@ pub struct Cli {
     /// Words after --
     #[arg(last = true, hide = true)]
     words: Vec<String>,
-}
-
-/// Options of all commands.
-#[derive(Debug, clap::Args)]
-pub struct Options {
-    /// Read sessions from DIR instead of pi's directory (repeatable)
-    #[arg(long, value_name = "DIR", global = true)]
-    dir: Vec<PathBuf>,
-    /// Use a temporary copy of the built-in demo sessions
-    #[arg(long, global = true, conflicts_with = "dir")]
-    demo: bool,
-    /// Don't read or write the index
-    #[arg(long, global = true)]
-    no_index: bool,
-    /// Read the configuration from this file
-    #[arg(long, value_name = "FILE", global = true)]
-    config: Option<PathBuf>,
-    /// Append to a log for bug reports, without texts of sessions
-    #[arg(long, value_name = "FILE", global = true)]
-    log: Option<PathBuf>,
-    /// Draw with ASCII characters only
-    #[arg(long, global = true)]
-    ascii: bool,
-    /// Set the color theme; `auto` follows the terminal background, `terminal` uses the terminal's palette
-    #[arg(long, value_name = "THEME", global = true)]
-    theme: Option<ThemeName>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -200,7 +174,7 @@ session_commands! {
 /// Commands for pitree itself.
 #[derive(Debug, Subcommand)]
 enum OnPitree {
-    Config(command_context::ConfigCommand),
+    Config(config::ConfigCommand),
     Pi(setup::PiCommand),
     Completions(completions::Completions),
     Init(completions::InitCommand),

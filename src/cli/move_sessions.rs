@@ -14,7 +14,7 @@ use crate::catalog::moves::MovePlan;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
 use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
-use crate::cli::resolve::absolute;
+use crate::cli::command_context::absolute;
 use crate::cli::selection::{sessions_to_change, skip_mirrored};
 use crate::cli::{CommandContext, Exit, completions, exit, output};
 use crate::disk::{locate, relocations};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail};
 
@@ -13,6 +13,7 @@ use crate::base::{archive_paths, sort};
 use crate::catalog::current_dir::CurrentDir;
 use crate::catalog::{Catalog, SessionKey};
 use crate::cli::CommandContext;
+use crate::cli::command_context::absolute;
 use crate::cli::table::{TITLE, words};
 use crate::disk::load;
 use crate::disk::locate::{self, Environment};
@@ -233,22 +234,6 @@ pub(super) fn key_of(catalog: &mut Catalog, path: &Path) -> Result<SessionKey> {
         catalog.update(vec![digest(path)?], &[]);
     }
     catalog.key_of(path).with_context(|| format!("{} is not a pi session", path.display()))
-}
-
-/// Makes a path absolute and removes `..`, without resolving symbolic links otherwise.
-///
-/// # Errors
-/// There is no working directory.
-pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
-    let path = std::path::absolute(path).with_context(|| format!("cannot resolve the path {}", path.display()))?;
-    if !path.components().any(|part| part == Component::ParentDir) {
-        return Ok(path);
-    }
-    let real = match (path.parent(), path.file_name()) {
-        (Some(folder), Some(name)) => dunce::canonicalize(folder).map(|folder| folder.join(name)),
-        _ => dunce::canonicalize(&path),
-    };
-    Ok(real.unwrap_or(path))
 }
 
 /// Returns the shortest unique length of ids in characters, at least 8 as in git.

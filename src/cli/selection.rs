@@ -9,9 +9,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::count;
 use crate::catalog::{Catalog, SessionKey};
-use crate::cli::hits::HitSearch;
-use crate::cli::search::read_query;
-use crate::cli::{CommandContext, Exit, completions, output, resolve};
+use crate::cli::command_context::absolute;
+use crate::cli::hits::{HitSearch, read_query};
+use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::locate::Environment;
 use crate::disk::program;
 use crate::disk::scan::Unreadable;
@@ -132,8 +132,7 @@ pub(super) fn files(
         bail!("{} is a directory; give files, or a session directory with --dir", path.display());
     }
     if !words.is_empty() && words.iter().all(|word| is_file(word) || context.is_session(word)) {
-        let path =
-            |word: &OsString| if is_file(word) { resolve::absolute(Path::new(word)) } else { context.session(word) };
+        let path = |word: &OsString| if is_file(word) { absolute(Path::new(word)) } else { context.session(word) };
         return words.iter().map(path).collect();
     }
     let catalog = context.catalog();

@@ -16,6 +16,7 @@ use crate::changes::change::TrashChange;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, FileSnapshot, Refusal, Request, history};
 use crate::cli::change::{self, ChangeArgs, Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
+use crate::cli::command_context::absolute;
 use crate::cli::table::{Column, TITLE, words};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::session::digest::Digest;
@@ -134,7 +135,7 @@ fn find(what: &OsStr, away: &[JournalRecord], changer: &Changer<'_>) -> Result<u
     if let Some(record) = away.iter().find(|record| number == Some(record.number)) {
         return Ok(record.number);
     }
-    let path = resolve::absolute(Path::new(what)).ok();
+    let path = absolute(Path::new(what)).ok();
     let mut matches: Vec<&JournalRecord> =
         away.iter().filter(|record| Some(record.change.path()) == path.as_deref()).collect();
     if matches.is_empty() && !what.is_empty() {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use crate::base::sort;
+use crate::catalog::stats::request::{GroupKey, TableRequest};
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::catalog::stats::table::{GroupKey, NamedRow, StatsTable, TableRequest};
+use crate::catalog::stats::table::{NamedRow, StatsTable};
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::Period;

@@ -5,8 +5,8 @@ use std::collections::hash_map::Entry;
 
 use crate::base::machine_paths::HERE;
 use crate::catalog::key::SessionKey;
+use crate::catalog::stats::request::{GroupKey, StatsRow, TableRequest};
 use crate::catalog::stats::sessions::{SharedPaths, StatsSessions};
-use crate::catalog::stats::table::{GroupKey, StatsRow, TableRequest};
 use crate::session::digest::commits::DigestCommit;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash, Index};
