@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 
 use memchr::memmem;
 
+use crate::base::text::percent_encoded;
+
 /// The name of the directory with the mirrors of all machines.
 const MIRRORS: &str = "machine-mirrors";
 
@@ -151,11 +153,9 @@ fn is_separator(byte: u8) -> bool {
     std::path::is_separator(byte.into())
 }
 
-/// Encodes a path as a file name: percent-encoded except letters, digits and some marks.
+/// Encodes a path as a file name.
 fn encoded(path: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let encode = |byte: u8| if plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") };
-    path.bytes().map(encode).collect()
+    percent_encoded(path, b"-_.")
 }
 
 /// Decodes a path from a file name; `None` if the name is not a result of [`encoded`].

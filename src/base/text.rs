@@ -277,6 +277,12 @@ fn expand_tabs(line: &str) -> String {
     out
 }
 
+/// Encodes a text as UTF-8 in percent signs, except letters and digits of ASCII and the characters in `plain`.
+pub(crate) fn percent_encoded(text: &str, plain: &[u8]) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || plain.contains(&byte);
+    text.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
+}
+
 /// Removes system error numbers, such as ` (os error 2)`, from a message.
 pub(crate) fn without_os_error_codes(message: &str) -> Cow<'_, str> {
     const CODE: &str = " (os error ";

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::session::json::edit::{RawObject, quote, same};
 use crate::session::json::value::items;
-use crate::session::json::{JsonReader, strings};
+use crate::session::json::{JsonReader, range_of};
 use crate::session::write::fork::{ForkError, ForkedLines};
 use crate::session::write::line::iso;
 
@@ -132,8 +132,8 @@ fn without_signatures(before: &[u8], after: Vec<u8>) -> Vec<u8> {
             _ => block.into(),
         })
         .collect();
-    let start = new.as_ptr() as usize - after.as_ptr() as usize;
-    [&after[..start], b"[", &blocks.join(&b','), b"]", &after[start + new.len()..]].concat()
+    let Range { start, end } = range_of(new, &after);
+    [&after[..start], b"[", &blocks.join(&b','), b"]", &after[end..]].concat()
 }
 
 /// Calls `each` with the key, the text and the position (with quotes) of every text in a line.

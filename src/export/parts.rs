@@ -264,7 +264,7 @@ fn arguments(call: &ToolCall<'_>, answer: Option<&Message<'_>>, part: &mut ToolP
         b"read" | b"ls" | b"grep" | b"find" => {}
         b"write" => part.parts.push(Part::Code(language.clone(), args.text("content"))),
         b"codemode" if args.get("code").is_some() => {
-            part.parts.push(Part::Code("javascript".into(), args.text("code")))
+            part.parts.push(Part::Code("javascript".into(), args.text("code")));
         }
         b"edit" => match answer.and_then(|answer| answer.diff) {
             Some(done) => part.parts.push(Part::Diff(done.owned())),

@@ -49,7 +49,7 @@ impl Selection<'_> {
         for (place, &(at, edit)) in self.entries.iter().enumerate() {
             let above = self.tree.parent(at).and_then(|parent| state.near.get(&parent).cloned());
             let above = above.or_else(|| state.last.clone());
-            if joined.remove(&at) || is_hidden(self.tree.nodes[at as usize].kind) {
+            if joined.remove(&at) || is_hidden(self.tree.node(at).kind) {
                 state.pass(self.tree, at, above);
                 continue;
             }
@@ -78,7 +78,7 @@ impl Selection<'_> {
     /// Returns the tool results that follow an answer: on its branch, or in a whole tree, on its first branch with results.
     fn results(&self, place: usize, known: &HashSet<Index>) -> Vec<Index> {
         let at = self.entries[place].0;
-        if self.tree.nodes[at as usize].kind != EntryKind::Assistant {
+        if self.tree.node(at).kind != EntryKind::Assistant {
             return Vec::new();
         }
         if self.has_branches {
@@ -88,7 +88,7 @@ impl Selection<'_> {
         for pair in self.entries[place..].windows(2) {
             let [(before, _), (next, _)] = pair else { break };
             let follows = self.tree.parent(*next) == Some(*before);
-            match self.tree.nodes[*next as usize].kind {
+            match self.tree.node(*next).kind {
                 EntryKind::ToolResult if follows => found.push(*next),
                 kind if follows && kind.is_bookkeeping() => {}
                 _ => break,
@@ -105,7 +105,7 @@ impl Selection<'_> {
         results: &mut Vec<(Index, Vec<u8>)>,
         told: &mut Told,
     ) -> Option<EntryBlock> {
-        let node = &self.tree.nodes[at as usize];
+        let node = self.tree.node(at);
         let mut entry = parse::entry(&body.line);
         let edit = body.edit.as_deref().and_then(|edit| parse::line(edit).ok().flatten()?.replacement);
         if let Some(content) = edit.map(parse::replacement) {
@@ -145,7 +145,7 @@ impl Selection<'_> {
     }
 
     fn facts(&self, at: Index, entry: &Entry<'_>, told: &mut Told) -> Vec<String> {
-        let node = &self.tree.nodes[at as usize];
+        let node = self.tree.node(at);
         let mut facts = Vec::new();
         if let Some(time) = node.time.and_then(minute) {
             let (day, clock) = time.split_once(' ').unwrap_or_default();
@@ -163,7 +163,7 @@ impl Selection<'_> {
 
     /// Returns the ID of an entry, or its position if it has none of its own, or a secret one.
     fn anchor(&self, at: Index) -> String {
-        match self.tree.nodes[at as usize].id.as_deref() {
+        match self.tree.node(at).id.as_deref() {
             Some(id) if !id.is_empty() && self.tree.find(id) == Some(at) && (self.label)(id) == id => id.into(),
             _ => format!("n{}", at + 1),
         }

@@ -19,7 +19,7 @@ const CONTEXT: usize = 3;
 
 /// Returns the entries that are shown with an entry: the tool results of an assistant message, or the call of a result.
 pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
-    let kind = |at: Index| tree.nodes[at as usize].kind;
+    let kind = |at: Index| tree.node(at).kind;
     match kind(at) {
         EntryKind::ToolResult => tree
             .to_root(tree.parent(at))
@@ -84,7 +84,7 @@ fn fill(
 
 /// Renders the time, model, usage, id, label and error of an entry.
 fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zone: &jiff::tz::TimeZone) {
-    let node = &tree.nodes[at as usize];
+    let node = tree.node(at);
     let mut facts = Vec::new();
     if let Some(time) = node.time.and_then(|time| jiff::Timestamp::from_millisecond(time).ok()) {
         facts.push(time.to_zoned_datetime(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
@@ -368,5 +368,5 @@ fn image(mime: Str<'_>, bytes: usize) -> DocLine {
 
 /// Returns the row text of the entry with the given id.
 fn row(tree: &Tree, id: &str) -> Option<String> {
-    tree.find(id).map(|at| tree.nodes[at as usize].words().to_owned())
+    tree.find(id).map(|at| tree.node(at).words().to_owned())
 }

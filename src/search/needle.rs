@@ -18,6 +18,7 @@ const MAX_UNDECIDED: usize = 8;
 
 /// A search pattern.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a query has few of them")]
 pub(crate) enum Needle {
     /// A folded text.
     Word(Finder<'static>),

@@ -13,6 +13,7 @@ use super::rules::Rules;
 use super::secret::{Finding, RuleId, sample};
 use super::value::Classes;
 use crate::base::sort;
+use crate::base::text::percent_encoded;
 
 /// The fewest bytes of a value that is replaced everywhere; shorter values are replaced where a rule finds them.
 const EVERYWHERE: usize = 8;
@@ -151,12 +152,7 @@ fn is_replaced_everywhere(value: &str) -> bool {
 fn spellings(value: &str) -> Vec<String> {
     let json = serde_json::to_string(value).unwrap_or_default();
     let json = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    let url: String = value
-        .bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") })
-        .collect();
-    let mut all = vec![value.to_owned(), json, url];
+    let mut all = vec![value.to_owned(), json, percent_encoded(value, b"-_.~")];
     all.retain(|spelling| !spelling.is_empty());
     all.dedup();
     all

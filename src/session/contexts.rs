@@ -72,20 +72,28 @@ impl ContextCollector {
         let is_ordered = links.parents.iter().zip(0..).all(|(parent, at)| parent.is_none_or(|parent| parent < at))
             && source.edits.iter().all(|(at, (target, _))| target < at);
         let mut in_context = vec![false; self.roles.len()];
-        // The entries above which the contexts of all further ends are known.
+        // The entries above which the contexts of all further ends are known, and those above which the entries are known
+        // that a compaction keeps from this first one on.
         let mut is_known = vec![false; self.roles.len()];
+        let mut kept_from: Vec<Option<Index>> = vec![None; self.roles.len()];
         for end in ends {
-            let (mut path, mut compaction, mut first_kept) = (Vec::new(), None, None);
+            let (mut path, mut kept) = (Vec::new(), Vec::new());
+            let (mut compaction, mut first_kept, mut is_kept) = (None, None, false);
             // The edited entries above the current one.
             let mut edited = HashSet::new();
             for at in links.to_root(end) {
                 let here = at as usize;
-                if is_ordered
-                    && compaction.is_none()
-                    && edited.is_empty()
-                    && std::mem::replace(&mut is_known[here], true)
-                {
-                    break;
+                if is_ordered && edited.is_empty() {
+                    if compaction.is_none() && std::mem::replace(&mut is_known[here], true) {
+                        break;
+                    }
+                    if first_kept.is_some() {
+                        is_kept = kept_from[here] == first_kept;
+                        if is_kept {
+                            break;
+                        }
+                        kept.push(here);
+                    }
                 }
                 path.push(at);
                 edited.extend(source.edits.get(&at).map(|(target, _)| *target));
@@ -94,12 +102,14 @@ impl ContextCollector {
                     (compaction, first_kept) = (Some(path.len()), source.first_kept(at));
                 }
                 if compaction.is_some() && first_kept.is_none_or(|first| first == at) {
+                    is_kept = first_kept.is_some();
                     break;
                 }
             }
             // Without its first kept entry on the path, a compaction keeps none.
-            if let Some(len) = compaction.filter(|_| path.last() != first_kept.as_ref()) {
-                path.truncate(len);
+            match compaction {
+                Some(len) if !is_kept => path.truncate(len),
+                _ => kept.iter().for_each(|&here| kept_from[here] = first_kept),
             }
             let mut omitted: HashMap<Index, bool> = HashMap::new();
             for (target, omits) in path.iter().filter_map(|at| source.edits.get(at)) {

@@ -19,7 +19,7 @@ use crate::session::tree::Tree;
 /// Returns the entry where a fork diverged from its parent, in the parent's tree: the last entry of the fork's active
 /// path that the parent has too. A fork keeps all IDs except those of labels, which it writes again.
 pub fn fork_point(parent: &Tree, fork: &Tree) -> Option<Index> {
-    let in_parent = |at: Index| fork.nodes[at as usize].id.as_deref().and_then(|id| parent.find(id));
+    let in_parent = |at: Index| fork.node(at).id.as_deref().and_then(|id| parent.find(id));
     fork.path(fork.leaf?).into_iter().filter_map(in_parent).next_back()
 }
 
@@ -95,7 +95,7 @@ impl MergedFamily {
         let first = of.iter().map(|(file, _)| *file).collect();
         if let Some(shown) = files.get(base) {
             for (at, &place) in (0..).zip(&shown.places) {
-                let own = &shown.tree.nodes[at as usize];
+                let own = shown.tree.node(at);
                 let node = &mut merged.nodes[place as usize];
                 (node.offset, node.len) = (own.offset, own.len);
                 of[place as usize] = (base as u32, at);
@@ -196,10 +196,10 @@ impl MergeState {
         let in_order = (0..count).all(|at| tree.parent(at).is_none_or(|parent| parent < at));
         let order: Vec<Index> = if in_order { (0..count).collect() } else { tree.order.to_vec() };
         for at in order {
-            let node = &tree.nodes[at as usize];
+            let node = tree.node(at);
             let parent = tree.parent(at);
             let anchor = match parent {
-                Some(parent) if tree.nodes[parent as usize].kind == EntryKind::Label => anchors[parent as usize],
+                Some(parent) if tree.node(parent).kind == EntryKind::Label => anchors[parent as usize],
                 Some(parent) => places[parent as usize] + 1,
                 None => TOP,
             };

@@ -11,7 +11,8 @@ use crate::session::contexts::ContextCollector;
 use crate::session::digest::details::identity;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, RawTime};
-use crate::session::json::{self, JsonReader, Str, ValueKind};
+use crate::session::json::Str;
+use crate::session::json::value::{Fields, items};
 use crate::session::lines::{Line, LineCollector, NotASession};
 use crate::session::links::{ById, IdHash, Index};
 
@@ -261,8 +262,7 @@ fn each_part<'a>(line: &'a [u8], entry: &Entry<'a>, bytes: u64, mut part: impl F
     let mut rest = bytes;
     let contents = entry.message.iter().map(|message| &message.content).chain([&entry.content]);
     if contents.flat_map(Content::blocks).any(is_separate) {
-        // The line was checked before.
-        let _ = each_block(line, |kind, name, raw| {
+        each_block(line, |kind, name, raw| {
             let len = (raw.len() as u64).min(rest);
             rest -= len;
             part(kind, name, len);
@@ -303,46 +303,18 @@ fn of_entry<'a>(entry: &Entry<'a>) -> (SpaceKind, Option<Str<'a>>) {
 }
 
 /// Calls `block` for each block with a kind of its own in the `content` of an entry or its message.
-fn each_block<'a>(line: &'a [u8], mut block: impl FnMut(SpaceKind, Option<Str<'a>>, &'a [u8])) -> json::Result<()> {
-    let mut r = JsonReader::new(line);
-    r.each_field(|r, key| match r.kind()? {
-        ValueKind::Object if key.is("message") => r.each_field(|r, key| match r.kind()? {
-            ValueKind::Array if key.is("content") => content_blocks(r, &mut block),
-            _ => r.skip().map(drop),
-        }),
-        ValueKind::Array if key.is("content") => content_blocks(r, &mut block),
-        _ => r.skip().map(drop),
-    })
-}
-
-fn content_blocks<'a>(
-    r: &mut JsonReader<'a>,
-    block: &mut impl FnMut(SpaceKind, Option<Str<'a>>, &'a [u8]),
-) -> json::Result<()> {
-    r.enter_array()?;
-    let mut is_first = true;
-    while r.next_item(std::mem::take(&mut is_first))? {
-        let start = r.here();
-        let (mut type_name, mut name) = (Str::default(), None);
-        match r.kind()? {
-            ValueKind::Object => r.each_field(|r, key| {
-                match &*key.bytes() {
-                    b"type" => type_name = r.opt_string()?.unwrap_or_default(),
-                    b"name" => name = r.opt_string()?,
-                    _ => drop(r.skip()?),
-                }
-                Ok(())
-            })?,
-            _ => drop(r.skip()?),
-        }
-        match &*type_name.bytes() {
-            b"thinking" => block(SpaceKind::Thinking, None, r.since(start)),
-            b"image" => block(SpaceKind::Images, None, r.since(start)),
-            b"toolCall" => block(SpaceKind::ToolCalls, name, r.since(start)),
+fn each_block<'a>(line: &'a [u8], mut block: impl FnMut(SpaceKind, Option<Str<'a>>, &'a [u8])) {
+    let entry = Fields::new(line);
+    let of_message = entry.raw("message").and_then(|message| Fields::new(message).raw("content"));
+    for raw in [of_message, entry.raw("content")].into_iter().flatten().flat_map(items) {
+        let fields = Fields::new(raw);
+        match &*fields.str("type").unwrap_or_default().bytes() {
+            b"thinking" => block(SpaceKind::Thinking, None, raw),
+            b"image" => block(SpaceKind::Images, None, raw),
+            b"toolCall" => block(SpaceKind::ToolCalls, fields.str("name"), raw),
             _ => {}
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

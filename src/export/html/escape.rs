@@ -1,6 +1,6 @@
 //! Escapes for HTML: text in elements, attributes and fragments of URLs.
 
-use crate::base::text::clean_text;
+use crate::base::text::{clean_text, percent_encoded};
 
 /// Escapes text for an element.
 pub(super) fn escape(text: &str) -> String {
@@ -23,9 +23,7 @@ pub(super) fn value(text: &str) -> String {
 
 /// Encodes text for a URL as UTF-8 in percent signs.
 pub(super) fn fragment(text: &str) -> String {
-    let text = clean_text(text).replace(['\n', '\t'], " ");
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    text.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
+    percent_encoded(&clean_text(text).replace(['\n', '\t'], " "), b"-_.~")
 }
 
 #[cfg(test)]

@@ -58,14 +58,14 @@ impl<'a> BranchPath<'a> {
     /// labels of its parent: pi attaches the next entry to the one before them and writes new labels (1.6.0).
     fn entries(self) -> Vec<Index> {
         let mut path = self.tree.path(self.end);
-        path.retain(|&at| self.tree.nodes[at as usize].kind != EntryKind::Label);
+        path.retain(|&at| self.tree.node(at).kind != EntryKind::Label);
         path
     }
 
     /// Returns a key that identifies an entry in all files of its family: forks keep IDs and times (pi 1.6.0). An entry
     /// without an ID, as in version 1, has no key.
     fn entry_key(self, at: Index) -> Option<(&'a str, Option<i64>)> {
-        let node = &self.tree.nodes[at as usize];
+        let node = self.tree.node(at);
         Some((node.id.as_deref()?, node.time))
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod strings;
 pub mod value;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +131,12 @@ impl<'a> Str<'a> {
     pub fn is_empty(self) -> bool {
         self.raw.is_empty()
     }
+}
+
+/// Returns the range of a part of some bytes.
+pub(crate) fn range_of(part: &[u8], whole: &[u8]) -> Range<usize> {
+    let start = (part.as_ptr() as usize).wrapping_sub(whole.as_ptr() as usize);
+    start..start.wrapping_add(part.len())
 }
 
 /// Returns the text of an optional string, or an empty one.

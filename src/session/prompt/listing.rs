@@ -122,7 +122,7 @@ impl Listing {
     /// Adds a part with its messages.
     pub fn add(&mut self, tree: &Tree, part: &PlannedPart, messages: &[SentMessage]) {
         let (at, why) = (part.at, part.why());
-        let node = &tree.nodes[at as usize];
+        let node = tree.node(at);
         self.count(part, messages);
         if messages.is_empty() {
             let (share, text) = (ContextShare::of_kind(node.kind), node.text.clone());

@@ -247,8 +247,7 @@ pub(super) fn of_chars(chars: u64) -> u64 {
 
 /// Returns the UTF-16 code units of texts and images.
 fn chars(content: &Content<'_>) -> u64 {
-    let images = content.blocks().iter().filter(|block| matches!(block, Block::Image { .. })).count();
-    content.texts().map(Str::units).sum::<u64>() + IMAGE * images as u64
+    content.texts().map(Str::units).sum::<u64>() + IMAGE * images(content) as u64
 }
 
 /// Returns the UTF-16 code units of an answer: its texts, thinking and tool names. pi counts an answer that is a string

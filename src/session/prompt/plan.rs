@@ -108,7 +108,7 @@ impl Plan {
     pub fn new(tree: &Tree, at: Option<Index>) -> Self {
         let context = context(tree, at);
         let path = at.map(|at| tree.path(at)).unwrap_or_default();
-        let kind = |at: Index| tree.nodes[at as usize].kind;
+        let kind = |at: Index| tree.node(at).kind;
         let changes = |at: &&Index| matches!(kind(**at), EntryKind::Compaction | EntryKind::ContextEdit);
         let fresh = path.iter().rev().take_while(|at| !changes(at)).copied().collect();
         let mut plan = Self { parts: Vec::with_capacity(path.len()), context, fresh };
@@ -134,7 +134,7 @@ impl Plan {
         let sent = self.context.sent.clone();
         let mut sent = sent.into_iter().peekable();
         let words = |at: Index, context: &ModelContext| {
-            let edit = context.edits.get(&at).copied().filter(|_| can_be_replaced(tree.nodes[at as usize].kind))?;
+            let edit = context.edits.get(&at).copied().filter(|_| can_be_replaced(tree.node(at).kind))?;
             tree.edits.get(&edit).is_some_and(|(_, words)| words.is_some()).then_some(edit)
         };
         for at in entries {
@@ -143,7 +143,7 @@ impl Plan {
                 self.parts.push(PlannedPart { at, outcome: EntryOutcome::NoResult, words: None });
             }
             let is_sent = sent.next_if_eq(&Sent::Entry(at)).is_some();
-            let node = &tree.nodes[at as usize];
+            let node = tree.node(at);
             let outcome = match (in_context.contains(&at), is_sent || node.kind == EntryKind::SystemRole) {
                 (true, true) => EntryOutcome::Sent,
                 (true, false) => EntryOutcome::Counted(unsent(node.kind, node.outcome, node.model_role.is_failed())),

@@ -115,7 +115,7 @@ impl<'t, E> Replay<'t, E> {
         let moves = |text: &str| ["mv ", "cp "].iter().any(|program| text.contains(program));
         let mut found = Vec::new();
         for at in 0..self.tree.nodes.len() as Index {
-            let node = &self.tree.nodes[at as usize];
+            let node = self.tree.node(at);
             // Rows and descriptions are cut, but a move is usually short.
             let command = match &node.called {
                 Some(called) if &*called.name == "bash" && moves(&called.about) => {
@@ -183,7 +183,7 @@ impl<'t, E> Replay<'t, E> {
     /// # Errors
     /// An entry cannot be read.
     pub fn step(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
-        let node = &self.tree.nodes[at as usize];
+        let node = self.tree.node(at);
         if matches!(node.kind, EntryKind::User | EntryKind::Assistant) {
             self.unanswered(files, at, self.tree.parent(at))?;
         }
@@ -223,7 +223,7 @@ impl<'t, E> Replay<'t, E> {
         let above = self.tree.to_root(from).take(NEARBY);
         let mut calling = None;
         for before in above {
-            match self.tree.nodes[before as usize].kind {
+            match self.tree.node(before).kind {
                 EntryKind::Assistant => calling = Some(before),
                 EntryKind::User => {}
                 _ => {
@@ -238,7 +238,7 @@ impl<'t, E> Replay<'t, E> {
         if calls.iter().all(|call| answered.contains(&call)) {
             return Ok(());
         }
-        let line = (self.read)(&self.tree.nodes[calling as usize])?;
+        let line = (self.read)(self.tree.node(calling))?;
         let entry = parse::entry(&line);
         let calls = entry.message.iter().flat_map(|message| message.content.tool_calls());
         for call in calls.filter(|call| !answered.contains(&&IdHash::of(call.id))) {
@@ -253,7 +253,7 @@ impl<'t, E> Replay<'t, E> {
 
     /// Applies the result of a call.
     fn result(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
-        let node = &self.tree.nodes[at as usize];
+        let node = self.tree.node(at);
         let name = node.called.as_ref().map_or("", |called| &*called.name);
         match name {
             "grep" | "find" | "ls" => return Ok(()),
@@ -388,7 +388,7 @@ impl<'t, E> Replay<'t, E> {
         let has_call = |at: &Index| self.tree.calls.get(at).is_some_and(|calls| calls.contains(&id));
         let Some(at) = above.into_iter().find(has_call) else { return Ok(None) };
         if self.calls.as_ref().is_none_or(|(known, _)| *known != at) {
-            self.calls = Some((at, (self.read)(&self.tree.nodes[at as usize])?));
+            self.calls = Some((at, (self.read)(self.tree.node(at))?));
         }
         let Some((_, line)) = &self.calls else { return Ok(None) };
         let entry = parse::entry(line);

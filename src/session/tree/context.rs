@@ -32,12 +32,12 @@ pub struct ModelContext {
 /// Returns the context when pi resumes at an entry; `None` is an empty conversation.
 pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
     let path = at.map(|at| tree.path(at)).unwrap_or_default();
-    let settings = path.iter().rev().map(|&at| tree.nodes[at as usize].model_role.setting);
+    let settings = path.iter().rev().map(|&at| tree.node(at).model_role.setting);
     let (model, thinking_level) = tree.settings.last(settings);
     let model = model.map(|(provider, model)| (provider.to_owned(), model.to_owned()));
     let thinking_level = thinking_level.unwrap_or("off").to_owned();
     let ContextEntries { compaction, entries, edits } = context_entries(tree, &path);
-    let messages = entries.iter().map(|&at| usize::from(tree.nodes[at as usize].model_role.messages)).sum();
+    let messages = entries.iter().map(|&at| usize::from(tree.node(at).model_role.messages)).sum();
     let words = |edit: &Index| tree.edits.get(edit).and_then(|(_, words)| words.as_ref());
     let replaced = edits.iter().filter_map(|(&at, edit)| Some((at, words(edit)?))).collect();
     let sent = sent(tree, &entries, &replaced);
@@ -51,7 +51,7 @@ pub(crate) fn dependencies(tree: &Tree, at: Option<Index>) -> Vec<Index> {
     let ContextEntries { entries, edits, .. } = context_entries(tree, &path);
     let mut needed: HashSet<Index> = entries.into_iter().collect();
     for kind in [EntryKind::ModelChange, EntryKind::Assistant, EntryKind::ThinkingLevel] {
-        needed.extend(path.iter().rfind(|&&at| tree.nodes[at as usize].kind == kind));
+        needed.extend(path.iter().rfind(|&&at| tree.node(at).kind == kind));
     }
     let edits: Vec<Index> = edits.iter().filter(|(target, _)| needed.contains(target)).map(|(_, &edit)| edit).collect();
     needed.extend(edits);
@@ -146,7 +146,7 @@ fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &SendableConte
     let mut sent = Vec::new();
     let mut open = OpenCalls::default();
     for &at in entries {
-        let node = &tree.nodes[at as usize];
+        let node = tree.node(at);
         let words = replaced.get(&at).filter(|_| can_be_replaced(node.kind));
         let sending = match (node.model_role.sending, words) {
             (SendState::Yes | SendState::Empty, Some(words)) if node.kind != EntryKind::ToolResult => {

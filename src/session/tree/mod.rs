@@ -271,6 +271,11 @@ impl Tree {
         !before.is_partial && !self.is_partial && before.nodes.len().checked_sub(1).is_none_or(is_there)
     }
 
+    /// Returns an entry.
+    pub fn node(&self, at: Index) -> &Node {
+        &self.nodes[at as usize]
+    }
+
     /// Returns the children of an entry by time.
     pub fn children(&self, at: Index) -> &[Index] {
         let at = at as usize;
@@ -434,7 +439,7 @@ impl std::ops::Index<Index> for Tree {
 impl EntryId {
     /// Returns an identifier of an entry that is valid in later versions of the file.
     pub fn of(tree: &Tree, at: Index) -> Self {
-        match &tree.nodes[at as usize].id {
+        match &tree.node(at).id {
             Some(id) => Self::Id(id.to_string()),
             None => Self::Place(at),
         }

@@ -1,12 +1,14 @@
 //! The nodes of the tree: the positions of their lines in the file, their kinds, and the texts of their rows. Contents
 //! stay in the file and are read on demand. [`TreeLines`] collects the nodes from the lines of a file, or of a part of it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::base::text::clean;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::{self, CallDescription};
 use crate::session::entry::{Entry, Message, RawTime, row, typed_prompt};
+use crate::session::json::range_of;
 use crate::session::json::value::Fields;
 use crate::session::lines::{Line, LineCollector};
 use crate::session::links::{ById, IdHash, Index};
@@ -252,9 +254,9 @@ impl TreeLines {
 /// Returns a hash of a line without the ID of the parent. Equal hashes mean equal contents. Equal contents may be
 /// written differently; see [`is_same`](crate::session::family::is_same).
 fn content_hash(entry: &Entry<'_>, line: &[u8]) -> IdHash {
-    let parent = entry.parent_id.map(|id| id.raw()).and_then(|id| {
-        let start = (id.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
-        Some((line.get(..start)?, line.get(start + id.len()..)?))
+    let parent = entry.parent_id.and_then(|id| {
+        let Range { start, end } = range_of(id.raw(), line);
+        Some((line.get(..start)?, line.get(end..)?))
     });
     match parent {
         Some((before, behind)) => IdHash::new(before).with(IdHash::new(behind)),

@@ -22,7 +22,7 @@ pub struct ResumePoint {
 
 /// Returns the position where pi resumes if the entry `chosen` is chosen.
 pub fn at(tree: &Tree, chosen: Index) -> ResumePoint {
-    if tree.nodes[chosen as usize].kind.returns_to_user() && tree.leaf != Some(chosen) {
+    if tree.node(chosen).kind.returns_to_user() && tree.leaf != Some(chosen) {
         let at = tree.parent(chosen);
         return ResumePoint { at, text_of: Some(chosen), is_here: tree.is_current_position(at) };
     }
@@ -32,7 +32,7 @@ pub fn at(tree: &Tree, chosen: Index) -> ResumePoint {
 /// Returns the first command for pi to go to an entry (`assets/pi/goto.ts`), with or without a summary of the abandoned
 /// branch. It contains the ID of the entry, or its index if the ID is unsuitable.
 pub fn goto(tree: &Tree, chosen: Index, summarize: bool) -> String {
-    let node = &tree.nodes[chosen as usize];
+    let node = tree.node(chosen);
     // pi distinguishes a numeric ID from its text.
     let is_plain = |id: &&str| {
         let is_word = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
@@ -45,7 +45,7 @@ pub fn goto(tree: &Tree, chosen: Index, summarize: bool) -> String {
 /// Returns the first command for pi to return the text of an entry to the user, from its file. Returns `None` if the
 /// path is not UTF-8 or contains control characters.
 pub fn give_back(tree: &Tree, text_of: Index, path: &Path) -> Option<String> {
-    let node = &tree.nodes[text_of as usize];
+    let node = tree.node(text_of);
     let path = path.to_str().filter(|path| !path.contains(char::is_control))?;
     Some(format!("/pitree-text {} {} {path}", node.offset, node.len))
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::base::numbers::bytes as size;
 use crate::session::json::edit::quote;
-use crate::session::json::value::Fields;
-use crate::session::json::{JsonReader, Result, Str, ValueKind};
+use crate::session::json::value::{Fields, items};
+use crate::session::json::{Str, range_of};
 
 /// The bytes that stay at the start and at the end of a shortened text, about.
 const KEPT: usize = 1024;
@@ -77,56 +77,25 @@ pub(crate) fn saved(line: &[u8], how: Shortening) -> u64 {
 
 /// Finds the large results and images in a line.
 fn large_blocks(line: &[u8], how: Shortening) -> Vec<LargeBlock<'_>> {
-    let (mut r, mut found, mut is_result) = (JsonReader::new(line), Vec::new(), false);
-    let walked = r.each_field(|r, key| match r.kind()? {
-        ValueKind::Object if key.is("message") => r.each_field(|r, key| match r.kind()? {
-            ValueKind::Str if key.is("role") => {
-                is_result = r.string()?.is("toolResult");
-                Ok(())
-            }
-            ValueKind::Array if key.is("content") => blocks(r, how, &mut found),
-            ValueKind::Str if key.is("content") => {
-                let start = r.here();
-                let text = r.string()?;
-                let range = start..r.place();
-                if range.len() as u64 > how.over {
-                    found.push(LargeBlock { range, kind: LargeKind::Content(text) });
-                }
-                Ok(())
-            }
-            _ => r.skip().map(drop),
-        }),
-        _ => r.skip().map(drop),
+    let Some(message) = Fields::new(line).raw("message").map(Fields::new) else { return Vec::new() };
+    let is_result = message.str("role").is_some_and(|role| role.is("toolResult"));
+    let (content, blocks) = (message.str("content"), items(message.raw("content").unwrap_or_default()));
+    let content = content.map(|text| {
+        let Range { start, end } = range_of(text.raw(), line);
+        LargeBlock { range: start - 1..end + 1, kind: LargeKind::Content(text) }
     });
-    // Texts of people and models stay. The role can follow the content.
-    found.retain(|block| is_result || matches!(block.kind, LargeKind::Image(_)));
-    if walked.is_err() { Vec::new() } else { found }
-}
-
-fn blocks<'a>(r: &mut JsonReader<'a>, how: Shortening, found: &mut Vec<LargeBlock<'a>>) -> Result<()> {
-    r.enter_array()?;
-    let mut is_first = true;
-    while r.next_item(std::mem::take(&mut is_first))? {
-        let start = r.here();
-        let raw = r.skip()?;
-        let range = start..r.place();
-        if range.len() as u64 <= how.over {
-            continue;
-        }
-        let fields = Fields::new(raw);
-        let kind = match fields.str("type") {
-            Some(kind) if kind.is("image") => {
-                LargeKind::Image(fields.str("mimeType").map_or("image".into(), Str::text))
-            }
-            Some(kind) if kind.is("text") => match fields.str("text") {
-                Some(text) => LargeKind::Block(text),
-                None => continue,
-            },
-            _ => continue,
+    let blocks = blocks.filter(|raw| raw.len() as u64 > how.over).filter_map(|raw| {
+        let (fields, range) = (Fields::new(raw), range_of(raw, line));
+        let kind = match &*fields.str("type")?.bytes() {
+            b"image" => LargeKind::Image(fields.str("mimeType").map_or("image".into(), Str::text)),
+            b"text" => LargeKind::Block(fields.str("text")?),
+            _ => return None,
         };
-        found.push(LargeBlock { range, kind });
-    }
-    Ok(())
+        Some(LargeBlock { range, kind })
+    });
+    let large = content.into_iter().chain(blocks).filter(|block| block.range.len() as u64 > how.over);
+    // Texts of people and models stay.
+    large.filter(|block| is_result || matches!(block.kind, LargeKind::Image(_))).collect()
 }
 
 impl LargeBlock<'_> {
