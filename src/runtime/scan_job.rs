@@ -41,8 +41,8 @@ impl JobContext {
         let mut is_reported = false;
         // Finds changes that happened before the watch started.
         let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
-        let mut is_heard = true;
-        while is_heard && is_wanted() {
+        let mut is_received = true;
+        while is_received && is_wanted() {
             reader.look(&seen, &self.noted, now(), &mut |mut news| {
                 if let Some(changes) = &self.changes {
                     changes.explain(&mut news.unreadable);
@@ -54,12 +54,12 @@ impl JobContext {
                 self.keep_worktrees();
                 let gone = dirs.into_iter().filter(is_gone).cloned().collect();
                 let (hold, taken) = mpsc::channel();
-                is_heard = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
+                is_received = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
                 let _ = taken.recv(); // blocks until the other end is dropped
-                is_heard
+                is_received
             });
             if let Some(problem) = watch.problem().filter(|_| !is_reported) {
-                (is_reported, is_heard) = (true, reply(Reply::Warning(problem.into())));
+                (is_reported, is_received) = (true, reply(Reply::Warning(problem.into())));
             }
             let left = reader.due().map(|due| Duration::from_millis((due - now()).max(1).unsigned_abs()));
             seen = watch.wait(left);

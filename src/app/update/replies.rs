@@ -272,8 +272,8 @@ fn watch(model: &mut Model) {
             model.watching = None;
             model.show_failure(error);
         }));
-        model.following_pis = Some(model.ask(Work::FollowPis));
-        model.following_marks = Some(model.ask(Work::FollowMarks));
+        model.ask_until_next(Work::FollowPis);
+        model.ask_until_next(Work::FollowMarks);
     }
 }
 
@@ -376,14 +376,14 @@ fn is_shown_alike(before: &Tree, now: &Tree, at: Index) -> bool {
 /// Starts the synchronization.
 pub(super) fn follow_machines(model: &mut Model) {
     if has_machines(model) {
-        model.machines.following = Some(model.ask(Work::FollowMachines));
+        model.ask_until_next(Work::FollowMachines);
     }
 }
 
 /// Synchronizes all machines now.
 pub(super) fn sync_machines(model: &mut Model) {
     if has_machines(model) {
-        model.machines.syncing = Some(model.ask(Work::SyncMachines));
+        model.ask_until_next(Work::SyncMachines);
     }
 }
 
