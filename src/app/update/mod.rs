@@ -30,7 +30,7 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
     model.ask_until_next(Work::ReadMarks);
     model.ask_until_next(Work::ReadLastSeen(model.now));
     actions::scan(model);
-    replies::follow_machines(model);
+    replies::ask_machines(model, Work::FollowMachines);
     let query = model.setting.query.clone();
     if !query.is_empty() {
         search::open(model, &query);

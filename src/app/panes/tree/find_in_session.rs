@@ -100,7 +100,8 @@ impl TreePane {
     pub(crate) fn take_hits(
         &mut self,
         hits: Vec<EntryRef>,
-        (is_first, is_last): (bool, bool),
+        is_first: bool,
+        is_last: bool,
         progress: Option<(usize, usize)>,
     ) {
         let hits: Vec<Index> = hits.into_iter().filter_map(|hit| self.shown(hit)).collect();
