@@ -239,8 +239,8 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
     let in_sessions = model.focus == Place::Sessions;
     let is_marked = if in_sessions { !model.sessions.marks.is_empty() } else { !model.marks.is_empty() };
     match action {
-        Action::Confirm if toggles(model) == Some(true) => "unfold",
-        Action::Confirm if toggles(model) == Some(false) => "fold",
+        Action::Confirm if folded_by_enter(model) == Some(true) => "unfold",
+        Action::Confirm if folded_by_enter(model) == Some(false) => "fold",
         Action::Confirm if in_sessions && model.sessions.selected_missing_parent().is_some() => "restore",
         Action::Confirm if in_sessions && model.sessions.selected_hit().is_some() && !resume::wants_session(model) => {
             "go to hit"
@@ -263,7 +263,7 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
 }
 
 /// Returns whether the selected row is folded, if Enter folds and unfolds it.
-fn toggles(model: &Model) -> Option<bool> {
+fn folded_by_enter(model: &Model) -> Option<bool> {
     match model.focus {
         Place::Sessions => is_project(model).then(|| model.sessions.is_folded(model.sessions.cursor.at)),
         Place::Tree => {

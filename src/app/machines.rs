@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::base::time::age;
 use crate::machines::state::MachineState;
@@ -27,10 +26,6 @@ pub struct ShownMachine {
 pub struct Machines {
     /// The machines by name.
     pub known: BTreeMap<String, ShownMachine>,
-    /// The periodic synchronization.
-    pub(crate) following: Option<Claim>,
-    /// A synchronization on request.
-    pub(crate) syncing: Option<Claim>,
 }
 
 impl Machines {

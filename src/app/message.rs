@@ -181,8 +181,10 @@ pub enum Reply {
     EntriesFound {
         /// The entries.
         hits: Vec<EntryRef>,
-        /// Two flags: the first hits of a search, and the last ones.
-        first_last: (bool, bool),
+        /// `true` for the first hits of a search, which replace those of the search before.
+        is_first: bool,
+        /// `true` for the last hits of a search.
+        is_last: bool,
         /// Progress in sessions (done, total), if several are searched.
         progress: Option<(usize, usize)>,
     },

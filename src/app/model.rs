@@ -1,6 +1,7 @@
 //! State of the browser.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::mem::{self, Discriminant};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -141,8 +142,6 @@ pub struct UnreadState {
     pub(crate) pending: BTreeMap<String, i64>,
     /// The time at which they are written, in milliseconds since 1970.
     pub(crate) due: Option<i64>,
-    /// Claim on the file.
-    pub(crate) reading: Option<Claim>,
     /// The messages that are being written, and the claim on that.
     pub(crate) writing: Option<(Claim, BTreeMap<String, i64>)>,
 }
@@ -214,18 +213,12 @@ pub struct Model {
     pub watching: Option<Claim>,
     /// The session file to open once it is read, and the ID of the entry to select.
     pub to_open: Option<(PathBuf, Option<String>)>,
-    /// Claim on the state of running pi processes.
-    pub following_pis: Option<Claim>,
-    /// Claim on the lasting marks.
-    pub reading_marks: Option<Claim>,
-    /// Claim on changes of lasting marks.
-    pub following_marks: Option<Claim>,
+    /// Claims on work that lasts until other work of its kind is started.
+    held: HashMap<Discriminant<Work>, Claim>,
     /// The other machines.
     pub machines: Machines,
     /// `Ok` if pi can go to an entry by itself, else the reason; `None` until pi was asked.
     pub pi_can_navigate: Option<Result<(), String>>,
-    /// Claim on the list of running pi processes; see [`Command::ChangeFiles`].
-    pub listing_pis: Option<Claim>,
     /// Marked entries for a comparison, in the order in which they were marked.
     pub marks: Vec<EntryRef>,
     /// Recent actions of the command palette, most recent first.
@@ -357,6 +350,13 @@ impl Model {
         let (claim, ticket) = Ticket::new(self.tickets);
         self.effects.push(Effect::Ask(ticket, work));
         claim
+    }
+
+    /// Starts background work that is canceled by other work of its kind.
+    pub(crate) fn ask_until_next(&mut self, work: Work) {
+        let kind = mem::discriminant(&work);
+        let claim = self.ask(work);
+        self.held.insert(kind, claim);
     }
 
     /// Starts background work whose owner handles a failure itself. Otherwise, the footer shows the reason.

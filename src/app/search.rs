@@ -17,9 +17,9 @@ use crate::search::query::complete::{Completion, CompletionCandidate, complete};
 use crate::search::query::{Query, QueryProblem};
 
 /// Milliseconds before changed sessions are searched again.
-const REST: i64 = 1000;
+const PAUSE: i64 = 1000;
 /// Milliseconds before changed files are searched again for all text, which uses all processors.
-const REST_FROM_FILES: i64 = 10_000;
+const PAUSE_OF_FILES: i64 = 10_000;
 
 /// A search over all sessions.
 #[derive(Debug, Default)]
@@ -128,7 +128,7 @@ impl Search {
     pub(crate) fn due(&self) -> Option<i64> {
         let is_apart = self.query.everything;
         let is_at_rest = self.read.is_none() && self.searching.is_none();
-        (self.is_put_off && is_at_rest).then_some(self.taken + if is_apart { REST_FROM_FILES } else { REST })
+        (self.is_put_off && is_at_rest).then_some(self.taken + if is_apart { PAUSE_OF_FILES } else { PAUSE })
     }
 
     /// Takes the sessions to search at `now`, in milliseconds since 1970.

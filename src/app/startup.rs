@@ -60,6 +60,11 @@ impl Startup {
         jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned_datetime(self.zone.clone()))
     }
 
+    /// Formats a time in milliseconds since 1970 with its date.
+    pub(crate) fn date(&self, ms: i64) -> Option<String> {
+        self.zoned(ms).map(|time| time.strftime("%Y-%m-%d %H:%M").to_string())
+    }
+
     /// Creates the settings from the configuration.
     pub fn new(config: &Config, located: Located, home: String, demo: bool) -> Self {
         Self {

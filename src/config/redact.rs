@@ -4,7 +4,6 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::config::tables::{ConfigProblems, strings, whole, wrong_type};
-use crate::secrets::CustomRules;
 
 /// The settings of the search for secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +30,6 @@ pub enum ValueSource {
 impl Default for RedactConfig {
     fn default() -> Self {
         Self { values: Vec::new(), seconds: 10, rules: Vec::new(), allow: Vec::new() }
-    }
-}
-
-impl RedactConfig {
-    /// Returns the rules of the user, with the values from their sources.
-    pub(crate) fn custom_rules(&self, values: Vec<String>) -> CustomRules {
-        CustomRules { rules: self.rules.clone(), allow: self.allow.clone(), values }
     }
 }
 

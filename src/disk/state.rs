@@ -9,12 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::paths::file_name;
-use crate::disk::{
-    create,
-    files::read_regular,
-    lock::{self, LockObserver},
-    new_file,
-};
+use crate::disk::files::read_regular;
+use crate::disk::lock::{self, LockObserver};
+use crate::disk::{create, new_file};
 
 /// Returns the path of the saved browser state.
 pub(crate) fn remembered(state: &Path) -> PathBuf {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::session::json::edit::{RawObject, quote, same};
 use crate::session::json::value::items;
-use crate::session::json::{JsonReader, range_of};
+use crate::session::json::{JsonReader, range_of, strings};
 use crate::session::write::fork::{ForkError, ForkedLines};
 use crate::session::write::line::iso;
 

@@ -244,7 +244,7 @@ mod tests {
             page.contains("\n## Session tree\n\n| Keys | Action | Where | Name |\n|---|---|---|---|\n| `ctrl+o` |")
         );
         assert!(page.contains(
-            "\n| `q` `ctrl+c` | Quit pitree. | all panes, search line, questions, comparison, help, model context, statistics, space, files, file content | `quit` |\n"
+            "\n| `q` `ctrl+c` | Quit pitree. | all panes, search line, questions, comparison, help, model context, statistics, files, file content | `quit` |\n"
         ));
         assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
         let keys = page.split("\n## Symbols\n").next().unwrap();

@@ -58,15 +58,15 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
         let variables = if *with == Opener::Pager { "PAGER" } else { "VISUAL or EDITOR" };
         return Ok(Some(format!("cannot find {program:?} on the PATH: set {variables} in the environment")));
     }
-    let aside = match TempCopy::new(name, text) {
-        Ok(aside) => aside,
+    let file = match TempCopy::new(name, text) {
+        Ok(file) => file,
         Err(error) => return Ok(Some(format!("cannot create a temporary copy: {error}"))),
     };
-    let status = run(&mut programs::shell(&line, &aside.file), gate, screen)?;
+    let status = run(&mut programs::shell(&line, &file.file), gate, screen)?;
     Ok(match status {
         Err(error) => Some(format!("cannot start {program}: {error}")),
         Ok(status) => failure(&program, status).or_else(|| {
-            let is_changed = *with == Opener::Editor && aside.is_other_than(text);
+            let is_changed = *with == Opener::Editor && file.is_other_than(text);
             is_changed.then(|| "the edited file was a copy; the session is unchanged".into())
         }),
     })
@@ -80,13 +80,13 @@ fn command_line(with: Opener) -> Option<String> {
         Opener::Pager => {
             let pager =
                 named("PAGER").unwrap_or_else(|| if program::find("less").is_some() { "less" } else { "more" }.into());
-            Some(staying(pager))
+            Some(staying_open(pager))
         }
     }
 }
 
 /// Adds options to a pager that would exit at once on a short text.
-fn staying(pager: String) -> String {
+fn staying_open(pager: String) -> String {
     let program = pager.split_whitespace().next().unwrap_or_default();
     match program.rsplit('/').next() {
         Some("less") => format!("{pager} -+F"),
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn a_short_text_is_seen() {
-        assert_eq!(staying("less -FRX".into()), "less -FRX -+F");
-        assert_eq!(staying("/usr/bin/less".into()), "/usr/bin/less -+F");
-        assert_eq!((staying("cat".into()), staying("bat -p".into())), ("less -+F".into(), "bat -p".into()));
+        assert_eq!(staying_open("less -FRX".into()), "less -FRX -+F");
+        assert_eq!(staying_open("/usr/bin/less".into()), "/usr/bin/less -+F");
+        assert_eq!((staying_open("cat".into()), staying_open("bat -p".into())), ("less -+F".into(), "bat -p".into()));
     }
 }

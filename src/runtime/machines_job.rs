@@ -29,7 +29,7 @@ const LONG_INTERVAL: i64 = 300_000;
 const FEW: usize = 10;
 
 /// The maximum time between two checks whether the synchronization is still wanted.
-const LOOK: Duration = Duration::from_secs(60);
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 impl JobContext {
     /// Synchronizes all machines, once or periodically. Reports their states.
@@ -49,14 +49,14 @@ impl JobContext {
             None => default,
         };
         let mut states: Vec<MachineState> = machines.iter().map(|machine| job.state(machine)).collect();
-        let mut is_heard = machines.iter().zip(&states).all(|(machine, state)| reply(shown(machine, state, false)));
+        let mut is_received = machines.iter().zip(&states).all(|(machine, state)| reply(shown(machine, state, false)));
         let (sender, results) = mpsc::channel();
         let mut running: HashSet<usize> = HashSet::new();
         let _stop = StopOnDrop(job.stop.clone());
         // The first attempt does not wait.
         states.iter_mut().for_each(|state| state.tried = None);
         let is_done = |states: &[MachineState]| is_once && states.iter().all(|state| state.tried.is_some());
-        while is_heard && is_wanted() && interval > 0 && !(is_done(&states) && running.is_empty()) {
+        while is_received && is_wanted() && interval > 0 && !(is_done(&states) && running.is_empty()) {
             let now = now();
             let is_idle = |at: &usize| !running.contains(at);
             let mut waiting: Vec<(i64, usize)> =
@@ -67,7 +67,7 @@ impl JobContext {
                 waiting.iter().take(AT_ONCE - running.len()).take_while(is_due).map(|(_, at)| *at).collect();
             for at in started {
                 running.insert(at);
-                is_heard &= reply(shown(&machines[at], &states[at], true));
+                is_received &= reply(shown(&machines[at], &states[at], true));
                 let (sender, job, machine) = (sender.clone(), job.clone(), machines[at].clone());
                 thread::spawn(move || {
                     let _ = sender.send((at, job.run(&machine))); // the browser can have ended
@@ -75,12 +75,13 @@ impl JobContext {
             }
             let next = waiting.iter().map(|(due, _)| due.saturating_sub(now)).find(|left| *left > 0);
             let next = next.filter(|_| running.len() < AT_ONCE);
-            let wait = next.map_or(LOOK, |left| Duration::from_millis(left.unsigned_abs()).min(LOOK));
+            let wait =
+                next.map_or(CHECK_INTERVAL, |left| Duration::from_millis(left.unsigned_abs()).min(CHECK_INTERVAL));
             match results.recv_timeout(wait) {
                 Ok((at, state)) => {
                     running.remove(&at);
                     states[at] = state;
-                    is_heard &= reply(shown(&machines[at], &states[at], false));
+                    is_received &= reply(shown(&machines[at], &states[at], false));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,

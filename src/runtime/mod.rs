@@ -49,7 +49,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The time for pending changes after a signal. The rest of the second granted by `system/signals` is for the change in
 /// progress.
-const FAREWELL: Duration = Duration::from_millis(500);
+const TIME_AFTER_SIGNAL: Duration = Duration::from_millis(500);
 
 /// The maximum time for processing events before the next frame.
 const MOST_BEFORE_FRAME: Duration = Duration::from_millis(50);
@@ -101,21 +101,22 @@ pub fn run(mut setting: Startup, cache: Option<PathBuf>, changes: Option<Changes
         setting.theme = None;
     }
     let (sender, events) = mpsc::channel();
-    let tell = sender.clone();
-    let reported = signals::watch(move |signal| tell.send(Event::Signal(signal)).is_ok());
+    let signal_sender = sender.clone();
+    let reported = signals::watch(move |signal| signal_sender.send(Event::Signal(signal)).is_ok());
     reported.context("cannot handle signals")?;
     let mut screen = Screen::open(setting.config.mouse).context("cannot draw on this terminal")?;
     let wants_palette = setting.theme.is_some() && setting.config.theme.palette().is_none();
-    let (tell, answer) = mpsc::channel();
+    let (palette_sender, answer) = mpsc::channel();
     let is_asked = wants_palette && direct::ANSWERS && terminal::ask_background().is_ok();
-    let gate = input::watch(sender.clone(), is_asked.then_some(tell)).context("cannot read from this terminal")?;
+    let gate =
+        input::watch(sender.clone(), is_asked.then_some(palette_sender)).context("cannot read from this terminal")?;
     let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("cannot determine the size of the terminal")?;
     let mut model = Model::new(setting.clone(), size, now());
-    let memory = SavedStateFile::restored(state_dir.as_deref(), &mut model);
+    let saved_state = SavedStateFile::restored(state_dir.as_deref(), &mut model);
     let context = JobContext { cache, changes, state_dir, ..JobContext::new(setting.clone()) };
     let workers = Workers::new(context, sender);
-    let mut browser = Browser { model, workers, memory, clicked: None, gate };
+    let mut browser = Browser { model, workers, saved_state, clicked: None, gate };
     // Sessions are read while the terminal is queried.
     let palette = || wants_palette.then(|| terminal::palette(&answer));
     let Err(end) = browser.run(&mut screen, &events, palette);
@@ -179,7 +180,7 @@ impl SavedStateFile {
 struct Browser {
     model: Model,
     workers: Workers,
-    memory: SavedStateFile,
+    saved_state: SavedStateFile,
     clicked: Option<(Instant, u16, u16)>,
     /// The gate that pauses key input while another program uses the terminal.
     gate: InputGate,
@@ -281,7 +282,7 @@ impl Browser {
 
     /// Saves the state of the browser before it ends. A failure must not keep it from ending.
     fn keep_state(&mut self) {
-        self.memory.keep(&self.model);
+        self.saved_state.keep(&self.model);
         let shown = self.model.unread.unwritten();
         if let (Some(state), false) = (&self.workers.context.state_dir, shown.is_empty()) {
             let _ = last_seen::write(state, &shown); // the sessions stay unread
@@ -325,7 +326,7 @@ impl Browser {
                     stopped?;
                     self.send(Msg::Resized(columns, rows), screen)?;
                 }
-                Effect::Welcome if self.memory.note_welcome() => self.send(Msg::Welcome, screen)?,
+                Effect::Welcome if self.saved_state.note_welcome() => self.send(Msg::Welcome, screen)?,
                 Effect::Welcome => {}
                 Effect::Answer(answer) => return Err(LoopEnd::Answer(answer)),
                 // The event loop writes to the terminal, so that nothing interrupts a frame.
@@ -351,11 +352,11 @@ impl Browser {
                         self.workers.context.state_dir.as_deref(),
                         (screen, returns),
                     )?;
-                    self.come_back(msg, screen)?;
+                    self.return_from_program(msg, screen)?;
                 }
                 Effect::Open(copy) => {
-                    let said = external::show(&copy, &self.gate, screen)?;
-                    self.come_back(Msg::Shown(said), screen)?;
+                    let message = external::show(&copy, &self.gate, screen)?;
+                    self.return_from_program(Msg::Shown(message), screen)?;
                 }
             }
         }
@@ -368,7 +369,7 @@ impl Browser {
     }
 
     /// Another program may have used the terminal for long, and its size may have changed.
-    fn come_back(&mut self, msg: Msg, screen: &mut Screen) -> Result<(), LoopEnd> {
+    fn return_from_program(&mut self, msg: Msg, screen: &mut Screen) -> Result<(), LoopEnd> {
         let (columns, rows) = crossterm::terminal::size().unwrap_or(self.model.size);
         for msg in [Msg::Now(now()), Msg::Resized(columns, rows), msg] {
             self.send(msg, screen)?;
@@ -380,7 +381,7 @@ impl Browser {
     /// stops between two files; if a signal caused the exit, a little later.
     fn finish(&mut self, events: &Receiver<Event>, is_killed: bool) {
         let mut is_reported = is_killed && !self.model.changes.is_empty();
-        let mut stop_at = is_killed.then(|| Instant::now() + FAREWELL);
+        let mut stop_at = is_killed.then(|| Instant::now() + TIME_AFTER_SIGNAL);
         while !self.model.changes.is_empty() {
             let left = stop_at.map(|at| at.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {

@@ -4,8 +4,6 @@ use std::collections::HashSet;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use parking_lot::MutexGuard;
-
 use crate::app::message::Reply;
 use crate::catalog::cost_sharing;
 use crate::catalog::user_data::local_cwds;
@@ -14,7 +12,6 @@ use crate::disk::locate::missing_home;
 use crate::disk::relocations;
 use crate::disk::scan::{IndexPlace, ScanBatch, ScanSources};
 use crate::disk::watch::{self, Watch, WatchEvents};
-use crate::disk::worktrees::WorktreeFinder;
 use crate::pi::running;
 use crate::runtime::jobs::{JobContext, now};
 
@@ -41,8 +38,8 @@ impl JobContext {
         let mut is_reported = false;
         // Finds changes that happened before the watch started.
         let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
-        let mut is_heard = true;
-        while is_heard && is_wanted() {
+        let mut is_received = true;
+        while is_received && is_wanted() {
             reader.look(&seen, &self.noted, now(), &mut |mut news| {
                 if let Some(changes) = &self.changes {
                     changes.explain(&mut news.unreadable);
@@ -51,15 +48,15 @@ impl JobContext {
                 let dirs: HashSet<&String> = here.map(|digest| &digest.header.cwd).collect();
                 let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
                 self.find_worktrees(dirs.iter().map(|dir| dir.as_str()), &mut reply);
-                self.keep_worktrees();
+                let _ = self.worktrees.lock().keep(now()); // without the record, only removed ones are lost
                 let gone = dirs.into_iter().filter(is_gone).cloned().collect();
                 let (hold, taken) = mpsc::channel();
-                is_heard = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
+                is_received = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
                 let _ = taken.recv(); // blocks until the other end is dropped
-                is_heard
+                is_received
             });
             if let Some(problem) = watch.problem().filter(|_| !is_reported) {
-                (is_reported, is_heard) = (true, reply(Reply::Warning(problem.into())));
+                (is_reported, is_received) = (true, reply(Reply::Warning(problem.into())));
             }
             let left = reader.due().map(|due| Duration::from_millis((due - now()).max(1).unsigned_abs()));
             seen = watch.wait(left);
@@ -87,7 +84,8 @@ impl JobContext {
             Reply::Scanned { batch, gone, held }
         };
         let mut remembered = sources.remembered();
-        self.restart_worktrees();
+        let is_separate = !self.setting.config.group_worktrees;
+        self.worktrees.lock().restart(self.state_dir.as_deref(), is_separate);
         if is_first {
             let sessions = remembered.sessions();
             let newest = if sessions.len() < MANY { Vec::new() } else { newest_sessions(&sessions, SHOWN_FIRST) };
@@ -126,7 +124,7 @@ impl JobContext {
         let here = [&*self.setting.here];
         self.find_worktrees(known.iter().map(String::as_str).chain(here), &mut reply);
         reply(Reply::ScanDone);
-        self.keep_worktrees();
+        let _ = self.worktrees.lock().keep(now()); // without the record, only removed ones are lost
         if let Err(error) = scan.keep_in_background() {
             reply(Reply::Warning(format!("cannot write the index: {error}; the next start takes longer")));
         }
@@ -138,12 +136,12 @@ impl JobContext {
 }
 
 /// Returns the working directories of sessions on this machine.
-pub(super) fn cwds(sessions: &[SharedSession]) -> HashSet<&str> {
+fn cwds(sessions: &[SharedSession]) -> HashSet<&str> {
     local_cwds(sessions.iter()).collect()
 }
 
 /// Returns the newest of some sessions.
-pub(super) fn newest_sessions(sessions: &[SharedSession], count: usize) -> Vec<SharedSession> {
+fn newest_sessions(sessions: &[SharedSession], count: usize) -> Vec<SharedSession> {
     // Forks belong to their parents, which may be old.
     let facts = sessions.iter().map(|session| session.facts()).enumerate();
     let timed = facts.filter(|(_, facts)| !facts.is_fork()).map(|(at, facts)| (facts.order_time(), at));
@@ -156,19 +154,9 @@ pub(super) fn newest_sessions(sessions: &[SharedSession], count: usize) -> Vec<S
 }
 
 impl JobContext {
-    fn worktrees(&self) -> MutexGuard<'_, WorktreeFinder> {
-        self.worktrees.lock()
-    }
-
-    /// Looks at all directories again from now on.
-    pub(super) fn restart_worktrees(&self) {
-        let is_separate = !self.setting.config.group_worktrees;
-        self.worktrees().restart(self.state_dir.as_deref(), is_separate);
-    }
-
     /// Reports the recorded worktrees of sessions without looking at their directories.
-    pub(super) fn recall_worktrees(&self, sessions: &[SharedSession], reply: &mut impl FnMut(Reply) -> bool) {
-        let mut finder = self.worktrees();
+    fn recall_worktrees(&self, sessions: &[SharedSession], reply: &mut impl FnMut(Reply) -> bool) {
+        let mut finder = self.worktrees.lock();
         let here = [&*self.setting.here];
         if !self.setting.demo && finder.recall(cwds(sessions).into_iter().chain(here)) {
             reply(Reply::Worktrees(Arc::new(finder.found().clone())));
@@ -177,20 +165,11 @@ impl JobContext {
 
     /// Finds the worktrees of working directories, and reports them if they changed. Returns `false` if no reply is
     /// wanted.
-    pub(super) fn find_worktrees<'a>(
-        &self,
-        cwds: impl Iterator<Item = &'a str>,
-        reply: &mut impl FnMut(Reply) -> bool,
-    ) -> bool {
-        let mut finder = self.worktrees();
+    fn find_worktrees<'a>(&self, cwds: impl Iterator<Item = &'a str>, reply: &mut impl FnMut(Reply) -> bool) -> bool {
+        let mut finder = self.worktrees.lock();
         // The directories of demo sessions never exist.
         let is_changed = !self.setting.demo && finder.find(cwds);
         !is_changed || reply(Reply::Worktrees(Arc::new(finder.found().clone())))
-    }
-
-    /// Records the worktrees that were found. Without the record, only removed ones are lost.
-    pub(super) fn keep_worktrees(&self) {
-        let _ = self.worktrees().keep(now());
     }
 }
 

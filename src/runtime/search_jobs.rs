@@ -74,7 +74,7 @@ impl JobContext {
         let found = self.searcher.matching_entries((session, tree), (query, scope), || !is_wanted());
         let hits = |found: Vec<Index>| {
             let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(tree, at) });
-            Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None }
+            Reply::EntriesFound { hits: hits.collect(), is_first: true, is_last: true, progress: None }
         };
         Ok(found.map(hits))
     }
@@ -132,9 +132,10 @@ impl JobContext {
                 let (is_last, has_news) = (done == total, !hits.is_empty() || total > 1);
                 if is_last || (has_news && sent.elapsed() >= pause) {
                     let progress = (!is_last && total > 1).then_some((done, total));
-                    let first_last = (is_first && (is_last || !hits.is_empty()), is_last);
-                    is_first &= !first_last.0;
-                    reply(Reply::EntriesFound { hits: std::mem::take(&mut hits), first_last, progress });
+                    let starts = is_first && (is_last || !hits.is_empty());
+                    is_first &= !starts;
+                    let hits = std::mem::take(&mut hits);
+                    reply(Reply::EntriesFound { hits, is_first: starts, is_last, progress });
                     (pause, sent) = ((pause * 2).min(LONGEST_PAUSE), Instant::now());
                 }
                 is_wanted()

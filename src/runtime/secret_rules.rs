@@ -14,7 +14,7 @@ use crate::catalog::secrets::SecretCache;
 use crate::config::{RedactConfig, ValueSource};
 use crate::disk::program;
 use crate::search::known_secrets::KnownSecrets;
-use crate::secrets::Rules;
+use crate::secrets::{CustomRules, Rules};
 
 /// Finds secrets, and keeps what it found and the rules.
 #[derive(Debug, Default)]
@@ -64,7 +64,8 @@ impl SecretFinder {
         if let Some(rules) = self.rules.get(&with_values) {
             return Ok(rules.clone());
         }
-        let rules = if with_values { ChosenRules::new(config)? } else { ChosenRules::without_values(config)? };
+        // Values of the user can need a password.
+        let rules = if with_values { ChosenRules::new(config)? } else { ChosenRules::with(config, Vec::new())? };
         Ok(self.rules.entry(with_values).or_insert(Arc::new(rules)).clone())
     }
 }
@@ -105,18 +106,11 @@ impl ChosenRules {
         Self::with(config, values.into_iter().flatten().filter(|value| !value.trim().is_empty()).collect())
     }
 
-    /// Returns the rules of a configuration without the user's values, which can need a password.
-    ///
-    /// # Errors
-    /// A regular expression is invalid.
-    pub(crate) fn without_values(config: &RedactConfig) -> Result<Self> {
-        Self::with(config, Vec::new())
-    }
-
     fn with(config: &RedactConfig, values: Vec<String>) -> Result<Self> {
         if values.is_empty() && config.rules.is_empty() && config.allow.is_empty() {
             return Ok(Self(None));
         }
-        Rules::with(config.custom_rules(values)).map(|rules| Self(Some(rules))).map_err(anyhow::Error::msg)
+        let rules = CustomRules { rules: config.rules.clone(), allow: config.allow.clone(), values };
+        Rules::with(rules).map(|rules| Self(Some(rules))).map_err(anyhow::Error::msg)
     }
 }

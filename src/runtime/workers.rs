@@ -78,10 +78,10 @@ fn run(context: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Eve
     if !ticket.is_wanted() {
         return true;
     }
-    let mut is_heard = true;
+    let mut is_received = true;
     let mut reply = |reply| {
-        is_heard = sender.send(Event::Msg(Msg::Reply(ticket.clone(), reply))).is_ok();
-        is_heard
+        is_received = sender.send(Event::Msg(Msg::Reply(ticket.clone(), reply))).is_ok();
+        is_received
     };
     let (name, begun) = (bug_log::variant(&work), Instant::now());
     bug_log::note(format_args!("job {name} started"));
@@ -89,7 +89,7 @@ fn run(context: &JobContext, (ticket, work): (Ticket, Work), sender: &Sender<Eve
         reply(Reply::Failed(why));
     }
     bug_log::note(format_args!("job {name} ended after {:?}", begun.elapsed()));
-    is_heard
+    is_received
 }
 
 #[cfg(test)]

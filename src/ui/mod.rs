@@ -2,7 +2,6 @@
 //! its text is free of control characters.
 
 mod empty;
-mod files;
 mod header_and_footer;
 mod layers;
 mod paint;

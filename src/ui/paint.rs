@@ -284,15 +284,10 @@ pub(super) fn rows(pen: &Painter<'_>, area: Rect, text_box: &TextBox, top: usize
     scroll_bar(Rect { width: area.width + 1, ..area }, pen, top, text_box.wrapped.len());
 }
 
-/// Draws a centered box and returns its inner area.
+/// Draws a centered box and returns its inner area. The frame can be smaller than the model's size.
 pub(super) fn boxed(pen: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
     let all = pen.area();
-    framed(pen, middle((all.width, all.height), size), title, foot)
-}
-
-/// Draws the part of a box inside of the frame, which can be smaller than the model's size, and returns its inner area.
-pub(super) fn framed(pen: &Painter<'_>, area: Rect, title: &str, foot: &str) -> Rect {
-    let area = area.intersection(pen.area());
+    let area = middle((all.width, all.height), size);
     pen.clear(area);
     // The right half of a wide character would hide the frame.
     for position in area.columns().take(1).flat_map(Rect::positions).filter(|position| position.x > 0) {

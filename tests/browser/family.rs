@@ -298,7 +298,7 @@ fn hits_in_many_sessions_arrive_in_few_batches_with_progress() {
     assert!(replies.len() < 20, "each batch rebuilds all rows: {}", replies.len());
     let Some(Msg::Reply(ticket, _)) = replies.first() else { panic!("there are hits") };
     let hits = Vec::new();
-    let progress = Reply::EntriesFound { hits, first_last: (false, false), progress: Some((40, 101)) };
+    let progress = Reply::EntriesFound { hits, is_first: false, is_last: false, progress: Some((40, 101)) };
     let ticket = ticket.clone();
     browser.send(Msg::Reply(ticket.clone(), progress));
     shows(&browser, "40 of 101 sessions");

@@ -295,8 +295,8 @@ impl Card<'_> {
 
     /// Adds a time and the age.
     fn time(&mut self, name: &str, ms: Option<i64>) {
-        if let Some((ms, time)) = ms.and_then(|ms| Some((ms, self.model.setting.zoned(ms)?))) {
-            self.fact(name, format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(self.model.now, ms)));
+        if let Some((ms, date)) = ms.and_then(|ms| Some((ms, self.model.setting.date(ms)?))) {
+            self.fact(name, format!("{date} ({})", time::age(self.model.now, ms)));
         }
     }
 

@@ -52,12 +52,12 @@ pub(crate) fn ask_to_move(model: &Model) -> Flow {
 /// Asks for the new directory. The line starts in the parent of the current one.
 fn prompt(selection: MoveSelection, cwd: &str) -> Command {
     let sessions = count(selection.sessions.len(), "session", "sessions");
-    let start = beside(cwd);
+    let start = parent_as_text(cwd);
     Command::prompt(PromptPurpose::Move(selection), format!("move {sessions} to: "), &start)
 }
 
 /// Returns the initial text of a line for a directory: the parent of another one.
-pub(super) fn beside(dir: &str) -> String {
+pub(super) fn parent_as_text(dir: &str) -> String {
     Path::new(dir).parent().map_or(String::new(), |parent| parent.join("").to_string_lossy().into_owned())
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn ask_where_to_resume(model: &Model, plan: &ResumePlan, candidates: 
     choices.push(Choice::new('h', "Resume here", started.clone(), resume(here.clone())));
     choices.push(Choice::new('f', "Fork here", format!("pi copies the session; {started}"), resume(fork)));
     let purpose = PromptPurpose::Directory(plan.start.clone());
-    let prompt = Command::prompt(purpose, "directory: ", &beside(gone));
+    let prompt = Command::prompt(purpose, "directory: ", &parent_as_text(gone));
     let other = "remembered for all sessions of this project";
     choices.push(Choice::new('d', "Enter directory", other, prompt));
     let copy = Command::copy(Clip::Command(here));

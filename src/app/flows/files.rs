@@ -141,13 +141,8 @@ pub(crate) fn text(model: &Model, view: &FilesView, form: ShownForm) -> Result<F
 
 /// Describes a state in words, cleaned.
 fn describe(model: &Model, state: &StateRow) -> String {
-    format!("{} {}", clean(&state.touch), date(model, state.time))
-}
-
-/// Formats a time.
-pub(crate) fn date(model: &Model, time: Option<i64>) -> String {
-    let time = time.and_then(|time| model.setting.zoned(time));
-    time.map_or_else(|| "?".into(), |time| time.strftime("%Y-%m-%d %H:%M").to_string())
+    let date = state.time.and_then(|time| model.setting.date(time));
+    format!("{} {}", clean(&state.touch), date.as_deref().unwrap_or("?"))
 }
 
 /// Asks for the path of a new file with the content of the selected state.

@@ -85,7 +85,7 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index)
         return Command::Errand(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at));
     };
     if tree.header.is_newer() && pi_can_navigate.is_err() {
-        Command::show(as_it_is(tree, leaf))
+        Command::show(unsupported_format(tree, leaf))
     } else if tree.is_partial {
         Command::warn("the session is still being read")
     } else {
@@ -138,7 +138,7 @@ fn question(
     let session = SessionIdentity::of(&model.catalog[key]);
     let text_of = to.text_of.map(|at| (tree.clone(), at));
     let mut choices = match pi_can_navigate {
-        Ok(()) => by_itself(tree, chosen, to, leaf),
+        Ok(()) => choices_of_pi(tree, chosen, to, leaf),
         Err(_) => {
             let request = Request::MoveLeaf { path: path.clone(), to: at.clone(), migrate: false };
             let (here, request) = match to.is_here {
@@ -176,7 +176,7 @@ fn question(
 }
 
 /// Returns the choices if pi goes to the entry by itself, with or without a summary of the current branch.
-fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<Choice> {
+fn choices_of_pi(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<Choice> {
     let goto = |summarize| leaf.with_message(resume::goto(tree, chosen, summarize));
     let here = "in this session; pi writes nothing until you send a message";
     let mut choices = vec![Choice::new('h', "Resume here", here, Command::Resume(goto(false)))];
@@ -188,7 +188,7 @@ fn by_itself(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> 
 }
 
 /// Asks whether to open a session that pitree cannot write to.
-fn as_it_is(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
+fn unsupported_format(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
     let text = format!(
         "This session uses format version {}, which pitree {} does not support. pitree does not write to it, so pi opens it at its current leaf.",
         tree.header.version,

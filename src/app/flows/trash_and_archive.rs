@@ -60,9 +60,7 @@ pub fn ask_to_trash(model: &Model) -> Flow {
 
 /// Asks again because some files changed.
 pub(crate) fn ask_to_trash_again(model: &Model, files: &[FileSnapshot], changed: &[PathBuf]) -> Command {
-    let catalog = &model.catalog;
-    let known = files.iter().filter_map(|file| catalog.key_of(&file.path)).filter(|&key| catalog.has(key));
-    let sessions: Vec<SessionKey> = known.collect();
+    let sessions = sessions_of(model, files);
     if sessions.is_empty() {
         return Command::warn("these sessions no longer exist");
     }
@@ -71,6 +69,12 @@ pub(crate) fn ask_to_trash_again(model: &Model, files: &[FileSnapshot], changed:
     let lines = facts(model, &sessions, Some(note));
     let choices = vec![to_trash(model, 't', "Move to trash", &sessions), cancel()];
     Command::ask("Move to trash?", lines, choices)
+}
+
+/// Returns the sessions that still have some files.
+fn sessions_of(model: &Model, files: &[FileSnapshot]) -> Vec<SessionKey> {
+    let known = files.iter().filter_map(|file| model.catalog.key_of(&file.path));
+    known.filter(|&key| model.catalog.has(key)).collect()
 }
 
 /// Asks whether to permanently delete the files that could not be moved to the trash.
@@ -244,8 +248,7 @@ pub fn ask_to_archive(model: &Model) -> Flow {
 
 /// Asks again because some files changed.
 pub(crate) fn ask_to_archive_again(model: &Model, files: &[FileSnapshot]) -> Command {
-    let known = files.iter().filter_map(|file| model.catalog.key_of(&file.path));
-    let sessions: Vec<SessionKey> = known.filter(|&key| model.catalog.has(key)).collect();
+    let sessions = sessions_of(model, files);
     if sessions.is_empty() {
         return Command::warn("these sessions no longer exist");
     }

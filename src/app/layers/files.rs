@@ -347,8 +347,6 @@ pub struct FileTextView {
     pub at: Option<(EntryRef, FileAt)>,
     /// Facts about the states, cleaned; empty while they are read.
     pub facts: String,
-    /// `true` while the text is read.
-    pub is_reading: bool,
     /// The lines.
     pub lines: Arc<Vec<DocLine>>,
     /// The wrapped lines.
@@ -373,7 +371,6 @@ impl FileTextView {
             request,
             at: None,
             facts: String::new(),
-            is_reading: true,
             lines: Arc::default(),
             wrapped: Wrapped::with_style(1, style),
             top: 0,
@@ -383,7 +380,7 @@ impl FileTextView {
 
     /// Takes the text.
     pub(crate) fn take(&mut self, facts: String, lines: Vec<DocLine>) {
-        (self.facts, self.lines, self.is_reading, self.claim) = (facts, Arc::new(lines), false, None);
+        (self.facts, self.lines, self.claim) = (facts, Arc::new(lines), None);
         self.wrapped = Wrapped::with_style(self.wrapped.width, self.wrapped.style.clone());
     }
 

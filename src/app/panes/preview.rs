@@ -123,7 +123,7 @@ pub(crate) struct PreviewFind {
     /// The claim on the running search.
     pub(crate) claim: Option<Claim>,
     /// `true` to jump to the first hit when results arrive.
-    goes: bool,
+    jumps_to_hit: bool,
     /// The index of the current hit.
     at: usize,
     /// The top row when the search began; `None` for words taken from the search in the tree.
@@ -132,8 +132,8 @@ pub(crate) struct PreviewFind {
 
 impl PreviewFind {
     /// Discards the hits and schedules a new search.
-    fn be_due(&mut self, goes: bool) {
-        self.goes |= goes;
+    fn schedule(&mut self, jumps_to_hit: bool) {
+        self.jumps_to_hit |= jumps_to_hit;
         self.hits.clear();
         self.claim = None;
         self.is_due = !self.words.is_empty();
@@ -180,7 +180,7 @@ impl PreviewPane {
             self.lines = Arc::new(lines);
             self.wrapped = Wrapped::with_style(self.wrapped.width, self.wrapped.style.clone());
             if let Some(find) = &mut self.find {
-                find.be_due(find.from.is_none());
+                find.schedule(find.from.is_none());
             }
         }
     }
@@ -296,12 +296,12 @@ impl PreviewPane {
     }
 
     /// Searches for the typed words and jumps to the first hit after the start position.
-    pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
+    pub(crate) fn search_for(&mut self, words: Result<Arc<Words>, String>) {
         let from = self.find.as_ref().and_then(|find| find.from).unwrap_or(self.top);
         let problem = words.as_ref().err().cloned();
         let mut find =
             PreviewFind { words: words.unwrap_or_default(), problem, from: Some(from), ..PreviewFind::default() };
-        find.be_due(true);
+        find.schedule(true);
         if !find.is_due {
             self.top = from;
         }
@@ -309,7 +309,7 @@ impl PreviewPane {
     }
 
     /// Returns the text and the words of a pending search, and marks it as started.
-    pub(crate) fn take_due(&mut self) -> Option<(Arc<Vec<DocLine>>, Arc<Words>)> {
+    pub(crate) fn start_due_search(&mut self) -> Option<(Arc<Vec<DocLine>>, Arc<Words>)> {
         let find = self.find.as_mut().filter(|find| find.is_due)?;
         find.is_due = false;
         Some((self.lines.clone(), find.words.clone()))
@@ -320,7 +320,7 @@ impl PreviewPane {
         let Some(find) = &mut self.find else { return };
         find.claim = None;
         (find.hits, find.hidden_hits) = (hits, hidden_hits);
-        if !std::mem::take(&mut find.goes) {
+        if !std::mem::take(&mut find.jumps_to_hit) {
             return;
         }
         let next = find.from.map_or(0, |from| {
@@ -345,12 +345,13 @@ impl PreviewPane {
             _ => false,
         };
         if !self.is_searched() && !is_shown {
-            self.find = words.map(|words| PreviewFind { words, is_due: true, goes: true, ..PreviewFind::default() });
+            self.find =
+                words.map(|words| PreviewFind { words, is_due: true, jumps_to_hit: true, ..PreviewFind::default() });
         }
     }
 
     /// Cancels the search and returns to its start position.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) fn cancel_search(&mut self) {
         if let Some(from) = self.find.take().and_then(|find| find.from) {
             self.top = from;
         }
@@ -364,15 +365,10 @@ impl PreviewPane {
     /// Moves to the next or previous hit. Returns `true` if the search wrapped around, and `None` without hits.
     pub(crate) fn next_hit(&mut self, forward: bool) -> Option<bool> {
         let find = self.find.as_ref().filter(|find| !find.hits.is_empty())?;
-        let last = find.hits.len() - 1;
-        let (at, wrapped) = match (forward, find.at) {
-            (true, at) if at == last => (0, true),
-            (true, at) => (at + 1, false),
-            (false, 0) => (last, true),
-            (false, at) => (at - 1, false),
-        };
+        let at = (find.at + if forward { 1 } else { find.hits.len() - 1 }) % find.hits.len();
+        let is_wrapped = if forward { at <= find.at } else { at >= find.at };
         self.go_to_hit(at);
-        Some(wrapped)
+        Some(is_wrapped)
     }
 
     fn go_to_hit(&mut self, at: usize) {

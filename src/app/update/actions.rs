@@ -204,7 +204,7 @@ pub(super) fn scan(model: &mut Model) {
 
 fn reload(model: &mut Model) {
     scan(model);
-    replies::sync_machines(model);
+    replies::ask_machines(model, Work::SyncMachines);
     model.read_tree();
     model.hint("reloading sessions");
 }

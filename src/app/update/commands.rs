@@ -56,7 +56,7 @@ impl Model {
             Command::ToggleFold => drop(self.tree.toggle()),
             Command::GoToHit => search::go_to_hit(self),
             Command::Change(request, after) => self.queue_change(request, after),
-            Command::ListPis => self.listing_pis = Some(self.ask(Work::ListPis)),
+            Command::ListPis => self.ask_until_next(Work::ListPis),
             Command::ChangeFiles(request) => self.execute(trash_and_archive::change_files(self, request)),
             Command::Errand(work, then) => self.start_errand(work, then),
             Command::Export(request, selected) => prepared_boxes::show_export(self, *request, selected),

@@ -251,8 +251,8 @@ fn explain_sum(model: &Model, tree: &Tree, listing: &Listing) -> [String; 2] {
     let number = |tokens: u64| thousands(tokens as usize);
     let TokenParts { prompt, tools, messages, counted } = listing.parts;
     let counted = counted.map(|(at, used, since)| {
-        let time = tree.nodes.get(at as usize).and_then(|node| model.setting.zoned(node.time?));
-        let when = time.map_or(String::new(), |time| time.strftime(" on %Y-%m-%d %H:%M").to_string());
+        let date = tree.nodes.get(at as usize).and_then(|node| model.setting.date(node.time?));
+        let when = date.map_or(String::new(), |date| format!(" on {date}"));
         match since {
             0 => format!(", counted by the provider{when}"),
             _ => format!(": {} counted by the provider{when} + {} estimated since", number(used as u64), number(since)),

@@ -264,10 +264,10 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
     cursor.at = at;
     let (column, columns) = (usize::from(column - area.body.x), usize::from(area.body.width.saturating_sub(1)));
     match place {
-        Place::Sessions if model.sessions.is_sign(at, column) => {
+        Place::Sessions if model.sessions.is_fold_symbol(at, column) => {
             model.sessions.toggle(&model.catalog);
         }
-        Place::Tree if model.tree.is_sign(at, column, columns) => drop(model.tree.toggle()),
+        Place::Tree if model.tree.is_fold_symbol(at, column, columns) => drop(model.tree.toggle()),
         _ if double => model.execute(resume::confirm(model)),
         _ => {}
     }

@@ -27,10 +27,10 @@ pub use keys::message;
 
 /// Starts reading the sessions.
 pub fn start(model: &mut Model) -> Vec<Effect> {
-    model.reading_marks = Some(model.ask(Work::ReadMarks));
-    model.unread.reading = Some(model.ask(Work::ReadLastSeen(model.now)));
+    model.ask_until_next(Work::ReadMarks);
+    model.ask_until_next(Work::ReadLastSeen(model.now));
     actions::scan(model);
-    replies::follow_machines(model);
+    replies::ask_machines(model, Work::FollowMachines);
     let query = model.setting.query.clone();
     if !query.is_empty() {
         search::open(model, &query);

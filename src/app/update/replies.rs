@@ -110,7 +110,9 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             }
         }
         Reply::PreviewHits(hits, hidden_hits) => model.preview.take_hits(hits, hidden_hits),
-        Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
+        Reply::EntriesFound { hits, is_first, is_last, progress } => {
+            model.tree.take_hits(hits, is_first, is_last, progress);
+        }
         Reply::Context(listing) => comparison_and_context::take_context(model, Ok(listing)),
         Reply::Text(text) => take_text(model, ticket, text),
         Reply::Counted(part) => stats::take(model, part),
@@ -271,8 +273,8 @@ fn watch(model: &mut Model) {
             model.watching = None;
             model.show_failure(error);
         }));
-        model.following_pis = Some(model.ask(Work::FollowPis));
-        model.following_marks = Some(model.ask(Work::FollowMarks));
+        model.ask_until_next(Work::FollowPis);
+        model.ask_until_next(Work::FollowMarks);
     }
 }
 
@@ -372,22 +374,11 @@ fn is_shown_alike(before: &Tree, now: &Tree, at: Index) -> bool {
     before.labels.get(&at) == now.labels.get(&at) && entry::related(before, at) == entry::related(now, at)
 }
 
-/// Starts the synchronization.
-pub(super) fn follow_machines(model: &mut Model) {
-    if has_machines(model) {
-        model.machines.following = Some(model.ask(Work::FollowMachines));
+/// Starts work with other machines, if there are some.
+pub(super) fn ask_machines(model: &mut Model, work: Work) {
+    if model.setting.located.mirrors.is_some() && !model.setting.machines.is_empty() {
+        model.ask_until_next(work);
     }
-}
-
-/// Synchronizes all machines now.
-pub(super) fn sync_machines(model: &mut Model) {
-    if has_machines(model) {
-        model.machines.syncing = Some(model.ask(Work::SyncMachines));
-    }
-}
-
-fn has_machines(model: &Model) -> bool {
-    model.setting.located.mirrors.is_some() && !model.setting.machines.is_empty()
 }
 
 /// Takes the state of a machine. Explains once that sessions are gone there.

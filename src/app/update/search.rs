@@ -304,9 +304,9 @@ pub(super) fn open_find(model: &mut Model) {
 pub(super) fn find_words(model: &mut Model, text: &str) {
     let words = Words::new(text).map(Arc::new);
     if model.focus == Place::Preview {
-        return model.preview.look_for(words);
+        return model.preview.search_for(words);
     }
-    model.tree.look_for(words);
+    model.tree.search_for(words);
     ask_to_find(model);
 }
 
@@ -325,8 +325,8 @@ fn ask_to_find(model: &mut Model) {
 /// Cancels the search and restores the previous state.
 pub(super) fn cancel_find(model: &mut Model) {
     match model.focus {
-        Place::Preview => model.preview.give_up(),
-        _ => model.tree.give_up_find(),
+        Place::Preview => model.preview.cancel_search(),
+        _ => model.tree.cancel_find_in_tree(),
     }
 }
 
@@ -371,7 +371,7 @@ pub(super) fn next_hit(model: &mut Model, forward: bool) {
 /// Searches a tree that has been replaced, and marks hits in the preview.
 pub(super) fn sync_find(model: &mut Model) {
     follow_search(model);
-    if model.tree.look_again() {
+    if model.tree.search_again() {
         ask_to_find(model);
     }
     let entry = match model.preview.subject {
@@ -381,7 +381,7 @@ pub(super) fn sync_find(model: &mut Model) {
     let words = entry.and_then(|entry| model.tree.words_of(entry));
     let hit = entry.filter(|_| words.is_some());
     model.preview.show_words(words);
-    if let Some((lines, words)) = model.preview.take_due() {
+    if let Some((lines, words)) = model.preview.start_due_search() {
         let hit = hit.filter(|_| !model.preview.is_searched());
         let found = hit.and_then(|entry| model.entry_body(entry));
         let claim = model.ask(Work::FindInPreview { lines, words, found });

@@ -12,15 +12,15 @@ use crate::keymap::Place;
 use crate::session::last_seen::LastSeen;
 
 /// Milliseconds for which a session must be shown beside the list.
-const LOOK: i64 = 1000;
+const SHOWN_FOR: i64 = 1000;
 
 /// Milliseconds before the shown messages are written.
-const REST: i64 = 2000;
+const WRITE_DELAY: i64 = 2000;
 
 /// Notes the session that was shown before an input.
 pub(super) fn note_before_input(model: &mut Model) {
     if let Some((key, since)) = model.unread.shown
-        && model.now - since >= LOOK
+        && model.now - since >= SHOWN_FOR
     {
         note(model, &[key]);
     }
@@ -81,7 +81,7 @@ fn note(model: &mut Model, keys: &[SessionKey]) -> usize {
         unread += 1;
     }
     if unread > 0 {
-        model.unread.due = Some(model.now + REST);
+        model.unread.due = Some(model.now + WRITE_DELAY);
         model.sessions.count_unread(&model.catalog);
     }
     unread

@@ -350,15 +350,15 @@ impl TreeRowView<'_, '_> {
         let dot = format!(" {} ", self.pen.glyphs().dot);
         let mut spans: Vec<Span> = Vec::new();
         let mut gap = "";
-        for RowFact { tone, text, goes_on } in facts {
+        for RowFact { tone, text, is_grouped } in facts {
             // The last fact is followed by a space.
-            let end = if goes_on { width(&dot) } else { 1 };
+            let end = if is_grouped { width(&dot) } else { 1 };
             if spans_width(&spans) + width(gap) + width(&text) + end > most {
                 break;
             }
             spans.push(Span::dim(gap));
             spans.push(Span::new(tone, text));
-            gap = if goes_on { &dot } else { " " };
+            gap = if is_grouped { &dot } else { " " };
         }
         if !spans.is_empty() {
             spans.push(Span::text(" "));
@@ -372,19 +372,19 @@ struct RowFact {
     tone: Tone,
     text: String,
     /// `true` if the next fact belongs to the same group.
-    goes_on: bool,
+    is_grouped: bool,
 }
 
 impl RowFact {
     fn new(tone: Tone, text: String) -> Self {
-        Self { tone, text, goes_on: false }
+        Self { tone, text, is_grouped: false }
     }
 }
 
 /// Groups facts.
 fn dots(facts: Vec<String>) -> Vec<RowFact> {
     let last = facts.len().saturating_sub(1);
-    let fact = |(at, text)| RowFact { goes_on: at < last, ..RowFact::new(Tone::Dim, text) };
+    let fact = |(at, text)| RowFact { is_grouped: at < last, ..RowFact::new(Tone::Dim, text) };
     facts.into_iter().enumerate().map(fact).collect()
 }
 

@@ -56,7 +56,7 @@ impl SessionsPane {
     }
 
     /// Returns `true` if the fold symbol of a row is at a column.
-    pub(crate) fn is_sign(&self, row: usize, column: usize) -> bool {
+    pub(crate) fn is_fold_symbol(&self, row: usize, column: usize) -> bool {
         let start = match self.rows.get(row) {
             Some(SessionRow::Session { prefix, .. }) => width(prefix) + if self.is_flat { 0 } else { 2 },
             Some(SessionRow::MissingParent(..)) => 2,

@@ -168,7 +168,7 @@ pub struct SessionsPane {
     /// The families of the sessions that have rows.
     families: Arc<Families>,
     /// The families and projects of all sessions, saved while a search shows only those of hits.
-    aside: Option<(Arc<Families>, Vec<Project>)>,
+    unsearched: Option<(Arc<Families>, Vec<Project>)>,
     /// Projects shown in the row of their only session, by row.
     alone: HashMap<usize, usize>,
     folds: Folds,
@@ -333,7 +333,7 @@ impl SessionsPane {
             all.take_sessions(catalog);
             return Cow::Owned(all.projects);
         }
-        Cow::Borrowed(self.aside.as_ref().map_or(&self.projects, |(_, projects)| projects))
+        Cow::Borrowed(self.unsearched.as_ref().map_or(&self.projects, |(_, projects)| projects))
     }
 
     /// Returns `true` if a row is marked. A project is marked if all of its sessions are.

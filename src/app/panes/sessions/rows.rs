@@ -37,7 +37,7 @@ impl SessionsPane {
             SessionRow::Project(_) => false,
         };
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();
-        if let Some(all) = self.aside.take() {
+        if let Some(all) = self.unsearched.take() {
             (self.families, self.projects) = all;
         }
         let as_of = Some((catalog.version(), self.shows));
@@ -54,7 +54,7 @@ impl SessionsPane {
             (None, true) => self.flat(catalog, shown.to_vec()),
             (None, false) => {
                 self.open_selected(catalog);
-                self.threads(catalog);
+                self.push_threads(catalog);
             }
         }
         self.find_selection(catalog);
@@ -70,7 +70,7 @@ impl SessionsPane {
         let is_focused = |key| focused == Some(RowKey::Session(key)) && self.shown.contains(&key);
         let is_shown = |&key: &SessionKey| self.is_shown(catalog, key) || is_focused(key);
         let shown: Arc<[SessionKey]> = catalog.keys().filter(is_shown).collect();
-        self.tie(catalog, &shown);
+        self.group_families(catalog, &shown);
         let hidden: Vec<SessionKey> = catalog.keys().filter(|&key| self.is_hidden(catalog, key)).collect();
         projects::add_hidden(&mut self.projects, catalog, &hidden);
         self.update_folds(catalog, !is_same);
@@ -102,7 +102,7 @@ impl SessionsPane {
     }
 
     /// Computes the families and projects of the given sessions.
-    pub(super) fn tie(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
+    pub(super) fn group_families(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
         self.families = match shown.len() == catalog.len() {
             true => catalog.families().clone(),
             false => catalog.families().of(shown, |key| &catalog[key]).into(),
@@ -111,23 +111,23 @@ impl SessionsPane {
     }
 
     /// Builds the rows of sessions below their projects and parents.
-    pub(super) fn threads(&mut self, catalog: &Catalog) {
+    pub(super) fn push_threads(&mut self, catalog: &Catalog) {
         for project in 0..self.projects.len() {
             if self.hits.is_none() && self.projects[project].sessions.len() == 1 && !self.projects[project].is_unlisted
             {
                 self.alone.insert(self.rows.len(), project);
-                self.thread(project, catalog);
+                self.push_thread(project, catalog);
                 continue;
             }
             self.rows.push(SessionRow::Project(project));
             if self.hits.is_some() || !self.folds.has(RowKey::Project(self.projects[project].key)) {
-                self.thread(project, catalog);
+                self.push_thread(project, catalog);
             }
         }
     }
 
     /// Builds the rows of a project's families, drawn like pi's threads (0.87.1).
-    fn thread(&mut self, project: usize, catalog: &Catalog) {
+    fn push_thread(&mut self, project: usize, catalog: &Catalog) {
         let mut stack = self.steps(project, catalog);
         while let Some(step) = stack.pop() {
             let (key, lines, last) = match step {
@@ -286,15 +286,15 @@ impl SessionsPane {
             let projects: HashSet<_> = context.iter().map(|&key| catalog.project(key)).collect();
             if context.len() + projects.len() <= self.room.1 {
                 let all = (take(&mut self.families), take(&mut self.projects));
-                self.tie(catalog, &context);
+                self.group_families(catalog, &context);
                 for project in &mut self.projects {
                     // Actions on a project apply to its hits only.
                     project.sessions.retain(|key| self.hits.as_ref().is_none_or(|hits| hits.contains_key(key)));
                     project.sum = catalog.sum(&project.sessions);
                 }
-                self.threads(catalog);
+                self.push_threads(catalog);
                 if self.rows.iter().map(SessionRow::lines).sum::<usize>() <= self.room.1 {
-                    self.aside = Some(all);
+                    self.unsearched = Some(all);
                     return;
                 }
                 self.rows.clear();

@@ -82,10 +82,10 @@ impl TreePane {
     /// Returns the sessions to merge, unless they were already requested.
     pub(crate) fn next_to_join(&mut self, catalog: &Catalog) -> Option<MergeRequest> {
         let now = (catalog.version(), self.place.wanted.clone());
-        if self.looked_at.as_ref() == Some(&now) {
+        if self.joined_as_of.as_ref() == Some(&now) {
             return None;
         }
-        self.looked_at = Some(now);
+        self.joined_as_of = Some(now);
         let to_join =
             self.session.filter(|&key| catalog.has(key)).and_then(|key| self.place.wanted.members(key, catalog));
         let Some(to_join) = to_join else {
@@ -109,7 +109,7 @@ impl TreePane {
     /// Handles a failed merge: the current tree stays.
     pub(crate) fn fail_to_join(&mut self) {
         self.joining = None;
-        self.looked_at = None;
+        self.joined_as_of = None;
         if self.family.is_none() {
             (self.place.wanted, self.asked) = (FamilySelection::default(), None);
         }
@@ -117,7 +117,7 @@ impl TreePane {
 
     /// Shows a merged tree.
     pub(crate) fn show_family(&mut self, family: Arc<FamilyTree>) {
-        (self.joining, self.looked_at) = (None, None);
+        (self.joining, self.joined_as_of) = (None, None);
         self.note_selection();
         self.keep_selected();
         self.tree = Some(family.joined.tree.clone());

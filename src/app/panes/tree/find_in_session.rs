@@ -23,13 +23,13 @@ impl TreePane {
     }
 
     /// Searches for the typed words.
-    pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
+    pub(crate) fn search_for(&mut self, words: Result<Arc<Words>, String>) {
         self.kept = None;
         let Some(find) = &mut self.find else { return };
         find.is_following = true;
         find.problem = words.as_ref().err().cloned();
         find.words = words.unwrap_or_default();
-        self.begin_looking();
+        self.restart_search();
     }
 
     /// Adopts the query of a search over sessions, unless this session has its own search. Highlights the hits and
@@ -64,19 +64,19 @@ impl TreePane {
     }
 
     /// Restarts the search if another tree replaced the searched one. Returns `true` if it did.
-    pub(crate) fn look_again(&mut self) -> bool {
+    pub(crate) fn search_again(&mut self) -> bool {
         let is_other =
             |find: &TreeFind| find.query.is_none() && self.tree.as_ref().is_some_and(|tree| !find.is_of(tree));
         let is_other = self.find.as_ref().is_some_and(is_other);
         if is_other {
-            self.begin_looking();
+            self.restart_search();
         }
         let is_behind = |find: &&mut TreeFind| find.query.is_none() && !find.words.is_empty() && find.is_behind();
         let behind = self.find.as_mut().filter(is_behind).map(TreeFind::continue_search);
         is_other || behind.is_some()
     }
 
-    fn begin_looking(&mut self) {
+    fn restart_search(&mut self) {
         let (Some(find), Some(tree)) = (&mut self.find, &self.tree) else { return };
         find.claim = None; // what is still found of the words before is of no use
         (find.searching, find.progress) = (!find.words.is_empty(), None);
@@ -100,7 +100,8 @@ impl TreePane {
     pub(crate) fn take_hits(
         &mut self,
         hits: Vec<EntryRef>,
-        (is_first, is_last): (bool, bool),
+        is_first: bool,
+        is_last: bool,
         progress: Option<(usize, usize)>,
     ) {
         let hits: Vec<Index> = hits.into_iter().filter_map(|hit| self.shown(hit)).collect();
@@ -140,7 +141,7 @@ impl TreePane {
     }
 
     /// Cancels the search and restores the position before it.
-    pub(crate) fn give_up_find(&mut self) {
+    pub(crate) fn cancel_find_in_tree(&mut self) {
         if let Some(find) = self.find.take() {
             self.go_back(find.from);
         }

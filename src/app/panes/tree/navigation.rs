@@ -220,7 +220,7 @@ impl TreePane {
     }
 
     /// Returns `true` if the fold symbol of a row is at a column.
-    pub(crate) fn is_sign(&self, row: RowIndex, column: usize, columns: usize) -> bool {
+    pub(crate) fn is_fold_symbol(&self, row: RowIndex, column: usize, columns: usize) -> bool {
         let Some(one) = self.rows.list.get(row) else { return false };
         let lines = self.lines(row, columns).0.len();
         match one.item {
