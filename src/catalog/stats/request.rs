@@ -1,4 +1,4 @@
-//! What a table of statistics shall contain: its groupings, period and order, and the keys of its rows.
+//! Tables of statistics: their groupings, period and order, and the keys of their rows.
 
 use std::cmp::Ordering;
 
