@@ -2,6 +2,7 @@
 //! row belongs to an error in the source.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::words::files;
 use super::{read, root};
@@ -9,11 +10,16 @@ use super::{read, root};
 /// The macros and functions that make an error from a text of its own.
 const MAKERS: &[&str] = &["bail!(", "ensure!(", "anyhow!(", ".context("];
 
+/// Returns the files of the source.
+fn sources() -> impl Iterator<Item = PathBuf> {
+    files().into_iter().filter(|path| path.starts_with(root().join("src")) && !path.ends_with("tests.rs"))
+}
+
 /// Returns the errors in the source without its tests.
 fn errors() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for path in files().iter().filter(|path| path.starts_with(root().join("src")) && !path.ends_with("tests.rs")) {
-        let source = read(path);
+    for path in sources() {
+        let source = read(&path);
         let code = source.split("#[cfg(test)]").next().unwrap();
         let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
         let code = code.join("\n");
@@ -81,6 +87,10 @@ fn the_table_of_errors_is_complete() {
     assert!(found.len() > 50, "the errors in the source are not found");
     let missing: Vec<&String> = found.difference(&listed).collect();
     assert!(missing.is_empty(), "add to docs/errors.md: {missing:#?}");
-    let outdated: Vec<&String> = listed.difference(&found).collect();
+    // Not all errors are made by these macros.
+    let sources: Vec<String> = sources().map(|path| read(&path)).collect();
+    let is_in = |message: &str, source: &String| message.split('…').all(|part| source.contains(part));
+    let is_outdated = |message: &&String| !sources.iter().any(|source| is_in(message, source));
+    let outdated: Vec<&String> = listed.difference(&found).filter(is_outdated).collect();
     assert!(outdated.is_empty(), "remove from docs/errors.md: {outdated:#?}");
 }
