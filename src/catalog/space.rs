@@ -197,13 +197,18 @@ pub fn file(
 impl SpaceReport {
     /// Sums and sorts the sessions.
     fn finished(mut self, sessions: &StatsSessions) -> Self {
-        sort::by_key(&mut self.sessions, |(key, space)| (Reverse(space.total.bytes), *key));
+        // Keys are numbers in the order in which threads read the files, which is another at each start.
+        let path = |key: &SessionKey| sessions.get(*key).map(|session| session.file_path());
+        sort::by(&mut self.sessions, |(one, a), (other, b)| {
+            b.total.bytes.cmp(&a.total.bytes).then_with(|| path(one).cmp(&path(other)))
+        });
         self.sessions.iter().for_each(|(_, space)| self.total += space.total);
         let mut largest: Vec<(SessionKey, &LargeEntry)> =
             self.sessions.iter().flat_map(|(key, space)| space.largest.iter().map(|entry| (*key, entry))).collect();
         // Of copies, that of the oldest session comes first.
         let created = |key: SessionKey| sessions.get(key).and_then(|session| session.facts().created());
-        sort::by_cached_key(&mut largest, |(key, entry)| (Reverse(entry.bytes), created(*key), *key, entry.at));
+        // Their sessions are in order already.
+        sort::by_cached_key(&mut largest, |(key, entry)| (Reverse(entry.bytes), created(*key), entry.at));
         let mut seen = HashSet::new();
         let own = largest.into_iter().filter(|(_, entry)| seen.insert(entry.key)).take(LARGEST);
         self.largest = own.map(|(key, entry)| (key, entry.clone())).collect();

@@ -87,3 +87,14 @@ fn damaged_lines_are_counted() {
     let damaged = kinds.iter().find(|kind| kind["name"] == "damaged").unwrap();
     assert_eq!((number(damaged, "bytes"), number(damaged, "count")), (9 + 6, 2));
 }
+
+#[test]
+fn sessions_of_the_same_size_are_in_the_order_of_their_paths() {
+    let pitree = Pitree::new();
+    let ids: Vec<String> = (10..40).rev().map(|at| format!("s{at}")).collect();
+    ids.iter().for_each(|id| drop(pitree.write_session(&Session::new(id).user("a", "hello"))));
+    let objects = pitree.objects(&["space", "--json"]);
+    let paths: Vec<&str> =
+        objects.iter().filter(|line| line["type"] == "session").map(|line| line["path"].as_str().unwrap()).collect();
+    assert!(paths.len() == ids.len() && paths.is_sorted(), "{paths:?}");
+}

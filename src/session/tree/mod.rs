@@ -304,7 +304,7 @@ impl Tree {
         self.to_root(self.leaf).find(is_visible)
     }
 
-    /// Iterates over the entries from one to its root. See [`ParentLinks::to_root`].
+    /// Iterates over the entries from one to its root. See `ParentLinks::to_root`.
     pub fn to_root(&self, from: impl Into<Option<Index>>) -> impl Iterator<Item = Index> {
         self.parent_links.to_root(from)
     }
