@@ -1,6 +1,7 @@
 //! The log for bug reports.
 
-use std::fs;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use crate::common::home::json_lines;
 use crate::home::Home;
@@ -28,6 +29,12 @@ fn the_log_contains_no_text_of_a_session() {
     pitree.wait_for("41 sessions");
     pitree.send("/redis");
     pitree.wait_for("Redis");
+    // The search goes on after its first hits.
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !fs::read_to_string(&log).unwrap().contains("job Search ended") {
+        assert!(Instant::now() < patience, "the search did not end");
+        thread::sleep(Duration::from_millis(20));
+    }
     pitree.send(ENTER);
     pitree.quit();
 
