@@ -1,11 +1,10 @@
 //! The log for bug reports.
 
-use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::fs;
 
 use crate::common::home::json_lines;
 use crate::home::Home;
-use crate::terminal::ENTER;
+use crate::terminal::{ENTER, wait_until};
 
 #[test]
 fn the_log_contains_no_text_of_a_session() {
@@ -30,11 +29,7 @@ fn the_log_contains_no_text_of_a_session() {
     pitree.send("/redis");
     pitree.wait_for("Redis");
     // The search goes on after its first hits.
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !fs::read_to_string(&log).unwrap().contains("job Search ended") {
-        assert!(Instant::now() < patience, "the search did not end");
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the search did not end", || fs::read_to_string(&log).unwrap().contains("job Search ended"));
     pitree.send(ENTER);
     pitree.quit();
 

@@ -92,10 +92,7 @@ impl Query {
             }
             return Ok(query);
         }
-        let tokens = tokens(rest);
-        // Without one of its literal quotes, the printed query would contain phrases.
-        let has_literal_quotes = tokens.iter().any(|token| !token.is_quoted && token.text.contains('"'));
-        for token in tokens {
+        for token in tokens(rest) {
             let at = token.at.start + start..token.at.end + start;
             let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
             let term = match token.qualifier {
@@ -113,7 +110,9 @@ impl Query {
                 Some(name) => Some(qualified(&token, name, at.clone())?),
                 None => plain(&token),
             };
-            if let Some(term) = term.filter(|term| has_literal_quotes || !query.terms.contains(term)) {
+            // Without one of its literal quotes, the printed query would contain phrases.
+            let has_quote = token.text.contains('"');
+            if let Some(term) = term.filter(|term| has_quote || !query.terms.contains(term)) {
                 query.terms.push(term);
             }
         }
