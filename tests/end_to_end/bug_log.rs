@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::home::json_lines;
 use crate::end_to_end::home::Home;
-use crate::end_to_end::terminal::ENTER;
+use crate::end_to_end::terminal::{ENTER, wait_until};
 
 #[test]
 fn the_log_contains_no_text_of_a_session() {
@@ -28,6 +28,8 @@ fn the_log_contains_no_text_of_a_session() {
     pitree.wait_for("41 sessions");
     pitree.send("/redis");
     pitree.wait_for("Redis");
+    // The search goes on after its first hits.
+    wait_until("the search did not end", || fs::read_to_string(&log).unwrap().contains("job Search ended"));
     pitree.send(ENTER);
     pitree.quit();
 

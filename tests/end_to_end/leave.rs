@@ -167,21 +167,13 @@ fn it_exits_when_the_window_closes_without_a_signal() {
     outer.signal("KILL");
     outer.wait_end();
     let stat = format!("/proc/{}/stat", number(&pitree));
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
-        assert!(std::time::Instant::now() < end, "it goes on");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    crate::terminal::wait_until("it goes on", || fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z ")));
 }
 
 #[cfg(target_os = "linux")]
 pub(crate) fn wait_stopped(pitree: &Terminal) {
     let stat = format!("/proc/{}/stat", pitree.pid());
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while !fs::read_to_string(&stat).unwrap().contains(") T ") {
-        assert!(std::time::Instant::now() < end, "not stopped");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    crate::terminal::wait_until("not stopped", || fs::read_to_string(&stat).unwrap().contains(") T "));
 }
 
 #[cfg(target_os = "linux")]
