@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use pitree::changes::journal::ChangeState;
 use pitree::changes::{
@@ -60,21 +59,13 @@ fn many() {
     let world = World::at_home();
     let paths = sessions(&world, count);
     let before: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
-    let timed = |request: &Request| {
-        let begun = Instant::now();
-        let done = world.make(request).unwrap();
-        eprintln!("{} in {:?}", done.summary, begun.elapsed());
-        // Usually takes less than a second. Scanning the entire trash for each session took 45 seconds.
-        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
-        done
-    };
     for _ in 0..2 {
-        assert_eq!(timed(&to_trash(&paths)).changes.len(), count);
+        assert_eq!(world.make(&to_trash(&paths)).unwrap().changes.len(), count);
         assert_eq!(there(&paths), 0);
-        assert_eq!(timed(&Request::Undo { number: None }).changes.len(), count);
+        assert_eq!(world.make(&Request::Undo { number: None }).unwrap().changes.len(), count);
     }
-    timed(&Request::Redo);
-    timed(&Request::Undo { number: None });
+    world.make(&Request::Redo).unwrap();
+    world.make(&Request::Undo { number: None }).unwrap();
     assert!(paths.iter().zip(before).all(|(path, before)| fs::read(path).unwrap() == before));
     let trash = crate::changes::world::home().join("data/Trash");
     for folder in ["files", "info"] {
