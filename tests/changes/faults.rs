@@ -231,7 +231,7 @@ fn killed_processes_leave_complete_files_and_a_correct_journal() {
 #[test]
 #[ignore = "run by killed_processes_leave_complete_files_and_a_correct_journal, in a home of its own"]
 fn killed_many_times() {
-    let worlds = rounds(2, 20);
+    let worlds = rounds(1, 20);
     let mut cut_short = 0;
     for at in 0..worlds {
         let world = World::at_home();

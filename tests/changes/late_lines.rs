@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::changes::syscalls::{Case, each_case, on_one_and_two_file_systems, project_folders};
 use crate::changes::world::{World, archived, home, in_own_home, on_a_small_disk, rename, seen, session, theirs};
-use crate::common::effort::rounds;
+use crate::common::effort::{rounds, seed};
 
 /// The ID of the line.
 const LATE: &str = "late-line";
@@ -51,12 +51,12 @@ fn each_moment() {
 /// Tries some moments of a case, or each one with `PITREE_ALL_CALLS`. Returns their number.
 fn all(case: &Case) -> usize {
     let points: Vec<_> = case.points().into_iter().collect();
-    let stride = if std::env::var_os("PITREE_ALL_CALLS").is_some() { 1 } else { rounds(31, 7) };
+    let stride = if std::env::var_os("PITREE_ALL_CALLS").is_some() { 1 } else { rounds(70, 7) };
     let writers = [Writer::AtOnce, Writer::OpenBefore, Writer::WritesAfter];
     let mut runs = 0;
     for (at, (call, count)) in points.iter().enumerate() {
         for (which, &writer) in writers.iter().enumerate() {
-            if (at + which).is_multiple_of(stride) {
+            if (at + which + seed()).is_multiple_of(stride) {
                 runs += usize::from(one(case, &format!("{call}:signal=STOP:when={count}"), writer));
             }
         }

@@ -16,7 +16,7 @@ use pitree::disk::load;
 use pitree::disk::trash::Trash;
 
 use crate::changes::world::{around, content, home, in_own_home, myself, session, theirs};
-use crate::common::effort::{rounds, skipped};
+use crate::common::effort::{rounds, sample, seed, skipped};
 use crate::common::session::Session;
 
 /// The words of a command.
@@ -134,7 +134,10 @@ fn each_call() {
 pub(crate) fn each_case(is_tried: fn(&str) -> bool, all: &(dyn Fn(&Case) -> usize + Sync)) -> usize {
     let sessions = std::env::var_os("DISKS").map_or_else(home, PathBuf::from);
     let kinds = KINDS.iter().filter(|(name, ..)| is_tried(name));
-    let cases: Vec<_> = kinds.flat_map(|kind| STEPS.iter().map(move |step| (kind, step))).collect();
+    // With another disk, the other half.
+    let half = usize::from(std::env::var_os("DISKS").is_some());
+    let cases = kinds.flat_map(|kind| STEPS.iter().map(move |step| (kind, step)));
+    let cases: Vec<_> = sample(cases.skip(rounds(half, 0)), 2).collect();
     let (next, runs) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -275,13 +278,13 @@ impl Case {
     fn all(&self) -> usize {
         let points: Vec<_> = self.points().into_iter().collect();
         let all = std::env::var_os("PITREE_ALL_CALLS").is_some();
-        let stride = if all { 1 } else { rounds(41, 8) };
+        let stride = if all { 1 } else { rounds(80, 8) };
         let mut runs = 0;
         for (at, (call, count)) in points.iter().enumerate() {
             let ways = CALLS.iter().find(|(name, _)| name == call).map_or(&[][..], |(_, ways)| ways);
             let ways = ways.iter().map(|way| format!("error={way}")).chain(["signal=KILL".into()]);
             for (which, way) in ways.enumerate() {
-                if (at + which) % stride == 0 {
+                if (at + which + seed()) % stride == 0 {
                     self.one(&format!("{call}:{way}:when={count}"));
                     runs += 1;
                 }

@@ -7,6 +7,17 @@ pub(crate) fn rounds<T>(short: T, long: T) -> T {
     if std::env::var_os("PITREE_LONG_TESTS").is_some_and(|value| value == "1") { long } else { short }
 }
 
+/// Returns `PROPTEST_RNG_SEED`, which CI takes from the commit, so that the tests of different commits try different cases.
+pub(crate) fn seed() -> usize {
+    std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0)
+}
+
+/// Returns each `nth` of the cases, beginning with one that depends on the [`seed`], or all with `PITREE_LONG_TESTS=1`.
+pub(crate) fn sample<T>(cases: impl IntoIterator<Item = T>, nth: usize) -> impl Iterator<Item = T> {
+    let nth = rounds(nth, 1);
+    cases.into_iter().skip(seed() % nth).step_by(nth)
+}
+
 /// Returns how often a connection is cut: `PITREE_CUTS`, or else the result of [`rounds`].
 pub(crate) fn cuts(short: usize, long: usize) -> usize {
     let asked = std::env::var("PITREE_CUTS").ok().and_then(|cuts| cuts.parse().ok());
