@@ -51,7 +51,10 @@ fn generate(sessions: usize, bytes: usize, projects: usize) -> PathBuf {
     let complete = dir.join("complete");
     if !complete.exists() {
         let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(dir.join("home")).unwrap();
+        let state = dir.join("home/.local/state/pitree");
+        fs::create_dir_all(&state).unwrap();
+        // Without the box of the first start.
+        fs::write(state.join("remembered.json"), r#"{"version":1,"welcomed":true}"#).unwrap();
         corpus::speech(&dir.join("sessions"), sessions, bytes, projects).unwrap();
         fs::write(complete, "").unwrap();
     }

@@ -43,15 +43,32 @@ impl FilterDraft {
     }
 
     /// Returns the directory and the lists of the block.
-    pub(super) fn build(mut self) -> (Vec<u8>, Vec<u8>) {
-        self.pairs.sort_unstable();
-        let (mut directory, mut lists) = (Vec::new(), Vec::new());
-        for pairs in self.pairs.chunk_by(|a, b| a >> 16 == b >> 16) {
+    pub(super) fn build(self) -> (Vec<u8>, Vec<u8>) {
+        // Sessions were added in order. Therefore, counting the pairs of each key is enough to sort them.
+        let mut ends = vec![0; usize::from(u16::MAX) + 1];
+        self.pairs.iter().for_each(|pair| ends[(pair >> 16) as usize] += 1);
+        let mut total = 0;
+        for end in &mut ends {
+            total += std::mem::replace(end, total);
+        }
+        let mut sessions = vec![0; self.pairs.len()];
+        for pair in self.pairs {
+            let end = &mut ends[(pair >> 16) as usize];
+            sessions[*end] = pair as u16;
+            *end += 1;
+        }
+        let (mut directory, mut lists, mut start) = (Vec::new(), Vec::new(), 0);
+        for (key, end) in (0..=u16::MAX).zip(ends) {
+            let list = &mut sessions[std::mem::replace(&mut start, end)..end];
+            if list.is_empty() {
+                continue;
+            }
             let mut before = 0;
-            let distance = |pair: &u32| *pair as u16 - std::mem::replace(&mut before, *pair as u16);
-            let distances: Vec<u16> = pairs.iter().map(distance).collect();
-            push_piece(&mut lists, &bytes(&distances));
-            directory.extend(((pairs[0] >> 16) as u16).to_le_bytes());
+            for session in &mut *list {
+                *session -= std::mem::replace(&mut before, *session);
+            }
+            push_piece(&mut lists, &bytes(&list));
+            directory.extend(key.to_le_bytes());
             directory.extend((lists.len() as u32).to_le_bytes());
         }
         (directory, lists)
