@@ -152,6 +152,13 @@ choices! {
     }
 }
 
+impl Filter {
+    /// Returns `true` if rows of prompts show a summary of their turn.
+    pub fn has_turns(self) -> bool {
+        matches!(self, Self::Turns | Self::Outline)
+    }
+}
+
 choices! {
     /// The behavior after starting pi.
     AfterPi {

@@ -218,7 +218,7 @@ impl<'a> MeasuredTable<'a> {
             [column].into_iter().chain(SHOWN.into_iter().filter(|&other| other != column)).collect();
         Self {
             title: format!("by {}", grouping.name()),
-            is_path: by == Grouping::Project,
+            is_path: by.is_path(),
             len: rows.len(),
             most: values.fold(0.0, f64::max),
             numbers: columns.iter().map(|column| (column.heading(), number_columns(*column))).collect(),

@@ -167,7 +167,9 @@ fn it_exits_when_the_window_closes_without_a_signal() {
     outer.signal("KILL");
     outer.wait_end();
     let stat = format!("/proc/{}/stat", number(&pitree));
-    crate::end_to_end::terminal::wait_until("it goes on", || fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z ")));
+    crate::end_to_end::terminal::wait_until("it goes on", || {
+        fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
+    });
 }
 
 #[cfg(target_os = "linux")]

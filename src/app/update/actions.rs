@@ -118,44 +118,69 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.hint(if follows { "following the leaf" } else { "no longer following" });
         }
         Action::Family => family::toggle(model),
-        Action::FamilyFiles if model.tree.session.is_some() => open_palette(model, PaletteKind::Family),
+        Action::FamilyFiles => {
+            if model.tree.session.is_some() {
+                open_palette(model, PaletteKind::Family);
+            }
+        }
         Action::GoOver => family::go_over(model),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
-        // Layers handle the other actions.
-        _ => match (flow(action), movement(action, page), filter(action)) {
-            (Some(flow), ..) => model.execute(flow(model).unwrap_or_else(Command::warn)),
-            (None, Some(by), _) => go(model, by),
-            (None, None, Some(filter)) if model.tree.filter == filter => model.tree.set_filter(Filter::Default),
-            (None, None, Some(filter)) => model.tree.set_filter(filter),
-            (None, None, None) => {}
-        },
+        Action::FilterDefault
+        | Action::FilterNoTools
+        | Action::FilterUserOnly
+        | Action::FilterLabeledOnly
+        | Action::FilterAll
+        | Action::FilterOutline
+        | Action::FilterTurns => toggle_filter(model, action),
+        Action::Up
+        | Action::Down
+        | Action::PageUp
+        | Action::PageDown
+        | Action::HalfPageUp
+        | Action::HalfPageDown
+        | Action::First
+        | Action::Last => movement(action, page).into_iter().for_each(|by| go(model, by)),
+        Action::Rename => run(model, names_and_marks::rename),
+        Action::Label => run(model, names_and_marks::label),
+        Action::Pin => run(model, names_and_marks::pin),
+        Action::Tags => run(model, names_and_marks::tags),
+        Action::Annotate => run(model, names_and_marks::note),
+        Action::Fork => run(model, resume::fork),
+        Action::Context => run(model, comparison_and_context::open_context),
+        Action::Repair => run(model, cleanup::ask_to_repair),
+        Action::Slim => run(model, prepared_boxes::open_slimming),
+        Action::Export => run(model, export::open),
+        Action::Delete => run(model, trash_and_archive::ask_to_trash),
+        Action::Archive => run(model, trash_and_archive::ask_to_archive),
+        Action::Move => run(model, directories::ask_to_move),
+        Action::Copy => run(model, copy::ask),
+        // Layers handle these actions.
+        Action::ResumeHere | Action::SideA | Action::SideB | Action::FileDifference | Action::GoToCommon => {}
+        Action::NextGrouping | Action::PreviousGrouping | Action::NextColumn => {}
+        Action::PreviousPeriod | Action::NextPeriod | Action::LongerPeriod | Action::ShorterPeriod => {}
+        Action::ShowContent | Action::DiffState | Action::DiffDisk | Action::WriteFile | Action::AllSessions => {}
+        Action::Accept | Action::Cancel | Action::Close | Action::Complete | Action::CompleteBack => {}
+        Action::ListUp | Action::ListDown | Action::ListPageUp | Action::ListPageDown => {}
+        Action::CopyPath | Action::RenameLabel | Action::ClearLabel | Action::OnlyHits => {}
+        Action::PreviousQuery | Action::NextQuery => {}
+        Action::CharLeft | Action::CharRight | Action::WordLeft | Action::WordRight => {}
+        Action::LineStart | Action::LineEnd | Action::DeleteBack | Action::DeleteForward => {}
+        Action::DeleteWordBack | Action::DeleteWordForward | Action::DeleteToStart => {}
+        Action::DeleteToEnd | Action::Yank => {}
     }
 }
 
-/// Returns the filter that an action shows, by its name.
-fn filter(action: Action) -> Option<Filter> {
-    action.row().name.strip_prefix("filter-")?.parse().ok()
+/// Shows the filter of an action named `filter-NAME`, or the default one if it is shown already.
+fn toggle_filter(model: &mut Model, action: Action) {
+    let filter = action.row().name.strip_prefix("filter-").and_then(|name| name.parse().ok());
+    let shown = filter.filter(|&filter| filter != model.tree.filter);
+    model.tree.set_filter(shown.unwrap_or(Filter::Default));
 }
 
-/// Returns the flow of an action.
-fn flow(action: Action) -> Option<fn(&Model) -> Flow> {
-    Some(match action {
-        Action::Rename => names_and_marks::rename,
-        Action::Label => names_and_marks::label,
-        Action::Pin => names_and_marks::pin,
-        Action::Tags => names_and_marks::tags,
-        Action::Annotate => names_and_marks::note,
-        Action::Fork => resume::fork,
-        Action::Context => comparison_and_context::open_context,
-        Action::Repair => cleanup::ask_to_repair,
-        Action::Slim => prepared_boxes::open_slimming,
-        Action::Export => export::open,
-        Action::Delete => trash_and_archive::ask_to_trash,
-        Action::Archive => trash_and_archive::ask_to_archive,
-        Action::Move => directories::ask_to_move,
-        Action::Copy => copy::ask,
-        _ => return None,
-    })
+/// Executes the command of a flow.
+fn run(model: &mut Model, flow: fn(&Model) -> Flow) {
+    let command = flow(model).unwrap_or_else(Command::warn);
+    model.execute(command);
 }
 
 pub(super) fn open_help(model: &mut Model) {

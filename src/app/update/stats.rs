@@ -263,13 +263,7 @@ fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
         (_, &GroupKey::Session(session)) => return Ok(StatsTarget::Session(session)),
         (_, &GroupKey::Entry(session, at)) => return Ok(StatsTarget::Entry(EntryRef { session, at })),
         (Grouping::Hour, _) => return Err("there is no search for hours"),
-        (Grouping::Project, _) => "in",
-        (Grouping::Machine, _) => "on",
-        (Grouping::Model, _) => "model",
-        (Grouping::Provider, _) => "provider",
-        (Grouping::Tool, _) => "tool",
-        (Grouping::Tag, _) => "tag",
-        (_, GroupKey::Text(_)) => "active",
+        (grouping, GroupKey::Text(_)) => grouping.qualifier().ok_or("this row leads nowhere")?,
     };
     let GroupKey::Text(text) = key else { return Err("this row leads nowhere") };
     let mut parts = Vec::new();

@@ -109,7 +109,7 @@ impl GroupName {
             return if grouping == Grouping::Commit { "not committed" } else { "none" }.into();
         };
         match (grouping, &self.title) {
-            (Grouping::Project, None) => shorten(text, home).into_owned(),
+            (grouping, None) if grouping.is_path() => shorten(text, home).into_owned(),
             (_, Some(title)) if text == OTHER => format!("{text} ({title})"),
             (Grouping::Branch, Some(title)) => {
                 let leaf = text.rsplit_once('@').map_or("", |(_, leaf)| leaf);

@@ -11,7 +11,7 @@ use crate::session::digest::commits::DigestCommit;
 use crate::session::digest::listed::{ListedSession, SharedSession};
 use crate::session::links::{ById, IdHash, Index};
 use crate::session::stats::entry_stats::{EntryStats, SessionStats, UsedModel};
-use crate::session::stats::grouping::{Grouping, SAME_KEYS};
+use crate::session::stats::grouping::{Grouping, GroupingScope, SAME_KEYS};
 use crate::session::stats::intervals::{IntervalSum, SessionSums};
 use crate::session::stats::prices::ModelPrices;
 use crate::session::stats::{StatsRules, StatsSum, paths};
@@ -173,10 +173,11 @@ impl<'a> GroupSums<'a> {
                 self.tables[number].total += &sum;
                 is_counted = true;
                 sum.sessions = vec![key.place() as u32];
-                let key_of = |grouping: Grouping| match grouping {
-                    Grouping::Model | Grouping::Provider => model.map(EntryKey::Model),
-                    grouping if grouping.is_time() => interval.map(EntryKey::Time),
-                    _ => Some(EntryKey::Session),
+                let key_of = |grouping: Grouping| match grouping.scope() {
+                    GroupingScope::Model => model.map(EntryKey::Model),
+                    GroupingScope::Time => interval.map(EntryKey::Time),
+                    GroupingScope::Session => Some(EntryKey::Session),
+                    GroupingScope::Entry => None, // needs all entries
                 };
                 let group_key =
                     |&grouping: &Grouping| self.group_key(key, listed, (&models, &[]), grouping, key_of(grouping));

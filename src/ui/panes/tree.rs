@@ -213,7 +213,7 @@ impl TreeRowView<'_, '_> {
             left.push(Span::accent(format!("{} ", pen.glyphs().folded)));
         }
         let node = &tree.nodes[entry as usize];
-        let is_turns = matches!(model.tree.filter, Filter::Turns | Filter::Outline);
+        let is_turns = model.tree.filter.has_turns();
         let mut facts = Vec::new();
         if one.folded {
             let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();

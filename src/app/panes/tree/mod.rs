@@ -331,7 +331,7 @@ impl TreePane {
             let is_open = |first| self.entry(first).is_some_and(|first| self.place.open_runs.contains(&first));
             rows.push_run_rows(&tree, is_part, is_open);
         }
-        if matches!(self.filter, Filter::Turns | Filter::Outline) && self.turns.is_empty() {
+        if self.filter.has_turns() && self.turns.is_empty() {
             self.turns = summaries::turns(&tree);
         }
         if rows.entries > 0 && tree.is_current_position(None) {
