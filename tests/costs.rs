@@ -11,7 +11,7 @@ use std::sync::Arc;
 use allocation_counter::measure;
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
-use pitree::app::startup::Startup;
+use pitree::app::settings::Settings;
 use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
 use pitree::catalog::Catalog;
@@ -76,7 +76,7 @@ impl Browser {
     fn of(dir: TempDir) -> Self {
         let located = Located { dirs: vec![dir.path().into()], origin: "--dir".into(), ..Default::default() };
         let config = Config::default();
-        let setting = Arc::new(Startup::new(&config, located, "/home/me".into(), false));
+        let setting = Arc::new(Settings::new(&config, located, "/home/me".into(), false));
         let model = Model::new(setting.clone(), (160, 48), crate::common::session::START * 1000);
         let context = JobContext::new(setting);
         let terminal = Terminal::new(TestBackend::new(160, 48)).unwrap();
@@ -260,7 +260,7 @@ fn a_search_keeps_little_of_each_entry() {
         let here = QueryScope { home: "/home/me".into(), ..QueryScope::default() };
         searcher.read(&sessions, |_, _| true);
         let counted = measure(|| {
-            drop(ValueLists::new(sessions.iter().map(|session| session.digest.once())));
+            drop(ValueLists::new(sessions.iter().map(|session| session.digest.uncached_digest())));
             for (query, count) in [("done", 8), ("file:nowhere", 0), ("tool:none", 0), ("model:none", 0)] {
                 let query = Query::parse(query).unwrap();
                 let hits = searcher.search(&sessions, (&query, &here), || false).unwrap();

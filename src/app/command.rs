@@ -6,20 +6,20 @@ use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::{Layer, context};
 use crate::app::message::{Clip, Opener, Work};
-use crate::app::startup::PickerOutput;
+use crate::app::settings::PickerOutput;
 use crate::app::ticket::Claim;
 use crate::base::text::Tone;
-use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::catalog::moves::MoveSelection;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::Request;
 use crate::changes::slim::SlimOverview;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::slim::SlimRules;
 
 /// Sessions to slim, and the rules.
@@ -80,7 +80,7 @@ pub enum Command {
     /// Opens the model context of an entry.
     ShowContext(context::ContextTarget),
     /// Focuses a pane.
-    Focus(Place),
+    Focus(KeyContext),
     /// Selects a session.
     Select(SessionKey),
     /// Selects a project and unfolds it.
@@ -179,7 +179,7 @@ pub enum NextStep {
     /// Resume in pi.
     Resume(Box<ResumePlan>),
     /// Ask how to resume at an entry.
-    AskToResume(SessionKey, Arc<Tree>, Index),
+    AskToResume(SessionKey, Arc<Tree>, EntryIndex),
     /// Ask whether to move the sessions to the directory.
     Move(Box<MoveSelection>),
     /// Show the text in a program.
@@ -201,7 +201,7 @@ pub struct ResumePlan {
     /// Arguments for starting pi.
     pub start: Start,
     /// The entry whose text pitree reads and gives back to the user.
-    pub text_of: Option<(Arc<Tree>, Index)>,
+    pub text_of: Option<(Arc<Tree>, EntryIndex)>,
     /// The change to make before pi starts.
     pub request: Option<Request>,
     /// The text to give back, once it is read.

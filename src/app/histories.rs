@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::catalog::{EntryRef, SessionKey};
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 
 /// Maximum number of positions.
 const MOST: usize = 100;
@@ -12,7 +12,7 @@ const MOST: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JumpPosition {
     /// The focused pane.
-    pub focus: Place,
+    pub focus: KeyContext,
     /// The selected session.
     pub session: Option<SessionKey>,
     /// Its selected entry.
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn goes_back_and_forward_again() {
         let position = |at| JumpPosition {
-            focus: if at == 0 { Place::Sessions } else { Place::Tree },
+            focus: if at == 0 { KeyContext::Sessions } else { KeyContext::Tree },
             session: None,
             entry: None,
         };

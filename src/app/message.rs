@@ -13,15 +13,14 @@ use crate::app::machines::ShownMachine;
 
 use crate::app::panes::preview::{EntryForm, HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
-use crate::app::startup::PickerOutput;
+use crate::app::settings::PickerOutput;
 use crate::app::ticket::Ticket;
 use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
-use crate::catalog::compare::{CompareRequest, ComparedBranches};
+use crate::catalog::compare::{CompareRequest, ComparedBranches, FinalFile};
 use crate::catalog::cost_sharing::SharedEntries;
-use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::catalog::file_states::{FileAt, FileTextRequest, FileWrite, StateRow, StatesRequest, Written};
 use crate::catalog::files::FilesRequest;
-use crate::catalog::final_files::FinalFile;
 use crate::catalog::lost_work::ComparedPaths;
 use crate::catalog::relations::SharingSessions;
 use crate::catalog::search::{SearchedSession, SessionHit};
@@ -48,13 +47,13 @@ use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::search::query::Query;
 use crate::search::text_match::Words;
 use crate::session::digest::Digest;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::prompt::listing::Listing;
 use crate::session::space::SessionSpace;
 use crate::session::stats::{StatsRules, StatsSum};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::worktrees::Worktrees;
 use crate::session::write::slim::SlimRules;
 
@@ -300,7 +299,7 @@ pub enum Work {
         is_first: bool,
     },
     /// Report changes of session files from now on. The sessions are those already known.
-    Watch(Vec<SharedSession>),
+    Watch(Vec<SharedLazySession>),
     /// Synchronize with other machines from now on, and report their states.
     FollowMachines,
     /// Synchronize with all other machines now, and report their states.
@@ -328,11 +327,11 @@ pub enum Work {
         /// Tree of the open session.
         tree: Arc<Tree>,
         /// The open session.
-        session: (SessionKey, SharedSession),
+        session: (SessionKey, SharedLazySession),
         /// Its forks.
-        forks: Vec<(SessionKey, SharedSession)>,
+        forks: Vec<(SessionKey, SharedLazySession)>,
         /// All sessions that share entries with it.
-        sharing_sessions: Vec<(SessionKey, SharedSession)>,
+        sharing_sessions: Vec<(SessionKey, SharedLazySession)>,
     },
     /// Merge sessions of a family into one tree.
     Join(Box<MergeRequest>),
@@ -361,7 +360,7 @@ pub enum Work {
         /// The sessions, with their files and trees.
         files: Vec<(SessionKey, PathBuf, Arc<Tree>)>,
         /// The first entry to search.
-        start: Index,
+        start: EntryIndex,
         /// The words.
         words: Arc<Words>,
     },
@@ -377,7 +376,7 @@ pub enum Work {
         found: Option<EntryBody>,
     },
     /// Plan what to remove from sessions, each given with those that share entries with it.
-    PlanSlimming(Vec<(SharedSession, SharingSessions)>, SlimRules),
+    PlanSlimming(Vec<(SharedLazySession, SharingSessions)>, SlimRules),
     /// Find sessions and files that are probably not needed.
     SuggestCleanup(Box<CleanRequest>),
     /// Count the likely secrets of a session.
@@ -461,7 +460,7 @@ pub struct EntryBody {
     /// Its tree.
     pub tree: Arc<Tree>,
     /// The entry.
-    pub at: Index,
+    pub at: EntryIndex,
 }
 
 /// Content for the clipboard.

@@ -16,7 +16,7 @@ use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::search::Search;
-use crate::app::startup::Startup;
+use crate::app::settings::Settings;
 use crate::app::ticket::{Claim, Ticket};
 use crate::app::title::title;
 use crate::base::javascript::utf16_prefix;
@@ -28,12 +28,12 @@ use crate::catalog::space::SessionKinds;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::search::lost_work::LostWork;
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::search::query::Query;
-use crate::session::digest::listed::SharedSession;
-use crate::session::tree::{Index, Tree};
+use crate::session::digest::listed::SharedLazySession;
+use crate::session::tree::{EntryIndex, Tree};
 
 /// A message in the footer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,7 +170,7 @@ pub(crate) type FailureHandler = fn(&mut Model, u64, &str);
 #[derive(Debug, Default)]
 pub struct Model {
     /// Constant settings.
-    pub setting: Arc<Startup>,
+    pub settings: Arc<Settings>,
     /// Current time, in milliseconds since 1970.
     pub now: i64,
     /// Columns and rows of the terminal.
@@ -178,7 +178,7 @@ pub struct Model {
     /// All sessions.
     pub catalog: Catalog,
     /// The focused pane.
-    pub focus: Place,
+    pub focus: KeyContext,
     /// Sizes of the panes.
     pub pane_sizes: PaneSizes,
     /// The sessions pane.
@@ -261,20 +261,20 @@ pub fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
 
 impl Model {
     /// Creates a browser without sessions.
-    pub fn new(setting: Arc<Startup>, size: (u16, u16), now: i64) -> Self {
-        let here = CurrentDir::new(setting.here.clone(), setting.home.clone());
-        let mut sessions = sessions::SessionsPane::new(setting.config.sort, here, setting.glyphs.clone());
-        sessions.shows.here_only = setting.here_only;
+    pub fn new(settings: Arc<Settings>, size: (u16, u16), now: i64) -> Self {
+        let here = CurrentDir::new(settings.current_dir.clone(), settings.home.clone());
+        let mut sessions = sessions::SessionsPane::new(settings.config.sort, here, settings.glyphs.clone());
+        sessions.shows.here_only = settings.here_only;
         let notice = |text| Notice { tone: Tone::Warning, text, can_undo: false, until: None };
         Self {
             now,
             size: bounded(size),
             sessions,
-            tree: tree::TreePane::new(setting.config.filter, setting.config.tool_runs),
-            preview: preview::PreviewPane::new(&setting.glyphs),
-            notice: setting.notice.clone().map(notice),
-            to_open: setting.at.clone(),
-            setting,
+            tree: tree::TreePane::new(settings.config.filter, settings.config.tool_runs),
+            preview: preview::PreviewPane::new(&settings.glyphs),
+            notice: settings.notice.clone().map(notice),
+            to_open: settings.at.clone(),
+            settings,
             ..Self::default()
         }
     }
@@ -291,7 +291,7 @@ impl Model {
 
     /// Returns the values that a query refers to: time, time zone, home and working directory.
     pub(crate) fn query_scope(&self) -> QueryScope {
-        let Startup { home, here, zone, .. } = &*self.setting;
+        let Settings { home, current_dir: here, zone, .. } = &*self.settings;
         QueryScope {
             now_ms: self.now,
             home: home.clone(),
@@ -305,8 +305,8 @@ impl Model {
     }
 
     /// Returns the place in which keys are resolved: the layer on top, else the focused pane.
-    pub fn place(&self) -> Place {
-        self.layers.place().unwrap_or(self.focus)
+    pub fn key_context(&self) -> KeyContext {
+        self.layers.key_context().unwrap_or(self.focus)
     }
 
     /// Returns the shape for the layout of the panes.
@@ -321,18 +321,18 @@ impl Model {
 
     /// Returns the current position for the jump history.
     pub(crate) fn jump_position(&self) -> JumpPosition {
-        let in_list = self.focus == Place::Sessions;
+        let in_list = self.focus == KeyContext::Sessions;
         let entry = self.tree.selected_entry().filter(|_| !in_list).and_then(|at| self.tree.entry(at));
         JumpPosition { focus: self.focus, session: self.sessions.selected_session(), entry }
     }
 
     /// Returns the area of a visible pane.
-    pub fn area(&self, place: Place) -> Option<PaneArea> {
+    pub fn area(&self, place: KeyContext) -> Option<PaneArea> {
         self.layout()?.pane(place)
     }
 
     /// Returns the number of rows of a pane's body; 1 if the pane is not visible.
-    pub fn height(&self, place: Place) -> usize {
+    pub fn height(&self, place: KeyContext) -> usize {
         self.area(place).map_or(1, |area| area.body.height.max(1).into())
     }
 
@@ -443,12 +443,12 @@ impl Model {
 
     /// Returns the start of a text from a file, cleaned, for a question.
     pub fn short(&self, text: &str) -> String {
-        self.setting.glyphs.cut(&clean(utf16_prefix(text, 200)), SHORT).into_owned()
+        self.settings.glyphs.cut(&clean(utf16_prefix(text, 200)), SHORT).into_owned()
     }
 
     /// Returns the session that an action applies to: in the tree, that of the selected row; else the selected session.
-    pub(crate) fn meant_session(&self) -> Option<(SessionKey, &SharedSession)> {
-        let fork = || self.tree.selected_fork().filter(|_| self.focus == Place::Tree).map(|fork| fork.key);
+    pub(crate) fn meant_session(&self) -> Option<(SessionKey, &SharedLazySession)> {
+        let fork = || self.tree.selected_fork().filter(|_| self.focus == KeyContext::Tree).map(|fork| fork.key);
         let of_row = self.meant_ref().map(|entry| entry.session).or_else(fork);
         let key = of_row.or_else(|| self.sessions.selected_session())?;
         Some((key, self.catalog.get(key)?))
@@ -457,8 +457,8 @@ impl Model {
     /// Returns the entry that an action applies to: in the tree the selected one, in the preview the shown one.
     fn meant_ref(&self) -> Option<EntryRef> {
         match (self.focus, self.preview.subject) {
-            (Place::Tree, _) => self.tree.selected_entry().and_then(|at| self.tree.entry(at)),
-            (Place::Preview, PreviewSubject::Entry(entry) | PreviewSubject::Run(entry)) => {
+            (KeyContext::Tree, _) => self.tree.selected_entry().and_then(|at| self.tree.entry(at)),
+            (KeyContext::Preview, PreviewSubject::Entry(entry) | PreviewSubject::Run(entry)) => {
                 self.tree.shown(entry).is_some().then_some(entry)
             }
             _ => None,
@@ -466,7 +466,7 @@ impl Model {
     }
 
     /// Returns the entry that an action applies to, in the tree of its own file.
-    pub(crate) fn meant_entry(&self) -> Option<(SessionKey, Arc<Tree>, Index)> {
+    pub(crate) fn meant_entry(&self) -> Option<(SessionKey, Arc<Tree>, EntryIndex)> {
         let EntryRef { session, at } = self.meant_ref()?;
         Some((session, self.tree.file(session)?.clone(), at))
     }
@@ -481,7 +481,7 @@ impl Model {
     ///
     /// # Errors
     /// No entry is selected, or its session is still being read; the message says which.
-    pub(crate) fn whole_entry(&self) -> Result<(SessionKey, Arc<Tree>, Index), &'static str> {
+    pub(crate) fn whole_entry(&self) -> Result<(SessionKey, Arc<Tree>, EntryIndex), &'static str> {
         match self.meant_entry() {
             Some((session, tree, at)) if !tree.is_partial => Ok((session, tree, at)),
             _ if self.tree.tree.as_ref().is_none_or(|tree| tree.is_partial) => Err("the session is still being read"),

@@ -18,7 +18,7 @@ use crate::session::lines::Line;
 use crate::session::replay::state::{Content, FileState};
 use crate::session::replay::{Files, Replay};
 use crate::session::tree::node::Node;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// A branch and its source.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct BranchEnd {
     /// The tree of the file; shared if both branches are in one file.
     pub tree: Arc<Tree>,
     /// The last entry of the branch.
-    pub at: Index,
+    pub at: EntryIndex,
 }
 
 /// A branch to compare.
@@ -39,7 +39,7 @@ pub struct CompareRequest {
     /// The tree of the file, if it is loaded.
     pub tree: Option<Arc<Tree>>,
     /// The last entry; `None` for the leaf.
-    pub at: Option<Index>,
+    pub at: Option<EntryIndex>,
 }
 
 /// Two compared branches.
@@ -97,7 +97,7 @@ pub fn compare(ends: [&BranchEnd; 2], reading: ReplayControl<'_>) -> Result<Comp
     Ok(Comparison { common, ends, shared: shared.len(), sides })
 }
 
-fn side(end: &BranchEnd, own: &[Index], reading: ReplayControl<'_>) -> Result<SideSummary> {
+fn side(end: &BranchEnd, own: &[EntryIndex], reading: ReplayControl<'_>) -> Result<SideSummary> {
     let cwd = &end.tree.header.cwd;
     let name = |path: &str| relative_to(cwd, &full_path(path, cwd, reading.home), reading.home).into_owned();
     let mut collector = SideCollector::new(&name);
@@ -108,7 +108,7 @@ fn side(end: &BranchEnd, own: &[Index], reading: ReplayControl<'_>) -> Result<Si
 /// Reads entries in order. Of an overlong line, only the beginning is read.
 fn each(
     end: &BranchEnd,
-    entries: &[Index],
+    entries: &[EntryIndex],
     reading: ReplayControl<'_>,
     mut take: impl FnMut(&Node, &Entry<'_>),
 ) -> Result<()> {
@@ -179,7 +179,7 @@ pub fn final_files(compared: &ComparedBranches, control: ReplayControl<'_>) -> R
             all.entry(name).or_default()[side] = Some(state.clone());
         }
     }
-    let own: [HashSet<Index>; 2] = own.map(|own| own.iter().copied().collect());
+    let own: [HashSet<EntryIndex>; 2] = own.map(|own| own.iter().copied().collect());
     all.retain(|_, states| differs(states, &own));
     let file = |(name, states): (String, [Option<Arc<FileState>>; 2])| {
         let version = match states.clone() {
@@ -196,7 +196,7 @@ pub fn final_files(compared: &ComparedBranches, control: ReplayControl<'_>) -> R
 }
 
 /// Applies consecutive entries to the files before them.
-fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[Index], control: ReplayControl<'_>) -> Result<Rc<Files>> {
+fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[EntryIndex], control: ReplayControl<'_>) -> Result<Rc<Files>> {
     let mut bodies = Bodies::open(&end.path)?;
     let read = |node: &Node| {
         ensure!((control.is_wanted)(), "comparison canceled");
@@ -206,7 +206,7 @@ fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[Index], control: ReplayC
 }
 
 /// Returns `true` if a branch touched a file after the last common entry so that it may differ from the other one.
-fn differs(states: &[Option<Arc<FileState>>; 2], own: &[HashSet<Index>; 2]) -> bool {
+fn differs(states: &[Option<Arc<FileState>>; 2], own: &[HashSet<EntryIndex>; 2]) -> bool {
     let is_own = |side: usize| states[side].as_ref().is_some_and(|state| own[side].contains(&state.latest));
     match states {
         _ if !is_own(0) && !is_own(1) => false,

@@ -11,8 +11,8 @@ use crate::catalog::key::SessionKey;
 use crate::disk::parallel;
 use crate::session::digest::Digest;
 use crate::session::digest::details::{Details, EntryTotals};
-use crate::session::digest::listed::{ListedSession, SharedSession};
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
+use crate::session::links::{ById, EntryIndex, IdHash};
 
 /// The entries shared by sessions, which are identified by their numbers.
 #[derive(Debug, Default)]
@@ -44,10 +44,10 @@ struct SharedPart {
 }
 
 /// A session with a number that the caller chooses.
-type NumberedSession<'a> = (usize, &'a SharedSession);
+type NumberedSession<'a> = (usize, &'a SharedLazySession);
 
 /// Loads the details needed for sharing in parallel, so that drawing never waits for them.
-pub(crate) fn prepare(sessions: &[SharedSession]) {
+pub(crate) fn prepare(sessions: &[SharedLazySession]) {
     load_details(&groups_by_root(sessions.iter().enumerate()));
 }
 
@@ -111,7 +111,7 @@ impl CostSharing {
     }
 
     /// Returns the totals of the entries that no older session has.
-    pub(crate) fn own(&self, number: usize, session: &ListedSession) -> EntryTotals {
+    pub(crate) fn own(&self, number: usize, session: &LazySession) -> EntryTotals {
         self.place(number).map_or_else(|| session.facts().all(), |(group, _, place)| group.own[place])
     }
 
@@ -299,8 +299,8 @@ pub struct SharedEntries {
 impl SharedEntries {
     /// Looks up entries, given by session and index, among sessions that share some.
     pub fn new<'a>(
-        sharing: &[(SessionKey, SharedSession)],
-        entries: impl Iterator<Item = (SessionKey, &'a Digest, Index)>,
+        sharing: &[(SessionKey, SharedLazySession)],
+        entries: impl Iterator<Item = (SessionKey, &'a Digest, EntryIndex)>,
     ) -> Self {
         if sharing.is_empty() {
             return Self::default(); // the common case
@@ -327,7 +327,7 @@ impl SharedEntries {
     }
 
     /// Returns the other sessions that contain an entry, in the given order.
-    pub fn of(&self, at: Index) -> &[SessionKey] {
+    pub fn of(&self, at: EntryIndex) -> &[SessionKey] {
         let set = self.of.get(at as usize).copied().unwrap_or_default();
         self.sets.get(set as usize).map_or(&[], |set| set)
     }
@@ -351,7 +351,9 @@ pub(crate) fn in_forks(forks: usize) -> String {
 
 /// Lists items of several sessions once, at the first session. Equal items have equal keys; duplicates within a session
 /// are kept. The items of a session are consecutive, and those of the oldest session come first.
-pub(crate) fn once<K: Eq + Hash, S: Copy + Eq, T>(all: impl Iterator<Item = (K, S, T)>) -> Vec<ListedItem<S, T>> {
+pub(crate) fn deduplicate<K: Eq + Hash, S: Copy + Eq, T>(
+    all: impl Iterator<Item = (K, S, T)>,
+) -> Vec<ListedItem<S, T>> {
     let mut places: HashMap<K, usize> = HashMap::new();
     // For each key: the first session, the last session, and the number of sessions after the first.
     let mut seen: Vec<(S, S, usize)> = Vec::new();
@@ -396,11 +398,11 @@ mod tests {
         Digest { path: format!("{number:03}").into(), ..digest }
     }
 
-    fn digests(files: &[SampleFile]) -> Vec<SharedSession> {
+    fn digests(files: &[SampleFile]) -> Vec<SharedLazySession> {
         files.iter().enumerate().map(|(number, file)| digest(number, file).into()).collect()
     }
 
-    fn look(digests: &[SharedSession], is_there: impl Fn(usize) -> bool, before: CostSharing) -> CostSharing {
+    fn look(digests: &[SharedLazySession], is_there: impl Fn(usize) -> bool, before: CostSharing) -> CostSharing {
         CostSharing::new(digests.iter().enumerate().filter(|(number, _)| is_there(*number)), before)
     }
 
@@ -490,7 +492,7 @@ mod tests {
         }
         let parent = digest(0, &parent);
         let one = |number: usize| Digest { path: format!("{number:04}").into(), ..parent.clone() }.into();
-        let digests: Vec<SharedSession> = (0..5000).map(one).collect();
+        let digests: Vec<SharedLazySession> = (0..5000).map(one).collect();
         let shares = look(&digests, |_| true, CostSharing::default());
         assert_eq!(shares.groups[0].shares.len(), 1);
         assert_eq!(shares.sum(digests.iter().enumerate()).cost, 49.0);
@@ -500,7 +502,8 @@ mod tests {
     fn lists_shared_items_once_at_the_first_session() {
         let all =
             [("x", 1, 'a'), ("y", 1, 'b'), ("y", 1, 'c'), ("y", 2, 'd'), ("z", 2, 'e'), ("y", 3, 'f'), ("y", 3, 'g')];
-        let listed: Vec<_> = once(all.into_iter()).into_iter().map(|it| (it.session, it.what, it.forks)).collect();
+        let listed: Vec<_> =
+            deduplicate(all.into_iter()).into_iter().map(|it| (it.session, it.what, it.forks)).collect();
         assert_eq!(listed, [(1, 'a', 0), (1, 'b', 2), (1, 'c', 2), (2, 'e', 0)]);
     }
 }

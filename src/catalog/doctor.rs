@@ -15,7 +15,7 @@ use crate::disk::parallel::StopSignal;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::{files, locate};
 use crate::session::digest::Digest;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::health::code::Code;
 use crate::session::health::{Checkup, Finding};
 use crate::session::lines::Header;
@@ -34,7 +34,7 @@ const RECENT: i64 = 60_000;
 pub(crate) struct ExaminedFile {
     pub(crate) path: PathBuf,
     /// The session, if it is one.
-    pub(crate) session: Option<SharedSession>,
+    pub(crate) session: Option<SharedLazySession>,
 }
 
 /// Examines files in parallel; `report` gets the number of files done until it returns `false`. Returns the findings of files
@@ -94,7 +94,7 @@ fn differs(session: &Digest, home: &str) -> bool {
 impl Catalog {
     /// Returns the findings that concern several sessions: parents of forks, and session IDs.
     pub(crate) fn findings_between(&self) -> Vec<(PathBuf, Finding)> {
-        let sessions: Vec<&SharedSession> = self.with_copies().map(|key| &self[key]).collect();
+        let sessions: Vec<&SharedLazySession> = self.with_copies().map(|key| &self[key]).collect();
         let path = |at: usize| sessions[at].file_path();
         let mut found = Vec::new();
         for (fork, parent) in parents(&sessions) {
@@ -186,8 +186,8 @@ struct SameId {
 }
 
 impl SameId {
-    fn new(session: &SharedSession, id: &str) -> Self {
-        let (path, digest) = (session.file_path(), session.once());
+    fn new(session: &SharedLazySession, id: &str) -> Self {
+        let (path, digest) = (session.file_path(), session.uncached_digest());
         let (created, first_entry) = (digest.header.created, digest.entry_key(0));
         Self { real_path: digest.real_path().clone(), created, first_entry, copy: ConflictCopy::of(&path, id), path }
     }

@@ -18,14 +18,14 @@ use crate::export::jsonl;
 use crate::secrets::{Redaction, Redactor, Rules};
 use crate::session::digest::details::identity;
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::text_fields::texts;
 use crate::session::entry::tool_call::touched;
 use crate::session::entry::{Entry, Message, RawTime, ToolCall};
 use crate::session::json::Str;
 use crate::session::lines::Line;
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::links::{ById, EntryIndex, IdHash};
 
 /// The time in milliseconds by which the clocks of file systems can be behind.
 const COARSE: i64 = 3000;
@@ -47,7 +47,7 @@ pub(crate) struct EntriesRequest<'a> {
 /// A session to read, with its file.
 struct GroupMember<'a> {
     key: SessionKey,
-    session: &'a SharedSession,
+    session: &'a SharedLazySession,
     path: PathBuf,
 }
 
@@ -173,7 +173,7 @@ impl<'a> SessionReader<'a> {
             let Some(entry) = read.as_ref().ok().and_then(Option::as_ref).filter(|entry| !entry.is_header()) else {
                 return true;
             };
-            let (index, place) = (at as Index, places[at]);
+            let (index, place) = (at as EntryIndex, places[at]);
             let time = entry.timestamp.and_then(RawTime::ms);
             if identity(entry, entry.id.map(IdHash::of), index, time, line.bytes) != ids[at] {
                 failure = Some(changed());
@@ -266,7 +266,7 @@ fn duration(entry: &Entry<'_>, time: Option<i64>, calls: &mut ById<i64>) -> Opti
 /// Returns the record of an entry: its index, place and time, the entry with its line, and the time its call took. `file`
 /// resolves a path.
 fn record<'a>(
-    (index, place, time): (Index, EntryPlace, Option<i64>),
+    (index, place, time): (EntryIndex, EntryPlace, Option<i64>),
     (entry, line): (&Entry<'a>, &Line<'a>),
     duration: Option<f64>,
     file: impl Fn(&str) -> String,

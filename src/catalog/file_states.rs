@@ -15,10 +15,10 @@ use crate::catalog::file_history::{FileVersion, ReplayControl, each_version, pro
 use crate::catalog::files::FilePlaces;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::disk::load::{self, Bodies};
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::Line;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::replay::state::{Content, Exactness, FileState};
 use crate::session::replay::{CommandEffects, Replay};
 use crate::session::tree::Tree;
@@ -36,7 +36,7 @@ pub struct FileAt {
     /// Its tree.
     pub tree: Arc<Tree>,
     /// The entry.
-    pub entry: Index,
+    pub entry: EntryIndex,
     /// The absolute path of the file.
     pub file: String,
 }
@@ -118,7 +118,7 @@ pub struct ReplayedSession {
     /// Its key.
     pub key: SessionKey,
     /// The session.
-    pub session: SharedSession,
+    pub session: SharedLazySession,
     /// Its tree, if it is loaded.
     pub tree: Option<Arc<Tree>>,
 }
@@ -242,16 +242,16 @@ impl FileStates {
     }
 
     /// Returns the state after an entry: that of the last entry up to it which touched the file.
-    pub fn at(&self, entry: Index) -> Option<&Arc<FileState>> {
+    pub fn at(&self, entry: EntryIndex) -> Option<&Arc<FileState>> {
         self.touch_at(entry).map(|version| &version.state)
     }
 
     /// Returns the state before an entry.
-    pub fn before(&self, entry: Index) -> Option<&Arc<FileState>> {
+    pub fn before(&self, entry: EntryIndex) -> Option<&Arc<FileState>> {
         self.at(self.tree.parent(entry)?)
     }
 
-    fn touch_at(&self, entry: Index) -> Option<&FileVersion> {
+    fn touch_at(&self, entry: EntryIndex) -> Option<&FileVersion> {
         self.tree
             .to_root(entry)
             .find_map(|at| self.touches.binary_search_by_key(&at, |version| version.entry).ok())
@@ -259,7 +259,7 @@ impl FileStates {
     }
 
     /// Returns a row for each entry that touched the file and `is_listed`, in file order.
-    pub fn rows(&self, session: SessionKey, mut is_listed: impl FnMut(Index) -> bool) -> Vec<StateRow> {
+    pub fn rows(&self, session: SessionKey, mut is_listed: impl FnMut(EntryIndex) -> bool) -> Vec<StateRow> {
         let file: Arc<str> = (&*self.file).into();
         let row = |version: &FileVersion| {
             let node = &self.tree[version.entry];
@@ -333,12 +333,12 @@ pub fn list(
 /// An entry cannot be read.
 pub fn changed_files(
     (session, tree): (&Path, &Tree),
-    entries: &[Index],
+    entries: &[EntryIndex],
     home: &str,
-) -> Result<Vec<(String, Index, Index)>> {
+) -> Result<Vec<(String, EntryIndex, EntryIndex)>> {
     let mut bodies = Bodies::open(session)?;
     let mut replay = Replay::new(tree, home, |node| bodies.known(node));
-    let mut changed: Vec<(String, Index, Index)> = Vec::new();
+    let mut changed: Vec<(String, EntryIndex, EntryIndex)> = Vec::new();
     for &at in entries {
         // Without the files before, only those appear that the entry itself changes.
         let mut files = Rc::default();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::base::sort;
-use crate::session::digest::listed::{ListedSession, SharedSession};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
 use crate::session::digest::touched_files::{FileTouch, FileUses};
 use crate::session::links::ById;
 use crate::session::replay::session_path;
@@ -45,8 +45,8 @@ impl FilePlaces<'_> {
 
     /// Returns the path of a file in a session, where it can be in another worktree. Returns `None` if the session has not
     /// touched it.
-    pub fn own_path(self, file: &str, session: &ListedSession) -> Option<String> {
-        let session = session.once();
+    pub fn own_path(self, file: &str, session: &LazySession) -> Option<String> {
+        let session = session.uncached_digest();
         let (details, cwd) = (session.details_once(), &session.header.cwd);
         let path = details.touches.paths.iter().find(|path| self.path(path, cwd) == file)?;
         Some(session_path(path, cwd, self.home))
@@ -57,7 +57,7 @@ impl FilePlaces<'_> {
 #[derive(Clone, Debug)]
 pub struct FilesRequest {
     /// The sessions.
-    pub sessions: Vec<SharedSession>,
+    pub sessions: Vec<SharedLazySession>,
     /// The worktrees whose files are those of the main working tree.
     pub worktrees: Arc<Worktrees>,
     /// The directory to which paths are relative when shown; empty for absolute paths.
@@ -67,11 +67,11 @@ pub struct FilesRequest {
 /// Returns the files of sessions, most recently touched first. Calls that a fork inherited count once, for the oldest
 /// session. Returns `None` if the result is no longer wanted. Digests are not kept, because there can be many.
 pub fn outline(
-    sessions: &[SharedSession],
+    sessions: &[SharedLazySession],
     places: FilePlaces<'_>,
     is_wanted: &dyn Fn() -> bool,
 ) -> Option<Vec<TouchedFile>> {
-    let mut sessions: Vec<&SharedSession> = sessions.iter().collect();
+    let mut sessions: Vec<&SharedLazySession> = sessions.iter().collect();
     sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
     let mut by_path: HashMap<String, (usize, usize)> = HashMap::new(); // index in `all`, and the last session that touched the file
     let mut all: Vec<TouchedFile> = Vec::new();
@@ -80,7 +80,7 @@ pub fn outline(
         if !is_wanted() {
             return None;
         }
-        let session = session.once();
+        let session = session.uncached_digest();
         let details = session.details_once();
         let touches = &details.touches;
         let mut known: Vec<Option<usize>> = vec![None; touches.paths.len()];
@@ -123,7 +123,7 @@ mod tests {
                 let (touch, time) = (*touch, Some(*time));
                 session.details_mut().touches.all.push(FileTouch { path, message: 0, entry: 0, touch, time });
             }
-            SharedSession::from(ListedSession::from(session))
+            SharedLazySession::from(LazySession::from(session))
         };
         let one = session("/one", &[("a", Touch::Read, 1), ("@./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
         let two = session("/two", &[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);

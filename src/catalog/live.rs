@@ -85,7 +85,7 @@ impl Catalog {
         // The session of a subagent is written by the pi of its parent session.
         let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
         let runs: Vec<usize> = self.dirs.iter().map(runs_in).collect();
-        let running = |key: SessionKey| runs[self.project(key).place()];
+        let running = |key: SessionKey| runs[self.project(key).index()];
         let is_guessed = |key: &SessionKey| running(*key) > 0 && !self[*key].facts().is_subagent();
         for key in self.keys().filter(is_guessed).filter(is_here).filter(|key| !live.contains_key(key)) {
             in_dirs.entry(self.project(key)).or_default().push(key);

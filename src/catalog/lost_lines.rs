@@ -17,7 +17,7 @@ use crate::disk::fingerprint::{self, hash};
 use crate::disk::git::TipContents;
 use crate::disk::{files, git, load};
 use crate::search::lost_work::{LostFile, LostWork};
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::replay::CommandEffects;
 use crate::session::replay::files::Files;
 use crate::session::replay::state::FileState;
@@ -126,7 +126,7 @@ type FileLines<'a> = Vec<(&'a str, HashSet<&'a str>)>;
 
 /// The lines that entries of a session brought to files.
 #[derive(Default)]
-struct BroughtLines<'a>(HashMap<&'a str, Vec<(Index, Vec<&'a str>)>>);
+struct BroughtLines<'a>(HashMap<&'a str, Vec<(EntryIndex, Vec<&'a str>)>>);
 
 impl<'a> BroughtLines<'a> {
     /// Finds the entries that brought some lines, except those that a fork inherited. Replays the session once.
@@ -159,11 +159,11 @@ impl<'a> BroughtLines<'a> {
     }
 
     /// Returns those of some lines that the entries of a branch brought.
-    fn on_branch(&self, tree: &Tree, end: Index, missing: &MissingLines<'a>) -> FileLines<'a> {
+    fn on_branch(&self, tree: &Tree, end: EntryIndex, missing: &MissingLines<'a>) -> FileLines<'a> {
         if missing.is_empty() {
             return Vec::new();
         }
-        let branch: HashSet<Index> = tree.path(end).into_iter().collect();
+        let branch: HashSet<EntryIndex> = tree.path(end).into_iter().collect();
         let of_file = |(file, missing): &(&'a str, Rc<HashSet<&'a str>>)| {
             let brought = self.0.get(file).into_iter().flatten().filter(|(entry, _)| branch.contains(entry));
             let lines = brought.flat_map(|(_, lines)| lines.iter().copied()).filter(|line| missing.contains(line));

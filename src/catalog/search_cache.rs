@@ -13,7 +13,7 @@ use crate::catalog::searched_session::SearchedSession;
 use crate::disk::files;
 use crate::disk::lines::{self, CancelableReader};
 use crate::search::candidate::Candidate;
-use crate::session::links::{ActivePath, Index};
+use crate::session::links::{ActivePath, EntryIndex};
 use crate::session::search_text::{Passages, SearchTextBuilder, SearchTexts, SearchTextsBuf, TextBuffers};
 use crate::session::search_titles::{SearchTitles, TitlesBuf};
 
@@ -54,7 +54,7 @@ pub(super) struct CachedFile {
 #[derive(Clone, Debug)]
 pub(super) struct EntryFacts {
     /// The user messages in file order.
-    pub(super) prompts: Box<[Index]>,
+    pub(super) prompts: Box<[EntryIndex]>,
     /// The entries on the path from the root to the leaf.
     pub(super) active: ActivePath,
 }
@@ -147,7 +147,7 @@ impl SearchCache {
         act: impl FnOnce(&Candidate<'_>) -> T,
     ) -> T {
         let Some(known) = self.get(session) else {
-            let digest = session.digest.once();
+            let digest = session.digest.uncached_digest();
             return act(&session.candidate(&digest, TitlesBuf::new(&digest).as_titles(), texts));
         };
         let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.arena.get(place));
@@ -159,7 +159,7 @@ impl SearchCache {
     /// Returns the details of a session that hits need. Loaded on demand.
     pub(super) fn facts(&self, session: &SearchedSession) -> Cow<'_, EntryFacts> {
         let read = || {
-            let digest = session.digest.once();
+            let digest = session.digest.uncached_digest();
             let details = digest.details_once();
             EntryFacts { prompts: details.prompts.clone(), active: details.active.clone() }
         };
@@ -211,7 +211,7 @@ pub(super) struct TextArena(Vec<ArenaBlock>);
 #[derive(Debug)]
 struct ArenaBlock {
     folded: String,
-    starts: Vec<(u32, Index)>,
+    starts: Vec<(u32, EntryIndex)>,
     capitals: Vec<u8>,
 }
 
@@ -234,7 +234,7 @@ impl TextArena {
                 && block.capitals.capacity() - block.capitals.len() >= capitals.len()
         };
         if !self.0.last().is_some_and(has_room) {
-            let most_starts = BLOCK_SIZE / size_of::<(u32, Index)>();
+            let most_starts = BLOCK_SIZE / size_of::<(u32, EntryIndex)>();
             self.0.push(ArenaBlock {
                 folded: String::with_capacity(folded.len().max(BLOCK_SIZE)),
                 starts: Vec::with_capacity(starts.len().max(most_starts)),
@@ -279,7 +279,7 @@ impl ArenaRange {
     /// Returns their size in bytes.
     fn bytes(&self) -> usize {
         let run = |(from, to): (u32, u32)| (to - from) as usize;
-        run(self.folded) + run(self.starts) * size_of::<(u32, Index)>() + run(self.capitals)
+        run(self.folded) + run(self.starts) * size_of::<(u32, EntryIndex)>() + run(self.capitals)
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
     use crate::catalog::tests::catalog;
     use crate::session::digest::Digest;
-    use crate::session::links::Index;
+    use crate::session::links::EntryIndex;
     use crate::session::search_text::PassagesBuf;
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
         let [still, growing] = &catalog.searched_sessions()[..] else { panic!("two sessions") };
         let (mut growing, mut cache) = (growing.clone(), SearchCache::default());
         let long = "x".repeat(MAX_OUTDATED / 4);
-        let add = |cache: &mut SearchCache, session: &SearchedSession, at: Index, text: &str| {
+        let add = |cache: &mut SearchCache, session: &SearchedSession, at: EntryIndex, text: &str| {
             let mut conversation = PassagesBuf::default();
             conversation.push(at, text);
             cache.add_texts(

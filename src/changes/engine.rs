@@ -269,7 +269,7 @@ impl<'a> Engine<'a> {
         if record.change.brings(step).is_none() {
             return self.record(&record.change, again, Some(path));
         }
-        let can_join = self.trash.can_join(path, record.place());
+        let can_join = self.trash.can_join(path, record.trash_path());
         let late = can_join.path_context("cannot access", path)?.then(|| trash::late(path));
         self.record(&record.change, again, late.as_deref())
     }
@@ -349,7 +349,7 @@ impl<'a> Engine<'a> {
         let mut back = self.take_back_once(record, step, at_least)?;
         // A pi created the file meanwhile.
         if back.as_ref().is_err_and(RestoreError::is_taken)
-            && self.trash.can_join(path, record.place()).unwrap_or(false)
+            && self.trash.can_join(path, record.trash_path()).unwrap_or(false)
         {
             back = self.take_back_once(record, step, at_least)?;
         }

@@ -78,8 +78,8 @@ pub fn sessions(
         // Another file may be in its place now.
         let went = away.get(place).and_then(|went| went.iter().find(|other| other.number >= record.number));
         let mut order = match went {
-            Some(went) => [went.place().filter(|_| !went.is_gone()), None],
-            None => [Some(place), record.place().or_else(|| record.change.other_path())],
+            Some(went) => [went.trash_path().filter(|_| !went.is_gone()), None],
+            None => [Some(place), record.trash_path().or_else(|| record.change.other_path())],
         }
         .into_iter()
         .flatten();

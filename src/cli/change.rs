@@ -57,7 +57,7 @@ pub(super) struct ConfirmedArgs {
     #[arg(long)]
     pub(super) yes: bool,
     #[command(flatten)]
-    pub(super) switches: ChangeArgs,
+    pub(super) args: ChangeArgs,
 }
 
 impl ConfirmedArgs {
@@ -66,7 +66,7 @@ impl ConfirmedArgs {
     /// # Errors
     /// Input or standard error is no terminal.
     pub(super) fn asks(&self) -> Result<bool> {
-        let asks = !self.yes && !self.switches.dry_run;
+        let asks = !self.yes && !self.args.dry_run;
         if asks {
             output::check_can_ask()?;
         }
@@ -77,7 +77,7 @@ impl ConfirmedArgs {
 /// Makes the changes of a command and prints the results.
 pub(super) struct Changer<'a> {
     pub(super) changes: Changes,
-    switches: &'a ChangeArgs,
+    args: &'a ChangeArgs,
     pub(super) context: &'a CommandContext,
 }
 
@@ -86,17 +86,17 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// The sessions are samples, or there is no directory for the journal.
-    pub(super) fn new(context: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
+    pub(super) fn new(context: &'a CommandContext, args: &'a ChangeArgs) -> Result<Self> {
         context.refuse_samples()?;
         let changes = context.changes().context("cannot locate the journal: no home directory; set HOME")?;
-        let changes = if switches.dry_run { changes.dry_run() } else { changes };
+        let changes = if args.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
-        Ok(Self { changes, switches, context })
+        Ok(Self { changes, args, context })
     }
 
     /// Returns `true` for output as JSON.
     pub(super) fn is_json(&self) -> bool {
-        self.switches.json
+        self.args.json
     }
 
     /// Makes a change and prints it.
@@ -130,7 +130,7 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// The machine is unknown or cannot be reached, or the change cannot be made there.
     pub(super) fn make_on(&self, name: &str, request: &Request) -> Result<ChangeResult> {
-        if self.switches.dry_run {
+        if self.args.dry_run {
             bail!("--dry-run cannot be used for sessions on other machines");
         }
         self.on_machine(name, |machine, context| machines::changes::make(machine, request, context))
@@ -146,7 +146,7 @@ impl<'a> Changer<'a> {
         let last = locate::state_dir()
             .and_then(|state| machines::changes::last_change(&state, since.unwrap_or(i64::MIN), redoes));
         let Some((machine, commands)) = last else { return Ok(None) };
-        if self.switches.dry_run {
+        if self.args.dry_run {
             bail!("the last change was made on {machine}; --dry-run cannot be used for it");
         }
         self.on_machine(&machine, |machine, context| machines::changes::make_step(machine, &commands, context))
@@ -175,7 +175,7 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// `error`, if there is no terminal; or the user declined.
     fn ask_to_bring_back(&self, error: &Error) -> Result<()> {
-        if self.switches.dry_run || !output::can_ask() {
+        if self.args.dry_run || !output::can_ask() {
             bail!("{error}");
         }
         note!("{error}.");
@@ -191,7 +191,7 @@ impl<'a> Changer<'a> {
         if !archive_paths::is_archived(&path) {
             return Ok(path);
         }
-        if !is_sure || self.switches.dry_run {
+        if !is_sure || self.args.dry_run {
             self.ask_to_bring_back(&Refusal::Archived { paths: vec![path.clone()] }.into())?;
         }
         let done = self.make_as_it_is(&Request::Unarchive { files: vec![path.clone()] })?;
@@ -209,7 +209,7 @@ impl<'a> Changer<'a> {
                         note!("waiting for {who}; press Ctrl+C to cancel");
                         now()
                     });
-                    if now() - *since >= i64::try_from(self.switches.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
+                    if now() - *since >= i64::try_from(self.args.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
                         return ControlFlow::Break(());
                     }
                 }
@@ -284,7 +284,7 @@ impl<'a> Changer<'a> {
             Err(error) if matches!(error.downcast_ref(), Some(Refusal::Old { .. })) => error,
             made => return made,
         };
-        if self.switches.dry_run || !output::can_ask() {
+        if self.args.dry_run || !output::can_ask() {
             return Err(anyhow!("{error}; use --migrate to convert it and move the original to the trash"));
         }
         note!("{error}. The original moves to the trash; `pitree undo` restores it.");
@@ -303,11 +303,11 @@ impl<'a> Changer<'a> {
     /// The output cannot be written.
     pub(super) fn say(&self, done: &ChangeResult, step: CliStep) -> Result<Exit> {
         let print = || {
-            if self.switches.json {
+            if self.args.json {
                 for change in done.changes.iter().map(ChangeFields::from) {
                     let machine = done.machine.as_ref().map(|origin| object! { machine: &origin.machine });
                     let group = done.group.map(|group| object! { group });
-                    let done = !self.switches.dry_run;
+                    let done = !self.args.dry_run;
                     output::json(&object! {
                         step, #[serde(flatten)] change, done, #[serde(flatten)] machine, #[serde(flatten)] group,
                     })?;
@@ -336,7 +336,7 @@ impl<'a> Changer<'a> {
     /// The output cannot be written.
     pub(super) fn say_made(&self, done: &ChangeResult) -> Result<Exit> {
         match &done.made {
-            Some(made) if !self.switches.json && !self.switches.dry_run => {
+            Some(made) if !self.args.json && !self.args.dry_run => {
                 self.say_aside(done);
                 raw_output::print(made.as_os_str()).with_context(|| self.unprinted(done))?;
                 Ok(Exit::Done)
@@ -347,7 +347,7 @@ impl<'a> Changer<'a> {
 
     /// Describes changes that could not be printed.
     pub(super) fn unprinted(&self, done: &ChangeResult) -> String {
-        match (self.switches.dry_run, done.changes.len()) {
+        match (self.args.dry_run, done.changes.len()) {
             (true, _) => "cannot print the dry run".into(),
             (_, 0) => format!("cannot print this: {}", done.summary),
             (_, 1) => "the change was made, but cannot be printed".into(),
@@ -369,7 +369,7 @@ impl<'a> Changer<'a> {
             CliStep::Redo => ("redone: ", "would redo: "),
             CliStep::Restore => ("restored: ", "would restore: "),
         };
-        let start = if self.switches.dry_run { would } else { did };
+        let start = if self.args.dry_run { would } else { did };
         let short = |path: &Path| match &done.machine {
             Some(origin) => format!("{}:{}", origin.machine, path.display()),
             None => self.short(path),

@@ -46,7 +46,7 @@ pub(super) struct CleanCommand {
     #[arg(long, requires = "only")]
     yes: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl ValueEnum for CleanRule {
@@ -61,8 +61,8 @@ impl ValueEnum for CleanRule {
 
 impl CleanCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
-        if !self.yes && !self.switches.dry_run {
+        let changer = Changer::new(context, &self.args)?;
+        if !self.yes && !self.args.dry_run {
             output::check_can_ask()?;
         }
         let mut catalog = context.read_catalog();
@@ -72,7 +72,7 @@ impl CleanCommand {
         let state = locate::state_dir();
         let found = cleanup_job::suggest(&request, (&context.scanned, state.as_deref()), &|| true);
         let (suggestions, slimming) = found.unwrap_or_default();
-        let ChangeArgs { json, dry_run, .. } = self.switches;
+        let ChangeArgs { json, dry_run, .. } = self.args;
         if !json || dry_run {
             let row = |suggestion: &CleanSuggestion| {
                 let CleanSuggestion { rule, bytes: size, .. } = suggestion;
@@ -127,7 +127,7 @@ fn fields(suggestion: &CleanSuggestion, catalog: &Catalog) -> impl Serialize + u
     let session = |&key: &SessionKey| {
         let (session, facts) = (&catalog[key], catalog[key].facts());
         let path = PathFields::from(&*facts.path().join());
-        let (id, title) = (facts.id().to_owned(), session.once().title().to_owned());
+        let (id, title) = (facts.id().to_owned(), session.uncached_digest().title().to_owned());
         object! { id, #[serde(flatten)] path, title, bytes: facts.bytes() }
     };
     object! {
@@ -183,8 +183,8 @@ pub(super) struct SlimCommand {
 
 impl SlimCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let switches = &self.confirmed.switches;
-        let changer = Changer::new(context, switches)?;
+        let args = &self.confirmed.args;
+        let changer = Changer::new(context, args)?;
         let catalog = context.catalog();
         let mut keys = sessions_to_change(&self.words, false, catalog, context)?;
         skip_mirrored(catalog, &mut keys);
@@ -195,7 +195,7 @@ impl SlimCommand {
         let overview = cleanup_job::plan_slimming(&targets, self.rules(), progress).context("canceled")?;
         overview.failed.iter().for_each(|(_, reason)| output::error(reason));
         let (failed, total) = (!overview.failed.is_empty(), overview.total());
-        let is_plan = switches.json && switches.dry_run;
+        let is_plan = args.json && args.dry_run;
         if is_plan {
             overview.planned.iter().try_for_each(print_json)?;
         }

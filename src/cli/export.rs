@@ -299,12 +299,12 @@ pub(super) struct ImportCommand {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     cwd: Option<PathBuf>,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl ImportCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = Changer::new(context, &self.args)?;
         let cwd = self.cwd()?;
         let bytes = self.bytes(context)?;
         // The same checks as when it is written, for the id and the omitted lines.

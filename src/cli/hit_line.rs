@@ -19,7 +19,7 @@ use crate::session::digest::Digest;
 use crate::session::entry::{RawTime, parse};
 use crate::session::search_text::searched;
 use crate::session::search_titles::capped;
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 use crate::session::worktrees::Worktrees;
 
 /// The maximum length of a title in a hit, in UTF-16 code units, because a first message can be very long.
@@ -55,7 +55,7 @@ pub(super) struct HitLine {
 }
 
 /// An entry with a match, and the field.
-pub(super) type EntryPlace = (Index, MatchField);
+pub(super) type EntryPlace = (EntryIndex, MatchField);
 
 /// Texts that an entry can have beside others. The identifiers of their hits contain the kind of text.
 const OTHER_FIELDS: [&str; 3] = [LABEL, "thinking", "arguments"];

@@ -23,9 +23,9 @@ use crate::disk::scan::Unreadable;
 use crate::session::digest::Digest;
 use crate::session::digest::commits::{CommitPrefix, DigestCommit};
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::replay::CommandEffects;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::worktrees::Worktrees;
 
 /// List the states of a file in all sessions, most recent first
@@ -66,7 +66,7 @@ struct LoggedEntry {
     time: Option<i64>,
     prompt: String,
     is_abandoned: bool,
-    at: Index,
+    at: EntryIndex,
 }
 
 /// A listed state, without its text.
@@ -153,7 +153,7 @@ impl LogCommand {
             let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
             such.map(move |commit| (session.commit_key(commit), number, commit))
         });
-        let mut found = cost_sharing::once(all);
+        let mut found = cost_sharing::deduplicate(all);
         sort::by_key(&mut found, |listed| Reverse((listed.what.time, listed.what.at)));
         found.truncate(self.limit.unwrap_or(usize::MAX));
         let (mut made, mut trees, mut repositories) = (Vec::new(), HashMap::new(), HashMap::new());
@@ -225,7 +225,7 @@ impl LogCommand {
 fn sessions(
     is_wanted: impl Fn(&SessionFacts<'_>) -> bool,
     context: &CommandContext,
-) -> (Vec<SharedSession>, Vec<Unreadable>) {
+) -> (Vec<SharedLazySession>, Vec<Unreadable>) {
     let (mut sessions, unreadable) = context.read_sessions(context.sources().scan(), is_wanted);
     sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
     (sessions, unreadable)
@@ -270,7 +270,7 @@ fn each_state<R>(
 }
 
 impl LoggedEntry {
-    fn new(session: &Path, tree: &Tree, at: Index) -> Self {
+    fn new(session: &Path, tree: &Tree, at: EntryIndex) -> Self {
         let node = &tree[at];
         Self {
             session: session.into(),
@@ -284,7 +284,7 @@ impl LoggedEntry {
     }
 
     /// Returns the order by age.
-    fn age(&self) -> (Option<i64>, Index) {
+    fn age(&self) -> (Option<i64>, EntryIndex) {
         (self.time, self.at)
     }
 
@@ -319,7 +319,7 @@ fn abandoned(is_abandoned: bool) -> String {
 }
 
 /// Returns the words of the prompt above an entry.
-fn prompt_words(tree: &Tree, at: Index) -> String {
+fn prompt_words(tree: &Tree, at: EntryIndex) -> String {
     prompt(tree, at).map_or(String::new(), |at| tree[at].words().into())
 }
 

@@ -160,8 +160,8 @@ fn remove(context: &CommandContext, name: &str, deletes: bool) -> Result<Exit> {
         ensure!(!machine.is_configured, "{name} is in config.toml; remove it there");
     }
     if deletes {
-        let switches = ChangeArgs::default();
-        let changer = Changer::new(context, &switches)?;
+        let args = ChangeArgs::default();
+        let changer = Changer::new(context, &args)?;
         let found = scan::find(&[machine_paths::mirrors_in(&data)]);
         let file = |file: &scan::SessionFile| {
             let (bytes, mtime) = file.version();

@@ -68,7 +68,7 @@ struct ChosenMove {
 
 impl MoveCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let changer = Changer::new(context, &self.confirmed.args)?;
         let moved = self.sessions_to_move(context)?;
         let asks = self.confirmed.asks()?;
         if moved.archived > 0 {
@@ -198,7 +198,7 @@ struct ArchiveArgs {
 impl ArchiveCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let args = &self.args;
-        let changer = Changer::new(context, &args.confirmed.switches)?;
+        let changer = Changer::new(context, &args.confirmed.args)?;
         let asks = args.confirmed.asks()?;
         let mut read_again: Option<Catalog> = None;
         loop {
@@ -235,7 +235,7 @@ impl ArchiveCommand {
 
 impl UnarchiveCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args.confirmed.switches)?;
+        let changer = Changer::new(context, &self.args.confirmed.args)?;
         let asks = self.args.confirmed.asks()?;
         let catalog = context.catalog();
         let sessions = self.args.sessions(catalog, context, true)?;

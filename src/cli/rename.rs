@@ -35,12 +35,12 @@ pub(super) struct RenameCommand {
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl RenameCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = Changer::new(context, &self.args)?;
         let [session] = &self.sessions[..] else { return self.rename_all(&changer) };
         let path = context.session(session)?;
         if self.by_pi {
@@ -85,7 +85,7 @@ pub(super) struct LabelCommand {
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl LabelCommand {
@@ -105,7 +105,7 @@ impl LabelCommand {
     }
 
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = Changer::new(context, &self.args)?;
         let (SessionPlace { path, .. }, entry, label) = self.words(context)?;
         let tree = context.tree(&path)?;
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
@@ -187,7 +187,7 @@ impl LabelsCommand {
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
             session.labels.iter().map(move |label| (session.label_key(label), number, label))
         });
-        let mut labels: Vec<ListedItem<usize, &DigestLabel>> = cost_sharing::once(all);
+        let mut labels: Vec<ListedItem<usize, &DigestLabel>> = cost_sharing::deduplicate(all);
         sort::by_cached_key(&mut labels, |listed| {
             let path = sessions[listed.session].path.clone().into_os_string();
             (Reverse(listed.what.time), path, listed.what.entry.id().map(String::from))

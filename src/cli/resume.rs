@@ -23,7 +23,7 @@ use crate::pi::running;
 use crate::pi::warnings::{is_open, signs};
 use crate::runtime::{clipboard, raw_output};
 use crate::session::entry::{EntryId, parse};
-use crate::session::tree::{Index, Tree, resume};
+use crate::session::tree::{EntryIndex, Tree, resume};
 
 /// Resume a session in pi, at its leaf or at any entry
 ///
@@ -67,8 +67,8 @@ pub(super) struct ResumeCommand {
 
 impl ResumeCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
-        let changer = Changer::new(context, &switches)?;
+        let args = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
+        let changer = Changer::new(context, &args)?;
         let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
         if machine_paths::is_mirrored(&path) {
             return self.resume_there(&path, entry.as_deref(), context);
@@ -235,7 +235,7 @@ fn may_start(session: &Path, starts: bool, context: &CommandContext) -> Result<b
 }
 
 /// Returns the text of a message.
-fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
+fn text(tree: &Tree, at: EntryIndex, path: &Path) -> Result<String> {
     Ok(parse::text(&Bodies::open(path)?.line(&tree[at])?))
 }
 
@@ -261,12 +261,12 @@ pub(super) struct ForkCommand {
     #[arg(long)]
     migrate: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl ForkCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = Changer::new(context, &self.args)?;
         let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
         let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
         let tree = context.tree(&path)?;

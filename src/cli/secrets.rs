@@ -197,7 +197,7 @@ struct ScrubCommand {
 
 impl ScrubCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let changer = Changer::new(context, &self.confirmed.args)?;
         let rules = ChosenRules::new(&context.config.redact)?.for_process();
         let mut catalog = context.read_catalog();
         let targets = self.targets(context, &mut catalog, rules)?;
@@ -261,7 +261,7 @@ impl ScrubCommand {
         let values = Arc::new(Mutex::new(values));
         let by = SharedRewriter(values.clone());
         let made = changer.make(&Request::Rewrite { purpose: RewritePurpose::Scrub, sessions, by });
-        if !self.confirmed.switches.dry_run {
+        if !self.confirmed.args.dry_run {
             let values = values.lock();
             kept.iter().filter(|_| made.is_ok()).try_for_each(|file| values.replace_in(file))?;
             // The index forgets the values.
@@ -300,7 +300,7 @@ fn is_rest_of(rest: &Path, session: &Path) -> bool {
 /// Tells what remains to be done: the trash has the values, and new keys are needed.
 fn tell_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
     output::note("Replace these keys where they were issued: they can have been copied.");
-    let is_known = new.iter().all(|record| record.place().is_some());
+    let is_known = new.iter().all(|record| record.trash_path().is_some());
     let new = new.iter().filter(|record| record.is_in_trash()).map(|record| record.number);
     let numbers: BTreeSet<u64> = trashed.into_iter().chain(new).collect();
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
@@ -317,7 +317,7 @@ fn tell_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
 fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u64>> {
     let mut trashed = Vec::new();
     for record in changer.changes.history()? {
-        let place: Option<PathBuf> = record.place().filter(|_| record.is_in_trash()).map(Into::into);
+        let place: Option<PathBuf> = record.trash_path().filter(|_| record.is_in_trash()).map(Into::into);
         if let Some(place) = place
             && values.count(&place).is_ok_and(|found| found.lines + found.left > 0)
         {

@@ -33,7 +33,7 @@ use crate::session::lines::Line;
 use crate::session::prompt::listing::{Listing, row};
 use crate::session::prompt::message::{SentCall, SentMessage, from, role};
 use crate::session::prompt::plan::{Plan, PlannedPart};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Show an entry with the entries around it
 ///
@@ -103,13 +103,13 @@ impl ShowCommand {
         let (path, tree) = (&place.path, context.tree(&place.path)?);
         let asked = place.entry_in(&tree)?.or_else(|| last(&tree)).context("the session has no entries")?;
         let branch = branch(&tree, asked);
-        let is_said = |at: &Index| *at == asked || !tree[*at].kind.is_bookkeeping();
-        let way: Vec<Index> = branch.iter().copied().filter(is_said).collect();
+        let is_said = |at: &EntryIndex| *at == asked || !tree[*at].kind.is_bookkeeping();
+        let way: Vec<EntryIndex> = branch.iter().copied().filter(is_said).collect();
         let at = way.iter().position(|&at| at == asked).unwrap_or_default();
         let from = at.saturating_sub(self.context);
         let to = (at + self.context + 1).min(way.len());
         let mut bodies = Bodies::open(path)?;
-        let on_branch: HashSet<Index> = branch.into_iter().collect();
+        let on_branch: HashSet<EntryIndex> = branch.into_iter().collect();
         let shown = way[from..to].iter();
         let entries = shown.map(|&at| self.entry(&tree, at, at == asked, &on_branch, &mut bodies));
         let entries = entries.collect::<Result<Vec<_>>>()?;
@@ -131,9 +131,9 @@ impl ShowCommand {
     fn entry<'a>(
         &self,
         tree: &'a Tree,
-        at: Index,
+        at: EntryIndex,
         asked: bool,
-        on_branch: &HashSet<Index>,
+        on_branch: &HashSet<EntryIndex>,
         bodies: &mut Bodies,
     ) -> Result<EntryFields<'a>> {
         let line = bodies.line(&tree[at])?;
@@ -144,7 +144,7 @@ impl ShowCommand {
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
         let end = whole.char_indices().nth(self.chars).filter(|_| !self.full);
         let text = end.map_or(whole, |(end, _)| &whole[..end]);
-        let id = |at: Index| tree.id(at);
+        let id = |at: EntryIndex| tree.id(at);
         Ok(EntryFields {
             id: id(at),
             parent_id: tree.parent(at).and_then(id),
@@ -163,14 +163,14 @@ impl ShowCommand {
 }
 
 /// Returns the last message or summary before the leaf, or else the leaf.
-fn last(tree: &Tree) -> Option<Index> {
-    let says = |at: &Index| !tree[*at].kind.is_bookkeeping();
+fn last(tree: &Tree) -> Option<EntryIndex> {
+    let says = |at: &EntryIndex| !tree[*at].kind.is_bookkeeping();
     tree.to_root(tree.leaf).find(says).or(tree.leaf)
 }
 
 /// Returns the path to an entry, and its continuation: the branch that leads to the leaf, or else the newest branch.
-fn branch(tree: &Tree, asked: Index) -> Vec<Index> {
-    let behind = |&at: &Index| {
+fn branch(tree: &Tree, asked: EntryIndex) -> Vec<EntryIndex> {
+    let behind = |&at: &EntryIndex| {
         let children = tree.children(at);
         children.iter().copied().find(|&child| tree.is_active(child)).or(children.iter().copied().max())
     };
@@ -275,7 +275,7 @@ impl TreeCommand {
     fn print(&self, tree: &Tree, context: &CommandContext) -> Result<()> {
         let filter = self.filter.unwrap_or_else(|| context.filter());
         let glyphs = context.config.signs();
-        let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).place();
+        let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).layout();
         let columns = output::columns();
         for row in 0..rows.list.len() {
             let RowItem::Entry(at) = rows.list[row].item else { continue };

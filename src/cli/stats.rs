@@ -109,7 +109,7 @@ pub(super) struct StatsCommand {
 impl StatsCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let zone = if self.utc { TimeZone::UTC } else { TimeZone::system() };
-        let here = QueryScope { zone: zone.clone(), ..context.here_and_now() };
+        let scope = QueryScope { zone: zone.clone(), ..context.query_scope() };
         let settings = &context.config.stats;
         let mut groupings = if self.by.is_empty() { vec![Grouping::Month] } else { self.by.clone() };
         groupings.dedup();
@@ -117,7 +117,7 @@ impl StatsCommand {
             bail!("too many groupings: use --by once or twice");
         }
         let catalog = context.catalog();
-        let is_selected = self.selection.matcher(here.clone(), context)?;
+        let is_selected = self.selection.matcher(scope.clone(), context)?;
         let is_wanted = |key: SessionKey| {
             let is_of_kind = match self.subagents {
                 SubagentChoice::With => true,
@@ -139,8 +139,8 @@ impl StatsCommand {
             TableRequest { since: rules.calendar.month_start(now()), ..TableRequest::by(&[]) }
         } else {
             TableRequest {
-                since: self.since.map(|date| date.ms(&here)),
-                until: self.until.map(|date| date.ms(&here)),
+                since: self.since.map(|date| date.ms(&scope)),
+                until: self.until.map(|date| date.ms(&scope)),
                 sort: self.sort.unwrap_or(if is_time { StatsColumn::Key } else { StatsColumn::Cost }),
                 limit: self.limit,
                 ..TableRequest::by(&groupings)
@@ -364,12 +364,12 @@ impl EntriesCommand {
         let run = time::iso(now()).unwrap_or_default();
         let rules = (!self.no_redact).then(|| ChosenRules::new(&context.config.redact)).transpose()?;
         let catalog = context.catalog();
-        let here = context.here_and_now();
+        let scope = context.query_scope();
         let since = self.since.map(|since| match since {
-            Since::Date(date) => date.ms(&here),
+            Since::Date(date) => date.ms(&scope),
             Since::Time(ms) => ms,
         });
-        let is_wanted = self.selection.matcher(here, context)?;
+        let is_wanted = self.selection.matcher(scope, context)?;
         let has_sessions = catalog.keys().any(&is_wanted);
         let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(context.worktrees(catalog.cwds()));
         let request =

@@ -20,7 +20,7 @@ use crate::cli::command_context::absolute;
 use crate::cli::table::{Column, TITLE, words};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::session::digest::Digest;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 
 /// List or empty pitree's trash
 ///
@@ -47,18 +47,18 @@ enum What {
         /// Numbers in the list, original paths, or id prefixes
         what: Vec<OsString>,
         #[command(flatten)]
-        switches: ChangeArgs,
+        args: ChangeArgs,
     },
 }
 
 impl TrashCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
-            Some(What::Empty { what, switches }) => empty(context, what, switches),
+            Some(What::Empty { what, args }) => empty(context, what, args),
             what => {
                 let json = matches!(what, Some(What::List { json: true }));
-                let switches = ChangeArgs { json, ..ChangeArgs::default() };
-                let changer = Changer::new(context, &switches)?;
+                let args = ChangeArgs { json, ..ChangeArgs::default() };
+                let changer = Changer::new(context, &args)?;
                 print_trash(&trashed(&changer)?, &changer)
             }
         }
@@ -70,12 +70,12 @@ fn trashed(changer: &Changer<'_>) -> Result<Vec<JournalRecord>> {
     Ok(changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect())
 }
 
-fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> Result<Exit> {
-    let changer = Changer::new(context, switches)?;
+fn empty(context: &CommandContext, what: &[OsString], args: &ChangeArgs) -> Result<Exit> {
+    let changer = Changer::new(context, args)?;
     let mut away = trashed(&changer)?;
     if what.is_empty() {
         let all = away.len();
-        away.retain(|record| record.place().is_some());
+        away.retain(|record| record.trash_path().is_some());
         if away.len() < all {
             let left = count(all - away.len(), "session is", "sessions are");
             note!("{left} in a trash whose places pitree does not know; empty it there");
@@ -87,7 +87,7 @@ fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> 
     if away.is_empty() {
         return output::nothing("pitree's trash is empty");
     }
-    if !switches.dry_run {
+    if !args.dry_run {
         ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; empty the trash in one");
         let size = away.iter().map(JournalRecord::bytes_in_trash).sum();
         let sessions = count(away.len(), "session", "sessions");
@@ -186,10 +186,10 @@ pub(super) struct RmCommand {
 
 impl RmCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let changer = Changer::new(context, &self.confirmed.args)?;
         let asks = self.confirmed.asks()?;
         let mut removal = self.removal(context, asks)?;
-        if self.confirmed.switches.dry_run {
+        if self.confirmed.args.dry_run {
             changer.tell_signs_of_moved(&removal.catalog, &removal.goes);
         }
         let mut is_retried = false;
@@ -243,7 +243,7 @@ impl RmCommand {
     fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<Exit> {
         let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
         let what = format!("cannot move to the trash: {reason}\nnot moved: {}", names(&paths, changer));
-        if self.confirmed.yes || self.confirmed.switches.dry_run {
+        if self.confirmed.yes || self.confirmed.args.dry_run {
             bail!("{what}");
         }
         output::note(&what);
@@ -263,7 +263,7 @@ struct Removal {
 }
 
 impl Removal {
-    fn going(&self) -> impl Iterator<Item = &SharedSession> {
+    fn going(&self) -> impl Iterator<Item = &SharedLazySession> {
         self.goes.iter().map(|&key| &self.catalog[key])
     }
 
@@ -301,13 +301,13 @@ impl Removal {
     }
 
     /// Returns the remaining sessions whose parent is removed.
-    fn orphans(&self) -> Vec<&SharedSession> {
+    fn orphans(&self) -> Vec<&SharedLazySession> {
         // Removing a symbolic link keeps the parent.
         let gone: HashSet<&PathBuf> =
             self.going().filter(|session| !session.is_link).map(|session| session.real_path()).collect();
         let goes: HashSet<SessionKey> = self.goes.iter().copied().collect();
         let stays = self.catalog.keys().filter(|key| !goes.contains(key)).map(|key| &self.catalog[key]);
-        let loses = |session: &&SharedSession| {
+        let loses = |session: &&SharedLazySession| {
             let owner = session.owner.as_ref().and_then(|owner| owner.path.as_ref());
             session.parent_path.iter().chain(owner).any(|parent| gone.contains(parent))
         };
@@ -332,12 +332,12 @@ pub(super) struct RestoreCommand {
     /// Number in the list, original path, or id prefix
     what: Option<OsString>,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl RestoreCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = Changer::new(context, &self.args)?;
         let mut away: Vec<JournalRecord> =
             changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
         let Some(what) = &self.what else {

@@ -27,7 +27,7 @@ pub(super) struct UndoCommand {
     #[arg(long, value_name = "MACHINE", conflicts_with = "list", add = completions::machines())]
     on: Option<String>,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 /// The number of a change in the list, or the range of one command.
@@ -67,10 +67,10 @@ impl ChangeNumbers {
 
 impl UndoCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = Changer::new(context, &self.args)?;
         let history = || changer.changes.history();
         let request = match self.number {
-            _ if self.list && self.switches.json => return change::print_records(&history()?),
+            _ if self.list && self.args.json => return change::print_records(&history()?),
             _ if self.list => return print_changes(&history()?, &changer),
             Some(ChangeNumbers { first, last }) if self.on.is_some() => {
                 ensure!(first == last, "--on undoes one change or the last command; give one number");
@@ -138,12 +138,12 @@ pub(super) struct RedoCommand {
     #[arg(long, value_name = "MACHINE", add = completions::machines())]
     on: Option<String>,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl RedoCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = Changer::new(context, &self.args)?;
         make(&changer, self.on.as_deref(), &Request::Redo, true, CliStep::Redo)
     }
 }

@@ -414,7 +414,7 @@ pub(crate) fn default_toml() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keymap::Place;
+    use crate::keymap::KeyContext;
     use proptest::prelude::*;
 
     fn parse(text: &str) -> Config {
@@ -465,7 +465,7 @@ mod tests {
         assert_eq!((config.theme, config.ascii, config.mouse), (ThemeName::Light, true, false));
         assert_eq!((config.sort, config.filter), (Sort::Cost, Filter::NoTools));
         assert_eq!((config.pi.join(" ").as_str(), config.dirs.join(" ").as_str()), ("nix run pi", "~/a /b"));
-        assert_eq!(config.keymap.resolve(Place::Tree, "Q".parse().unwrap()), Some(Action::Quit));
+        assert_eq!(config.keymap.resolve(KeyContext::Tree, "Q".parse().unwrap()), Some(Action::Quit));
         assert_eq!(config.keymap.keys(Action::Reload), []);
     }
 

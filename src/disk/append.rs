@@ -22,7 +22,7 @@ use crate::disk::files::open_regular;
 use crate::disk::load;
 use crate::disk::lock::{self, LockObserver};
 use crate::session::tree::Tree;
-use crate::system::kernel;
+use crate::system::os;
 
 /// The minimum number of attempts on a file that keeps growing, and how long to continue after them: on a busy machine, a
 /// few lines of pi can win many races in a row.
@@ -121,7 +121,7 @@ pub(crate) fn write(
 /// # Errors
 /// The disk fails.
 pub(crate) fn sync(files: &[File]) -> io::Result<()> {
-    kernel::sync_files(files)
+    os::sync_files(files)
 }
 
 /// Describes a failed sync.

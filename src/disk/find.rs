@@ -9,7 +9,7 @@ use std::{fs, io};
 
 use crate::base::{archive_paths, machine_paths};
 use crate::disk::fingerprint::FileVersion;
-use crate::disk::index::Index;
+use crate::disk::index::SessionIndex;
 use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable};
 use crate::disk::{files, parallel};
 use crate::session::digest::SubagentOwner;
@@ -55,7 +55,7 @@ fn why(error: &io::Error) -> String {
 
 /// Finds session files in directories.
 pub fn find(dirs: &[PathBuf]) -> FoundFiles {
-    let none: &[Index] = &[];
+    let none: &[SessionIndex] = &[];
     Listings::pending(dirs).find(&none)
 }
 
@@ -69,7 +69,7 @@ pub(super) trait KnownDirs: Sync {
     fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<FindUnchanged<'a>>;
 }
 
-impl KnownDirs for &[Index] {
+impl KnownDirs for &[SessionIndex] {
     fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<FindUnchanged<'a>> {
         let records = self.get(number)?.records_in(path, real)?;
         Some(Box::new(move |name, stamp| records.unchanged(name, stamp)))

@@ -20,7 +20,7 @@ use crate::disk::watch::WatchEvents;
 use crate::disk::{lines, load, scan};
 use crate::session::digest::Digest;
 use crate::session::digest::builder::DigestBuilder;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::lines::{NotASession, PartialLine};
 
 /// The time in milliseconds to wait for the rest of a line before it counts as damaged.
@@ -90,7 +90,7 @@ pub struct IncrementalReader {
 
 impl IncrementalReader {
     /// Creates a reader of directories with known sessions. In tool calls, paths below `home` start with `~`.
-    pub fn new(home: &str, dirs: &[PathBuf], sessions: &[SharedSession]) -> Self {
+    pub fn new(home: &str, dirs: &[PathBuf], sessions: &[SharedLazySession]) -> Self {
         let known = KnownFiles::new(sessions);
         let mut reader = Self { home: home.into(), dirs: dirs.into(), known, ..Self::default() };
         for session in sessions {
@@ -483,7 +483,7 @@ mod tests {
         let mut digests = [&path, &link].map(|path| scan::again(path, None, "").unwrap().unwrap());
         for path in [&path, &link] {
             let mut reader =
-                IncrementalReader::new("", &[dir.path().into()], &digests.clone().map(SharedSession::from));
+                IncrementalReader::new("", &[dir.path().into()], &digests.clone().map(SharedLazySession::from));
             let text = fs::read_to_string(path).unwrap() + &lines(1..2);
             fs::write(path, text).unwrap();
             assert_eq!(look(&mut reader, &[path], LATE).read.len(), 2);

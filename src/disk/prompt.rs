@@ -9,7 +9,7 @@ use crate::session::lines::Line;
 use crate::session::prompt::listing::ContextSum;
 use crate::session::prompt::message::SentMessage;
 use crate::session::prompt::plan::{EntryOutcome, Plan, PlannedPart};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Passes each part of a plan with its messages to `take` until it returns `false`, in which case there is no sum.
 /// Omitted parts are not read and have no messages.
@@ -40,7 +40,7 @@ pub fn each(
 }
 
 fn read(bodies: &mut Bodies, tree: &Tree, plan: &Plan, part: &PlannedPart) -> Result<Vec<SentMessage>> {
-    let mut known = |at: Index| bodies.known(&tree.nodes[at as usize]);
+    let mut known = |at: EntryIndex| bodies.known(&tree.nodes[at as usize]);
     let node = &tree.nodes[part.at as usize];
     let bytes = known(part.at)?;
     let edit = part.words.map(known).transpose()?;

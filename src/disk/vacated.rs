@@ -18,7 +18,7 @@ use crate::disk::fingerprint::hash;
 use crate::disk::new_file::Draft;
 use crate::disk::{create, lines, lock};
 use crate::session::lines::NotASession;
-use crate::system::kernel;
+use crate::system::os;
 
 /// The end of the name of a vacated file that is not in the trash.
 pub(crate) const SPARE: &str = ".pitree-old";
@@ -299,7 +299,7 @@ pub(crate) fn wait(files: &[PathBuf], patience: Duration) -> Vec<bool> {
     let begun = Instant::now();
     loop {
         let is_over = begun.elapsed() >= patience;
-        match kernel::are_written(files) {
+        match os::are_written(files) {
             Some(written) if is_over || !written.contains(&true) => {
                 return written.into_iter().map(|is_written| !is_written).collect();
             }

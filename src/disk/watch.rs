@@ -15,7 +15,7 @@ use notify::event::ModifyKind;
 use notify::{Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::disk::files;
-use crate::system::kernel;
+use crate::system::os;
 
 /// The time for which changes are collected before they are reported.
 const BATCH: Duration = Duration::from_millis(100);
@@ -108,12 +108,12 @@ impl WatchedDir {
 impl Watch {
     /// Watches directories and all below, with watchers created by `make`.
     pub fn new(dirs: &[PathBuf], make: MakeWatcher) -> Self {
-        Self::with((dirs, RecursiveMode::Recursive), make, kernel::is_remote)
+        Self::with((dirs, RecursiveMode::Recursive), make, os::is_remote)
     }
 
     /// Watches the files in a directory.
     pub(crate) fn files_in(dir: &Path) -> Self {
-        Self::with((&[dir.to_path_buf()], RecursiveMode::NonRecursive), of_system, kernel::is_remote)
+        Self::with((&[dir.to_path_buf()], RecursiveMode::NonRecursive), of_system, os::is_remote)
     }
 
     fn with((dirs, mode): (&[PathBuf], RecursiveMode), make: MakeWatcher, is_remote: fn(&Path) -> bool) -> Self {
@@ -191,8 +191,8 @@ impl Watch {
             _ => None,
         };
         let reason = match code {
-            Some(ENOSPC) => format!("no file watches left{}", kernel::RAISE_WATCHES),
-            Some(ENFILE | EMFILE) => format!("no file watcher left{}", kernel::RAISE_WATCHERS),
+            Some(ENOSPC) => format!("no file watches left{}", os::RAISE_WATCHES),
+            Some(ENFILE | EMFILE) => format!("no file watcher left{}", os::RAISE_WATCHERS),
             _ => format!("cannot watch for changes ({error})"),
         };
         self.problem = Some(format!("{reason}; polling instead"));

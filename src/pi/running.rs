@@ -13,7 +13,7 @@ use crate::base::sort;
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{create, files};
 use crate::pi::status::{self, ClosedSession, PiStatus};
-use crate::system::kernel;
+use crate::system::os;
 
 /// The interval between checks that reporting pis still run, because a killed process cannot report its end.
 const LOOK: Duration = Duration::from_secs(2);
@@ -93,7 +93,7 @@ const SCRIPTS: [&str; 4] = ["dist/cli.js", "dist/bundle/cli.js", "dist/rpc-entry
 /// Returns the running pi processes in the same PID namespace on Linux, and none on other systems. Excludes the `known`
 /// PIDs.
 fn processes(known: &HashSet<u32>) -> ByDir {
-    kernel::PROCESSES.map_or_else(ByDir::new, |folder| processes_in(Path::new(folder), known))
+    os::PROCESSES.map_or_else(ByDir::new, |folder| processes_in(Path::new(folder), known))
 }
 
 /// Returns the pi processes in a directory like `/proc`.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::base::named::named;
 use crate::base::time;
 use crate::disk::{create, files, new_file};
-use crate::system::{self, kernel};
+use crate::system::{self, os};
 
 /// The format version of the files.
 pub(crate) const SCHEMA: u64 = 1;
@@ -134,9 +134,9 @@ pub(crate) fn folder(state: &Path) -> PathBuf {
 /// Reads the status of running pis. Removes the files of processes that have ended, also before the last boot.
 pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     let folder = folder(state);
-    let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
+    let Some(place) = os::namespace_id().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
     // On a network file system, another machine with an unknown boot time may write.
-    let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
+    let boot = os::boot_time().filter(|_| !os::is_remote(&folder));
     let mut reported = BTreeMap::new();
     let files = files::children(&folder);
     for path in files.filter(|path| !is_closed(path)).take(MOST_PIS) {
@@ -156,7 +156,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
         if file.schema != SCHEMA || file.status.pid != pid {
             continue;
         }
-        if !kernel::runs(pid, &file.start) {
+        if !os::runs(pid, &file.start) {
             let _ = fs::remove_file(&path); // a remaining file is ignored
             continue;
         }
@@ -269,7 +269,7 @@ mod tests {
         let stat = fs::read_to_string("/proc/self/stat").unwrap();
         let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
         json!({
-            "schema": 1, "pid": pid, "start": start, "where": kernel::place(), "session": "/s.jsonl", "id": "s", "entry": null,
+            "schema": 1, "pid": pid, "start": start, "where": os::namespace_id(), "session": "/s.jsonl", "id": "s", "entry": null,
             "cwd": "/", "state": "waiting", "since": 5, "model": {"provider": "p", "id": "m"}, "cost": 0.5, "new": [1],
         })
     }
@@ -348,7 +348,7 @@ mod tests {
             assert_eq!(world.read().len(), usize::from(text == own));
             world.path().exists()
         };
-        let boot = kernel::boot_time().unwrap();
+        let boot = os::boot_time().unwrap();
         let before = boot - Duration::from_secs(60);
         assert_eq!([&*earlier, "torn", &own].map(|text| is_kept(text, before)), [false, false, true]);
         assert_eq!([&*earlier, "torn", &own].map(|text| is_kept(text, boot)), [true; 3]);

@@ -12,14 +12,14 @@ use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
 use crate::session::json::value::{Fields, items};
 use crate::session::json::{Str, text_of};
 use crate::session::tree::node::EntryStatus;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The number of context lines around a change in a diff.
 const CONTEXT: usize = 3;
 
 /// Returns the entries that are shown with an entry: the tool results of an assistant message, or the call of a result.
-pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
-    let kind = |at: Index| tree.node(at).kind;
+pub fn related(tree: &Tree, at: EntryIndex) -> Vec<EntryIndex> {
+    let kind = |at: EntryIndex| tree.node(at).kind;
     match kind(at) {
         EntryKind::ToolResult => tree
             .to_root(tree.parent(at))
@@ -29,7 +29,7 @@ pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
             .collect(),
         EntryKind::Assistant => {
             let result =
-                |at: Index| tree.children(at).iter().copied().find(|&child| kind(child) == EntryKind::ToolResult);
+                |at: EntryIndex| tree.children(at).iter().copied().find(|&child| kind(child) == EntryKind::ToolResult);
             std::iter::successors(result(at), |&at| result(at)).take(NEARBY).collect()
         }
         _ => Vec::new(),
@@ -40,7 +40,7 @@ pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
 /// returns the time spent so far.
 pub fn document(
     tree: &Tree,
-    at: Index,
+    at: EntryIndex,
     (line, related): (&[u8], &[Vec<u8>]),
     zone: &jiff::tz::TimeZone,
     clock: &dyn Fn() -> Duration,
@@ -51,7 +51,12 @@ pub fn document(
 }
 
 /// Returns the source text of an entry: Markdown, code and tabs unchanged, safe for a terminal.
-pub fn source_text(tree: &Tree, at: Index, (line, related): (&[u8], &[Vec<u8>]), zone: &jiff::tz::TimeZone) -> String {
+pub fn source_text(
+    tree: &Tree,
+    at: EntryIndex,
+    (line, related): (&[u8], &[Vec<u8>]),
+    zone: &jiff::tz::TimeZone,
+) -> String {
     let mut text = Document::raw(&|| Duration::ZERO);
     fill(&mut text, (tree, at), (line, related), zone);
     text.into_text().trim_end().to_owned() + "\n"
@@ -71,7 +76,7 @@ pub fn raw(line: &[u8], related: &[Vec<u8>], clock: &dyn Fn() -> Duration) -> Ve
 
 fn fill(
     lines: &mut Document<'_>,
-    (tree, at): (&Tree, Index),
+    (tree, at): (&Tree, EntryIndex),
     (line, related): (&[u8], &[Vec<u8>]),
     zone: &jiff::tz::TimeZone,
 ) {
@@ -83,7 +88,7 @@ fn fill(
 }
 
 /// Renders the time, model, usage, id, label and error of an entry.
-fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zone: &jiff::tz::TimeZone) {
+fn head(lines: &mut Document<'_>, tree: &Tree, at: EntryIndex, entry: &Entry<'_>, zone: &jiff::tz::TimeZone) {
     let node = tree.node(at);
     let mut facts = Vec::new();
     if let Some(time) = node.time.and_then(|time| jiff::Timestamp::from_millisecond(time).ok()) {

@@ -26,7 +26,7 @@ use crate::render::{self, DocLine, file};
 use crate::session::entry::kind::EntryKind;
 use crate::session::replay::places::runs_by_itself;
 use crate::session::replay::state::{Content, FileState};
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 
 /// The maximum size in bytes of a file on the disk that is compared.
 const MOST_ON_DISK: u64 = 64 * 1024 * 1024;
@@ -183,7 +183,8 @@ impl FilesJob<'_> {
     /// The session cannot be read, or the result is no longer wanted.
     pub(super) fn preview(self, body: &EntryBody, form: EntryForm) -> Result<Option<Vec<DocLine>>> {
         let EntryBody { path: session, tree, at } = body;
-        let results = |at: &Index| matches!(tree.nodes[*at as usize].kind, EntryKind::ToolResult | EntryKind::Bash);
+        let results =
+            |at: &EntryIndex| matches!(tree.nodes[*at as usize].kind, EntryKind::ToolResult | EntryKind::Bash);
         let mut entries = vec![*at];
         if !results(at) {
             entries = render::entry::related(tree, *at);

@@ -40,9 +40,9 @@ impl JobContext {
         reply: &mut dyn FnMut(Reply) -> bool,
     ) {
         let Some(job) = self.sync_job() else { return };
-        let machines = &self.setting.machines;
+        let machines = &self.settings.machines;
         let default = if machines.len() > FEW { LONG_INTERVAL } else { INTERVAL };
-        let seconds = self.setting.config.sync.seconds;
+        let seconds = self.settings.config.sync.seconds;
         let interval = match seconds {
             _ if is_once => i64::MAX,
             Some(seconds) => i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000),
@@ -91,7 +91,7 @@ impl JobContext {
 
     fn sync_job(&self) -> Option<SyncJob> {
         Some(SyncJob {
-            config: Arc::new(self.setting.config.clone()),
+            config: Arc::new(self.settings.config.clone()),
             changes: self.changes.clone()?,
             dirs: (locate::data_dir()?, self.state_dir.clone()?),
             stop: Arc::new(AtomicBool::new(false)),
@@ -118,11 +118,11 @@ impl JobContext {
         make: impl FnOnce(&Machine, &SyncContext<'_>) -> Result<ChangeResult>,
     ) -> Result<ChangeResult> {
         let none = || format!("the machine {name} is unknown; its mirror is kept");
-        let machine = self.setting.machines.iter().find(|machine| machine.name == name).with_context(none)?;
+        let machine = self.settings.machines.iter().find(|machine| machine.name == name).with_context(none)?;
         let changes = self.changes.as_ref().context(NO_JOURNAL)?;
         let (data, state) = (locate::data_dir().context(NO_JOURNAL)?, self.state_dir.as_ref().context(NO_JOURNAL)?);
         let context = SyncContext {
-            config: &self.setting.config.sync,
+            config: &self.settings.config.sync,
             data: &data,
             state,
             changes,

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::Result;
 
-use crate::app::startup::{PickedEntry, PickerOutput, Startup};
+use crate::app::settings::{PickedEntry, PickerOutput, Settings};
 use crate::base::safe_json::{PathFields, object, push_json_line};
 use crate::base::text::clean;
 use crate::disk::load::Bodies;
@@ -42,12 +42,12 @@ pub(crate) fn print(product: &OsStr) -> Result<()> {
 ///
 /// # Errors
 /// The entry cannot be read, or the output cannot be written.
-pub(super) fn print_choice(setting: &Startup, answer: &PickerOutput) -> Result<()> {
+pub(super) fn print_choice(settings: &Settings, answer: &PickerOutput) -> Result<()> {
     let answer = match answer {
         PickerOutput::Path(path) => path.clone().into_os_string(),
         PickerOutput::Id(id) => id.into(),
         PickerOutput::Command(start) => {
-            external::command_line_of(setting, start, locate::state_dir().as_deref()).into()
+            external::command_line_of(settings, start, locate::state_dir().as_deref()).into()
         }
         PickerOutput::Json(chosen) => return object(chosen),
     };

@@ -26,7 +26,7 @@ use crate::base::catch_panic;
 use crate::config::Palette;
 use crate::disk::locate::Environment;
 use crate::system::programs;
-use crate::system::terminal::{self as direct, FILES};
+use crate::system::terminal::{self as system_terminal, FILES};
 
 /// The terminal to draw on.
 pub(super) struct Screen {
@@ -68,7 +68,7 @@ impl Screen {
     /// Sets up the terminal; `mouse` enables mouse input.
     pub(super) fn open(mouse: bool) -> io::Result<Self> {
         restore_on_panic();
-        direct::restore_on_abort()?;
+        system_terminal::restore_on_abort()?;
         take(mouse)?;
         let terminal = output().and_then(|out| Terminal::new(Bounded::new(out)));
         let terminal = terminal.inspect_err(|_| give_back())?;
@@ -105,7 +105,7 @@ impl Drop for Screen {
 
 fn take(mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
-    direct::note(true);
+    system_terminal::note(true);
     let entered = output().and_then(|mut out| {
         execute!(out, EnterAlternateScreen)?;
         let _ = execute!(out, EnableBracketedPaste); // a terminal without bracketed paste is supported
@@ -121,7 +121,7 @@ fn give_back() {
         execute!(out, DisableMouseCapture, LeaveAlternateScreen, crossterm::cursor::Show)
     });
     let _ = disable_raw_mode();
-    direct::note(false);
+    system_terminal::note(false);
 }
 
 /// `true` while another program is about to replace this one.

@@ -100,13 +100,13 @@ mod tests {
     use super::*;
     use crate::app::message::EntryBody;
     use crate::app::panes::preview::EntryForm;
-    use crate::app::startup::Startup;
+    use crate::app::settings::Settings;
     use crate::config::Config;
     use crate::disk::locate::Located;
 
     fn context() -> JobContext {
         let located = Located { dirs: Vec::new(), origin: String::new(), ..Default::default() };
-        let setting = Startup::new(&Config::default(), located, String::new(), true);
+        let setting = Settings::new(&Config::default(), located, String::new(), true);
         JobContext::new(Arc::new(setting))
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::base::numbers::count;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 
 /// The maximum number of named files.
 const MOST_NAMED: usize = 5;
@@ -24,7 +24,7 @@ pub struct LostFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostWork {
     /// The ends of the branches with such lines, the newest first.
-    pub ends: Vec<Index>,
+    pub ends: Vec<EntryIndex>,
     /// The files with such lines at one of these ends, those with the most lines first.
     pub files: Vec<LostFile>,
 }
@@ -46,7 +46,7 @@ impl LostWork {
 
 impl LostSessions {
     /// Returns the ends of the branches of a session with lost work; empty if there are none.
-    pub(crate) fn ends(&self, path: &Path) -> &[Index] {
+    pub(crate) fn ends(&self, path: &Path) -> &[EntryIndex] {
         self.0.get(path).map_or(&[], |lost| &lost.ends)
     }
 }

@@ -9,7 +9,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::text_fields::TextField;
 use crate::session::json::Str;
 use crate::session::lines::{Line, LineCollector, NotASession};
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 
 /// The texts of a session for interactive search.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct Passages<'a> {
     /// The joined texts.
     pub folded: &'a str,
     /// The start of each text in bytes, and its entry.
-    pub starts: &'a [(u32, Index)],
+    pub starts: &'a [(u32, EntryIndex)],
     /// A bit for each byte of the texts, lowest bit first: 1 for a capital letter. Missing bits are 0.
     pub(crate) capitals: &'a [u8],
 }
@@ -45,7 +45,7 @@ pub struct SearchTextsBuf {
 #[derive(Clone, Debug, Default)]
 pub struct PassagesBuf {
     folded: String,
-    starts: Vec<(u32, Index)>,
+    starts: Vec<(u32, EntryIndex)>,
     capitals: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ pub struct PassagesBuf {
 pub struct TextBuffers {
     /// The serialized texts: see [`SearchTextsBuf::into_bytes`].
     pub(crate) bytes: Vec<u8>,
-    pub(crate) starts: [Vec<(u32, Index)>; 2],
+    pub(crate) starts: [Vec<(u32, EntryIndex)>; 2],
 }
 
 /// The length of a serialized number in bytes.
@@ -62,7 +62,7 @@ const NUMBER: usize = size_of::<u32>();
 
 impl<'a> SearchTexts<'a> {
     /// Deserializes the texts in place; `starts` is a buffer for the decoded positions.
-    pub(crate) fn from_bytes(bytes: &'a [u8], starts: &'a mut [Vec<(u32, Index)>; 2]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &'a [u8], starts: &'a mut [Vec<(u32, EntryIndex)>; 2]) -> Option<Self> {
         let (numbers, mut rest) = bytes.split_at_checked(6 * NUMBER)?;
         let mut lengths = numbers.chunks_exact(NUMBER).filter_map(|four| four.first_chunk());
         let mut length = || lengths.next().map(|four| u32::from_le_bytes(*four) as usize);
@@ -90,20 +90,20 @@ impl Passages<'_> {
     }
 
     /// Returns the entry whose text contains a byte of the joined texts, and the range of that text.
-    pub(crate) fn around(&self, byte: usize) -> Option<(Index, Range<usize>)> {
+    pub(crate) fn around(&self, byte: usize) -> Option<(EntryIndex, Range<usize>)> {
         let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
         self.text(behind.checked_sub(1)?)
     }
 
     /// Like [`Passages::around`], for bytes in ascending order: starts at the text with index `place`, and advances it.
-    pub(crate) fn around_after(&self, place: &mut usize, byte: usize) -> Option<(Index, Range<usize>)> {
+    pub(crate) fn around_after(&self, place: &mut usize, byte: usize) -> Option<(EntryIndex, Range<usize>)> {
         let behind = self.starts.get(*place + 1..)?.iter();
         *place += behind.take_while(|(start, _)| *start as usize <= byte).count();
         self.text(*place)
     }
 
     /// Returns the entry of the text with an index, and the range of the text.
-    fn text(&self, place: usize) -> Option<(Index, Range<usize>)> {
+    fn text(&self, place: usize) -> Option<(EntryIndex, Range<usize>)> {
         let (start, entry) = self.starts.get(place)?;
         let end = self.starts.get(place + 1).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
         Some((*entry, *start as usize..end))
@@ -122,13 +122,13 @@ impl Passages<'_> {
 
 impl<'a> Passages<'a> {
     /// Returns the text of an entry and its start in the joined texts.
-    pub(crate) fn of(self, entry: Index) -> Option<(usize, &'a str)> {
+    pub(crate) fn of(self, entry: EntryIndex) -> Option<(usize, &'a str)> {
         let (_, text) = self.text(self.starts.binary_search_by_key(&entry, |(_, entry)| *entry).ok()?)?;
         Some((text.start, &self.folded[text]))
     }
 
     /// Returns the folded texts with their entries.
-    pub fn each(self) -> impl Iterator<Item = (Index, &'a str)> {
+    pub fn each(self) -> impl Iterator<Item = (EntryIndex, &'a str)> {
         let texts = (0..self.starts.len()).filter_map(move |place| self.text(place));
         texts.map(move |(entry, text)| (entry, &self.folded[text]))
     }
@@ -136,7 +136,7 @@ impl<'a> Passages<'a> {
 
 impl SearchTextsBuf {
     /// Adds the searchable text of the next entry.
-    pub(crate) fn take(&mut self, at: Index, entry: &Entry<'_>) {
+    pub(crate) fn take(&mut self, at: EntryIndex, entry: &Entry<'_>) {
         if let Some((field, text)) = searched(entry) {
             let passages = if field == TextField::Summary { &mut self.summaries } else { &mut self.conversation };
             passages.push(at, &text);
@@ -152,7 +152,7 @@ impl SearchTextsBuf {
         let mut numbers = Vec::with_capacity(6 * NUMBER);
         // Texts are shorter than 4 GB: see `PassagesBuf::push`.
         lengths.iter().flatten().for_each(|&length| put(&mut numbers, length as u32));
-        let put_rest = |bytes: &mut Vec<u8>, starts: &[(u32, Index)], capitals: &[u8]| {
+        let put_rest = |bytes: &mut Vec<u8>, starts: &[(u32, EntryIndex)], capitals: &[u8]| {
             starts.iter().for_each(|&(start, entry)| {
                 put(bytes, start);
                 put(bytes, entry);
@@ -192,7 +192,7 @@ impl PassagesBuf {
     }
 
     /// Appends the text of an entry.
-    pub(crate) fn push(&mut self, entry: Index, text: &str) {
+    pub(crate) fn push(&mut self, entry: EntryIndex, text: &str) {
         let gap = usize::from(!self.folded.is_empty());
         // Text beyond 4 GB is not searchable.
         let Ok(start) = u32::try_from(self.folded.len() + gap) else { return };
@@ -227,7 +227,7 @@ impl SearchTextBuilder {
     /// Adds the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
         let read = line.read();
-        let place = self.lines.offsets.len() as Index;
+        let place = self.lines.offsets.len() as EntryIndex;
         if let Some(entry) = self.lines.note(&line, &read) {
             self.texts.take(place, entry);
         }

@@ -4,7 +4,7 @@
 use pitree::disk::{load, prompt};
 use pitree::session::prompt::message::SentMessage;
 use pitree::session::prompt::plan::{EntryOutcome, OmissionReason, Plan, PlannedPart};
-use pitree::session::tree::Index;
+use pitree::session::tree::EntryIndex;
 use serde_json::{Value, json};
 
 use crate::agreement::world::{World, assert_same, golden};
@@ -43,7 +43,7 @@ fn messages_and_tokens_match_pi() {
         let tree = load::tree(&path, "").unwrap();
         for pi in pi.as_array().unwrap() {
             let at = pi["at"].as_u64().unwrap();
-            let plan = Plan::new(&tree, Some(at as Index));
+            let plan = Plan::new(&tree, Some(at as EntryIndex));
             let (mut tokens, mut texts) = (Vec::new(), String::new());
             let sum = prompt::each(&path, (&tree, &plan), |part, messages| {
                 tokens.extend(messages.iter().filter(|_| part.is_in_context()).map(|message| message.tokens));

@@ -3,7 +3,7 @@
 use pitree::app::layers::Layer;
 use pitree::app::message::Msg;
 use pitree::config::Config;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 
 use crate::browser::harness::{Browser, shows};
 
@@ -76,7 +76,7 @@ fn the_footer_omits_keys_without_effect_on_the_selected_row() {
     browser.press("h");
     assert!(browser.footer().starts_with("? help  ↵ unfold  "), "{}", browser.footer());
     browser.press("tab");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     for word in ["resume", "L label", "fork", "find"] {
         assert!(!browser.footer().contains(word), "{word}: {}", browser.footer());
     }

@@ -1,7 +1,7 @@
 //! pitree as a picker: Enter prints the selection.
 
 use pitree::app::message::{Effect, Msg, Reply};
-use pitree::app::startup::{PickerFormat, PickerOutput};
+use pitree::app::settings::{PickerFormat, PickerOutput};
 use pitree::app::ticket::Ticket;
 use pitree::disk::incremental::FileChanges;
 use pitree::pi::launch::Start;

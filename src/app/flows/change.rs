@@ -55,7 +55,7 @@ fn describe(model: &Model, done: &ChangeResult) -> String {
     match key.filter(|&key| model.sessions.selected_session() != Some(key)) {
         Some(key) => {
             let title = model.short_title(key);
-            format!("{} {} {title}", done.summary, model.setting.glyphs.dot)
+            format!("{} {} {title}", done.summary, model.settings.glyphs.dot)
         }
         None => done.summary.clone(),
     }
@@ -131,7 +131,7 @@ fn ask_to_undo(model: &Model, earlier: EarlierChange) -> Command {
 
 /// Formats a recent time.
 fn when(model: &Model, ms: i64) -> String {
-    let (Some(then), Some(now)) = (model.setting.zoned(ms), model.setting.zoned(model.now)) else {
+    let (Some(then), Some(now)) = (model.settings.zoned(ms), model.settings.zoned(model.now)) else {
         return "at an unknown time".into();
     };
     let day = match now.date() {

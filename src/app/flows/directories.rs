@@ -67,7 +67,7 @@ pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Opt
     let sessions = count(selection.sessions.len(), "session", "sessions");
     selection.sessions.first()?;
     let (what, then) = match candidate.map(Path::to_string_lossy) {
-        Some(dir) => (format!("{sessions} to {}", shorten(&dir, &model.setting.home)), check(selection, &dir)),
+        Some(dir) => (format!("{sessions} to {}", shorten(&dir, &model.settings.home)), check(selection, &dir)),
         None => (format!("{sessions} to a directory that you enter"), prompt(selection, gone)),
     };
     Some(Choice::new('m', "Move project", what, then))
@@ -81,9 +81,9 @@ pub(crate) fn check(selection: MoveSelection, dir: &str) -> Command {
 /// Asks whether to move sessions to a directory.
 pub(crate) fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to: &str) -> Command {
     let catalog = &model.catalog;
-    let plan = plan(catalog, &model.setting.located, (sessions, from.as_deref(), to));
+    let plan = plan(catalog, &model.settings.located, (sessions, from.as_deref(), to));
     let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
-    let to_text = format!("to {}", shorten(to, &model.setting.home));
+    let to_text = format!("to {}", shorten(to, &model.settings.home));
     let mut lines = trash_and_archive::titles(model, sessions);
     let hidden = if from.is_none() { hidden_note(model) } else { None };
     lines.extend(hidden);
@@ -91,7 +91,7 @@ pub(crate) fn question(model: &Model, MoveSelection { sessions, from }: &MoveSel
     lines.push(DocLine::dim("pi lists them there. The originals go to the trash; undo moves all back."));
     lines.extend(trash_and_archive::running_pi_signs(model, &keys, None));
     let size = trash_and_archive::size(model, &keys);
-    let request = |plan: &MovePlan| Command::ChangeFiles(request(catalog, &model.setting.located, plan));
+    let request = |plan: &MovePlan| Command::ChangeFiles(request(catalog, &model.settings.located, plan));
     let alone = MovePlan { forks: Vec::new(), ..plan.clone() };
     let mut choices = vec![Choice::new('m', "Move", size, request(&alone))];
     if !plan.forks.is_empty() {
@@ -152,7 +152,7 @@ pub(crate) fn relocation_hints(catalog: &Catalog, session: Option<SessionKey>) -
 
 /// Asks where to resume.
 pub(crate) fn ask_where_to_resume(model: &Model, plan: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
-    let home = &model.setting.home;
+    let home = &model.settings.home;
     let gone = &plan.start.cwd;
     let lines = vec![
         DocLine::warning(&shorten(gone, home)),
@@ -172,7 +172,7 @@ pub(crate) fn ask_where_to_resume(model: &Model, plan: &ResumePlan, candidates: 
     choices.extend(choice(model, gone, candidates.first().map(|candidate| &*candidate.dir)));
     let here = Start { cwd: String::new(), ..plan.start.clone() };
     let resume = |start| Command::Resume(ResumePlan { start, ..plan.clone() });
-    let started = match shorten(&model.setting.here, home) {
+    let started = match shorten(&model.settings.current_dir, home) {
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
     };

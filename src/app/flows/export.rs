@@ -10,10 +10,9 @@ use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
-use crate::catalog::export::request::{ExportRequest, ExportResult, ExportTo, ListedSecret, Scope};
-use crate::catalog::export::{DIRECTORY, file_stem};
+use crate::catalog::export::{DIRECTORY, ExportRequest, ExportResult, ExportTo, ListedSecret, Scope, file_stem};
 use crate::export::Format;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::render::{DocLine, plain};
 use crate::session::entry::EntryId;
 
@@ -33,7 +32,7 @@ const COLUMNS: usize = 140;
 /// No session is selected.
 pub fn open(model: &Model) -> Flow {
     let (marked, _) = model.sessions.marked(&model.catalog);
-    let marked = if model.focus == Place::Sessions { marked } else { Vec::new() };
+    let marked = if model.focus == KeyContext::Sessions { marked } else { Vec::new() };
     let (files, end): (Vec<PathBuf>, _) = if marked.is_empty() {
         let (_, session) = model.meant_session().ok_or(NO_SESSION)?;
         let end = model.meant_entry().map(|(_, tree, at)| EntryId::of(&tree, at));
@@ -141,7 +140,7 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
             ));
             lines.push(DocLine::default());
             let start = result.text.lines().take(LINES);
-            let start: Vec<_> = start.map(|line| model.setting.glyphs.cut(line, COLUMNS).into_owned()).collect();
+            let start: Vec<_> = start.map(|line| model.settings.glyphs.cut(line, COLUMNS).into_owned()).collect();
             lines.extend(plain(Tone::Dim, &start.join("\n")));
         }
     }

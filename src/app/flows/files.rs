@@ -17,7 +17,7 @@ use crate::catalog::file_states::{
     FileAt, FileForm, FileTextRequest, FileWrite, ReplayedSession, StateRow, StateSource, StatesRequest, Written,
 };
 use crate::catalog::files::FilesRequest;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::render::DocLine;
 use crate::session::replay::places::{runs_by_itself, safe_name};
 use crate::session::replay::state::Exactness;
@@ -25,7 +25,7 @@ use crate::session::worktrees::Worktrees;
 
 /// Returns the sessions of the selected row; in the tree and the preview, the open session.
 pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
-    if model.focus != Place::Sessions
+    if model.focus != KeyContext::Sessions
         && let Some((key, _)) = model.meant_session()
     {
         return Some(SessionScope::Session(key));
@@ -49,7 +49,7 @@ fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
 
 /// Sets the title of the view, and returns the work that lists the current files.
 pub(crate) fn fill(model: &Model, view: &mut FilesView) -> Work {
-    let home = &model.setting.home;
+    let home = &model.settings.home;
     // Paths are shown relative to the directory of the session or project.
     let (title, cwd) = match view.scope {
         SessionScope::All => ("of all sessions".into(), String::new()),
@@ -134,14 +134,14 @@ pub(crate) fn text(model: &Model, view: &FilesView, form: ShownForm) -> Result<F
         }
     };
     let request = FileTextRequest { file: file.path.clone(), form };
-    let mut text = FileTextView::new(file.shown.clone(), subject, request, &model.setting.glyphs);
+    let mut text = FileTextView::new(file.shown.clone(), subject, request, &model.settings.glyphs);
     text.at = Some((state.entry, here));
     Ok(text)
 }
 
 /// Describes a state in words, cleaned.
 fn describe(model: &Model, state: &StateRow) -> String {
-    let date = state.time.and_then(|time| model.setting.date(time));
+    let date = state.time.and_then(|time| model.settings.date(time));
     format!("{} {}", clean(&state.touch), date.as_deref().unwrap_or("?"))
 }
 

@@ -10,11 +10,11 @@ use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::live::SessionActivity;
 use crate::changes::{ExpectedSession, NewMark, Request, SessionIdentity};
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::pi::requests::PiRequest;
 use crate::session::entry::EntryId;
 use crate::session::marks::{Mark, clean_note, clean_tag};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Asks for the name of the marked sessions, or else of the selected one.
 ///
@@ -45,7 +45,7 @@ pub fn label(model: &Model) -> Flow {
         let question = format!("label of the last message of {what}: ");
         return Ok(Command::prompt(PromptPurpose::Labels(sessions), question, ""));
     }
-    if model.focus == Place::Sessions {
+    if model.focus == KeyContext::Sessions {
         let (_, session) = model.meant_session().ok_or(NO_SESSION)?;
         let purpose = PromptPurpose::Labels(vec![ExpectedSession::of(&session.facts())]);
         return Ok(Command::prompt(purpose, "label of the last message: ", ""));
@@ -55,7 +55,7 @@ pub fn label(model: &Model) -> Flow {
 }
 
 /// Asks for a label of an entry.
-pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Index) -> Command {
+pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: EntryIndex) -> Command {
     let label = tree.labels.get(&at).map_or("", |label| &label.text);
     let identity = SessionIdentity::of(&model.catalog[session]);
     let purpose = PromptPurpose::Label(session, identity, EntryId::of(tree, at));
@@ -126,7 +126,7 @@ pub(super) fn selected(
     session: fn(&Model, SessionKey) -> ExpectedSession,
 ) -> Option<(Vec<ExpectedSession>, String)> {
     let (marked, hidden) = model.sessions.marked(&model.catalog);
-    if model.focus != Place::Sessions || marked.is_empty() {
+    if model.focus != KeyContext::Sessions || marked.is_empty() {
         return None;
     }
     let hidden = if hidden > 0 { format!(" ({} hidden)", thousands(hidden)) } else { String::new() };
@@ -180,7 +180,7 @@ pub(crate) fn tags(model: &Model) -> Flow {
 /// # Errors
 /// No session, or no entry with an ID, is selected.
 pub(crate) fn note(model: &Model) -> Flow {
-    let (session, mark, question) = if model.focus == Place::Sessions || model.meant_entry().is_none() {
+    let (session, mark, question) = if model.focus == KeyContext::Sessions || model.meant_entry().is_none() {
         (model.meant_session().ok_or(NO_SESSION)?.0, Mark::Note, "note on the session: ")
     } else {
         let (session, tree, at) = model.whole_entry()?;

@@ -12,24 +12,24 @@ use crate::app::layers::dialogs::Question;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
-use crate::app::startup::{PickedEntry, PickerFormat, PickerOutput};
+use crate::app::settings::{PickedEntry, PickerFormat, PickerOutput};
 use crate::base::numbers::count;
 use crate::base::text::Span;
 use crate::base::{archive_paths, machine_paths};
 use crate::catalog::SessionKey;
 use crate::changes::{Request, SessionIdentity};
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
 use crate::session::tree::resume::{self, ResumePoint};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Returns the command for Enter in any pane.
 pub(crate) fn confirm(model: &Model) -> Command {
-    let in_sessions = model.focus == Place::Sessions;
+    let in_sessions = model.focus == KeyContext::Sessions;
     if in_sessions && model.sessions.selected_project().is_some() {
         return Command::ToggleFold;
     }
@@ -42,7 +42,7 @@ pub(crate) fn confirm(model: &Model) -> Command {
     if !in_sessions && model.tree.selected_item() == Some(RowItem::Inherited) {
         return Command::ToggleFold;
     }
-    let is_start = model.focus == Place::Tree && model.tree.selected_item() == Some(RowItem::Start);
+    let is_start = model.focus == KeyContext::Tree && model.tree.selected_item() == Some(RowItem::Start);
     let is_hit = model.sessions.selected_hit().is_some();
     if in_sessions && is_hit && !wants_session(model) {
         return Command::GoToHit;
@@ -53,13 +53,13 @@ pub(crate) fn confirm(model: &Model) -> Command {
     let Some((key, session)) = model.meant_session() else { return Command::nothing() };
     match model.meant_entry() {
         Some((_, tree, at)) => entry(model, key, &tree, at),
-        _ if model.focus == Place::Tree && !is_start => Command::nothing(),
+        _ if model.focus == KeyContext::Tree && !is_start => Command::nothing(),
         _ => at_leaf(model, key, ResumePlan::at(session)),
     }
 }
 
 /// Returns the command for Enter on an entry of any session.
-pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: EntryIndex) -> Command {
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     match picked_entry(model, session, Some((tree, Some(at)))) {
         Some(answer) => answer,
@@ -68,7 +68,7 @@ pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Ind
 }
 
 /// Resumes at an entry. Asks first unless opening the session is enough.
-pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: EntryIndex) -> Command {
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     let leaf = ResumePlan::at(session);
     let to = resume::at(tree, at);
@@ -128,7 +128,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
 fn question(
     model: &Model,
     (key, tree): (SessionKey, &Arc<Tree>),
-    chosen: Index,
+    chosen: EntryIndex,
     leaf: &ResumePlan,
     pi_can_navigate: &Result<(), String>,
 ) -> Question<Command> {
@@ -176,7 +176,7 @@ fn question(
 }
 
 /// Returns the choices if pi goes to the entry by itself, with or without a summary of the current branch.
-fn choices_of_pi(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<Choice> {
+fn choices_of_pi(tree: &Tree, chosen: EntryIndex, to: ResumePoint, leaf: &ResumePlan) -> Vec<Choice> {
     let goto = |summarize| leaf.with_message(resume::goto(tree, chosen, summarize));
     let here = "in this session; pi writes nothing until you send a message";
     let mut choices = vec![Choice::new('h', "Resume here", here, Command::Resume(goto(false)))];
@@ -236,10 +236,10 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_can_navigate: &Result<(
 }
 
 /// Returns the last entry with text on the current branch, and the number of entries only on that branch.
-fn left(tree: &Tree, at: Option<Index>) -> Option<(Index, usize)> {
+fn left(tree: &Tree, at: Option<EntryIndex>) -> Option<(EntryIndex, usize)> {
     let common = at.and_then(|at| tree.to_root(at).find(|&at| tree.is_active(at)));
     let branch = || tree.to_root(tree.leaf).take_while(move |&at| Some(at) != common);
-    let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
+    let says = |at: &EntryIndex| !tree.nodes[*at as usize].kind.is_bookkeeping();
     Some((branch().find(says)?, branch().count()))
 }
 
@@ -249,7 +249,7 @@ pub(crate) fn picked(model: &Model) -> Option<Command> {
     let (key, session) = model.meant_session()?;
     let tree = model.tree.file(key);
     let meant = || model.meant_entry().map(|(.., at)| at);
-    let at = |tree: &Arc<Tree>| if model.focus == Place::Sessions { tree.leaf } else { meant() };
+    let at = |tree: &Arc<Tree>| if model.focus == KeyContext::Sessions { tree.leaf } else { meant() };
     picked_entry(model, session, tree.map(|tree| (tree, at(tree))))
 }
 
@@ -257,9 +257,9 @@ pub(crate) fn picked(model: &Model) -> Option<Command> {
 pub(crate) fn picked_entry(
     model: &Model,
     session: &Digest,
-    entry: Option<(&Arc<Tree>, Option<Index>)>,
+    entry: Option<(&Arc<Tree>, Option<EntryIndex>)>,
 ) -> Option<Command> {
-    let answer = match model.setting.picker? {
+    let answer = match model.settings.picker? {
         // pi must not open the mirror of another machine.
         PickerFormat::Path => {
             PickerOutput::Path(machine_paths::place(&session.path).map_or_else(|| session.path.clone(), Into::into))
@@ -289,12 +289,12 @@ pub(crate) fn picked_entry(
 
 /// Returns `true` if Enter chooses a session, even on a hit.
 pub(crate) fn wants_session(model: &Model) -> bool {
-    matches!(model.setting.picker, Some(PickerFormat::Path | PickerFormat::Id))
+    matches!(model.settings.picker, Some(PickerFormat::Path | PickerFormat::Id))
 }
 
 /// Forks at an entry for the picker's output. Like pi (1.6.0), at a user message it forks before the message and
 /// returns its text for editing.
-pub(crate) fn fork_for_picker(session: &Digest, tree: &Arc<Tree>, at: Index) -> Command {
+pub(crate) fn fork_for_picker(session: &Digest, tree: &Arc<Tree>, at: EntryIndex) -> Command {
     let to = resume::at(tree, at);
     let leaf = ResumePlan::at(session);
     let at = to.at.map(|at| EntryId::of(tree, at));
@@ -309,7 +309,7 @@ pub(crate) fn fork_for_picker(session: &Digest, tree: &Arc<Tree>, at: Index) -> 
 pub(crate) fn fork(model: &Model) -> Flow {
     let (session, tree, at) = model.whole_entry()?;
     let session = &model.catalog[session];
-    if model.setting.picker == Some(PickerFormat::Json) {
+    if model.settings.picker == Some(PickerFormat::Json) {
         return Ok(fork_for_picker(session, &tree, at));
     }
     let at = Some(EntryId::of(&tree, at));
@@ -318,5 +318,5 @@ pub(crate) fn fork(model: &Model) -> Flow {
 
 /// Creates a fork and selects it.
 pub(crate) fn fork_of(request: Request) -> Command {
-    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, NextStep::Select)])
+    Command::All(vec![Command::Focus(KeyContext::Tree), Command::Change(request, NextStep::Select)])
 }

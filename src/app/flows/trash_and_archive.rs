@@ -112,7 +112,7 @@ pub(crate) fn change_files(model: &Model, request: Request) -> Command {
         _ => (LOSES, "Move anyway", "a running pi would lose its session file"),
     };
     let change = Command::Change(request, after);
-    if model.catalog.signs(&sessions, model.now, &model.setting.home).is_empty() {
+    if model.catalog.signs(&sessions, model.now, &model.settings.home).is_empty() {
         return change;
     }
     let lines = running_pi_signs(model, &sessions, Some(text));
@@ -134,7 +134,7 @@ pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
 
 /// Lists signs of running pi processes in some sessions, up to a limit, and what follows from them.
 pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey], text: Option<&str>) -> Vec<DocLine> {
-    let signs = model.catalog.signs(sessions, model.now, &model.setting.home);
+    let signs = model.catalog.signs(sessions, model.now, &model.settings.home);
     let signs = first_of(signs.iter().map(|sign| format!("{sign}.")));
     let lines = signs.map(|sign| DocLine::warning(&sign));
     lines.chain(text.map(DocLine::text)).collect()
@@ -148,7 +148,7 @@ fn first_of(texts: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item 
 
 /// Returns a line with a project's name and parent directory.
 fn named_project(model: &Model, cwd: &str) -> DocLine {
-    let path = shorten(cwd, &model.setting.home);
+    let path = shorten(cwd, &model.settings.home);
     let message = match split_name(&path) {
         (_, "") => "sessions without a directory".into(),
         ("", name) => format!("project {name}"),
@@ -288,7 +288,7 @@ fn bring_back_question(model: &Model, paths: &[PathBuf], what: &'static str, cha
     let mut lines = titles(model, &sessions);
     if let [session] = sessions[..] {
         let original = model.catalog[session].real_path().to_string_lossy();
-        let text = format!("The file returns to {}.", shorten(&original, &model.setting.home));
+        let text = format!("The file returns to {}.", shorten(&original, &model.settings.home));
         lines.push(DocLine::text(&text));
     }
     let title = if paths.len() == 1 { "This session is archived" } else { "These sessions are archived" };
@@ -301,7 +301,7 @@ pub(crate) fn restore_missing(model: &Model, key: MissingParentKey) -> Command {
     match missing_in_trash(model, parent) {
         Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, NextStep::Select),
         None => {
-            let path = shorten(&parent.path.to_string_lossy(), &model.setting.home).into_owned();
+            let path = shorten(&parent.path.to_string_lossy(), &model.settings.home).into_owned();
             Command::warn(format!("not in pitree's trash: {}", clean(&path)))
         }
     }

@@ -17,13 +17,13 @@ const ACTIONS: [(Action, &str); 6] = [
 
 /// Returns the box.
 pub(crate) fn note(model: &Model) -> Note {
-    let keys = ACTIONS.map(|(action, _)| model.setting.key(action));
+    let keys = ACTIONS.map(|(action, _)| model.settings.key(action));
     let columns = keys.iter().map(|key| width(key)).max().unwrap_or(0);
     let mut text = String::new();
     for (key, (_, about)) in keys.iter().zip(ACTIONS) {
         text += &format!("{key}{}  {about}\n", " ".repeat(columns - width(key)));
     }
-    let palette = model.setting.key(Action::Palette);
+    let palette = model.settings.key(Action::Palette);
     text += &format!("\npitree setup checks the installation. {palette} welcome shows this box again.");
     Note::new("Welcome to pitree", text)
 }

@@ -11,15 +11,14 @@ use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, width};
-use crate::catalog::compare::{BranchEnd, ComparedBranches};
-use crate::catalog::final_files::FinalFile;
+use crate::catalog::compare::{BranchEnd, ComparedBranches, FinalFile};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
 use crate::render::wrap::Wrapped;
 use crate::render::{DocLine, diff};
 use crate::session::compare::description::{self, SIDES};
 use crate::session::compare::{Comparison, SideSummary};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Rows above the sections: common entries, the two sides, a rule.
 const HEAD: u16 = 4;
@@ -103,7 +102,7 @@ impl CompareView {
     }
 
     /// Returns the chosen session, its tree, and the last entry of the branch.
-    pub(crate) fn end(&self) -> Option<(SessionKey, &Arc<Tree>, Index)> {
+    pub(crate) fn end(&self) -> Option<(SessionKey, &Arc<Tree>, EntryIndex)> {
         let compared = self.compared.as_ref()?;
         let BranchEnd { tree, .. } = &compared.ends[self.chosen];
         Some((self.sessions[self.chosen], tree, compared.comparison.ends[self.chosen]))

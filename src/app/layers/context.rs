@@ -15,7 +15,7 @@ use crate::base::sort;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Rows above the list: title, facts, bar, legend, a rule; on a tall terminal also two lines that explain the sum.
 const ABOVE: (u16, u16) = (5, 7);
@@ -38,9 +38,9 @@ pub struct ContextTarget {
     /// Its tree.
     pub tree: Arc<Tree>,
     /// The selected entry.
-    pub chosen: Index,
+    pub chosen: EntryIndex,
     /// The entry after which pi resumes; `None` for an empty conversation.
-    pub at: Option<Index>,
+    pub at: Option<EntryIndex>,
 }
 
 /// The model context of an entry.

@@ -18,7 +18,7 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::spans_text;
 use crate::changes::Request;
 use crate::config::{Filter, Sort};
-use crate::keymap::{Action, Group, Key, Place};
+use crate::keymap::{Action, Group, Key, KeyContext};
 
 /// Maximum number of recent actions in the command palette.
 const MOST_RECENT: usize = 5;
@@ -32,7 +32,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         model.recent.insert(0, action);
         model.recent.truncate(MOST_RECENT);
     }
-    let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
+    let page = if model.focus == KeyContext::Sessions { model.sessions.page() } else { model.height(model.focus) };
     let page = page.saturating_sub(1).max(1);
     match action {
         Action::Quit => model.effects.push(Effect::Quit),
@@ -60,7 +60,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.hint(if is_wrapped { "wrapping long lines" } else { not });
         }
         Action::NextPane => turn(model, 1),
-        Action::PreviousPane => turn(model, Place::PANES.len() - 1),
+        Action::PreviousPane => turn(model, KeyContext::PANES.len() - 1),
         Action::Zoom => model.pane_sizes.zoomed = !model.pane_sizes.zoomed,
         Action::Larger | Action::Smaller => resize(model, action == Action::Larger),
         Action::SharePreview => share_preview(model),
@@ -72,7 +72,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::FoldAll | Action::UnfoldAll => {
             let fold = action == Action::FoldAll;
             match model.focus {
-                Place::Sessions => model.sessions.fold_all(fold, &model.catalog),
+                KeyContext::Sessions => model.sessions.fold_all(fold, &model.catalog),
                 _ => model.tree.fold_all(fold),
             }
         }
@@ -184,7 +184,7 @@ fn run(model: &mut Model, flow: fn(&Model) -> Flow) {
 }
 
 pub(super) fn open_help(model: &mut Model) {
-    let help = Help { over: Some(model.place()), setting: model.setting.clone(), ..Help::default() };
+    let help = Help { over: Some(model.key_context()), settings: model.settings.clone(), ..Help::default() };
     model.layers.push(help);
 }
 
@@ -201,8 +201,8 @@ fn open_history(model: &mut Model, kind: PaletteKind) {
 /// Handles a key that is not bound in the focused pane. Tree filters and folds work from any pane; for other keys, a
 /// message names the pane.
 pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
-    let keymap = &model.setting.config.keymap;
-    let others = Place::PANES.iter().filter(|place| **place != model.focus);
+    let keymap = &model.settings.config.keymap;
+    let others = KeyContext::PANES.iter().filter(|place| **place != model.focus);
     let found = others.filter_map(|&place| Some((place, keymap.resolve(place, key)?))).next();
     match found {
         Some((_, action)) if action.row().group == Group::Tree => act(model, action),
@@ -210,7 +210,7 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
             model.hint(format!("{key} ({}) works in the {} pane", action.row().word, place.name()));
         }
         None => {
-            let (help, dot) = (model.setting.key(Action::Help), &model.setting.glyphs.dot);
+            let (help, dot) = (model.settings.key(Action::Help), &model.settings.glyphs.dot);
             model.hint(format!("{key} is not bound in any pane {dot} {help}: help"));
         }
     }
@@ -261,8 +261,8 @@ fn open_program(model: &mut Model, with: Opener) {
 
 fn go(model: &mut Model, by: isize) {
     match model.focus {
-        Place::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
-        Place::Tree => model.tree.cursor.go(by, model.tree.rows.list.len()),
+        KeyContext::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
+        KeyContext::Tree => model.tree.cursor.go(by, model.tree.rows.list.len()),
         _ if by == isize::MAX => model.preview.go_to_end(),
         _ => model.preview.scroll(by),
     }
@@ -280,7 +280,7 @@ fn share_preview(model: &mut Model) {
     let shown = model.pane_sizes.toggle_preview(model.screen());
     let is_seen = |layout: Layout| layout.preview.is_some() && (layout.is_stacked() || layout.tree.is_some());
     if shown && !model.layout().is_some_and(is_seen) {
-        let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
+        let is_room = model.focus == KeyContext::Sessions && model.size.1 >= TALL;
         model.hint(if is_room { "the preview is below the tree" } else { "terminal too low for the preview" });
     }
 }
@@ -296,8 +296,8 @@ fn next_form(model: &mut Model) {
 /// Selects another entry without leaving the pane; in the list and in a session's preview, another session.
 fn step(model: &mut Model, by: isize) {
     let is_of_list = match model.focus {
-        Place::Sessions => true,
-        Place::Tree => false,
+        KeyContext::Sessions => true,
+        KeyContext::Tree => false,
         _ => matches!(
             model.preview.subject,
             PreviewSubject::Session(_) | PreviewSubject::Project(_) | PreviewSubject::MissingParent(_)
@@ -332,23 +332,23 @@ fn jump(model: &mut Model, forward: bool) {
 }
 
 fn turn(model: &mut Model, by: usize) {
-    let at = Place::PANES.iter().position(|&place| place == model.focus).unwrap_or_default();
-    model.focus = Place::PANES[(at + by) % Place::PANES.len()];
+    let at = KeyContext::PANES.iter().position(|&place| place == model.focus).unwrap_or_default();
+    model.focus = KeyContext::PANES[(at + by) % KeyContext::PANES.len()];
 }
 
 /// Marks all listed sessions, or unmarks them. During a search, the footer shows what can be done with marks.
 fn mark_all(model: &mut Model) {
     let folded = model.sessions.toggle_all_marks();
     let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
-    let is_typing = model.layers.has(Place::Search) && !model.sessions.marks.is_empty();
-    let (key, dot) = (|action| model.setting.key_in_line(action), &model.setting.glyphs.dot);
+    let is_typing = model.layers.has(KeyContext::Search) && !model.sessions.marks.is_empty();
+    let (key, dot) = (|action| model.settings.key_in_line(action), &model.settings.glyphs.dot);
     let text = match folded {
         0 if is_typing => {
             format!("{marked} {dot} {}: move to trash {dot} {}: results", key(Action::Delete), key(Action::Down))
         }
         0 => marked,
         folded => {
-            let (folded, unfold) = (thousands(folded), model.setting.key(Action::UnfoldAll));
+            let (folded, unfold) = (thousands(folded), model.settings.key(Action::UnfoldAll));
             format!("{marked}; {folded} in folded rows not marked {dot} {unfold}: unfold all")
         }
     };
@@ -413,52 +413,52 @@ fn back(model: &mut Model) {
     }
     // With a session to open, the tree is the first pane.
     let is_first_pane = match model.focus {
-        Place::Tree => model.setting.at.is_some() && model.search.is_none() && model.marks.is_empty(),
-        focus => focus == Place::Sessions && model.sessions.marks.is_empty(),
+        KeyContext::Tree => model.settings.at.is_some() && model.search.is_none() && model.marks.is_empty(),
+        focus => focus == KeyContext::Sessions && model.sessions.marks.is_empty(),
     };
     if is_first_pane && (files::go_back(model) || stats::go_back(model)) {
         return;
     }
     match model.focus {
-        Place::Tree if !model.marks.is_empty() => model.marks.clear(),
-        Place::Tree if model.setting.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
-        Place::Tree => search::go_back(model),
-        Place::Sessions if !model.sessions.marks.is_empty() => {
+        KeyContext::Tree if !model.marks.is_empty() => model.marks.clear(),
+        KeyContext::Tree if model.settings.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
+        KeyContext::Tree => search::go_back(model),
+        KeyContext::Sessions if !model.sessions.marks.is_empty() => {
             model.sessions.marks.clear();
             if std::mem::take(&mut model.sessions.shows.marked_only) {
                 model.rebuild_list();
             }
         }
-        Place::Sessions if model.search.is_some() => search::close(model),
-        Place::Sessions => model.effects.extend(model.setting.picker.map(|_| Effect::Quit)),
-        _ => model.focus = Place::Tree,
+        KeyContext::Sessions if model.search.is_some() => search::close(model),
+        KeyContext::Sessions => model.effects.extend(model.settings.picker.map(|_| Effect::Quit)),
+        _ => model.focus = KeyContext::Tree,
     }
 }
 
 fn fold(model: &mut Model) {
     match model.focus {
         // There is no pane to the left.
-        Place::Sessions => drop(model.sessions.fold(&model.catalog)),
-        Place::Tree if model.tree.fold_or_up() => {}
-        Place::Tree => model.focus = Place::Sessions,
-        _ if model.preview.scroll_sideways(false, model.height(Place::Preview)) => {}
-        _ => model.focus = Place::Tree,
+        KeyContext::Sessions => drop(model.sessions.fold(&model.catalog)),
+        KeyContext::Tree if model.tree.fold_or_up() => {}
+        KeyContext::Tree => model.focus = KeyContext::Sessions,
+        _ if model.preview.scroll_sideways(false, model.height(KeyContext::Preview)) => {}
+        _ => model.focus = KeyContext::Tree,
     }
 }
 
 fn unfold(model: &mut Model) {
     match model.focus {
-        Place::Sessions if model.sessions.unfold(&model.catalog) => {}
-        Place::Sessions if model.sessions.selected_session().is_none() => go(model, 1),
-        Place::Sessions => model.focus = Place::Tree,
-        Place::Tree if model.tree.unfold_or_in() => {}
-        Place::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
+        KeyContext::Sessions if model.sessions.unfold(&model.catalog) => {}
+        KeyContext::Sessions if model.sessions.selected_session().is_none() => go(model, 1),
+        KeyContext::Sessions => model.focus = KeyContext::Tree,
+        KeyContext::Tree if model.tree.unfold_or_in() => {}
+        KeyContext::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
             Some(_) if model.tree.selected_fork().is_some_and(|fork| fork.is_open) => {
                 model.hint("this fork has no entries of its own yet");
             }
             Some(fork) => drop(model.sessions.select(fork, &model.catalog)),
-            None => model.focus = Place::Preview,
+            None => model.focus = KeyContext::Preview,
         },
-        _ => drop(model.preview.scroll_sideways(true, model.height(Place::Preview))),
+        _ => drop(model.preview.scroll_sideways(true, model.height(KeyContext::Preview))),
     }
 }

@@ -6,12 +6,12 @@ use crate::app::flows::trash_and_archive;
 use crate::app::layers::dialogs::{Note, Prompt};
 use crate::app::message::{Clip, Effect, EntryBody, Work};
 use crate::app::model::{Errand, Model, Notice, PendingChange};
-use crate::app::startup::{PickedEntry, PickerFormat, PickerOutput};
+use crate::app::settings::{PickedEntry, PickerFormat, PickerOutput};
 use crate::base::archive_paths;
 use crate::base::text::{Tone, width};
 use crate::catalog::{ProjectKey, SessionKey};
 use crate::changes::Request;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::pi::launch::Start;
 
 impl Model {
@@ -39,7 +39,7 @@ impl Model {
             Command::GoTo(entry) => {
                 if self.tree.shown(entry).is_some() {
                     self.jumps.leave(self.jump_position());
-                    self.focus = Place::Tree;
+                    self.focus = KeyContext::Tree;
                     self.tree.go_to_entry(entry);
                 } else if self.select_session(entry.session) {
                     self.tree.go_to_entry(entry);
@@ -50,7 +50,7 @@ impl Model {
                     self.tree.go_to_id(session, entry);
                 }
             }
-            Command::ToggleFold if self.focus == Place::Sessions => {
+            Command::ToggleFold if self.focus == KeyContext::Sessions => {
                 self.sessions.toggle(&self.catalog);
             }
             Command::ToggleFold => drop(self.tree.toggle()),
@@ -87,9 +87,9 @@ impl Model {
         (shows.marked_only, shows.here_only, shows.named_only) = (true, false, false);
         pane.marks = sessions.into_iter().collect();
         pane.fold_all(false, catalog);
-        self.focus = Place::Sessions;
-        let all = self.setting.key(Action::MarkedOnly);
-        self.hint(format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.setting.glyphs.dot));
+        self.focus = KeyContext::Sessions;
+        let all = self.settings.key(Action::MarkedOnly);
+        self.hint(format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.settings.glyphs.dot));
     }
 
     /// Selects a session in order to go to one of its entries. Returns `true` if it exists.
@@ -98,10 +98,10 @@ impl Model {
         let is_there = self.sessions.select(session, &self.catalog);
         if is_there {
             self.jumps.leave(here);
-            self.focus = Place::Tree;
+            self.focus = KeyContext::Tree;
         } else {
-            let reload = self.setting.key(Action::Reload);
-            self.warn(format!("this session no longer exists {} {reload}: reload", self.setting.glyphs.dot));
+            let reload = self.settings.key(Action::Reload);
+            self.warn(format!("this session no longer exists {} {reload}: reload", self.settings.glyphs.dot));
         }
         is_there
     }
@@ -113,7 +113,7 @@ impl Model {
             return self.warn("this project no longer has sessions");
         }
         self.jumps.leave(here);
-        self.focus = Place::Sessions;
+        self.focus = KeyContext::Sessions;
         if sort != self.sessions.shows.sort {
             self.hint(format!("sorted by {}", self.sessions.shows.sort.name()));
         }
@@ -179,7 +179,7 @@ impl Model {
             return self.queue_change(request, NextStep::resume(plan));
         }
         // The JSON output of a picker contains the text.
-        if self.setting.picker != Some(PickerFormat::Json)
+        if self.settings.picker != Some(PickerFormat::Json)
             && let Some(text) = plan.text.take()
         {
             return self.start_errand(Work::Copy(Clip::Text(text)), NextStep::resume(plan));
@@ -190,7 +190,7 @@ impl Model {
             return self.hint("pi starts after the current change; press any key to cancel");
         }
         let ResumePlan { start, text, .. } = plan;
-        self.effects.push(match self.setting.picker {
+        self.effects.push(match self.settings.picker {
             Some(PickerFormat::Json) => Effect::Answer(PickerOutput::Json(Box::new(self.picked_fork(start, text)))),
             Some(_) => Effect::Answer(PickerOutput::Command(start)),
             None => Effect::Resume(start),

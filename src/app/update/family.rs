@@ -29,7 +29,7 @@ pub(super) fn toggle(model: &mut Model) {
                 "session shares entries with this one but is not linked to it",
                 "sessions share entries with this one but are not linked to it",
             );
-            let (key, dot) = (model.setting.key(Action::FamilyFiles), &model.setting.glyphs.dot);
+            let (key, dot) = (model.settings.key(Action::FamilyFiles), &model.settings.glyphs.dot);
             format!("{share} {dot} {key}: list family")
         }
     };

@@ -31,7 +31,7 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
     model.ask_until_next(Work::ReadLastSeen(model.now));
     actions::scan(model);
     replies::ask_machines(model, Work::FollowMachines);
-    let query = model.setting.query.clone();
+    let query = model.settings.query.clone();
     if !query.is_empty() {
         search::open(model, &query);
     }

@@ -9,7 +9,7 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::{bytes, count};
 use crate::base::text::Tone;
-use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::render::DocLine;
 use crate::session::write::slim::{SlimRules, SlimSaving};
 

@@ -22,12 +22,12 @@ use crate::changes::change::{ArchiveChange, MoveChange};
 use crate::changes::{Change, changes_of};
 use crate::config::Sort;
 use crate::disk::incremental::FileChanges;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::pi::status::PiStatus;
 use crate::render::entry;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::entry::EntryId;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Handles a reply.
 pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
@@ -153,7 +153,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::CompletedDir(typed, path, names) => {
             model.end_errand(ticket);
-            directories::complete_directory(&mut model.layers, (&typed, &path), names, &model.setting.home);
+            directories::complete_directory(&mut model.layers, (&typed, &path), names, &model.settings.home);
         }
         Reply::CheckedDir(dir) => {
             if let Some(NextStep::Move(selection)) = model.end_errand(ticket)
@@ -164,7 +164,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::Copied(text, done) => {
             let then = model.end_resuming(ticket);
-            model.execute(copy::take_copied(&text, done, then, &model.setting.glyphs));
+            model.execute(copy::take_copied(&text, done, then, &model.settings.glyphs));
             model.hold_notice();
         }
         Reply::SlimmingPlanned(overview) => {
@@ -195,7 +195,7 @@ fn open_wanted(model: &mut Model) {
     model.sessions.touched = true;
     model.execute(match entry {
         Some(entry) => Command::GoToId(key, EntryId::Id(entry)),
-        None => Command::All(vec![Command::Select(key), Command::Focus(Place::Tree)]),
+        None => Command::All(vec![Command::Select(key), Command::Focus(KeyContext::Tree)]),
     });
 }
 
@@ -370,13 +370,13 @@ fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
 }
 
 /// Returns `true` if an entry is shown as before: with the same related entries and label.
-fn is_shown_alike(before: &Tree, now: &Tree, at: Index) -> bool {
+fn is_shown_alike(before: &Tree, now: &Tree, at: EntryIndex) -> bool {
     before.labels.get(&at) == now.labels.get(&at) && entry::related(before, at) == entry::related(now, at)
 }
 
 /// Starts work with other machines, if there are some.
 pub(super) fn ask_machines(model: &mut Model, work: Work) {
-    if model.setting.located.mirrors.is_some() && !model.setting.machines.is_empty() {
+    if model.settings.located.mirrors.is_some() && !model.settings.machines.is_empty() {
         model.ask_until_next(work);
     }
 }
@@ -390,7 +390,7 @@ pub(super) fn take_machine(model: &mut Model, name: String, shown: ShownMachine)
         model.warn(format!("{sessions} gone on {name} and kept here; to decide, run: pitree machine sync {name}"));
     }
     model.machines.known.insert(name, shown);
-    let Some(mirrors) = model.setting.located.mirrors.clone() else { return };
+    let Some(mirrors) = model.settings.located.mirrors.clone() else { return };
     let pis: Vec<PiStatus> =
         model.machines.known.iter().flat_map(|(name, shown)| shown.state.pis_in(name, &mirrors)).collect();
     if model.catalog.set_remote_pis(pis, model.now) {

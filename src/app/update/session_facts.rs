@@ -32,7 +32,7 @@ pub(super) fn sync(model: &mut Model, is_other: bool) {
 /// Searches the selected session for lost work, once in each version of its file.
 fn find_lost_work(model: &mut Model) {
     // The directories of demo sessions never exist.
-    if model.setting.demo || !model.catalog.progress.finished || model.scan.claim.is_some() {
+    if model.settings.demo || !model.catalog.progress.finished || model.scan.claim.is_some() {
         return;
     }
     let selected = model.sessions.selected_session().filter(|&key| has_files(model, key));

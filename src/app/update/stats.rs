@@ -17,7 +17,7 @@ use crate::catalog::stats::overview::OverviewPart;
 use crate::catalog::stats::request::{GroupKey, TableRequest};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::search::qualifier::value::in_quotes;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
@@ -27,7 +27,7 @@ use crate::session::stats::prices::Prices;
 /// Opens the screen over the listed sessions. Of sizes, in the other panes over the open session.
 pub(super) fn open(model: &mut Model, is_size: bool) {
     (model.stats.left, model.stats.was_opened) = (None, true);
-    let open = model.meant_session().filter(|_| is_size && model.focus != Place::Sessions).map(|(key, _)| key);
+    let open = model.meant_session().filter(|_| is_size && model.focus != KeyContext::Sessions).map(|(key, _)| key);
     match view(model, open) {
         Ok(mut view) => {
             view.show_size(is_size);
@@ -103,7 +103,7 @@ fn leave(model: &mut Model, target: StatsTarget) {
     let Some(Layer::Stats(mut view)) = model.layers.0.pop() else { return };
     match target {
         StatsTarget::Session(key) => {
-            model.execute(Command::All(vec![Command::Select(key), Command::Focus(Place::Sessions)]));
+            model.execute(Command::All(vec![Command::Select(key), Command::Focus(KeyContext::Sessions)]));
         }
         StatsTarget::Entry(entry) => model.execute(Command::GoTo(entry)),
         StatsTarget::Query(query) => search::open(model, &query),
@@ -124,7 +124,7 @@ pub(super) fn go_back(model: &mut Model) -> bool {
 /// Opens the screen at the start if requested, and counts again after sessions have changed.
 pub(super) fn sync(model: &mut Model) {
     sync_month(model);
-    if model.setting.opens_statistics && !model.stats.was_opened && !model.catalog.is_empty() {
+    if model.settings.opens_statistics && !model.stats.was_opened && !model.catalog.is_empty() {
         open(model, false);
     }
     let is_outdated = model.with_layer(|model, view: &mut StatsView| {
@@ -142,11 +142,11 @@ pub(super) fn sync(model: &mut Model) {
 
 /// Counts the cost of the current month after sessions have changed, if there is a budget.
 fn sync_month(model: &mut Model) {
-    let is_wanted = model.setting.config.stats.month_budget.is_some() && model.catalog.progress.finished;
+    let is_wanted = model.settings.config.stats.month_budget.is_some() && model.catalog.progress.finished;
     if !is_wanted || model.stats.counting_month.is_some() {
         return;
     }
-    let rules = model.setting.config.stats.rules(model.setting.zone.clone(), Prices::default());
+    let rules = model.settings.config.stats.rules(model.settings.zone.clone(), Prices::default());
     let since = rules.calendar.month_start(model.now);
     let as_of = Some((model.catalog.version(), since));
     if model.stats.month_as_of == as_of {
@@ -164,9 +164,9 @@ fn sync_month(model: &mut Model) {
 /// # Errors
 /// The current time is unknown.
 fn view(model: &Model, session: Option<SessionKey>) -> Result<StatsView, &'static str> {
-    let today = model.setting.zoned(model.now).ok_or("the current time is out of range")?.date();
-    let settings = &model.setting.config.stats;
-    let rules = settings.rules(model.setting.zone.clone(), Prices::default());
+    let today = model.settings.zoned(model.now).ok_or("the current time is out of range")?.date();
+    let settings = &model.settings.config.stats;
+    let rules = settings.rules(model.settings.zone.clone(), Prices::default());
     let mut view = StatsView {
         session,
         size: None,
@@ -222,7 +222,7 @@ fn scope(model: &Model) -> (String, String) {
             count(model.sessions.marks.len(), "marked session", "marked sessions")
         }
         () if search.is_some() => format!("search: {}", clean(&query)),
-        () if shows.here_only => clean(&shorten(&model.setting.here, &model.setting.home)).into_owned(),
+        () if shows.here_only => clean(&shorten(&model.settings.current_dir, &model.settings.home)).into_owned(),
         () if shows.named_only => "named sessions".into(),
         () => "all sessions".into(),
     };
@@ -313,5 +313,5 @@ fn copy(model: &Model, view: &StatsView) -> Command {
     if view.table.is_none() {
         return Command::warn("the sessions are still being counted");
     }
-    Command::copy(Clip::Text(view.markdown(&model.setting.home)))
+    Command::copy(Clip::Text(view.markdown(&model.settings.home)))
 }

@@ -12,7 +12,7 @@ use crate::app::{card, palettes};
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
 use crate::catalog::search::HitPlace;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::render::DocLine;
 
 /// Updates the dependent state.
@@ -20,7 +20,7 @@ pub(super) fn sync(model: &mut Model) {
     search::follow_list(model);
     search::request_suggestions(model);
     model.sessions.note_selection();
-    if let Some(area) = model.area(Place::Sessions) {
+    if let Some(area) = model.area(KeyContext::Sessions) {
         let room = (area.body.width.into(), area.body.height.into());
         model.sessions.fit(room, &model.catalog);
     }
@@ -32,7 +32,7 @@ pub(super) fn sync(model: &mut Model) {
         model.hint("no longer following");
     }
     model.tree.note_selection();
-    if let Some(area) = model.area(Place::Tree) {
+    if let Some(area) = model.area(KeyContext::Tree) {
         let height = usize::from(area.body.height);
         let cursor = &mut model.tree.cursor;
         if std::mem::take(&mut model.tree.jumped) && !(cursor.top..cursor.top + height).contains(&cursor.at) {
@@ -55,7 +55,7 @@ pub(super) fn sync(model: &mut Model) {
     prepared_boxes::forget_slimming(model);
     welcome(model);
     unread::sync(model);
-    if let Some(area) = model.area(Place::Preview) {
+    if let Some(area) = model.area(KeyContext::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn sync(model: &mut Model) {
 fn welcome(model: &mut Model) {
     let is_untouched =
         model.notice.is_none() && model.search.is_none() && model.layers.0.is_empty() && !model.sessions.touched;
-    if model.setting.welcomes && !model.is_welcomed && is_untouched && !model.catalog.is_empty() {
+    if model.settings.welcomes && !model.is_welcomed && is_untouched && !model.catalog.is_empty() {
         model.is_welcomed = true;
         model.effects.push(Effect::Welcome);
     }
@@ -133,8 +133,8 @@ fn follow_selection(model: &mut Model) {
         SessionRow::Project(at) => Some(PreviewSubject::Project(model.sessions.projects.get(*at)?.key)),
     };
     let wanted = match model.focus {
-        Place::Sessions => row(),
-        Place::Tree => entry(),
+        KeyContext::Sessions => row(),
+        KeyContext::Tree => entry(),
         // The preview keeps its item while that exists.
         _ if is_there(model, model.preview.subject) => Some(model.preview.subject),
         _ if model.preview.is_of_list => row(),
@@ -162,7 +162,7 @@ fn follow_selection(model: &mut Model) {
     session_facts::sync(model, is_other);
     if wanted.has_card() {
         // A card grows while sessions are read.
-        let room = model.area(Place::Preview).map_or(model.size.into(), |area| area.text().as_size());
+        let room = model.area(KeyContext::Preview).map_or(model.size.into(), |area| area.text().as_size());
         let lines = card::of(model, wanted, room);
         model.preview.show(lines);
     }

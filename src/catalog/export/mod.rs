@@ -21,14 +21,13 @@ use crate::export::{Format, IndexRow};
 use crate::secrets::Rules;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::line::{NewEntry, leaf_move, new_id, uuid_v7};
 
 pub(crate) mod redact;
 pub(crate) mod source;
 pub(crate) mod target;
 
-pub use crate::catalog::export as request;
 pub use crate::catalog::export::redact::ListedSecret;
 pub use crate::catalog::export::source::Scope;
 
@@ -186,7 +185,7 @@ fn session_file(
 }
 
 /// Returns the kind of the entry to which the content of an entry belongs: for a context edit, that of its target.
-fn content_kind(tree: &Tree, at: Index) -> EntryKind {
+fn content_kind(tree: &Tree, at: EntryIndex) -> EntryKind {
     let target = tree.edits.get(&at).map_or(at, |(target, _)| *target);
     tree[target].kind
 }

@@ -21,7 +21,7 @@ use crate::disk::files::is_there;
 use crate::disk::load::{self, Bodies};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{EntryId, parse};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::line::{self, NewEntry};
 
 /// Creates the change of a file from its tree and a new id. Returns `None` if there is nothing to do.
@@ -234,7 +234,7 @@ fn named(path: &Path, tree: &Tree, id: &str, after: &Option<String>) -> Result<O
 }
 
 /// Creates the change of an entry's label, if it is new.
-fn labeled(path: &Path, tree: &Tree, id: &str, at: Index, after: &Option<String>) -> Result<Option<Change>> {
+fn labeled(path: &Path, tree: &Tree, id: &str, at: EntryIndex, after: &Option<String>) -> Result<Option<Change>> {
     let before = label_of(tree, at);
     if before == *after {
         return Ok(None);
@@ -337,12 +337,12 @@ fn name_of(tree: &Tree, path: &Path) -> Result<Option<String>> {
     Ok(name.filter(|name| !name.is_empty()))
 }
 
-fn label_of(tree: &Tree, at: Index) -> Option<String> {
+fn label_of(tree: &Tree, at: EntryIndex) -> Option<String> {
     tree.labels.get(&at).map(|label| label.text.to_string())
 }
 
 /// Returns the index of an entry.
-pub(super) fn place_of(tree: &Tree, path: &Path, entry: &EntryId) -> Result<Index> {
+pub(super) fn place_of(tree: &Tree, path: &Path, entry: &EntryId) -> Result<EntryIndex> {
     entry.find(tree).with_context(|| format!("entry not found in {}; it may have changed", path.display()))
 }
 
@@ -356,7 +356,7 @@ fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
 }
 
 /// Returns the id of an entry as a string. pi always writes strings, and other lines can only refer to strings.
-fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
+fn string_id(tree: &Tree, path: &Path, at: EntryIndex) -> Result<String> {
     let node = &tree.nodes[at as usize];
     let line = Bodies::open(path)?.line(node)?;
     let entry = parse::entry(&line);

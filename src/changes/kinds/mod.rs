@@ -270,7 +270,7 @@ impl JournalRecord {
                     Some((0, Successor::new(own, bytes)))
                 }
                 Change::Fork(_) | Change::Import(_) | Change::Trash(_) => {
-                    self.place().map(|item| (bytes, Successor::new(item, bytes)))
+                    self.trash_path().map(|item| (bytes, Successor::new(item, bytes)))
                 }
                 Change::Archive(change) | Change::Unarchive(change) => {
                     return Vacated { path: path.into(), from: change.packed_bytes(), to: None };

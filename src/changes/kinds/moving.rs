@@ -22,7 +22,7 @@ use crate::changes::target::{MoveRequest, SessionMove};
 use crate::disk::files::{self, Readable, is_there};
 use crate::disk::fingerprint::ContentHash;
 use crate::disk::lock::LockObserver;
-use crate::disk::rewrite::{self as new_version, NewVersion, Rewriter, Rewritten, Written};
+use crate::disk::rewrite::{self as disk_rewrite, NewVersion, Rewriter, Rewritten, Written};
 use crate::disk::trash::TrashSession;
 use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
 use crate::disk::{create, load, new_file};
@@ -140,7 +140,7 @@ impl MoveChange {
         self.must_be_free()?;
         engine.make(&record.change, Some((record.number, step)), Some(&self.path), |trash, item, wait| {
             create::synced_folders(&self.to).path_context("cannot write", &self.to)?;
-            let written = new_version::write(&self.path, &self.to, &self.writer(), false)?;
+            let written = disk_rewrite::write(&self.path, &self.to, &self.writer(), false)?;
             let Some(written) = written else { return Ok(()) };
             match written.draft.as_ref().map(|draft| self.is_in(draft.path())).transpose()? {
                 Some(true) => self.exchange(written, item, trash, wait),

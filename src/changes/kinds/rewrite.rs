@@ -273,8 +273,8 @@ impl Exchange<'_> {
         let path = self.path;
         new_file::remove_drafts(path);
         // A second link to the file before it was replaced.
-        record.place().into_iter().for_each(|item| trash.clear(path, item));
-        record.place_before().into_iter().for_each(trash::give_up);
+        record.trash_path().into_iter().for_each(|item| trash.clear(path, item));
+        record.trash_path_before().into_iter().for_each(trash::give_up);
         for beside in &self.names {
             new_file::remove_drafts(beside); // on the way back from the trash
             if beside.symlink_metadata().is_ok() {

@@ -149,7 +149,7 @@ pub(super) fn happened(record: &JournalRecord, step: ChangeStep) -> Option<bool>
     if comes && joined(path, record).is_some() {
         return Some(is_here && vacated::start(path).ok()? == FileStart::Header);
     }
-    let Some(item) = record.place() else { return Some(is_here == comes) };
+    let Some(item) = record.trash_path() else { return Some(is_here == comes) };
     // If both places have a file, they are different files.
     let is_in_trash = is_there(item).ok()?;
     Some(if comes { is_here && !is_in_trash } else { is_in_trash || !is_here })
@@ -158,7 +158,7 @@ pub(super) fn happened(record: &JournalRecord, step: ChangeStep) -> Option<bool>
 /// Returns the place of the session in the trash, and the place for the lines that a pi kept writing at its path.
 /// Returns `None` if no pi wrote there.
 fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a Path)> {
-    let (item, place) = (record.place_before()?, record.place()?);
+    let (item, place) = (record.trash_path_before()?, record.trash_path()?);
     trash::is_late(path, place).then_some((item, place))
 }
 
@@ -172,7 +172,7 @@ pub(super) fn clear(
     trash: &mut TrashSession<'_>,
     late: Option<(u64, Successor)>,
 ) -> Result<()> {
-    let (path, place) = (record.change.path(), record.place());
+    let (path, place) = (record.change.path(), record.trash_path());
     let comes = record.interrupted_step().is_some_and(|step| record.change.brings(step).is_some());
     if comes {
         new_file::remove_drafts(path);

@@ -15,7 +15,7 @@ use crate::disk::files::open_regular;
 use crate::disk::fingerprint::FileVersion;
 use crate::disk::index::additions::{Addition, SegmentDraft, keys};
 use crate::disk::index::files::remove;
-use crate::disk::index::open_index::{Index, RowUse};
+use crate::disk::index::open_index::{RowUse, SessionIndex};
 use crate::disk::index::segment_file::{SegmentFile, bytes};
 use crate::disk::index::table::{SessionTable, SharedData};
 use crate::disk::session_file::SessionFile;
@@ -37,7 +37,7 @@ pub(in crate::disk) enum MergeScope {
     Any,
 }
 
-impl Index {
+impl SessionIndex {
     /// Stores the data of a file and takes its texts, or records that it is not a session. If it can be written, the
     /// details of the digest are then loaded from there.
     pub(in crate::disk) fn keep(&self, file: &SessionFile, read: Option<&mut ScannedSession>) {

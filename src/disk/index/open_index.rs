@@ -18,7 +18,7 @@ use crate::disk::index::table::{FilePlace, SESSION, SETTLED, SessionTable, Share
 use crate::disk::parallel;
 use crate::disk::session_file::{FoundFiles, IndexedFile, RealPaths, SessionFile, complete};
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::{ListedSession, SharedSession};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
 use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
@@ -32,7 +32,7 @@ const TRIES: usize = 5;
 
 /// The index of a session directory.
 #[derive(Debug)]
-pub(in crate::disk) struct Index {
+pub(in crate::disk) struct SessionIndex {
     pub(super) files: IndexFiles,
     /// The maximum size in bytes.
     pub(super) limit: u64,
@@ -65,7 +65,7 @@ pub(super) enum RowUse {
     Stale,
 }
 
-impl Index {
+impl SessionIndex {
     /// Opens the index of a directory; empty if there is no usable one.
     pub(in crate::disk) fn open(place: IndexPlace<'_>, dir: &Path, home: &str) -> Self {
         let mut index = Self::empty(place, dir, home);
@@ -138,7 +138,7 @@ impl Index {
     }
 
     /// Returns the sessions as last read; some may have changed or be missing.
-    pub(in crate::disk) fn show(&mut self) -> Vec<SharedSession> {
+    pub(in crate::disk) fn show(&mut self) -> Vec<SharedLazySession> {
         self.is_shown = true;
         (0..self.uses.len()).filter(|&at| self.is_shown(at)).map(|at| self.listed(at)).collect()
     }
@@ -160,7 +160,7 @@ impl Index {
     pub(in crate::disk) fn sessions_with(
         &self,
         is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
-    ) -> Option<Vec<SharedSession>> {
+    ) -> Option<Vec<SharedLazySession>> {
         let table = &self.stored.table;
         let wanted = (0..table.len()).filter(|&at| table.row(at).has(SESSION) && is_wanted(&table.facts(at)));
         if self.oldest() > i64::MIN {
@@ -169,8 +169,8 @@ impl Index {
         wanted.map(|at| table.row(at).has_place().then(|| self.listed(at))).collect()
     }
 
-    fn listed(&self, at: usize) -> SharedSession {
-        Arc::new(ListedSession::stored(self.stored.clone(), at as u32))
+    fn listed(&self, at: usize) -> SharedLazySession {
+        Arc::new(LazySession::stored(self.stored.clone(), at as u32))
     }
 
     /// Returns `true` if some directories, given with symbolic links resolved too, have all files as in the index.
@@ -259,7 +259,7 @@ impl Index {
         at: usize,
         file: &SessionFile,
         real: &RealPaths,
-    ) -> Option<Option<SharedSession>> {
+    ) -> Option<Option<SharedLazySession>> {
         let row = self.stored.table.row(at);
         if !row.has(SESSION) {
             return Some(None);
@@ -273,7 +273,7 @@ impl Index {
     }
 
     /// Returns the session of a file that is unchanged at the path of its row, if it is a session and was not shown.
-    pub(in crate::disk) fn unshown(&self, at: usize) -> Option<SharedSession> {
+    pub(in crate::disk) fn unshown(&self, at: usize) -> Option<SharedLazySession> {
         (self.stored.table.row(at).has(SESSION) && !self.is_shown(at)).then(|| self.listed(at))
     }
 
@@ -308,7 +308,7 @@ mod tests {
         let sources = ScanSources { dirs: &dirs, home: demo::HOME, cache: None };
         let mut written: Vec<Vec<u8>> = Vec::new();
         sources.scan().read(|scan::ScanBatch { sessions, .. }| {
-            let one = |session: &SharedSession| {
+            let one = |session: &SharedLazySession| {
                 let stats = session.stats();
                 let sums = bytes(&SessionSums::new(&stats));
                 [bytes(&***session), bytes(&**session.details()), bytes(&*stats), sums].concat()

@@ -198,7 +198,7 @@ pub(super) struct Segment {
 /// The data of an index that rows share.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SharedData {
-    /// The hash of what the index is for: see [`super::Index`].
+    /// The hash of what the index is for: see [`super::SessionIndex`].
     pub(super) of: u64,
     /// The bytes of the session directory with symbolic links resolved.
     dir: Vec<u8>,

@@ -17,7 +17,7 @@ use jiff::tz::TimeZone;
 use crate::base::path_context::PathContext;
 use crate::disk::new_file::Draft;
 use crate::disk::{create, demo, files, vacated};
-use crate::system::{self, kernel};
+use crate::system::{self, os};
 
 /// The home trash during one request.
 #[derive(Default)]
@@ -91,7 +91,7 @@ impl HomeTrash {
     pub(crate) fn sync(&mut self) -> Result<()> {
         let fresh = std::mem::take(&mut self.fresh);
         let Some(info) = fresh.first() else { return Ok(()) };
-        let synced = kernel::sync_all(&fresh).and_then(|()| create::sync_folder_of(info));
+        let synced = os::sync_all(&fresh).and_then(|()| create::sync_folder_of(info));
         synced.path_context("cannot write to", info)
     }
 }

@@ -18,7 +18,7 @@ use crate::session::entry::tool_call::{NestedCall, Touch, touched};
 use crate::session::entry::{Entry, Message, Usage};
 use crate::session::links::{ById, IdHash};
 use crate::session::tree::node::{EntryStatus, Node};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The path from the root to an entry.
 #[derive(Clone, Copy, Debug)]
@@ -26,27 +26,27 @@ pub struct BranchPath<'a> {
     /// The tree of the file; the same one if both branches are in one file.
     pub tree: &'a Tree,
     /// The last entry.
-    pub end: Index,
+    pub end: EntryIndex,
 }
 
 /// The point where two branches diverge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
     /// The shared entries from the root, in the tree of the first branch.
-    pub shared: Vec<Index>,
+    pub shared: Vec<EntryIndex>,
     /// The last shared entry, in each tree.
-    pub common: [Index; 2],
+    pub common: [EntryIndex; 2],
     /// The entries of each branch after it; empty if a branch ends there.
-    pub own: [Vec<Index>; 2],
+    pub own: [Vec<EntryIndex>; 2],
 }
 
 /// The comparison of two branches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// The last shared entry, in each tree.
-    pub common: [Index; 2],
+    pub common: [EntryIndex; 2],
     /// The end of each branch in its tree: see [`Divergence::ends`].
-    pub ends: [Index; 2],
+    pub ends: [EntryIndex; 2],
     /// The number of shared entries.
     pub shared: usize,
     /// The summary of each branch after the last shared entry.
@@ -56,7 +56,7 @@ pub struct Comparison {
 impl<'a> BranchPath<'a> {
     /// Returns the entries without labels, from the root. Labels only refer to other entries. A fork does not have the
     /// labels of its parent: pi attaches the next entry to the one before them and writes new labels (1.6.0).
-    fn entries(self) -> Vec<Index> {
+    fn entries(self) -> Vec<EntryIndex> {
         let mut path = self.tree.path(self.end);
         path.retain(|&at| self.tree.node(at).kind != EntryKind::Label);
         path
@@ -64,7 +64,7 @@ impl<'a> BranchPath<'a> {
 
     /// Returns a key that identifies an entry in all files of its family: forks keep IDs and times (pi 1.6.0). An entry
     /// without an ID, as in version 1, has no key.
-    fn entry_key(self, at: Index) -> Option<(&'a str, Option<i64>)> {
+    fn entry_key(self, at: EntryIndex) -> Option<(&'a str, Option<i64>)> {
         let node = self.tree.node(at);
         Some((node.id.as_deref()?, node.time))
     }
@@ -81,7 +81,7 @@ pub fn diverge(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
     } else {
         let known = paths[1].iter().zip(1..).filter_map(|(&at, count)| Some((other.entry_key(at)?, count)));
         let known: HashMap<_, usize> = known.collect();
-        let shared = |(at, entry): (usize, &Index)| Some((at + 1, *known.get(&one.entry_key(*entry)?)?));
+        let shared = |(at, entry): (usize, &EntryIndex)| Some((at + 1, *known.get(&one.entry_key(*entry)?)?));
         paths[0].iter().enumerate().rev().find_map(shared)?
     };
     let common = [*paths[0].get(a.checked_sub(1)?)?, *paths[1].get(b.checked_sub(1)?)?];
@@ -94,10 +94,10 @@ pub fn diverge(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
 impl Divergence {
     /// Returns the entry where each branch ends for the model. Names, settings and extension state may follow it;
     /// resuming there is equivalent.
-    pub fn ends(&self, branches: [BranchPath<'_>; 2]) -> [Index; 2] {
+    pub fn ends(&self, branches: [BranchPath<'_>; 2]) -> [EntryIndex; 2] {
         [0, 1].map(|side| {
             let (own, nodes) = (&self.own[side], &branches[side].tree.nodes);
-            let says = |at: &&Index| !nodes[**at as usize].kind.is_invisible_to_the_model();
+            let says = |at: &&EntryIndex| !nodes[**at as usize].kind.is_invisible_to_the_model();
             own.iter().rfind(says).or(own.last()).copied().unwrap_or(self.common[side])
         })
     }
@@ -351,7 +351,7 @@ mod tests {
         format!(r#"{{"id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:{second:02}Z",{rest}}}"#)
     }
 
-    fn ids(tree: &Tree, entries: &[Index]) -> Vec<String> {
+    fn ids(tree: &Tree, entries: &[EntryIndex]) -> Vec<String> {
         entries.iter().map(|&at| tree.nodes[at as usize].id.as_deref().unwrap_or("?").into()).collect()
     }
 

@@ -10,7 +10,7 @@ use crate::session::digest::messages::MessageTexts;
 use crate::session::entry::tool_call::{self, Touch};
 use crate::session::entry::{Entry, ToolCall};
 use crate::session::json::Str;
-use crate::session::links::{ById, IdHash, Index, ParentLinks};
+use crate::session::links::{ById, EntryIndex, IdHash, ParentLinks};
 use crate::session::replay::changed_files;
 
 /// The number of calls and commands on a file.
@@ -64,7 +64,7 @@ pub struct FileTouch {
     /// none.
     pub message: u32,
     /// The entry of the tool result, or else of the call.
-    pub entry: Index,
+    pub entry: EntryIndex,
     /// The operation.
     pub touch: Touch,
     /// The time of that entry, in milliseconds since 1970.
@@ -93,7 +93,7 @@ pub(crate) struct TouchCollector {
 
 impl TouchCollector {
     /// Adds a call of the entry `at` in a session with the working directory `cwd`.
-    pub(crate) fn call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>, cwd: &str) {
+    pub(crate) fn call(&mut self, at: EntryIndex, time: Option<i64>, call: &ToolCall<'_>, cwd: &str) {
         let start = self.touches.all.len();
         if let Some((path, touch)) = tool_call::touched(call) {
             self.touch(at, time, &path, touch);
@@ -109,19 +109,19 @@ impl TouchCollector {
     }
 
     /// Adds a command of the user.
-    pub(crate) fn command(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>, cwd: &str) {
+    pub(crate) fn command(&mut self, at: EntryIndex, time: Option<i64>, entry: &Entry<'_>, cwd: &str) {
         let command = entry.message.as_ref().and_then(|message| message.command);
         let command = command.filter(|command| may_change_files(command.raw()));
         command.into_iter().for_each(|command| self.script(at, time, &command.text(), cwd));
     }
 
-    fn script(&mut self, at: Index, time: Option<i64>, script: &str, cwd: &str) {
+    fn script(&mut self, at: EntryIndex, time: Option<i64>, script: &str, cwd: &str) {
         for path in changed_files(script, cwd) {
             self.touch(at, time, &path, Touch::Command);
         }
     }
 
-    fn touch(&mut self, at: Index, time: Option<i64>, path: &str, touch: Touch) {
+    fn touch(&mut self, at: EntryIndex, time: Option<i64>, path: &str, touch: Touch) {
         let next = self.touches.paths.len() as u32;
         let number = *self.paths.entry(IdHash::new(path.as_bytes())).or_insert(next);
         if number == next {
@@ -131,7 +131,7 @@ impl TouchCollector {
     }
 
     /// Adds the result of a call in the entry `at`. Models repeat IDs; the result belongs to the last call.
-    pub(crate) fn answer(&mut self, at: Index, time: Option<i64>, call: Option<Str<'_>>) {
+    pub(crate) fn answer(&mut self, at: EntryIndex, time: Option<i64>, call: Option<Str<'_>>) {
         if self.calls.is_empty() {
             return;
         }
@@ -184,10 +184,10 @@ struct NearestMessages<'a> {
 }
 
 impl NearestMessages<'_> {
-    fn number(&mut self, of: Index) -> u32 {
+    fn number(&mut self, of: EntryIndex) -> u32 {
         let Self { parent_links, messages, known } = self;
         let path = || parent_links.to_root(of);
-        let number = |at: Index| match known[at as usize] {
+        let number = |at: EntryIndex| match known[at as usize] {
             UNKNOWN => messages.row(at).map(|row| row as u32 + FIRST),
             known => Some(known),
         };

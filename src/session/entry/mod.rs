@@ -15,7 +15,7 @@ use crate::base::time;
 use crate::session::entry::kind::EntryKind;
 use crate::session::json::value::{Fields, Value, items};
 use crate::session::json::{Str, text_of};
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 
 /// The newest supported version of pi's format (pi 1.6.0).
 pub(crate) const NEWEST: f64 = 3.0;
@@ -26,7 +26,7 @@ pub enum EntryId {
     /// The ID.
     Id(String),
     /// The index among the entries: files of version 1 have no IDs.
-    Place(Index),
+    Place(EntryIndex),
 }
 
 /// The fields of a line. The last one of repeated keys is used, as in JavaScript.

@@ -14,7 +14,7 @@ use crate::session::health::code::{Code, Severity};
 use crate::session::health::pieces::{Piece, pieces};
 use crate::session::json::Str;
 use crate::session::lines::{Line, LineCollector, NotASession, PartialLine};
-use crate::session::links::{Index, ParentLinks};
+use crate::session::links::{EntryIndex, ParentLinks};
 
 /// The maximum number of findings of a code in a file that are listed with their lines.
 const LISTED: usize = 20;
@@ -221,12 +221,12 @@ impl Checkup {
         let orphans = links.orphans.iter().map(|&at| (Code::MissingParent, at));
         let doubles = links.duplicates.iter().map(|&at| (Code::DuplicateId, at));
         let cycles = links.cycles.iter().map(|&at| (Code::Cycle, at));
-        let mut all: Vec<(Code, Index)> = orphans.chain(doubles).chain(cycles).collect();
+        let mut all: Vec<(Code, EntryIndex)> = orphans.chain(doubles).chain(cycles).collect();
         if version >= 2.0 {
             all.extend(links.unnamed.iter().map(|&at| (Code::MissingId, at)));
             let stubs = self.lines.stubs(links);
-            let damaged: HashSet<Index> = all.iter().map(|(_, at)| *at).collect();
-            let roots = (0..links.parents.len() as Index).filter(|&at| links.parents[at as usize].is_none());
+            let damaged: HashSet<EntryIndex> = all.iter().map(|(_, at)| *at).collect();
+            let roots = (0..links.parents.len() as EntryIndex).filter(|&at| links.parents[at as usize].is_none());
             let roots = roots.filter(|at| !stubs[*at as usize] && !damaged.contains(at));
             all.extend(roots.skip(1).map(|at| (Code::SeveralRoots, at)));
         }

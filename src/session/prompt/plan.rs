@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::session::entry::kind::EntryKind;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::tree::Tree;
 use crate::session::tree::context::{ModelContext, Sent, can_be_replaced, context};
 use crate::session::tree::node::EntryStatus;
@@ -13,13 +13,13 @@ use crate::session::tree::node::EntryStatus;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OmissionReason {
     /// It is before the first entry kept by this compaction.
-    Compacted(Index),
+    Compacted(EntryIndex),
     /// A system message before the compaction; these are not kept.
     SystemNotKept,
     /// A compaction before the current one.
     OlderCompaction,
     /// This context edit omits it.
-    Omitted(Index),
+    Omitted(EntryIndex),
     /// The answer failed.
     Failed,
     /// The answer was stopped.
@@ -69,11 +69,11 @@ pub enum EntryOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedPart {
     /// The entry.
-    pub at: Index,
+    pub at: EntryIndex,
     /// The outcome.
     pub outcome: EntryOutcome,
     /// The context edit that replaces its contents.
-    pub words: Option<Index>,
+    pub words: Option<EntryIndex>,
 }
 
 impl PlannedPart {
@@ -100,16 +100,16 @@ pub struct Plan {
     pub context: ModelContext,
     /// The entries after the last compaction and the last context edit of the path. Only token counts reported there
     /// are current.
-    fresh: HashSet<Index>,
+    fresh: HashSet<EntryIndex>,
 }
 
 impl Plan {
     /// Plans resuming after `at`; `None` is an empty conversation.
-    pub fn new(tree: &Tree, at: Option<Index>) -> Self {
+    pub fn new(tree: &Tree, at: Option<EntryIndex>) -> Self {
         let context = context(tree, at);
         let path = at.map(|at| tree.path(at)).unwrap_or_default();
-        let kind = |at: Index| tree.node(at).kind;
-        let changes = |at: &&Index| matches!(kind(**at), EntryKind::Compaction | EntryKind::ContextEdit);
+        let kind = |at: EntryIndex| tree.node(at).kind;
+        let changes = |at: &&EntryIndex| matches!(kind(**at), EntryKind::Compaction | EntryKind::ContextEdit);
         let fresh = path.iter().rev().take_while(|at| !changes(at)).copied().collect();
         let mut plan = Self { parts: Vec::with_capacity(path.len()), context, fresh };
         // The position of the compaction, and its first kept entry.
@@ -129,11 +129,11 @@ impl Plan {
     }
 
     /// Adds the outcomes of entries in the order of the context.
-    fn add_entries(&mut self, tree: &Tree, entries: impl Iterator<Item = Index>) {
-        let in_context: HashSet<Index> = self.context.entries.iter().copied().collect();
+    fn add_entries(&mut self, tree: &Tree, entries: impl Iterator<Item = EntryIndex>) {
+        let in_context: HashSet<EntryIndex> = self.context.entries.iter().copied().collect();
         let sent = self.context.sent.clone();
         let mut sent = sent.into_iter().peekable();
-        let words = |at: Index, context: &ModelContext| {
+        let words = |at: EntryIndex, context: &ModelContext| {
             let edit = context.edits.get(&at).copied().filter(|_| can_be_replaced(tree.node(at).kind))?;
             tree.edits.get(&edit).is_some_and(|(_, words)| words.is_some()).then_some(edit)
         };
@@ -161,7 +161,7 @@ impl Plan {
     }
 
     /// Returns `true` if the reported tokens of an answer are current.
-    pub(super) fn is_fresh(&self, at: Index) -> bool {
+    pub(super) fn is_fresh(&self, at: EntryIndex) -> bool {
         self.fresh.contains(&at)
     }
 }
@@ -178,7 +178,7 @@ fn unsent(kind: EntryKind, outcome: EntryStatus, failed: bool) -> OmissionReason
 }
 
 /// Returns the reason why the context omits an entry after the first kept one; `None` for kinds without messages.
-fn left_out(kind: EntryKind, at: Index, context: &ModelContext) -> Option<OmissionReason> {
+fn left_out(kind: EntryKind, at: EntryIndex, context: &ModelContext) -> Option<OmissionReason> {
     if let Some(&edit) = context.edits.get(&at).filter(|_| !kind.is_bookkeeping()) {
         return Some(OmissionReason::Omitted(edit)); // an edit with other contents would keep it in the context
     }

@@ -1,7 +1,7 @@
 //! Changes of files by shell commands. Only a few forms are applied: a here-document to a file, `rm`, `mv` and `cp`. Of
 //! others, this module returns the files that they may have changed.
 
-use crate::session::replay::programs::{Effect, Place, of_command};
+use crate::session::replay::programs::{Effect, ShellContext, of_command};
 use crate::session::replay::script::{Joined, MOST_SCRIPTS, Script, SimpleCommand, name, parse, script_of};
 
 /// Returns the changes of files by a script, in order. It `has_failed` if it failed or was stopped, or if its output reports
@@ -20,7 +20,7 @@ pub(super) fn effects(script: &str, has_failed: bool, cwd: &str, home: &str) -> 
         let inner_cwd = cwd.clone().filter(|_| !changes_dir);
         scripts.extend(inner.into_iter().map(|inner| (inner, inner_cwd.clone())));
         let is_plain = at == 0 && !has_groups && !is_broken && !commands.iter().any(jumps);
-        let mut place = Place { cwd, home };
+        let mut place = ShellContext { cwd, home };
         for (number, command) in commands.iter().enumerate() {
             let is_sure = is_plain && !has_failed && is_certain(&commands, number);
             of_command(command, is_sure, &mut place, &mut effects);

@@ -11,7 +11,7 @@ use crate::session::entry::{Entry, Message, RawTime, row, typed_prompt};
 use crate::session::json::range_of;
 use crate::session::json::value::Fields;
 use crate::session::lines::{Line, LineCollector};
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::links::{ById, EntryIndex, IdHash};
 use crate::session::tree::model_role::{ContextEdit, FirstKept, ModelRole, ModelSettings, calls};
 
 /// The status of an entry.
@@ -134,7 +134,7 @@ pub struct TreeLines {
     pub(crate) lines: LineCollector,
     pub(super) nodes: Vec<Node>,
     /// The links between nodes besides parents.
-    pub(super) links: Vec<(Index, NodeLink)>,
+    pub(super) links: Vec<(EntryIndex, NodeLink)>,
     pub(super) calls: ById<CallRow>,
     pub(super) settings: ModelSettings,
     /// The hash of the contents of each entry, if requested.
@@ -204,7 +204,7 @@ impl TreeLines {
                 self.row.as_str().into()
             }
         };
-        self.links.extend(NodeLink::new(entry).map(|link| (self.nodes.len() as Index, link)));
+        self.links.extend(NodeLink::new(entry).map(|link| (self.nodes.len() as EntryIndex, link)));
         let mut node = Node::new((line.offset, line.len), entry, text);
         node.model_role.setting = self.settings.note(entry);
         self.nodes.push(node);
@@ -232,7 +232,7 @@ impl TreeLines {
         for node in &mut later.nodes {
             node.model_role.setting = settings[usize::from(node.model_role.setting)];
         }
-        let before = self.nodes.len() as Index;
+        let before = self.nodes.len() as EntryIndex;
         self.nodes.extend(later.nodes);
         self.links.extend(later.links.into_iter().map(|(at, link)| (before + at, link)));
         self.calls.extend(later.calls);

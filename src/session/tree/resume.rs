@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The maximum length of an ID in a command line; longer ones are replaced by the index.
 const MOST_ID: usize = 64;
@@ -13,15 +13,15 @@ const MOST_ID: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResumePoint {
     /// The entry to resume after; `None` is an empty conversation.
-    pub at: Option<Index>,
+    pub at: Option<EntryIndex>,
     /// The entry whose text is returned to the user.
-    pub text_of: Option<Index>,
+    pub text_of: Option<EntryIndex>,
     /// `true` if the session is already there and nothing needs to be written.
     pub is_here: bool,
 }
 
 /// Returns the position where pi resumes if the entry `chosen` is chosen.
-pub fn at(tree: &Tree, chosen: Index) -> ResumePoint {
+pub fn at(tree: &Tree, chosen: EntryIndex) -> ResumePoint {
     if tree.node(chosen).kind.returns_to_user() && tree.leaf != Some(chosen) {
         let at = tree.parent(chosen);
         return ResumePoint { at, text_of: Some(chosen), is_here: tree.is_current_position(at) };
@@ -31,7 +31,7 @@ pub fn at(tree: &Tree, chosen: Index) -> ResumePoint {
 
 /// Returns the first command for pi to go to an entry (`assets/pi/goto.ts`), with or without a summary of the abandoned
 /// branch. It contains the ID of the entry, or its index if the ID is unsuitable.
-pub fn goto(tree: &Tree, chosen: Index, summarize: bool) -> String {
+pub fn goto(tree: &Tree, chosen: EntryIndex, summarize: bool) -> String {
     let node = tree.node(chosen);
     // pi distinguishes a numeric ID from its text.
     let is_plain = |id: &&str| {
@@ -44,7 +44,7 @@ pub fn goto(tree: &Tree, chosen: Index, summarize: bool) -> String {
 
 /// Returns the first command for pi to return the text of an entry to the user, from its file. Returns `None` if the
 /// path is not UTF-8 or contains control characters.
-pub fn give_back(tree: &Tree, text_of: Index, path: &Path) -> Option<String> {
+pub fn give_back(tree: &Tree, text_of: EntryIndex, path: &Path) -> Option<String> {
     let node = tree.node(text_of);
     let path = path.to_str().filter(|path| !path.contains(char::is_control))?;
     Some(format!("/pitree-text {} {} {path}", node.offset, node.len))
@@ -103,7 +103,7 @@ mod tests {
         let name = entry("n", "t", r#""type":"session_info","name":"x""#);
         let is_here = |lines: &[&String]| {
             let tree = tree(&lines.iter().map(|line| line.to_string()).collect::<Vec<_>>());
-            (0..lines.len()).map(|entry| at(&tree, entry as Index).is_here).collect::<Vec<_>>()
+            (0..lines.len()).map(|entry| at(&tree, entry as EntryIndex).is_here).collect::<Vec<_>>()
         };
         assert_eq!(is_here(&[&answer, &model]), [false, true]);
         assert_eq!(is_here(&[&answer, &model, &level]), [false, false, true]);

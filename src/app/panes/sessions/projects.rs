@@ -112,8 +112,8 @@ pub(super) fn of(catalog: &Catalog, families: &Families) -> Vec<Project> {
     // Roots are sorted newest first, so projects are too.
     for &root in families.roots() {
         let key = catalog.project_of_family(root);
-        places.resize(places.len().max(key.place() + 1), None);
-        let place = *places[key.place()].get_or_insert_with(|| {
+        places.resize(places.len().max(key.index() + 1), None);
+        let place = *places[key.index()].get_or_insert_with(|| {
             projects.push(Project {
                 key,
                 cwd: catalog.dir(key).clone(),

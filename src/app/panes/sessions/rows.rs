@@ -187,7 +187,7 @@ impl SessionsPane {
 
     fn flat(&mut self, catalog: &Catalog, mut shown: Vec<SessionKey>) {
         match self.shows.sort {
-            Sort::Name => sort::by_cached_key(&mut shown, |&key| catalog[key].once().title().to_lowercase()),
+            Sort::Name => sort::by_cached_key(&mut shown, |&key| catalog[key].uncached_digest().title().to_lowercase()),
             Sort::Size => shown.sort_by_key(|&key| Reverse(catalog[key].facts().bytes())),
             Sort::Cost => shown.sort_by(|&a, &b| catalog.own(b).cost.total_cmp(&catalog.own(a).cost)),
             Sort::Live => {

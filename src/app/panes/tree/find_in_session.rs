@@ -7,7 +7,7 @@ use crate::app::panes::tree::hits::TreeFind;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::search::query::Query;
 use crate::search::text_match::Words;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// A session and the tree of its file.
 type FileTree = (SessionKey, Arc<Tree>);
@@ -88,7 +88,7 @@ impl TreePane {
     }
 
     /// Returns the trees to search and the first entry to look at, if a search is pending.
-    pub(crate) fn to_search(&self) -> Option<(Vec<FileTree>, Index)> {
+    pub(crate) fn to_search(&self) -> Option<(Vec<FileTree>, EntryIndex)> {
         let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
         let members = self.family.as_ref().map(|family| family.request.members.iter().map(|(key, _)| *key).collect());
         let sessions: Vec<SessionKey> = members.unwrap_or_else(|| self.session.into_iter().collect());
@@ -104,7 +104,7 @@ impl TreePane {
         is_last: bool,
         progress: Option<(usize, usize)>,
     ) {
-        let hits: Vec<Index> = hits.into_iter().filter_map(|hit| self.shown(hit)).collect();
+        let hits: Vec<EntryIndex> = hits.into_iter().filter_map(|hit| self.shown(hit)).collect();
         let Some(find) = &mut self.find else { return };
         find.progress = progress;
         if hits.is_empty() && !is_first && !is_last {
@@ -152,7 +152,7 @@ impl TreePane {
         let Some(find) = &mut self.find else { return };
         find.only_hits = !find.only_hits;
         self.kept = None;
-        self.place.folds.clear();
+        self.position.folds.clear();
         self.follow_hits();
     }
 

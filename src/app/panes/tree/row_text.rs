@@ -10,13 +10,13 @@ use crate::render::plain_markdown;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
 use crate::session::tree::node::{EntryStatus, Node};
-use crate::session::tree::{Index, SubtreeStats, Tree};
+use crate::session::tree::{EntryIndex, SubtreeStats, Tree};
 
 /// The minimum width of a shortened path.
 const PATH: usize = 12;
 
 /// Returns the row of an entry for about `room` columns. Paths are shortened in the middle.
-pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -> Vec<Span> {
+pub fn entry(tree: &Tree, at: EntryIndex, home: &str, room: usize, glyphs: &Glyphs) -> Vec<Span> {
     let (node, cwd) = (&tree.nodes[at as usize], &tree.header.cwd);
     let mut spans = marks(tree, at, glyphs);
     // No message text reports the failure.
@@ -41,7 +41,7 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
 }
 
 /// Returns the row of an entry as in pi's `/tree`.
-pub fn pi_entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
+pub fn pi_entry(tree: &Tree, at: EntryIndex, glyphs: &Glyphs) -> Vec<Span> {
     let node = &tree.nodes[at as usize];
     let mut spans = marks(tree, at, glyphs);
     let ([_, word], tone) = kind(node.kind);
@@ -68,7 +68,7 @@ fn kind(kind: EntryKind) -> ([&'static str; 2], Tone) {
 }
 
 /// Returns the prefix of an entry's text: active path mark, damage flag and label.
-fn marks(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
+fn marks(tree: &Tree, at: EntryIndex, glyphs: &Glyphs) -> Vec<Span> {
     let mut spans = Vec::new();
     if tree.is_active(at) {
         spans.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
