@@ -385,8 +385,8 @@ fn live_batch_of_50_among_10000(bencher: Bencher) {
     bencher.bench_local(|| {
         time += 1;
         let grown = |&key| Digest { modified: Some(time), mtime: time, ..(*model.catalog[key]).clone() };
-        let news = FileChanges { read: keys.iter().map(grown).collect(), ..FileChanges::default() };
-        update(&mut model, Msg::Reply(ticket.clone(), Reply::FilesChanged { news, gone: Vec::new(), hold: None }));
+        let changes = FileChanges { read: keys.iter().map(grown).collect(), ..FileChanges::default() };
+        update(&mut model, Msg::Reply(ticket.clone(), Reply::FilesChanged { changes, gone: Vec::new(), hold: None }));
         draw(&mut terminal, &model);
     });
 }

@@ -70,9 +70,9 @@ pub enum Command {
     /// Runs several commands in order.
     All(Vec<Command>),
     /// Shows a notice in the footer.
-    Say(Tone, String),
+    Notice(Tone, String),
     /// Reports a change in the footer and offers undo.
-    SayUndoable(String),
+    UndoableNotice(String),
     /// Shows an error: in the footer if it fits, else in a box with this title.
     ShowError(&'static str, String),
     /// Opens a layer.
@@ -96,7 +96,7 @@ pub enum Command {
     /// Makes a change, then continues as given.
     Change(Request, NextStep),
     /// Starts background work with a next step.
-    Errand(Work, NextStep),
+    Task(Work, NextStep),
     /// Lists the running pi processes.
     ListPis,
     /// Moves or replaces files. Asks again if a pi may be using one of them.
@@ -123,17 +123,17 @@ impl Command {
 
     /// Returns the command that shows a warning in the footer.
     pub(crate) fn warn(text: impl Into<String>) -> Self {
-        Self::Say(Tone::Warning, text.into())
+        Self::Notice(Tone::Warning, text.into())
     }
 
     /// Returns the command that copies to the clipboard.
     pub(crate) fn copy(clip: Clip) -> Self {
-        Self::Errand(Work::Copy(clip), NextStep::Nothing)
+        Self::Task(Work::Copy(clip), NextStep::Nothing)
     }
 
     /// Returns the command that remembers the new location of a session's missing working directory and resumes there.
     pub(crate) fn remember_directory(then: ResumePlan, dir: String) -> Self {
-        Self::Errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::resume(then))
+        Self::Task(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::resume(then))
     }
 
     /// Returns the command that shows a layer.
@@ -167,7 +167,7 @@ impl Command {
     }
 }
 
-/// Next step after a change or an [`Errand`](crate::app::model::Errand). A key press cancels all but the first two.
+/// Next step after a change or a [`PendingTask`](crate::app::model::PendingTask). A key press cancels all but the first two.
 #[derive(Clone, Debug)]
 pub enum NextStep {
     /// None: only show the result.

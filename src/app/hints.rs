@@ -188,7 +188,7 @@ fn does_something(model: &Model, action: Action) -> bool {
         A::Rename | A::Label if model.focus == KeyContext::Sessions && !sessions.marks.is_empty() => true,
         A::Label if model.focus == KeyContext::Sessions => sessions.selected_session().is_some(),
         A::Rename | A::Copy => sessions.selected_session().is_some(),
-        A::Label | A::Fork | A::Context => model.meant_entry().is_some(),
+        A::Label | A::Fork | A::Context => model.target_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),
         A::Compare if model.focus == KeyContext::Sessions => (1..=2).contains(&sessions.marks.len()),
         A::Delete | A::Mark if model.focus == KeyContext::Sessions && sessions.selected_missing_parent().is_some() => {

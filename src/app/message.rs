@@ -144,7 +144,7 @@ pub enum Reply {
     /// Session files changed.
     FilesChanged {
         /// The changes.
-        news: FileChanges,
+        changes: FileChanges,
         /// Missing working directories of projects.
         gone: Vec<String>,
         /// Dropped with the message: until then no further changes are sent, so that none accumulate while pi has the
@@ -336,7 +336,7 @@ pub enum Work {
     /// Merge sessions of a family into one tree.
     Join(Box<MergeRequest>),
     /// Read an entry and its related entries for the preview.
-    Read(EntryBody, EntryForm),
+    Read(EntryLocation, EntryForm),
     /// List the files of sessions, most changed first.
     ListFiles(Box<FilesRequest>),
     /// List the states of a file in sessions.
@@ -373,7 +373,7 @@ pub enum Work {
         /// The words.
         words: Arc<Words>,
         /// The entry, if a search of the tree found it.
-        found: Option<EntryBody>,
+        found: Option<EntryLocation>,
     },
     /// Plan what to remove from sessions, each given with those that share entries with it.
     PlanSlimming(Vec<(SharedLazySession, SharingSessions)>, SlimRules),
@@ -396,9 +396,9 @@ pub enum Work {
     /// Read the model context at an entry.
     Context(ContextTarget),
     /// Read the full text of an entry.
-    Text(EntryBody),
+    Text(EntryLocation),
     /// Read an entry and its related entries as source text.
-    ReadSource(EntryBody),
+    ReadSource(EntryLocation),
     /// Search for the new location of a missing directory.
     FindRelocations {
         /// The missing directory.
@@ -454,7 +454,7 @@ pub struct SearchRequest {
 
 /// An entry to read.
 #[derive(Clone, Debug)]
-pub struct EntryBody {
+pub struct EntryLocation {
     /// The session file.
     pub path: PathBuf,
     /// Its tree.

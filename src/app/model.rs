@@ -11,7 +11,7 @@ use crate::app::layers::files::FilesView;
 use crate::app::layers::stats::StatsView;
 use crate::app::layers::{LayerKind, Layers};
 use crate::app::machines::Machines;
-use crate::app::message::{Effect, EntryBody, SearchRequest, Work};
+use crate::app::message::{Effect, EntryLocation, SearchRequest, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::{preview, sessions, tree};
@@ -72,7 +72,7 @@ pub struct PendingChange {
 
 /// A text to read or copy or a request to pi, and the next step.
 #[derive(Debug)]
-pub struct Errand {
+pub struct PendingTask {
     /// Claim on the reply.
     pub claim: Claim,
     /// Next step.
@@ -100,7 +100,7 @@ pub struct StatsState {
     /// Claim on that cost.
     pub counting_month: Option<Claim>,
     /// The version of the catalog and the beginning of the month for which it was requested.
-    pub month_as_of: Option<(u64, Option<i64>)>,
+    pub counted_month: Option<(u64, Option<i64>)>,
 }
 
 /// The likely secrets of the session in the preview.
@@ -202,7 +202,7 @@ pub struct Model {
     /// Changes that are queued or being made, in order.
     pub changes: VecDeque<PendingChange>,
     /// Texts to read or copy, and requests to pi.
-    pub errands: Vec<Errand>,
+    pub pending_tasks: Vec<PendingTask>,
     /// State of reading all sessions.
     pub scan: ScanState,
     /// The lost work that was found.
@@ -404,29 +404,29 @@ impl Model {
         self.notice = self.notice.take().filter(|notice| notice.until.is_some_and(|until| self.now < until));
     }
 
-    /// Removes the errand of a ticket and returns its next step.
-    pub(crate) fn end_errand(&mut self, ticket: u64) -> Option<NextStep> {
-        let at = self.errands.iter().position(|errand| errand.claim.number == ticket)?;
-        Some(self.errands.remove(at).then)
+    /// Removes the task of a ticket and returns its next step.
+    pub(crate) fn end_task(&mut self, ticket: u64) -> Option<NextStep> {
+        let at = self.pending_tasks.iter().position(|task| task.claim.number == ticket)?;
+        Some(self.pending_tasks.remove(at).then)
     }
 
-    /// Removes the errand of a ticket and returns its plan to resume in pi.
+    /// Removes the task of a ticket and returns its plan to resume in pi.
     pub(crate) fn end_resuming(&mut self, ticket: u64) -> Option<ResumePlan> {
-        if let Some(NextStep::Resume(plan)) = self.end_errand(ticket) { Some(*plan) } else { None }
+        if let Some(NextStep::Resume(plan)) = self.end_task(ticket) { Some(*plan) } else { None }
     }
 
     /// Shows a hint in the footer.
     pub(crate) fn hint(&mut self, text: impl Into<String>) {
-        self.say(Tone::Dim, text);
+        self.show_notice(Tone::Dim, text);
     }
 
     /// Shows a warning in the footer.
     pub(crate) fn warn(&mut self, text: impl Into<String>) {
-        self.say(Tone::Warning, text);
+        self.show_notice(Tone::Warning, text);
     }
 
     /// Shows a message in the footer.
-    pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
+    pub fn show_notice(&mut self, tone: Tone, text: impl Into<String>) {
         self.notice = Some(Notice { tone, text: text.into(), can_undo: false, until: None });
     }
 
@@ -447,15 +447,15 @@ impl Model {
     }
 
     /// Returns the session that an action applies to: in the tree, that of the selected row; else the selected session.
-    pub(crate) fn meant_session(&self) -> Option<(SessionKey, &SharedLazySession)> {
+    pub(crate) fn target_session(&self) -> Option<(SessionKey, &SharedLazySession)> {
         let fork = || self.tree.selected_fork().filter(|_| self.focus == KeyContext::Tree).map(|fork| fork.key);
-        let of_row = self.meant_ref().map(|entry| entry.session).or_else(fork);
+        let of_row = self.target_ref().map(|entry| entry.session).or_else(fork);
         let key = of_row.or_else(|| self.sessions.selected_session())?;
         Some((key, self.catalog.get(key)?))
     }
 
     /// Returns the entry that an action applies to: in the tree the selected one, in the preview the shown one.
-    fn meant_ref(&self) -> Option<EntryRef> {
+    fn target_ref(&self) -> Option<EntryRef> {
         match (self.focus, self.preview.subject) {
             (KeyContext::Tree, _) => self.tree.selected_entry().and_then(|at| self.tree.entry(at)),
             (KeyContext::Preview, PreviewSubject::Entry(entry) | PreviewSubject::Run(entry)) => {
@@ -466,15 +466,15 @@ impl Model {
     }
 
     /// Returns the entry that an action applies to, in the tree of its own file.
-    pub(crate) fn meant_entry(&self) -> Option<(SessionKey, Arc<Tree>, EntryIndex)> {
-        let EntryRef { session, at } = self.meant_ref()?;
+    pub(crate) fn target_entry(&self) -> Option<(SessionKey, Arc<Tree>, EntryIndex)> {
+        let EntryRef { session, at } = self.target_ref()?;
         Some((session, self.tree.file(session)?.clone(), at))
     }
 
     /// Returns the place of an entry in its file, if its session is shown in the tree.
-    pub(crate) fn entry_body(&self, EntryRef { session, at }: EntryRef) -> Option<EntryBody> {
+    pub(crate) fn entry_location(&self, EntryRef { session, at }: EntryRef) -> Option<EntryLocation> {
         let (path, tree) = (self.catalog.get(session)?.path.clone(), self.tree.file(session)?.clone());
-        Some(EntryBody { path, tree, at })
+        Some(EntryLocation { path, tree, at })
     }
 
     /// Returns the entry that an action applies to, in the complete tree of its session.
@@ -482,7 +482,7 @@ impl Model {
     /// # Errors
     /// No entry is selected, or its session is still being read; the message says which.
     pub(crate) fn whole_entry(&self) -> Result<(SessionKey, Arc<Tree>, EntryIndex), &'static str> {
-        match self.meant_entry() {
+        match self.target_entry() {
             Some((session, tree, at)) if !tree.is_partial => Ok((session, tree, at)),
             _ if self.tree.tree.as_ref().is_none_or(|tree| tree.is_partial) => Err("the session is still being read"),
             _ if self.tree.selected_fork().is_some() => Err("this row is a fork; press Enter to go to its session"),

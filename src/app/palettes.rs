@@ -36,7 +36,7 @@ pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
 
 /// Fills a palette with its current items.
 pub(crate) fn fill(model: &Model, palette: &mut Palette) {
-    palette.as_of = model.catalog.version();
+    palette.catalog_version = model.catalog.version();
     palette.fill(match palette.kind {
         PaletteKind::Actions => action_rows(model),
         PaletteKind::Labels => label_rows(model),

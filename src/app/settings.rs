@@ -75,7 +75,7 @@ impl Settings {
             here_only: false,
             demo,
             welcomes: false,
-            glyphs: config.signs().clone(),
+            glyphs: config.glyphs().clone(),
             theme: Some(config.theme.palette().unwrap_or_default()),
             picker: None,
             at: None,

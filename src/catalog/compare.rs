@@ -9,8 +9,8 @@ use anyhow::{Result, bail, ensure};
 
 use crate::base::diff;
 use crate::base::paths::{full_path, relative_to};
-use crate::catalog::file_history::{FileVersion, ReplayControl};
-use crate::disk::load::{self, Bodies};
+use crate::catalog::file_history::{FileRevision, ReplayControl};
+use crate::disk::load::{self, EntryReader};
 use crate::session::compare::description::SIDES;
 use crate::session::compare::{BranchPath, Comparison, Divergence, SideCollector, SideSummary, diverge};
 use crate::session::entry::Entry;
@@ -112,13 +112,13 @@ fn each(
     reading: ReplayControl<'_>,
     mut take: impl FnMut(&Node, &Entry<'_>),
 ) -> Result<()> {
-    let mut bodies = Bodies::open(&end.path)?;
+    let mut reader = EntryReader::open(&end.path)?;
     for &at in entries {
         if !(reading.is_wanted)() {
             bail!("comparison canceled");
         }
         let node = &end.tree[at];
-        let bytes = bodies.known(node)?;
+        let bytes = reader.known(node)?;
         let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
         let entry = line.read().ok().flatten().unwrap_or_default();
         // pi rewrites old files when it opens them.
@@ -183,12 +183,12 @@ pub fn final_files(compared: &ComparedBranches, control: ReplayControl<'_>) -> R
     all.retain(|_, states| differs(states, &own));
     let file = |(name, states): (String, [Option<Arc<FileState>>; 2])| {
         let version = match states.clone() {
-            [Some(before), Some(state)] => Some(FileVersion { entry: state.latest, state, before: Some(before) }),
+            [Some(before), Some(state)] => Some(FileRevision { entry: state.latest, state, before: Some(before) }),
             _ => None,
         };
-        let lines = version.as_ref().and_then(FileVersion::changed_lines);
+        let lines = version.as_ref().and_then(FileRevision::changed_lines);
         let texts =
-            version.as_ref().filter(|_| lines.is_some_and(|lines| lines != (0, 0))).and_then(FileVersion::texts);
+            version.as_ref().filter(|_| lines.is_some_and(|lines| lines != (0, 0))).and_then(FileRevision::texts);
         let diff = texts.map(|(before, after)| diff::unified(before, after, &name));
         FinalFile { name, states, lines, diff }
     };
@@ -197,10 +197,10 @@ pub fn final_files(compared: &ComparedBranches, control: ReplayControl<'_>) -> R
 
 /// Applies consecutive entries to the files before them.
 fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[EntryIndex], control: ReplayControl<'_>) -> Result<Rc<Files>> {
-    let mut bodies = Bodies::open(&end.path)?;
+    let mut reader = EntryReader::open(&end.path)?;
     let read = |node: &Node| {
         ensure!((control.is_wanted)(), "comparison canceled");
-        bodies.known(node)
+        reader.known(node)
     };
     Replay::new(&end.tree, control.home, read).along(files, entries)
 }

@@ -17,7 +17,7 @@ use crate::disk::{files, locate};
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedLazySession;
 use crate::session::health::code::Code;
-use crate::session::health::{Checkup, Finding};
+use crate::session::health::{Checkup, HealthFinding};
 use crate::session::lines::Header;
 use crate::session::links::IdHash;
 use crate::session::problem::ConflictCopy;
@@ -45,7 +45,7 @@ pub(crate) fn examine_files(
     now: i64,
     home: &str,
     report: impl FnMut(usize) -> bool,
-) -> (BTreeMap<PathBuf, Vec<Finding>>, Vec<Unreadable>) {
+) -> (BTreeMap<PathBuf, Vec<HealthFinding>>, Vec<Unreadable>) {
     let examine = |one: &ExaminedFile, buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
         Ok((one.path.clone(), examine(one, now, home, buffer, stop)?))
     };
@@ -59,7 +59,7 @@ fn examine(
     home: &str,
     buffer: &mut Vec<u8>,
     stop: StopSignal<'_>,
-) -> io::Result<Vec<Finding>> {
+) -> io::Result<Vec<HealthFinding>> {
     let mut checkup = read(path, buffer, stop)?;
     let is_recent = || scan::one(path, None).is_some_and(|file| now - file.version().1 < RECENT);
     if checkup.is_torn() && is_recent() {
@@ -68,10 +68,10 @@ fn examine(
     }
     let Some(mut found) = checkup.finish() else { return Ok(Vec::new()) };
     if files::is_writable_by_all(path) {
-        found.push(Finding::new(Code::WritableByOthers, None));
+        found.push(HealthFinding::new(Code::WritableByOthers, None));
     }
     let differs = session.as_ref().is_some_and(|session| session.is_stored() && differs(session, home));
-    found.extend(differs.then(|| Finding::new(Code::IndexDiffers, None)));
+    found.extend(differs.then(|| HealthFinding::new(Code::IndexDiffers, None)));
     Ok(found)
 }
 
@@ -86,14 +86,14 @@ fn read(path: &Path, buffer: &mut Vec<u8>, stop: StopSignal<'_>) -> io::Result<C
 
 /// Returns `true` if the digest in the index is not that of the file.
 fn differs(session: &Digest, home: &str) -> bool {
-    let Ok(Some(now)) = scan::again(&session.path, session.owner.clone(), home) else { return false };
+    let Ok(Some(now)) = scan::reread(&session.path, session.owner.clone(), home) else { return false };
     let bytes = |digest: &Digest| postcard::to_allocvec(digest).unwrap_or_default();
     (now.bytes, now.mtime) == (session.bytes, session.mtime) && bytes(&now) != bytes(session)
 }
 
 impl Catalog {
     /// Returns the findings that concern several sessions: parents of forks, and session IDs.
-    pub(crate) fn findings_between(&self) -> Vec<(PathBuf, Finding)> {
+    pub(crate) fn findings_between(&self) -> Vec<(PathBuf, HealthFinding)> {
         let sessions: Vec<&SharedLazySession> = self.with_copies().map(|key| &self[key]).collect();
         let path = |at: usize| sessions[at].file_path();
         let mut found = Vec::new();
@@ -108,7 +108,7 @@ impl Catalog {
                 ForkParent::Moved(parent) => format!("{named}; it is probably {}", path(parent).display()),
                 ForkParent::Missing => named.into(),
             };
-            found.push((path(fork), Finding::new(Code::ForkParentMissing, Some(detail))));
+            found.push((path(fork), HealthFinding::new(Code::ForkParentMissing, Some(detail))));
         }
         let mut by_id: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, session) in sessions.iter().enumerate() {
@@ -128,7 +128,8 @@ impl Catalog {
                     None => (Code::SharedSessionId, original), // its copies are reported
                 };
                 let kind = one.copy.map_or(String::new(), |copy| format!("{}; of ", copy.means()));
-                let finding = |other: &SameId| Finding::new(code, Some(format!("{kind}{}", other.path.display())));
+                let finding =
+                    |other: &SameId| HealthFinding::new(code, Some(format!("{kind}{}", other.path.display())));
                 found.extend(other.map(finding).map(|finding| (one.path.clone(), finding)));
             }
         }
@@ -229,7 +230,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").unwrap();
-        let read = || scan::again(&path, None, "").unwrap().unwrap();
+        let read = || scan::reread(&path, None, "").unwrap().unwrap();
         let stale = Digest { message_count: 7, ..read() };
         assert!(!differs(&read(), "") && differs(&stale, ""));
         // Another version of the file can differ.

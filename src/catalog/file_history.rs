@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 
 use crate::base::diff;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::session::digest::commits::DigestCommit;
 use crate::session::entry::kind::EntryKind;
 use crate::session::links::EntryIndex;
@@ -19,7 +19,7 @@ use crate::session::tree::node::Node;
 
 /// A state of a file that differs from the state before it on its branch.
 #[derive(Clone, Debug)]
-pub(crate) struct FileVersion {
+pub(crate) struct FileRevision {
     /// The entry that brought the state.
     pub(crate) entry: EntryIndex,
     /// The state.
@@ -38,8 +38,8 @@ pub(crate) fn files_at(
     paths: BTreeSet<String>,
     home: &str,
 ) -> Result<Files> {
-    let mut bodies = Bodies::open(path)?;
-    Replay::new(tree, home, |node| bodies.known(node)).only(paths)?.at(at)
+    let mut reader = EntryReader::open(path)?;
+    Replay::new(tree, home, |node| reader.known(node)).only(paths)?.at(at)
 }
 
 /// The environment of a replay.
@@ -60,10 +60,10 @@ pub(crate) fn files_at_ends(
     ends: &[EntryIndex],
     control: ReplayControl<'_>,
 ) -> Result<(Vec<Rc<Files>>, CommandEffects)> {
-    let mut bodies = Bodies::open(path)?;
+    let mut reader = EntryReader::open(path)?;
     let mut replay = Replay::new(tree, control.home, |node: &Node| {
         ensure!((control.is_wanted)(), "canceled");
-        bodies.known(node)
+        reader.known(node)
     });
     let above = |end: EntryIndex| tree.to_root(end);
     let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
@@ -97,12 +97,12 @@ pub(crate) fn each_version(
     files: &BTreeSet<String>,
     control: ReplayControl<'_>,
     effects: &mut CommandEffects,
-    visit: &mut dyn FnMut(&str, FileVersion),
+    visit: &mut dyn FnMut(&str, FileRevision),
 ) -> Result<()> {
-    let mut bodies = Bodies::open(path)?;
+    let mut reader = EntryReader::open(path)?;
     let read = |node: &Node| {
         ensure!((control.is_wanted)(), "canceled");
-        bodies.known(node)
+        reader.known(node)
     };
     let replay = Replay::new(tree, control.home, read).only(files.iter().cloned())?;
     let mut replay = replay.with_effects(std::mem::take(effects));
@@ -113,7 +113,7 @@ pub(crate) fn each_version(
         // The replay can also have other files, such as the sources of moves.
         for (file, state) in after.iter().filter(|(file, state)| state.latest == entry && files.contains(*file)) {
             let before = before.get(file).cloned();
-            visit(file, FileVersion { entry, state: state.clone(), before });
+            visit(file, FileRevision { entry, state: state.clone(), before });
         }
     });
     *effects = replay.into_effects();
@@ -141,7 +141,7 @@ pub(crate) fn prompt(tree: &Tree, at: EntryIndex) -> Option<EntryIndex> {
     tree.to_root(at).find(|&at| tree[at].kind == EntryKind::User)
 }
 
-impl FileVersion {
+impl FileRevision {
     /// Returns `true` if the content differs from the one before the entry.
     pub(crate) fn is_new(&self) -> bool {
         self.before.as_ref().is_none_or(|before| before.content != self.state.content)

@@ -11,10 +11,10 @@ use std::sync::{Arc, Weak};
 use anyhow::{Result, bail, ensure};
 
 use crate::base::sort;
-use crate::catalog::file_history::{FileVersion, ReplayControl, each_version, prompt};
+use crate::catalog::file_history::{FileRevision, ReplayControl, each_version, prompt};
 use crate::catalog::files::FilePlaces;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::disk::load::{self, Bodies};
+use crate::disk::load::{self, EntryReader};
 use crate::session::digest::listed::SharedLazySession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::Line;
@@ -141,7 +141,7 @@ pub struct FileStates {
     tree: Arc<Tree>,
     file: String,
     /// The states after the entries that touched the file, in file order.
-    touches: Vec<FileVersion>,
+    touches: Vec<FileRevision>,
 }
 
 /// The last replays.
@@ -221,7 +221,7 @@ impl StatesCache {
 /// Checks that the file of a session still has the lines of its tree. pi rewrites old files when it opens them.
 fn must_be_unchanged(session: &Path, tree: &Tree) -> Result<()> {
     let Some(last) = tree.nodes.last() else { return Ok(()) };
-    let bytes = Bodies::open(session)?.known(last)?;
+    let bytes = EntryReader::open(session)?.known(last)?;
     let line = Line { len: last.len, ..Line::new(last.offset, &bytes, true) };
     let entry = line.read().ok().flatten().unwrap_or_default();
     let is_it = last.id.as_deref().is_none_or(|id| entry.id.is_some_and(|now| now.is(id)));
@@ -232,7 +232,7 @@ fn must_be_unchanged(session: &Path, tree: &Tree) -> Result<()> {
 impl FileStates {
     /// Returns the approximate size of the texts in bytes. States with the same text share it.
     fn bytes(&self) -> usize {
-        let size = |version: &FileVersion| match &version.state.content {
+        let size = |version: &FileRevision| match &version.state.content {
             Content::Exact(_) if !version.is_new() => 0,
             Content::Exact(text) => text.len(),
             Content::Partial(known) => known.lines.values().map(|line| line.len() + size_of::<Arc<str>>()).sum(),
@@ -251,7 +251,7 @@ impl FileStates {
         self.at(self.tree.parent(entry)?)
     }
 
-    fn touch_at(&self, entry: EntryIndex) -> Option<&FileVersion> {
+    fn touch_at(&self, entry: EntryIndex) -> Option<&FileRevision> {
         self.tree
             .to_root(entry)
             .find_map(|at| self.touches.binary_search_by_key(&at, |version| version.entry).ok())
@@ -261,7 +261,7 @@ impl FileStates {
     /// Returns a row for each entry that touched the file and `is_listed`, in file order.
     pub fn rows(&self, session: SessionKey, mut is_listed: impl FnMut(EntryIndex) -> bool) -> Vec<StateRow> {
         let file: Arc<str> = (&*self.file).into();
-        let row = |version: &FileVersion| {
+        let row = |version: &FileRevision| {
             let node = &self.tree[version.entry];
             let prompt = prompt(&self.tree, version.entry).map(|at| &self.tree[at]);
             StateRow {
@@ -336,8 +336,8 @@ pub fn changed_files(
     entries: &[EntryIndex],
     home: &str,
 ) -> Result<Vec<(String, EntryIndex, EntryIndex)>> {
-    let mut bodies = Bodies::open(session)?;
-    let mut replay = Replay::new(tree, home, |node| bodies.known(node));
+    let mut reader = EntryReader::open(session)?;
+    let mut replay = Replay::new(tree, home, |node| reader.known(node));
     let mut changed: Vec<(String, EntryIndex, EntryIndex)> = Vec::new();
     for &at in entries {
         // Without the files before, only those appear that the entry itself changes.
@@ -389,7 +389,7 @@ mod tests {
             outside: Vec::new(),
             latest: 0,
         };
-        let touches = vec![FileVersion { entry: 0, state: state.into(), before: None }];
+        let touches = vec![FileRevision { entry: 0, state: state.into(), before: None }];
         Arc::new(FileStates { session: "s".into(), tree: tree.clone(), file: file.into(), touches })
     }
 

@@ -285,7 +285,7 @@ fn count(lost: &[(&str, HashSet<&str>)]) -> usize {
 
 /// Returns the size and the time of a file.
 pub(super) fn stamp(path: &str) -> FileStamp {
-    fingerprint::FileVersion::of(Path::new(path)).ok().map(|version| (version.bytes, version.written))
+    fingerprint::FileMetadata::of(Path::new(path)).ok().map(|version| (version.bytes, version.written))
 }
 
 /// Reads a file of the working tree; empty if it is missing. Returns `None` if its content is unknown.

@@ -41,7 +41,7 @@ pub(super) struct SearchCache {
 /// The cached data of a file, with the length and time of the file.
 #[derive(Clone, Debug)]
 pub(super) struct CachedFile {
-    as_of: (u64, i64),
+    version: (u64, i64),
     /// Name, id, directory, first message and labels.
     titles: [ArenaRange; 5],
     /// Conversation and summaries; empty unless they are cached.
@@ -70,7 +70,7 @@ pub(super) enum TextState {
     OnDisk,
 }
 
-fn as_of(session: &SearchedSession) -> (u64, i64) {
+fn version(session: &SearchedSession) -> (u64, i64) {
     let facts = session.digest.facts();
     (facts.bytes(), facts.mtime())
 }
@@ -78,7 +78,7 @@ fn as_of(session: &SearchedSession) -> (u64, i64) {
 impl SearchCache {
     /// Returns the cached data of a session, if it is current.
     pub(super) fn get(&self, session: &SearchedSession) -> Option<&CachedFile> {
-        self.sessions.get(&session.key).filter(|known| known.as_of == as_of(session))
+        self.sessions.get(&session.key).filter(|known| known.version == version(session))
     }
 
     /// Releases all cached data.
@@ -94,7 +94,7 @@ impl SearchCache {
             [name, id, cwd, first_message].map(|folded| Passages { folded, ..Passages::default() });
         let titles = [name, id, cwd, first_message, labels].map(|title| self.arena.put(title));
         let known = CachedFile {
-            as_of: as_of(session),
+            version: version(session),
             titles,
             texts: Default::default(),
             text_state: TextState::Unread,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::fingerprint::{FileVersion, hash};
+use crate::disk::fingerprint::{FileMetadata, hash};
 use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::Unreadable;
 use crate::disk::{create, files, new_file};
@@ -149,7 +149,7 @@ pub(super) fn key(path: &Path) -> u64 {
 
 /// Returns a hash of the version of a file, or `None` if it is inaccessible.
 fn version(path: &Path) -> Option<u64> {
-    let FileVersion { file, bytes, written, changed } = FileVersion::of(path).ok()?;
+    let FileMetadata { file, bytes, written, changed } = FileMetadata::of(path).ok()?;
     let numbers = [file.0, file.1, bytes, written as u64, changed as u64];
     Some(hash(&numbers.map(u64::to_le_bytes).concat()))
 }

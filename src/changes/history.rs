@@ -37,7 +37,7 @@ pub fn state(state: ChangeState) -> Option<&'static str> {
         ChangeState::Undone => Some("undone"),
         ChangeState::Begun | ChangeState::Undoing | ChangeState::Redoing => Some("interrupted"),
         ChangeState::Dropped => Some("not applied"),
-        ChangeState::Overtaken => Some("skipped"),
+        ChangeState::TargetChanged => Some("skipped"),
         ChangeState::Unknown => Some("changed by a newer pitree"),
     }
 }

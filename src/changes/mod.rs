@@ -118,9 +118,9 @@ impl Changes {
         Self { dry_run: true, ..self }
     }
 
-    /// Reports the lasting marks whenever they change, until `tell` returns `false`.
-    pub(crate) fn follow_marks(&self, tell: impl FnMut(Marks) -> bool) {
-        disk::marks::follow(&self.marks, tell);
+    /// Reports the lasting marks whenever they change, until `on_marks` returns `false`.
+    pub(crate) fn follow_marks(&self, on_marks: impl FnMut(Marks) -> bool) {
+        disk::marks::follow(&self.marks, on_marks);
     }
 
     /// Makes a change; `now` is in milliseconds since 1970. `watch` is notified of the progress between changes, and of
@@ -216,7 +216,7 @@ impl Changes {
             Request::IfSame { session, then } => {
                 for path in then.paths() {
                     // The change itself reports a missing or unreadable file.
-                    if let Ok(Some(now)) = scan::again(&path, None, "")
+                    if let Ok(Some(now)) = scan::reread(&path, None, "")
                         && !session.fits(&now)
                     {
                         return Err(Refusal::Replaced { path }.into());

@@ -62,7 +62,7 @@ impl JournalRecord {
 
     /// Returns `true` if the change can be undone by number, even if undo skips it.
     pub(crate) fn can_be_undone(&self) -> bool {
-        matches!(self.state, ChangeState::Done | ChangeState::Overtaken)
+        matches!(self.state, ChangeState::Done | ChangeState::TargetChanged)
     }
 
     /// Returns `true` if a synchronization with another machine made the change, and not the user.

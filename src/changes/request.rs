@@ -435,7 +435,7 @@ pub enum Refusal {
     },
     /// Another program has changed or removed the target of the undo. The next undo skips it.
     #[error("skipped: {reason}")]
-    Overtaken {
+    TargetChanged {
         /// The reason.
         reason: String,
     },

@@ -22,7 +22,7 @@ use crate::machines;
 use crate::machines::registry::Machine;
 use crate::machines::sync::SyncContext;
 use crate::pi::running;
-use crate::pi::warnings::{LOSES, signs};
+use crate::pi::warnings::{LOSES, running_pi_evidence};
 use crate::runtime::raw_output;
 use crate::session::digest::Digest;
 use crate::system::signals;
@@ -104,7 +104,7 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// The errors of [`make`](Self::make), or the output cannot be written.
     pub(super) fn finish(&self, request: &Request) -> Result<Exit> {
-        self.say(&self.make(request)?, CliStep::Make)
+        self.print_result(&self.make(request)?, CliStep::Make)
     }
 
     /// Makes a change, and shows its progress if it takes long. A signal stops it between two of several changes. The
@@ -195,15 +195,15 @@ impl<'a> Changer<'a> {
             self.ask_to_bring_back(&Refusal::Archived { paths: vec![path.clone()] }.into())?;
         }
         let done = self.make_as_it_is(&Request::Unarchive { files: vec![path.clone()] })?;
-        self.say_aside(&done);
+        self.print_result_as_note(&done);
         Ok(done.made.unwrap_or(path))
     }
 
     fn make_as_it_is(&self, request: &Request) -> Result<ChangeResult> {
         let mut waits_since = None;
         let (begun, mut shown) = (now(), None);
-        let mut watch = |news: ChangeEvent<'_>| {
-            match news {
+        let mut watch = |event: ChangeEvent<'_>| {
+            match event {
                 ChangeEvent::Waits(who) => {
                     let since = waits_since.get_or_insert_with(|| {
                         note!("waiting for {who}; press Ctrl+C to cancel");
@@ -234,24 +234,25 @@ impl<'a> Changer<'a> {
     }
 
     /// Lists signs of pis that may be using sessions. Returns `true` if there are any.
-    pub(super) fn tell_signs(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
+    pub(super) fn print_pi_evidence(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
         // The pis of other machines are unknown.
         let here = sessions.iter().map(|&key| &catalog[key]).filter(|session| !session.facts().is_mirrored());
-        self.tell_signs_of(&here.map(|session| &***session).collect::<Vec<_>>())
+        self.print_pi_evidence_of(&here.map(|session| &***session).collect::<Vec<_>>())
     }
 
-    /// Like [`tell_signs`](Self::tell_signs), with the consequence of moving their files.
-    pub(super) fn tell_signs_of_moved(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
-        let has_signs = self.tell_signs(catalog, sessions);
+    /// Like [`print_pi_evidence`](Self::print_pi_evidence), with the consequence of moving their files.
+    pub(super) fn print_pi_evidence_before_move(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
+        let has_signs = self.print_pi_evidence(catalog, sessions);
         if has_signs {
             output::note(LOSES);
         }
         has_signs
     }
 
-    /// Like [`tell_signs`](Self::tell_signs), for sessions of this machine.
-    fn tell_signs_of(&self, sessions: &[&Digest]) -> bool {
-        let signs = signs(sessions, &running::running(locate::state_dir().as_deref()), now(), &self.context.home);
+    /// Like [`print_pi_evidence`](Self::print_pi_evidence), for sessions of this machine.
+    fn print_pi_evidence_of(&self, sessions: &[&Digest]) -> bool {
+        let signs =
+            running_pi_evidence(sessions, &running::running(locate::state_dir().as_deref()), now(), &self.context.home);
         signs.iter().take(SIGNS).for_each(|sign| note!("{sign}."));
         if signs.len() > SIGNS {
             note!("and {} more", signs.len() - SIGNS);
@@ -270,7 +271,7 @@ impl<'a> Changer<'a> {
         catalog: &Catalog,
     ) -> Result<bool> {
         output::note("The originals move to the trash, and take space until it is emptied.");
-        let has_signs = self.tell_signs(catalog, keys);
+        let has_signs = self.print_pi_evidence(catalog, keys);
         is_confirmed(has_signs, &format!("{verb} {what}?"), &format!("{} {what}", verb.to_lowercase()))
     }
 
@@ -291,7 +292,7 @@ impl<'a> Changer<'a> {
         if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
             && let Ok(session) = resolve::digest(path)
         {
-            self.tell_signs_of(&[&session]);
+            self.print_pi_evidence_of(&[&session]);
         }
         must_agree("Convert to version 3?")?;
         self.make(&request(true))
@@ -301,7 +302,7 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say(&self, done: &ChangeResult, step: CliStep) -> Result<Exit> {
+    pub(super) fn print_result(&self, done: &ChangeResult, step: CliStep) -> Result<Exit> {
         let print = || {
             if self.args.json {
                 for change in done.changes.iter().map(ChangeFields::from) {
@@ -330,18 +331,18 @@ impl<'a> Changer<'a> {
     }
 
     /// Prints the path of the file that a change made, and what was done to standard error. A dry run and JSON are printed
-    /// by [`say`](Self::say).
+    /// by [`print_result`](Self::print_result).
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say_made(&self, done: &ChangeResult) -> Result<Exit> {
+    pub(super) fn print_made(&self, done: &ChangeResult) -> Result<Exit> {
         match &done.made {
             Some(made) if !self.args.json && !self.args.dry_run => {
-                self.say_aside(done);
+                self.print_result_as_note(done);
                 raw_output::print(made.as_os_str()).with_context(|| self.unprinted(done))?;
                 Ok(Exit::Done)
             }
-            _ => self.say(done, CliStep::Make),
+            _ => self.print_result(done, CliStep::Make),
         }
     }
 
@@ -356,7 +357,7 @@ impl<'a> Changer<'a> {
     }
 
     /// Prints what was done to standard error, if standard output has other content.
-    pub(super) fn say_aside(&self, done: &ChangeResult) {
+    pub(super) fn print_result_as_note(&self, done: &ChangeResult) {
         for line in self.lines(done, CliStep::Make).iter().chain(&done.warnings) {
             output::note(line);
         }
@@ -408,7 +409,7 @@ pub(super) fn is_confirmed(has_signs: bool, question: &str, what: &str) -> Resul
 }
 
 /// Lists the number, the size and the age of sessions.
-pub(super) fn tell_sessions(catalog: &Catalog, sessions: &[SessionKey]) {
+pub(super) fn print_sessions(catalog: &Catalog, sessions: &[SessionKey]) {
     let facts = || sessions.iter().map(|&key| catalog[key].facts());
     let size = facts().filter(|facts| !facts.is_link()).map(|facts| facts.bytes()).sum();
     let newest = facts().filter_map(|facts| facts.modified()).max();

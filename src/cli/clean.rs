@@ -199,7 +199,7 @@ impl SlimCommand {
         if is_plan {
             overview.planned.iter().try_for_each(print_json)?;
         }
-        self.tell(&overview, &changer);
+        self.print_overview(&overview, &changer);
         if total == 0 {
             output::note("nothing to save with these rules");
             return Ok(if failed { Exit::Failed } else { Exit::Nothing });
@@ -229,10 +229,10 @@ impl SlimCommand {
         }
     }
 
-    /// Tells what is saved: by rule, and by session if there are several.
-    fn tell(&self, overview: &SlimOverview, changer: &Changer<'_>) {
+    /// Prints what is saved: by rule, and by session if there are several.
+    fn print_overview(&self, overview: &SlimOverview, changer: &Changer<'_>) {
         let [outside, inside, shared] = overview.sums();
-        let tell = |what: &str, saving: SlimSaving, off: Option<&str>| {
+        let print_saving = |what: &str, saving: SlimSaving, off: Option<&str>| {
             if saving.count > 0 {
                 let off = off.map_or(String::new(), |off| format!("; kept, {off}"));
                 let entries = count(saving.count, "entry", "entries");
@@ -240,13 +240,13 @@ impl SlimCommand {
             }
         };
         for (name, saving, is_on) in overview.types() {
-            tell(&format!("snapshots of {name}"), saving, (!is_on).then_some("by your choice"));
+            print_saving(&format!("snapshots of {name}"), saving, (!is_on).then_some("by your choice"));
         }
         let off = self.no_outside.then_some("by your choice");
-        tell("results and images that no model receives", outside, off);
+        print_saving("results and images that no model receives", outside, off);
         let off = self.inside.is_none().then_some("unless --inside is given");
-        tell("results and images that a model receives", inside, off);
-        tell("in entries that other sessions contain too", shared, Some("so that families stay as they are"));
+        print_saving("results and images that a model receives", inside, off);
+        print_saving("in entries that other sessions contain too", shared, Some("so that families stay as they are"));
         if overview.planned.len() > 1 {
             for PlannedSession { session, bytes: size, savings } in overview.saving().take(LISTED) {
                 let path = changer.short(&session.path);

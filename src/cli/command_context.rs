@@ -327,11 +327,11 @@ pub(super) fn refuse_demo() -> Result<()> {
 }
 
 /// Reads sessions in batches, and returns the files that could not be read.
-pub(super) fn read(scan: &mut Scan<'_>, mut tell: impl FnMut(Vec<SharedLazySession>)) -> Vec<Unreadable> {
+pub(super) fn read(scan: &mut Scan<'_>, mut on_sessions: impl FnMut(Vec<SharedLazySession>)) -> Vec<Unreadable> {
     let mut unreadable = std::mem::take(&mut scan.found.unreadable);
     scan.read(|batch| {
         unreadable.extend(batch.unreadable);
-        tell(batch.sessions);
+        on_sessions(batch.sessions);
         true
     });
     unreadable

@@ -88,7 +88,7 @@ fn end(place: SessionPlace, context: &CommandContext, known: Option<&BranchEnd>)
 
 /// Returns the row of an entry as in pi's `/tree`.
 fn row(tree: &Tree, at: EntryIndex, context: &CommandContext) -> String {
-    spans_text(&row_text::pi_entry(tree, at, context.config.signs()))
+    spans_text(&row_text::pi_entry(tree, at, context.config.glyphs()))
 }
 
 fn text(
@@ -96,7 +96,7 @@ fn text(
     files: &[FinalFile],
     context: &CommandContext,
 ) -> Result<()> {
-    let glyphs = context.config.signs();
+    let glyphs = context.config.glyphs();
     let columns = output::columns();
     let cut = |line: String| match columns {
         Some(columns) => glyphs.cut(&line, columns).into_owned(),

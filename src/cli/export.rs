@@ -20,7 +20,7 @@ use crate::cli::change::{ChangeArgs, Changer};
 use crate::cli::command_context::absolute;
 use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::disk::{program, relocations};
 use crate::export::document::{Detail, ToolDetail};
 use crate::export::personal::PersonalData;
@@ -323,7 +323,7 @@ impl ImportCommand {
         if new_id {
             note!("another session has the id {}; the imported session gets a new one", checked.id);
         }
-        changer.say_made(&done)
+        changer.print_made(&done)
     }
 
     fn is_stdin(&self) -> bool {
@@ -339,7 +339,7 @@ impl ImportCommand {
             // Sessions of this machine are forked, not imported.
             let there = || context.session(self.file.as_os_str()).ok().filter(|path| machine_paths::is_mirrored(path));
             let there = if self.file.exists() { None } else { there() };
-            return Bodies::open(there.as_ref().unwrap_or(&self.file))?.whole();
+            return EntryReader::open(there.as_ref().unwrap_or(&self.file))?.whole();
         }
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;

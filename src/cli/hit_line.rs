@@ -11,7 +11,7 @@ use crate::base::time;
 use crate::catalog::search::SessionHit;
 use crate::cli::output::PathFields;
 use crate::cli::table;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::search::byte_search::Snippet;
 use crate::search::candidate::MatchField;
 use crate::search::matching::{Matcher, Tier};
@@ -99,12 +99,12 @@ impl HitLine {
         if places.is_empty() {
             return Ok(Vec::new());
         }
-        let mut bodies = Bodies::open(&session.path)?;
+        let mut reader = EntryReader::open(&session.path)?;
         let has_ids = session.header.version >= 2.0;
         let mut lines = Vec::new();
         for (at, field) in places {
             let Some(&offset) = session.details().offsets.get(at as usize) else { continue };
-            let line = bodies.line_at(offset)?;
+            let line = reader.line_at(offset)?;
             let entry = parse::line(&line).ok().flatten();
             let (field, said) = match field {
                 MatchField::Label => {

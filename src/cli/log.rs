@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::{sort, time};
 use crate::catalog::cost_sharing::{self, ListedItem};
-use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
+use crate::catalog::file_history::{FileRevision, ReplayControl, commits_of_states, each_version, prompt};
 use crate::catalog::files::FilePlaces;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
@@ -85,7 +85,7 @@ impl LogCommand {
         };
         let file = context.full_path(path);
         let mut all: Vec<LoggedState> = Vec::new();
-        let visit = |entry: LoggedEntry, version: &FileVersion| {
+        let visit = |entry: LoggedEntry, version: &FileRevision| {
             let is_listed = self.search.as_ref().is_none_or(|text| version.changes_count(text));
             is_listed.then(|| LoggedState {
                 entry,
@@ -238,7 +238,7 @@ fn each_state<R>(
     file: &str,
     is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
     context: &CommandContext,
-    mut visit: impl FnMut(LoggedEntry, &FileVersion) -> R,
+    mut visit: impl FnMut(LoggedEntry, &FileRevision) -> R,
     mut done: impl FnMut(R, Option<&DigestCommit>),
 ) -> Result<Vec<Unreadable>> {
     let (sessions, unreadable) = sessions(is_wanted, context);
@@ -365,7 +365,7 @@ impl BlameCommand {
         }
         // The newest entry that brought each line.
         let mut origins: Vec<Option<Rc<LoggedEntry>>> = vec![None; lines.len()];
-        let visit = |entry: LoggedEntry, version: &FileVersion| {
+        let visit = |entry: LoggedEntry, version: &FileRevision| {
             let entry = Rc::new(entry);
             for (origin, _) in origins.iter_mut().zip(version.brought(&lines)).filter(|(_, brought)| *brought) {
                 if origin.as_ref().is_none_or(|known| known.age() < entry.age()) {
@@ -382,7 +382,7 @@ impl BlameCommand {
         });
         let wanted: Vec<BlamedLine<'_>> = wanted.filter(|one| line.is_none_or(|line| line == one.number)).collect();
         let row = |&BlamedLine { number, text, origin }: &BlamedLine<'_>| {
-            let prompt = |origin: &LoggedEntry| words(&origin.prompt, PROMPT, context.config.signs());
+            let prompt = |origin: &LoggedEntry| words(&origin.prompt, PROMPT, context.config.glyphs());
             let (place, prompt) = origin.map(|origin| (origin.place(length), prompt(origin))).unwrap_or_default();
             [place, prompt, number.to_string(), text.replace('\t', "    ")]
         };

@@ -170,7 +170,7 @@ fn remove(context: &CommandContext, name: &str, deletes: bool) -> Result<Exit> {
         let is_of = |file: &&scan::SessionFile| machine_paths::machine(&file.path) == Some(name);
         let files: Vec<FileSnapshot> = found.files.iter().filter(is_of).map(file).collect();
         if !files.is_empty() {
-            changer.say_aside(&changer.make_in_mirrors(&Request::Trash { files })?);
+            changer.print_result_as_note(&changer.make_in_mirrors(&Request::Trash { files })?);
         }
     }
     registry::remove(name, &data)?;

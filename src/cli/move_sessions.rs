@@ -13,7 +13,7 @@ use crate::base::paths::shorten;
 use crate::catalog::moves::MovePlan;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
-use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
+use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
 use crate::cli::command_context::absolute;
 use crate::cli::selection::{sessions_to_change, skip_mirrored};
 use crate::cli::{CommandContext, Exit, completions, exit, output};
@@ -208,8 +208,8 @@ impl ArchiveCommand {
                 return output::nothing("no session to archive");
             }
             if !args.confirmed.yes {
-                tell_sessions(catalog, &sessions);
-                let has_signs = changer.tell_signs_of_moved(catalog, &sessions);
+                print_sessions(catalog, &sessions);
+                let has_signs = changer.print_pi_evidence_before_move(catalog, &sessions);
                 if asks {
                     output::note("pi's /resume will not list them until they are brought back.");
                     if !is_confirmed(has_signs, "Move to the archive?", "move them")? {
@@ -219,7 +219,7 @@ impl ArchiveCommand {
             }
             let files = sessions.iter().map(|&key| FileSnapshot::listed(&catalog[key].facts())).collect();
             match changer.make(&Request::Archive { files }) {
-                Ok(done) => return changer.say(&done, CliStep::Make),
+                Ok(done) => return changer.print_result(&done, CliStep::Make),
                 Err(error) => match error.downcast_ref() {
                     // A pi may be using it: ask again, or retry once without questions.
                     Some(Refusal::Changed { .. }) if asks || read_again.is_none() => {

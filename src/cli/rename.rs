@@ -117,7 +117,7 @@ impl LabelCommand {
         let request =
             |migrate| Request::Label { path: path.clone(), target: target.clone(), label: label.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;
-        changer.say(&done, CliStep::Make)
+        changer.print_result(&done, CliStep::Make)
     }
 }
 

@@ -168,7 +168,7 @@ impl CommandContext {
             (None, several) => {
                 let line = |&key: &SessionKey| {
                     let session = catalog[key].uncached_digest();
-                    let title = words(session.title(), TITLE, self.config.signs());
+                    let title = words(session.title(), TITLE, self.config.glyphs());
                     format!("\n{}  {title}  {}", session.header.id, path(key).display())
                 };
                 let list: String = several.iter().take(NAMED).map(line).collect();
@@ -250,7 +250,7 @@ pub(super) fn shortest<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
 /// # Errors
 /// The file is missing, cannot be read, or is not a session.
 pub(super) fn digest(path: &Path) -> Result<Digest> {
-    match scan::again(path, None, "") {
+    match scan::reread(path, None, "") {
         Ok(Some(digest)) => Ok(digest),
         Ok(None) if !path.is_file() => bail!("no such file: {}", path.display()),
         Ok(None) => bail!("{} is not a pi session", path.display()),

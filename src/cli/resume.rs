@@ -15,12 +15,12 @@ use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::config::GoBy;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::disk::locate;
 use crate::machines::resume::RemoteStart;
 use crate::pi::launch::{self, Launch, Start, is_there};
 use crate::pi::running;
-use crate::pi::warnings::{is_open, signs};
+use crate::pi::warnings::{is_open, running_pi_evidence};
 use crate::runtime::{clipboard, raw_output};
 use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{EntryIndex, Tree, resume};
@@ -170,7 +170,7 @@ impl ResumeCommand {
         let Start { path, cwd, first, .. } = launch.start;
         if self.dry_run || self.json {
             if let Some(done) = done {
-                changer.say(done, CliStep::Make)?;
+                changer.print_result(done, CliStep::Make)?;
             }
             if self.json {
                 let words = launch.words();
@@ -188,7 +188,7 @@ impl ResumeCommand {
             return Ok(Exit::Done);
         }
         if let Some(done) = done {
-            changer.say_aside(done);
+            changer.print_result_as_note(done);
         }
         if let Some(text) = text.filter(|_| first.is_none()) {
             give_back(&text);
@@ -217,7 +217,7 @@ const APART: &str =
 fn may_start(session: &Path, starts: bool, context: &CommandContext) -> Result<bool> {
     let pis = running::running(locate::state_dir().as_deref());
     let digest = resolve::digest(session)?;
-    let signs = signs(&[&digest], &pis, now(), &context.home);
+    let signs = running_pi_evidence(&[&digest], &pis, now(), &context.home);
     for sign in &signs {
         note!("{sign}.");
     }
@@ -236,7 +236,7 @@ fn may_start(session: &Path, starts: bool, context: &CommandContext) -> Result<b
 
 /// Returns the text of a message.
 fn text(tree: &Tree, at: EntryIndex, path: &Path) -> Result<String> {
-    Ok(parse::text(&Bodies::open(path)?.line(&tree[at])?))
+    Ok(parse::text(&EntryReader::open(path)?.line(&tree[at])?))
 }
 
 /// Returns the text of a message to the user for editing: on the clipboard in a terminal, otherwise as output.
@@ -273,6 +273,6 @@ impl ForkCommand {
         let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
         let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;
-        changer.say_made(&done)
+        changer.print_made(&done)
     }
 }

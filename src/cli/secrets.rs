@@ -268,10 +268,10 @@ impl ScrubCommand {
             drop(context.read_catalog());
             // The change was made, also if the journal cannot be read again.
             let history = changer.changes.history().unwrap_or_default();
-            tell_rest(trashed, history.get(count..).unwrap_or_default());
+            print_rest(trashed, history.get(count..).unwrap_or_default());
         }
         let done = made?;
-        changer.say(&done, CliStep::Make)
+        changer.print_result(&done, CliStep::Make)
     }
 
     /// Returns the sessions whose secrets are removed: the named one, or all with secrets.
@@ -298,7 +298,7 @@ fn is_rest_of(rest: &Path, session: &Path) -> bool {
 }
 
 /// Tells what remains to be done: the trash has the values, and new keys are needed.
-fn tell_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
+fn print_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
     output::note("Replace these keys where they were issued: they can have been copied.");
     let is_known = new.iter().all(|record| record.trash_path().is_some());
     let new = new.iter().filter(|record| record.is_in_trash()).map(|record| record.number);
@@ -333,7 +333,7 @@ fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u6
 
 /// Refuses sessions that a pi may be using: it would write its old lines again.
 fn refuse_running(catalog: &Catalog, keys: &[SessionKey], changer: &Changer<'_>) -> Result<()> {
-    match changer.tell_signs(catalog, keys) {
+    match changer.print_pi_evidence(catalog, keys) {
         true => bail!("a pi may be using a session; end it first"),
         false => Ok(()),
     }

@@ -244,7 +244,7 @@ impl Report<'_> {
             fitted([cost, abandoned, tokens, rate, time, sessions, prompts, bar, keys])
         };
         let names = self.groupings.iter().map(|grouping| grouping.name().to_string()).collect();
-        let glyphs = context.config.signs();
+        let glyphs = context.config.glyphs();
         // Of a path, the end is kept.
         let key_words = |(key, &grouping): (&GroupName, &Grouping)| match (grouping, key.words(grouping, &context.home))
         {

@@ -56,7 +56,7 @@ impl CommandContext {
         rows: impl IntoIterator<Item = [String; COLUMNS]>,
         none: &str,
     ) -> Result<()> {
-        print(columns, rows, none, self.config.signs())
+        print(columns, rows, none, self.config.glyphs())
     }
 
     /// Prints items as JSON Lines, or as a table.
@@ -82,7 +82,7 @@ impl CommandContext {
         (has_header, has_total): (bool, bool),
     ) -> Result<()> {
         let has_colors = has_header && output::has_colors();
-        for (at, line) in lines(columns, rows, output::columns(), self.config.signs()).enumerate() {
+        for (at, line) in lines(columns, rows, output::columns(), self.config.glyphs()).enumerate() {
             let styled = match at {
                 _ if !has_colors => line,
                 0 => line.dim().to_string(),

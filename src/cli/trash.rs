@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::changes::change::TrashChange;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, FileSnapshot, Refusal, Request, history};
-use crate::cli::change::{self, ChangeArgs, Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
+use crate::cli::change::{self, ChangeArgs, Changer, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
 use crate::cli::command_context::absolute;
 use crate::cli::table::{Column, TITLE, words};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
@@ -148,7 +148,7 @@ fn find(what: &OsStr, away: &[JournalRecord], changer: &Changer<'_>) -> Result<u
             let sessions = history::sessions(&mut matches.iter().copied(), away, &|| true);
             let line = |one: &&JournalRecord| {
                 let title = sessions.get(&one.number).map_or("", |(title, _)| title);
-                let title = words(title, TITLE, changer.context.config.signs());
+                let title = words(title, TITLE, changer.context.config.glyphs());
                 format!("\n{}  {title}  {}", one.number, one.change.path().display())
             };
             let list: String = several.iter().map(line).collect();
@@ -190,7 +190,7 @@ impl RmCommand {
         let asks = self.confirmed.asks()?;
         let mut removal = self.removal(context, asks)?;
         if self.confirmed.args.dry_run {
-            changer.tell_signs_of_moved(&removal.catalog, &removal.goes);
+            changer.print_pi_evidence_before_move(&removal.catalog, &removal.goes);
         }
         let mut is_retried = false;
         loop {
@@ -199,7 +199,7 @@ impl RmCommand {
             }
             let files = removal.going().map(|session| FileSnapshot::of(session)).collect();
             let error = match changer.make(&Request::Trash { files }) {
-                Ok(done) => return changer.say(&done, CliStep::Make),
+                Ok(done) => return changer.print_result(&done, CliStep::Make),
                 Err(error) => error,
             };
             match error.downcast_ref() {
@@ -280,8 +280,8 @@ impl Removal {
 
     /// Asks for confirmation.
     fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
-        let glyphs = changer.context.config.signs();
-        tell_sessions(&self.catalog, &self.goes);
+        let glyphs = changer.context.config.glyphs();
+        print_sessions(&self.catalog, &self.goes);
         for session in self.going().take(NAMED) {
             let link = if session.is_link { "  (symbolic link; its target stays)" } else { "" };
             note!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path));
@@ -297,7 +297,11 @@ impl Removal {
                 count(orphans.len(), "remaining session loses its parent", "remaining sessions lose their parent");
             note!("{stay}: {}{more}", titles.join(", "));
         }
-        is_confirmed(changer.tell_signs_of_moved(&self.catalog, &self.goes), "Move to the trash?", "move them")
+        is_confirmed(
+            changer.print_pi_evidence_before_move(&self.catalog, &self.goes),
+            "Move to the trash?",
+            "move them",
+        )
     }
 
     /// Returns the remaining sessions whose parent is removed.
@@ -346,6 +350,6 @@ impl RestoreCommand {
         };
         let number = find(what, &away, &changer)?;
         let done = changer.make(&Request::Undo { number: Some(number) })?;
-        changer.say(&done, CliStep::Restore)
+        changer.print_result(&done, CliStep::Restore)
     }
 }

@@ -91,7 +91,7 @@ fn make(changer: &Changer<'_>, on: Option<&str>, request: &Request, is_last: boo
         None => None,
     };
     let done = elsewhere.map_or_else(|| changer.make(request), Ok)?;
-    changer.say(&done, step)
+    changer.print_result(&done, step)
 }
 
 /// Prints changes as a table: numbers, age, state, change, session.

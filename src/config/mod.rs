@@ -327,7 +327,7 @@ impl Config {
     }
 
     /// Returns the symbols to draw with.
-    pub(crate) fn signs(&self) -> &Glyphs {
+    pub(crate) fn glyphs(&self) -> &Glyphs {
         if self.ascii { &ASCII } else { &self.glyphs }
     }
 
@@ -491,8 +491,8 @@ mod tests {
     #[test]
     fn reads_signs_and_says_what_is_wrong_with_them() {
         let config = parse("glyphs.fork = 'ψ'");
-        assert_eq!((&*config.signs().fork, &*config.signs().tee), ("ψ", "├"));
-        assert_eq!(parse("ascii = true\nglyphs.fork = 'ψ'").signs(), &ASCII);
+        assert_eq!((&*config.glyphs().fork, &*config.glyphs().tee), ("ψ", "├"));
+        assert_eq!(parse("ascii = true\nglyphs.fork = 'ψ'").glyphs(), &ASCII);
         assert_eq!(
             errors("[glyphs]\nforks = 'x'\nfork = 'ab'\nleaf = '漢'\ndot = \"\\u001b\"\nbar = 1\n"),
             "config.toml:2: unknown symbol \"forks\" in [glyphs]; did you mean \"fork\"?\n\

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use std::{fs, io};
 
 use crate::base::{archive_paths, machine_paths};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::index::SessionIndex;
 use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable};
 use crate::disk::{files, parallel};
@@ -60,7 +60,7 @@ pub fn find(dirs: &[PathBuf]) -> FoundFiles {
 }
 
 /// Returns the place of a file in a directory, given its name, if its version is known.
-pub(super) type FindUnchanged<'a> = Box<dyn Fn(&OsStr, &FileVersion) -> Option<u32> + Sync + 'a>;
+pub(super) type FindUnchanged<'a> = Box<dyn Fn(&OsStr, &FileMetadata) -> Option<u32> + Sync + 'a>;
 
 /// Known versions of files, to tell which ones are unchanged.
 pub(super) trait KnownDirs: Sync {
@@ -431,7 +431,7 @@ mod tests {
         #[test]
         fn files_are_put_newest_first(times in proptest::collection::vec((0i64..5, "[a-c]{1,2}"), 0..40)) {
             let file = |(mtime, name): &(i64, String)| {
-                let stamp = FileVersion { written: mtime * 1_000_000, ..FileVersion::default() };
+                let stamp = FileMetadata { written: mtime * 1_000_000, ..FileMetadata::default() };
                 SessionFile { path: name.into(), stamp, ..SessionFile::default() }
             };
             let mut files: Vec<SessionFile> = times.iter().map(file).collect();

@@ -18,7 +18,7 @@ pub(super) type KnownVersion = (u64, i64);
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrackedFile {
     /// The known version; `None` to read the file in any case.
-    pub(super) as_of: Option<KnownVersion>,
+    pub(super) version: Option<KnownVersion>,
     pub(super) owner: Option<SubagentOwner>,
     /// The path with symbolic links resolved, if it differs.
     pub(super) real_path: Option<PathBuf>,
@@ -28,7 +28,7 @@ impl TrackedFile {
     fn new(session: &SharedLazySession) -> Self {
         let facts = session.facts();
         Self {
-            as_of: version(session),
+            version: version(session),
             owner: if facts.is_subagent() { session.owner.clone() } else { None },
             real_path: facts.real_path().map(JoinedPath::join),
         }
@@ -138,7 +138,7 @@ impl KnownFiles {
             file(&session.file_path(), version(session));
         }
         for (path, known) in &self.changes {
-            known.iter().for_each(|known| file(Path::new(path), known.as_of));
+            known.iter().for_each(|known| file(Path::new(path), known.version));
         }
     }
 
@@ -190,18 +190,18 @@ mod tests {
             for (path, is_there) in changes {
                 let path = PathBuf::from(path);
                 if is_there {
-                    known.insert(&path, TrackedFile { as_of: Some((1, 1)), ..TrackedFile::default() });
+                    known.insert(&path, TrackedFile { version: Some((1, 1)), ..TrackedFile::default() });
                     map.insert(path, (1, 1));
                 } else {
-                    let before = known.remove(&path).and_then(|file| file.as_of);
+                    let before = known.remove(&path).and_then(|file| file.version);
                     prop_assert_eq!(before, map.remove(&path));
                 }
             }
             let mut all = BTreeMap::new();
-            known.each(|path, as_of| all.extend(as_of.map(|as_of| (path.to_path_buf(), as_of))));
+            known.each(|path, version| all.extend(version.map(|version| (path.to_path_buf(), version))));
             prop_assert_eq!(&all, &map);
             for path in ["/a/a", "/a/b", "/b/ab", "/a/a/c", "/x"].map(Path::new) {
-                prop_assert_eq!(known.get(path).and_then(|file| file.as_of), map.get(path).copied());
+                prop_assert_eq!(known.get(path).and_then(|file| file.version), map.get(path).copied());
                 prop_assert_eq!(known.get(path).is_some(), map.contains_key(path));
                 let mut files = known.files_in(path.parent().unwrap());
                 files.sort();

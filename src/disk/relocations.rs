@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::base::paths::normalize;
 use crate::base::sort;
 use crate::disk::files::{self, read_small};
-use crate::disk::fingerprint::{FileVersion, hash};
+use crate::disk::fingerprint::{FileMetadata, hash};
 use crate::disk::state;
 
 /// The maximum number of directories searched for a moved one.
@@ -185,7 +185,7 @@ struct DirIdentity {
 impl DirIdentity {
     /// Reads the identity of an existing directory.
     fn read(dir: &Path) -> Option<Self> {
-        let (device, inode) = FileVersion::of(dir).ok().filter(|_| dir.is_dir())?.file;
+        let (device, inode) = FileMetadata::of(dir).ok().filter(|_| dir.is_dir())?.file;
         Some(Self { device, inode, remote: remote(dir) })
     }
 

@@ -11,7 +11,7 @@ use twox_hash::XxHash3_64;
 use crate::base::numbers::bytes as format_bytes;
 use crate::base::path_context::PathContext;
 use crate::disk::files;
-use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::fingerprint::{ContentHash, FileMetadata};
 use crate::disk::new_file::Draft;
 use crate::system::files as system_files;
 
@@ -125,7 +125,7 @@ pub(crate) struct Written {
     /// Its content.
     pub(crate) content: ContentHash,
     /// The version of the file from which it was made.
-    pub(crate) version: FileVersion,
+    pub(crate) version: FileMetadata,
     /// Bytes that have no place in it.
     pub(crate) rest: Vec<u8>,
 }
@@ -137,9 +137,9 @@ pub(crate) struct Written {
 /// The file cannot be read or is being written, the new version cannot be written, or it fails its check; nothing is left.
 pub(crate) fn write(path: &Path, place: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<Option<Written>> {
     for _ in 0..TRIES {
-        let before = FileVersion::of(path).path_context("cannot access", path)?;
+        let before = FileMetadata::of(path).path_context("cannot access", path)?;
         let written = write_once(path, place, by, is_dry, before);
-        let is_same = FileVersion::of(path).is_ok_and(|now| now == before);
+        let is_same = FileMetadata::of(path).is_ok_and(|now| now == before);
         match written {
             Ok(written) if is_same => return Ok(written),
             Err(error) if is_same => return Err(error),
@@ -154,7 +154,7 @@ fn write_once(
     place: &Path,
     by: &dyn Rewriter,
     is_dry: bool,
-    version: FileVersion,
+    version: FileMetadata,
 ) -> Result<Option<Written>> {
     let failed = || format!("cannot write {}", place.display());
     let draft = if is_dry { None } else { Some(Draft::of(place).with_context(failed)?) };

@@ -304,7 +304,7 @@ pub fn read(found: &[SessionFile], home: &str, batch: impl FnMut(ScanBatch) -> b
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn again(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Option<Digest>, Unreadable> {
+pub fn reread(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(path, owner) else { return Ok(None) };
     let sources = ScanSources { dirs: &[], home, cache: None };
     sources.digest(&found, None, &RealPaths::default(), &mut Vec::new(), &|| false)

@@ -57,7 +57,7 @@ pub type MakeWatcher = fn(Sender<WatcherMessage>) -> notify::Result<Box<dyn Watc
 /// # Errors
 /// The system has no file watcher, or its limit is reached.
 pub fn of_system(sender: Sender<WatcherMessage>) -> notify::Result<Box<dyn Watcher>> {
-    let tell = move |message: WatcherMessage| {
+    let on_message = move |message: WatcherMessage| {
         // Ignores open events, because pitree itself opens files.
         if !matches!(&message, Ok(event) if event.kind.is_access()) {
             let _ = sender.send(message); // the receiver is gone
@@ -65,7 +65,7 @@ pub fn of_system(sender: Sender<WatcherMessage>) -> notify::Result<Box<dyn Watch
     };
     // Follows symbolic links where sessions can be behind them, but not in cycles.
     let config = Config::default().with_follow_symlinks(false);
-    Ok(Box::new(RecommendedWatcher::new(tell, config)?))
+    Ok(Box::new(RecommendedWatcher::new(on_message, config)?))
 }
 
 /// A watch on directories, including those that do not exist yet.

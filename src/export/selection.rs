@@ -10,7 +10,7 @@ use crate::export::parts;
 use crate::render::entry::related;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, parse, typed_prompt};
-use crate::session::tree::node::EntryStatus;
+use crate::session::tree::node::EntryOutcome;
 use crate::session::tree::{EntryIndex, Tree};
 
 /// The entries of a document, in order.
@@ -138,7 +138,7 @@ impl Selection<'_> {
             let typed = typed_prompt::typed(&entry).unwrap_or_else(|| entry.text());
             block.title = one_line(&typed);
         }
-        if node.outcome == EntryStatus::Aborted {
+        if node.outcome == EntryOutcome::Aborted {
             block.parts.push(Part::Note("aborted".into()));
         }
         Some(block)

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::base::text::is_unsafe;
 use crate::base::{machine_paths, sort};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::{create, files, scan};
 use crate::system;
 
@@ -111,7 +111,7 @@ impl Mirror {
         let staged = below(&self.staging(), &file.path);
         let metadata = fs::symlink_metadata(&staged).ok().filter(fs::Metadata::is_file)?;
         let mirrored = fs::symlink_metadata(self.path(&file.path)).ok();
-        let version = |metadata: &fs::Metadata| FileVersion::new(metadata, &staged);
+        let version = |metadata: &fs::Metadata| FileMetadata::new(metadata, &staged);
         let is_link = mirrored.is_some_and(|mirrored| version(&mirrored) == version(&metadata));
         (!is_link).then_some(staged)
     }

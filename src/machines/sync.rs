@@ -10,7 +10,7 @@ use crate::base::numbers::{count, duration, thousands};
 use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::changes::{Changes, FileSnapshot, Request, to_the_end};
 use crate::config::{Address, SyncConfig};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::{create, lock, parallel};
 use crate::machines::link::LinkError;
 use crate::machines::mirror::{self, Mirror, RemoteFile, SyncPlan};
@@ -180,7 +180,7 @@ impl MachineSync<'_> {
         };
         let mirror = Mirror::open(context.data, name, &mirrored)?;
         let Some(mirror) = mirror else { return Ok(()) };
-        self.settle_moving(&mirror)?;
+        self.resolve_interrupted_moves(&mirror)?;
         let trashed = &self.state.trashed;
         let (plan, _) = mirror::plan(&mirror.files(), &[], |path| trashed.contains(path), 0);
         self.state.warnings = vec![format!("the session directory {dir} is missing there; the mirror is kept")];
@@ -190,7 +190,7 @@ impl MachineSync<'_> {
     }
 
     /// Finds out which files an interrupted synchronization moved to the trash.
-    fn settle_moving(&mut self, mirror: &Mirror) -> Result<(), LinkError> {
+    fn resolve_interrupted_moves(&mut self, mirror: &Mirror) -> Result<(), LinkError> {
         let moving = std::mem::take(&mut self.state.moving);
         if moving.is_empty() {
             return Ok(());
@@ -220,7 +220,7 @@ impl MachineSync<'_> {
     ) -> Result<(), LinkError> {
         listing.files.sort();
         listing.files.dedup_by(|one, other| one.path == other.path);
-        self.settle_moving(mirror)?;
+        self.resolve_interrupted_moves(mirror)?;
         self.state.trashed.retain(|path| listing.files.binary_search_by(|file| file.path.cmp(path)).is_err());
         let (held, trashed, limit) = (mirror.files(), &self.state.trashed, self.context.config.bytes());
         let (plan, left) = mirror::plan(&held, &listing.files, |path| trashed.contains(path), limit);
@@ -313,7 +313,7 @@ impl MachineSync<'_> {
 
     fn trash(&self, paths: &[PathBuf]) -> io::Result<()> {
         let file = |path: &PathBuf| {
-            let version = FileVersion::of(path)?;
+            let version = FileMetadata::of(path)?;
             Ok(FileSnapshot { path: path.clone(), bytes: version.bytes, mtime: version.mtime() })
         };
         let files = paths.iter().map(file).collect::<io::Result<Vec<_>>>()?;

@@ -51,15 +51,15 @@ pub(crate) fn by_session(reported: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>
     by_session
 }
 
-/// Calls `tell` with the running pis whenever they or their states change, until it returns `false`. Never polls while
+/// Calls `on_pis` with the running pis whenever they or their states change, until it returns `false`. Never polls while
 /// no pi reports a status.
-pub(crate) fn follow(state: &Path, mut tell: impl FnMut(RunningPis) -> bool) {
+pub(crate) fn follow(state: &Path, mut on_pis: impl FnMut(RunningPis) -> bool) {
     let folder = status::folder(state);
     // Without the directory, its parent would have to be watched, where others write too.
     let _ = create::private_folder(&folder);
     let mut watch = Watch::new(&[folder], watch::of_system);
     let mut last = running(Some(state));
-    if !tell(last.clone()) {
+    if !on_pis(last.clone()) {
         return;
     }
     loop {
@@ -71,7 +71,7 @@ pub(crate) fn follow(state: &Path, mut tell: impl FnMut(RunningPis) -> bool) {
         };
         if now != last {
             last = now;
-            if !tell(last.clone()) {
+            if !on_pis(last.clone()) {
                 return;
             }
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::{program, state};
 use crate::system::programs;
 
@@ -24,7 +24,7 @@ const KEPT: usize = 32;
 /// The cached version of a pi program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct VersionRecord {
-    stamp: FileVersion,
+    stamp: FileMetadata,
     version: String,
     #[serde(flatten)]
     other: BTreeMap<String, Value>,
@@ -60,7 +60,7 @@ pub(crate) fn check_navigation(pi: &[String], state_dir: Option<&Path>) -> Resul
 pub(crate) fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
     let found = program::find(pi.first()?)?;
     let file = dunce::canonicalize(&found).ok()?;
-    let stamp = FileVersion::new(&file.metadata().ok()?, &file);
+    let stamp = FileMetadata::new(&file.metadata().ok()?, &file);
     let key = [&[found.to_string_lossy().into_owned()], &pi[1..]].concat().join(" ");
     let path = state_dir.map(|dir| dir.join("pi.json"));
     let known = path.as_deref().and_then(|path| state::read::<VersionCache>(path).ok()).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::session::entry::tool_call::{self, NEARBY};
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
 use crate::session::json::value::{Fields, items};
 use crate::session::json::{Str, text_of};
-use crate::session::tree::node::EntryStatus;
+use crate::session::tree::node::EntryOutcome;
 use crate::session::tree::{EntryIndex, Tree};
 
 /// The number of context lines around a change in a diff.
@@ -110,7 +110,7 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: EntryIndex, entry: &Entry<'_>
     if let Some(label) = tree.labels.get(&at) {
         lines.push(DocLine::new(Tone::Label, &format!("[{}]", label.text)));
     }
-    if node.outcome == EntryStatus::Aborted {
+    if node.outcome == EntryOutcome::Aborted {
         lines.push(DocLine::new(Tone::Warning, "aborted"));
     }
     if let Some(message) = message {

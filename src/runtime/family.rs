@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::catalog::SessionKey;
 use crate::catalog::cost_sharing::SharedEntries;
-use crate::disk::load::{self, Bodies, LoadRequest};
+use crate::disk::load::{self, EntryReader, LoadRequest};
 use crate::disk::parallel;
 use crate::runtime::jobs::{JobContext, MemberFile};
 use crate::session::digest::listed::SharedLazySession;
@@ -31,8 +31,8 @@ impl JobContext {
             if !is_wanted() {
                 return None;
             }
-            let mut bodies = Bodies::open(&session.path).ok();
-            let left = parent.fork_point(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
+            let mut reader = EntryReader::open(&session.path).ok();
+            let left = parent.fork_point(&session, &mut |offset| reader.as_mut()?.line_at(offset).ok());
             let split = left.or_else(|| {
                 let fork = load::tree(&session.path, &self.settings.home).ok()?;
                 family::fork_point(tree, &fork)
@@ -67,11 +67,11 @@ impl JobContext {
         to_join.base = base;
         let own = trees[base].header.clone();
         let header = if to_join.is_whole { Header { parent_session: None, parent_id: None, ..own } } else { own };
-        let mut bodies: HashMap<usize, Option<Bodies>> = HashMap::new();
+        let mut readers: HashMap<usize, Option<EntryReader>> = HashMap::new();
         let mut line = |(file, at): (usize, EntryIndex)| {
             let node = trees[file].nodes.get(at as usize)?;
             let path = &to_join.members[file].1.path;
-            let opened = bodies.entry(file).or_insert_with(|| Bodies::open(path).ok());
+            let opened = readers.entry(file).or_insert_with(|| EntryReader::open(path).ok());
             opened.as_mut()?.line(node).ok()
         };
         let mut is_same = |[a, b]: [(usize, EntryIndex); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if family::is_same(&a, &b));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use crate::app::layers::files::ListedFile;
-use crate::app::message::{EntryBody, Reply};
+use crate::app::message::{EntryLocation, Reply};
 use crate::app::panes::preview::EntryForm;
 use crate::base::numbers::bytes;
 use crate::base::paths::relative_to;
@@ -181,8 +181,8 @@ impl FilesJob<'_> {
     ///
     /// # Errors
     /// The session cannot be read, or the result is no longer wanted.
-    pub(super) fn preview(self, body: &EntryBody, form: EntryForm) -> Result<Option<Vec<DocLine>>> {
-        let EntryBody { path: session, tree, at } = body;
+    pub(super) fn preview(self, body: &EntryLocation, form: EntryForm) -> Result<Option<Vec<DocLine>>> {
+        let EntryLocation { path: session, tree, at } = body;
         let results =
             |at: &EntryIndex| matches!(tree.nodes[*at as usize].kind, EntryKind::ToolResult | EntryKind::Bash);
         let mut entries = vec![*at];

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Error, Result, bail};
 
 use crate::app::layers::context::ContextTarget;
-use crate::app::message::{Changed, EntryBody, Reply, Work};
+use crate::app::message::{Changed, EntryLocation, Reply, Work};
 use crate::app::panes::preview::{self, EntryForm, HiddenHits};
 use crate::app::settings::Settings;
 use crate::app::ticket::Ticket;
@@ -27,7 +27,7 @@ use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, has_marks, r
 use crate::config::GoBy;
 use crate::config::stats::price_table;
 use crate::disk::incremental::{OwnChanges, is_fresh};
-use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
+use crate::disk::load::{self, EntryReader, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{bug_log, last_seen, locate, prompt, relocations, scan};
@@ -337,8 +337,8 @@ impl JobContext {
     fn change(&self, ticket: &Ticket, (request, now): (Request, i64), reply: &mut dyn FnMut(Reply) -> bool) -> Changed {
         let (mut reported, mut total) = (Instant::now(), None);
         let mut waits = String::new();
-        let mut watch = |news: ChangeEvent<'_>| {
-            match news {
+        let mut watch = |event: ChangeEvent<'_>| {
+            match event {
                 ChangeEvent::Made(ChangeProgress { done, total: all }) => {
                     total = Some(all);
                     if reported.elapsed() >= BETWEEN_WORDS || !waits.is_empty() {
@@ -373,7 +373,7 @@ impl JobContext {
         touched.retain(|path| named.contains(path) || is_browsed(path));
         let (mut read, mut gone) = (Vec::new(), Vec::new());
         for path in touched {
-            match scan::again(&path, None, &self.settings.home) {
+            match scan::reread(&path, None, &self.settings.home) {
                 Ok(Some(digest)) => read.push(digest),
                 Ok(None) => gone.push(path),
                 Err(one) if one.is_headless => gone.push(path),
@@ -385,9 +385,9 @@ impl JobContext {
     }
 
     /// Returns the line of an entry, if it is unchanged.
-    fn line(&self, EntryBody { path, tree, at }: &EntryBody) -> Result<Vec<u8>> {
+    fn line(&self, EntryLocation { path, tree, at }: &EntryLocation) -> Result<Vec<u8>> {
         let node = &tree.nodes[*at as usize];
-        let line = Bodies::open(path)?.line(node)?;
+        let line = EntryReader::open(path)?.line(node)?;
         if !is_line_of(&line, node) {
             bail!("{} changed since it was opened; reload to see it as it is now", path.display());
         }
@@ -395,7 +395,7 @@ impl JobContext {
     }
 
     /// Finds the parts of an entry that contain some of the words but are not shown.
-    fn hidden_hits(&self, body: &EntryBody, words: &Words) -> Option<HiddenHits> {
+    fn hidden_hits(&self, body: &EntryLocation, words: &Words) -> Option<HiddenHits> {
         let has = |text: &str| !words.marks(text).is_empty();
         let mut shown = render::entry::related(&body.tree, body.at).into_iter().chain([body.at]);
         let mut hidden_hits = shown.any(|at| has(&body.tree.nodes[at as usize].text)).then_some(HiddenHits::Other);
@@ -413,7 +413,7 @@ impl JobContext {
         hidden_hits
     }
 
-    fn document(&self, body: &EntryBody, form: EntryForm, files: FilesJob<'_>) -> Result<Vec<DocLine>> {
+    fn document(&self, body: &EntryLocation, form: EntryForm, files: FilesJob<'_>) -> Result<Vec<DocLine>> {
         let (zone, clock) = (&self.settings.zone, files.clock);
         let lines = match form {
             EntryForm::Difference | EntryForm::File => files.preview(body, form)?,
@@ -427,12 +427,12 @@ impl JobContext {
     }
 
     /// Converts the line of an entry and of the entries shown with it.
-    fn read<T>(&self, body: &EntryBody, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
-        let EntryBody { path, tree, at } = body;
+    fn read<T>(&self, body: &EntryLocation, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
+        let EntryLocation { path, tree, at } = body;
         let line = self.line(body)?;
-        let mut bodies = Bodies::open(path)?;
+        let mut reader = EntryReader::open(path)?;
         let related = render::entry::related(tree, *at).into_iter();
-        let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
+        let related: Result<Vec<Vec<u8>>> = related.map(|at| reader.line(&tree.nodes[at as usize])).collect();
         Ok(make(&line, &related?))
     }
 

@@ -149,7 +149,7 @@ impl SavedStateFile {
         let path = state_dir.map(state::remembered);
         let loaded = path.as_deref().map_or_else(|| Ok(SavedState::default()), state::load);
         let before = loaded.unwrap_or_else(|error| {
-            model.say(Tone::Error, format!("cannot restore the UI state: {error}"));
+            model.show_notice(Tone::Error, format!("cannot restore the UI state: {error}"));
             SavedState::default()
         });
         before.restore(model);
@@ -400,21 +400,23 @@ impl Browser {
                     let done = done.map_or(String::new(), |(done, all)| format!(" ({done} of {all})"));
                     let waits = self.model.changes.iter().find_map(|pending| pending.waits.as_ref());
                     match waits {
-                        Some(who) => say(&format!("waiting for {who}{done}; press Ctrl+C to cancel")),
+                        Some(who) => print_after_exit(&format!("waiting for {who}{done}; press Ctrl+C to cancel")),
                         None => {
-                            say(&format!("finishing the current change{done}; press Ctrl+C to stop after this file"));
+                            print_after_exit(&format!(
+                                "finishing the current change{done}; press Ctrl+C to stop after this file"
+                            ));
                         }
                     }
                 }
             }
         }
         if let Some(notice) = self.model.notice.as_ref().filter(|_| is_reported) {
-            say(&notice.text);
+            print_after_exit(&notice.text);
         }
     }
 }
 
 /// Prints a message after the screen was restored.
-fn say(text: &str) {
+fn print_after_exit(text: &str) {
     let _ = writeln!(io::stderr(), "pitree: {}", text::clean(text)); // standard error may be closed
 }

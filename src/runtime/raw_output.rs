@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::app::settings::{PickedEntry, PickerOutput, Settings};
 use crate::base::safe_json::{PathFields, object, push_json_line};
 use crate::base::text::clean;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::disk::locate;
 use crate::runtime::external;
 use crate::session::entry::parse;
@@ -59,7 +59,7 @@ fn object(chosen: &PickedEntry) -> Result<()> {
     let PickedEntry { path, id, cwd, name, entry, draft } = chosen;
     let text = entry
         .as_ref()
-        .map(|(tree, at)| Bodies::open(path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
+        .map(|(tree, at)| EntryReader::open(path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
     let text = text.transpose()?;
     let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
     let fields = object! {

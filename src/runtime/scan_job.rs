@@ -40,18 +40,18 @@ impl JobContext {
         let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
         let mut is_received = true;
         while is_received && is_wanted() {
-            reader.look(&seen, &self.noted, now(), &mut |mut news| {
-                if let Some(changes) = &self.changes {
-                    changes.explain(&mut news.unreadable);
+            reader.look(&seen, &self.noted, now(), &mut |mut changes| {
+                if let Some(own) = &self.changes {
+                    own.explain(&mut changes.unreadable);
                 }
-                let here = news.read.iter().filter(|digest| !digest.facts().is_mirrored());
+                let here = changes.read.iter().filter(|digest| !digest.facts().is_mirrored());
                 let dirs: HashSet<&String> = here.map(|digest| &digest.header.cwd).collect();
                 let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
                 self.find_worktrees(dirs.iter().map(|dir| dir.as_str()), &mut reply);
                 let _ = self.worktrees.lock().keep(now()); // without the record, only removed ones are lost
                 let gone = dirs.into_iter().filter(is_gone).cloned().collect();
                 let (hold, taken) = mpsc::channel();
-                is_received = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
+                is_received = reply(Reply::FilesChanged { changes, gone, hold: Some(hold) });
                 let _ = taken.recv(); // blocks until the other end is dropped
                 is_received
             });

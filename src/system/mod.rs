@@ -14,7 +14,7 @@ mod windows;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux as os;
-pub(crate) use messages::{FileVersion, Input, Signal};
+pub(crate) use messages::{FileMetadata, Input, Signal};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use not_linux as os;
 #[cfg(unix)]

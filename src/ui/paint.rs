@@ -90,7 +90,7 @@ impl<'a> Painter<'a> {
         for span in spans {
             let part = crate::base::text::truncate_to_width(&span.text, left);
             left -= width(part);
-            drawn.push(DrawnSpan::styled(self.signs(part), self.style(span.tone)));
+            drawn.push(DrawnSpan::styled(self.replace_symbols(part), self.style(span.tone)));
             if part.len() < span.text.len() {
                 break;
             }
@@ -102,7 +102,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Replaces pitree's own symbols in texts built without knowledge of the terminal.
-    fn signs<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    fn replace_symbols<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let text = limit_combining_marks(text);
         if text.is_ascii() || !self.is_ascii() {
             return text;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pitree::catalog::{Catalog, SessionKey};
-use pitree::disk::load::{Bodies, LoadRequest};
+use pitree::disk::load::{EntryReader, LoadRequest};
 use pitree::disk::scan;
 use pitree::session::family::{self, IsSame, MergedFamily};
 use pitree::session::lines::Header;
@@ -63,7 +63,7 @@ fn tree(catalog: &Catalog, key: SessionKey) -> Arc<Tree> {
 fn join(catalog: &Catalog, family: &[SessionKey], base: usize) -> MergedFamily {
     let trees: Vec<Arc<Tree>> = family.iter().map(|&key| tree(catalog, key)).collect();
     let line = |(file, at): (usize, EntryIndex)| {
-        let mut bodies = Bodies::open(&catalog[family[file]].path).unwrap();
+        let mut bodies = EntryReader::open(&catalog[family[file]].path).unwrap();
         bodies.line(&trees[file].nodes[at as usize]).unwrap()
     };
     let is_same: IsSame<'_> = &mut |[a, b]| family::is_same(&line(a), &line(b));

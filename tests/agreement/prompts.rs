@@ -3,7 +3,7 @@
 
 use pitree::disk::{load, prompt};
 use pitree::session::prompt::message::SentMessage;
-use pitree::session::prompt::plan::{EntryOutcome, OmissionReason, Plan, PlannedPart};
+use pitree::session::prompt::plan::{OmissionReason, Plan, PlannedPart, PromptOutcome};
 use pitree::session::tree::EntryIndex;
 use serde_json::{Value, json};
 
@@ -24,10 +24,10 @@ fn hash(text: &str) -> u32 {
 /// Formats messages like convertToLlm, including those that providers omit.
 fn told(part: &PlannedPart, messages: &[SentMessage]) -> String {
     match part.outcome {
-        EntryOutcome::Counted(OmissionReason::Excluded | OmissionReason::UnknownRole)
-        | EntryOutcome::NoResult
-        | EntryOutcome::LeftOut(_) => String::new(),
-        EntryOutcome::Sent | EntryOutcome::Counted(_) => {
+        PromptOutcome::Counted(OmissionReason::Excluded | OmissionReason::UnknownRole)
+        | PromptOutcome::NoResult
+        | PromptOutcome::LeftOut(_) => String::new(),
+        PromptOutcome::Sent | PromptOutcome::Counted(_) => {
             messages.iter().map(|message| format!("{}\n{}\n", message.role.name(), message.text)).collect()
         }
     }

@@ -46,8 +46,8 @@ impl Live {
 
     /// Returns the message with the latest changes.
     fn msg(&mut self) -> Msg {
-        let news = self.news();
-        Msg::Reply(self.ticket.clone(), Reply::FilesChanged { news, gone: Vec::new(), hold: None })
+        let changes = self.news();
+        Msg::Reply(self.ticket.clone(), Reply::FilesChanged { changes, gone: Vec::new(), hold: None })
     }
 
     /// Sends the latest changes to the browser.

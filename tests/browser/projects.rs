@@ -8,7 +8,7 @@ use pitree::app::saved_state::SavedState;
 use pitree::app::ticket::Ticket;
 use pitree::config::Sort;
 use pitree::disk::incremental::FileChanges;
-use pitree::disk::scan::again;
+use pitree::disk::scan::reread;
 use pitree::keymap::KeyContext;
 use tempfile::TempDir;
 
@@ -45,10 +45,10 @@ fn many() -> TempDir {
 
 /// Reports new files to the browser.
 fn send_changes(browser: &mut Browser, dir: &TempDir, names: &[&str]) {
-    let read = |name: &&str| again(&dir.path().join(format!("{name}.jsonl")), None, "").unwrap().unwrap();
-    let news = FileChanges { read: names.iter().map(read).collect(), ..FileChanges::default() };
+    let read = |name: &&str| reread(&dir.path().join(format!("{name}.jsonl")), None, "").unwrap().unwrap();
+    let changes = FileChanges { read: names.iter().map(read).collect(), ..FileChanges::default() };
     let (_claim, ticket) = Ticket::new(u64::MAX);
-    browser.send(Msg::Reply(ticket, Reply::FilesChanged { news, gone: Vec::new(), hold: None }));
+    browser.send(Msg::Reply(ticket, Reply::FilesChanged { changes, gone: Vec::new(), hold: None }));
 }
 
 /// Returns the number of rows of sessions in projects with several ones.

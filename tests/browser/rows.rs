@@ -217,7 +217,7 @@ fn entries_before_the_fork_point_belong_to_the_parent() {
             };
             let tree = |key| load::tree(&catalog[key].path, "").unwrap();
             let (digest, parent, fork) = (&catalog[parent], tree(parent), tree(key));
-            let mut bodies = load::Bodies::open(&catalog[key].path).unwrap();
+            let mut bodies = load::EntryReader::open(&catalog[key].path).unwrap();
             let line = |offset| {
                 let node = fork.nodes.iter().find(|node| node.offset == offset).unwrap();
                 bodies.line(node).ok()

@@ -219,14 +219,14 @@ fn some_can_not_come_back() {
     }
     assert_eq!(
         states(&world),
-        [ChangeState::Undone, ChangeState::Overtaken, ChangeState::Overtaken, ChangeState::Undone]
+        [ChangeState::Undone, ChangeState::TargetChanged, ChangeState::TargetChanged, ChangeState::Undone]
     );
     assert_eq!(world.undo().unwrap().summary, "nothing to undo", "told once");
     fs::remove_file(&paths[2]).unwrap();
     world.make(&undo(3)).unwrap();
     assert_eq!(fs::read(&paths[2]).unwrap(), b"2");
     assert!(world.make(&undo(2)).is_err());
-    assert_eq!(states(&world)[1], ChangeState::Overtaken);
+    assert_eq!(states(&world)[1], ChangeState::TargetChanged);
 
     // The same path twice within a second: each change restores its own file.
     for (at, text) in ["first", "second", "third"].into_iter().enumerate() {
@@ -389,7 +389,7 @@ fn another_file() {
         let past = world.changes.past(|| true).unwrap();
         assert!(past[0].is_emptied && past[0].session.is_none(), "{}", other.0);
         let error = world.undo().unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })), "{}: {error:#}", other.0);
+        assert!(matches!(error.downcast_ref(), Some(Refusal::TargetChanged { .. })), "{}: {error:#}", other.0);
         let says = format!("{} is another file, deleted from /", item.display());
         assert!(error.to_string().contains(&says), "{}: {error:#}", other.0);
         assert!(!path.exists() && fs::read_to_string(&item).unwrap() == file, "{}", other.0);

@@ -199,7 +199,7 @@ impl View {
         };
         let active = tree.leaf.map(|leaf| tree.path(leaf)).unwrap_or_default();
         Self {
-            name: scan::again(path, None, "").unwrap().unwrap().name,
+            name: scan::reread(path, None, "").unwrap().unwrap().name,
             labels: tree.labels.iter().map(|(at, label)| (id(&tree, *at), label.text.to_string())).collect(),
             conversation: active.into_iter().filter(said).map(|at| id(&tree, at)).collect(),
         }

@@ -9,7 +9,7 @@ use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
 use pitree::session::digest::Digest;
 use pitree::session::digest::builder::DigestBuilder;
-use pitree::session::health::{Checkup, Finding};
+use pitree::session::health::{Checkup, HealthFinding};
 use pitree::session::lines::Line;
 use pitree::session::links::ById;
 use pitree::session::tree::context::context;
@@ -70,7 +70,7 @@ fn repaired(data: &[u8]) {
     lines(&once.bytes).for_each(|line| checkup.line(&line));
     // Too many entries for the size are not a session.
     let Some(found) = checkup.finish() else { return };
-    assert!(!found.iter().any(Finding::is_problem), "repaired, but {found:?}");
+    assert!(!found.iter().any(HealthFinding::is_problem), "repaired, but {found:?}");
     let again = repair(&once.bytes, &known, &mut random()).expect("a repaired file can be repaired");
     assert!(again.bytes == once.bytes && again.rest.is_empty(), "repaired twice: {:?}", again.steps);
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use pitree::disk::load::{self, Bodies};
+use pitree::disk::load::{self, EntryReader};
 use pitree::session::entry::kind::EntryKind;
 use pitree::session::links::EntryIndex;
 use pitree::session::replay::state::{Exactness, FileState, Source};
@@ -37,7 +37,7 @@ impl Counts {
     /// Adds the reads of a session. `report` gets each exact state that differs.
     pub(crate) fn add(&mut self, path: &Path, report: &mut dyn FnMut(String)) {
         let Ok(tree) = load::tree(path, "/nowhere") else { return };
-        let mut bodies = Bodies::open(path).unwrap();
+        let mut bodies = EntryReader::open(path).unwrap();
         let mut replay = Replay::new(&tree, "/nowhere", |node| bodies.line(node));
         let visit = |at: EntryIndex, files: &Rc<Files>, after: &Rc<Files>| {
             for (file, after) in after.iter().filter(|(_, after)| is_read_at(after, at)) {

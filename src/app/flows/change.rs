@@ -31,7 +31,7 @@ pub fn take(
     };
     let text = describe(model, &done);
     let is_undoable = !request.is_step() && !done.changes.is_empty();
-    let message = if is_undoable { Command::SayUndoable(text) } else { Command::Say(Tone::Active, text) };
+    let message = if is_undoable { Command::UndoableNotice(text) } else { Command::Notice(Tone::Active, text) };
     let then = match after {
         NextStep::Select => {
             let made = || model.catalog.key_of(done.made.as_deref()?);
@@ -73,7 +73,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: NextSt
             let choice = Choice::new('b', "Migrate and continue", what, Command::Change(request, after));
             let session = model.catalog.key_of(&path);
             let mut lines = vec![DocLine::text(&text)];
-            lines.extend(trash_and_archive::running_pi_signs(model, session.as_slice(), None));
+            lines.extend(trash_and_archive::running_pi_warnings(model, session.as_slice(), None));
             Command::ask("Old session format", lines, vec![choice, cancel()])
         }
         (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(model, &path, *then, after),

@@ -75,7 +75,7 @@ pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Opt
 
 /// Checks the directory that was entered, then asks.
 pub(crate) fn check(selection: MoveSelection, dir: &str) -> Command {
-    Command::Errand(Work::CheckDir(dir.into()), NextStep::Move(Box::new(selection)))
+    Command::Task(Work::CheckDir(dir.into()), NextStep::Move(Box::new(selection)))
 }
 
 /// Asks whether to move sessions to a directory.
@@ -89,7 +89,7 @@ pub(crate) fn question(model: &Model, MoveSelection { sessions, from }: &MoveSel
     lines.extend(hidden);
     lines.push(DocLine::text(&to_text));
     lines.push(DocLine::dim("pi lists them there. The originals go to the trash; undo moves all back."));
-    lines.extend(trash_and_archive::running_pi_signs(model, &keys, None));
+    lines.extend(trash_and_archive::running_pi_warnings(model, &keys, None));
     let size = trash_and_archive::size(model, &keys);
     let request = |plan: &MovePlan| Command::ChangeFiles(request(catalog, &model.settings.located, plan));
     let alone = MovePlan { forks: Vec::new(), ..plan.clone() };

@@ -34,8 +34,8 @@ pub fn open(model: &Model) -> Flow {
     let (marked, _) = model.sessions.marked(&model.catalog);
     let marked = if model.focus == KeyContext::Sessions { marked } else { Vec::new() };
     let (files, end): (Vec<PathBuf>, _) = if marked.is_empty() {
-        let (_, session) = model.meant_session().ok_or(NO_SESSION)?;
-        let end = model.meant_entry().map(|(_, tree, at)| EntryId::of(&tree, at));
+        let (_, session) = model.target_session().ok_or(NO_SESSION)?;
+        let end = model.target_entry().map(|(_, tree, at)| EntryId::of(&tree, at));
         (vec![session.path.clone()], end)
     } else {
         (marked.iter().map(|&key| model.catalog[key].path.clone()).collect(), None)
@@ -63,7 +63,7 @@ pub(crate) fn question(model: &Model, prepared: &PreparedExport, selected: char)
     let mut choices = vec![Choice::new('w', "Write", "to a file; asks for its name", ask_where(model, request))];
     if request.files.len() == 1 {
         let to = ExportRequest { to: ExportTo::Clipboard, ..request.clone() };
-        let copy = Command::Errand(Work::Export(Box::new(to)), NextStep::Nothing);
+        let copy = Command::Task(Work::Export(Box::new(to)), NextStep::Nothing);
         choices.push(Choice::new('y', "Copy", "to the clipboard", copy));
     }
     let format = neighbor(Format::ALL, request.format, true);
@@ -113,7 +113,7 @@ pub(crate) fn write(request: ExportRequest, path: &str) -> Command {
         return Command::warn("no name, nothing exported");
     }
     let request = ExportRequest { to: ExportTo::File(path.trim().into()), ..request };
-    Command::Errand(Work::Export(Box::new(request)), NextStep::Nothing)
+    Command::Task(Work::Export(Box::new(request)), NextStep::Nothing)
 }
 
 fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {

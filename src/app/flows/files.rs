@@ -26,7 +26,7 @@ use crate::session::worktrees::Worktrees;
 /// Returns the sessions of the selected row; in the tree and the preview, the open session.
 pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
     if model.focus != KeyContext::Sessions
-        && let Some((key, _)) = model.meant_session()
+        && let Some((key, _)) = model.target_session()
     {
         return Some(SessionScope::Session(key));
     }
@@ -63,7 +63,7 @@ pub(crate) fn fill(model: &Model, view: &mut FilesView) -> Work {
         }
     };
     view.title = title;
-    view.as_of = model.catalog.version();
+    view.catalog_version = model.catalog.version();
     let sessions = sessions(model, view.scope).into_iter().map(|key| model.catalog[key].clone()).collect();
     Work::ListFiles(Box::new(FilesRequest { sessions, worktrees: worktrees(model, view.scope), cwd }))
 }
@@ -165,7 +165,7 @@ pub(crate) fn copy_selected(model: &Model, view: &FilesView) -> Command {
         (Some((state, _)), _) if matches!(state.exactness, Exactness::Unknown | Exactness::Removed) => {
             Command::warn(no_content(state))
         }
-        (Some((_, here)), _) => Command::Errand(Work::CopyFile(here), NextStep::Nothing),
+        (Some((_, here)), _) => Command::Task(Work::CopyFile(here), NextStep::Nothing),
         (None, Some(file)) => copy::exact_path(Path::new(&file.path), None),
         (None, None) => Command::warn("there is nothing to copy"),
     }
@@ -184,7 +184,7 @@ pub(crate) fn write(at: FileAt, path: &str) -> Command {
         "" => Command::warn("no path, nothing written"),
         path => {
             let write = FileWrite { at, to: path.into(), replaces: false };
-            Command::Errand(Work::WriteFile(Box::new(write)), NextStep::Nothing)
+            Command::Task(Work::WriteFile(Box::new(write)), NextStep::Nothing)
         }
     }
 }
@@ -192,10 +192,10 @@ pub(crate) fn write(at: FileAt, path: &str) -> Command {
 /// Returns the command after the content was written, or after the path proved to be taken.
 pub(crate) fn written(mut write: FileWrite, result: Result<Written, String>) -> Command {
     match result {
-        Ok(Written::New(path)) => Command::Say(Tone::Active, format!("wrote {}", path.display())),
+        Ok(Written::New(path)) => Command::Notice(Tone::Active, format!("wrote {}", path.display())),
         Ok(Written::Taken(path)) => {
             write.replaces = true;
-            let replace = Command::Errand(Work::WriteFile(Box::new(write)), NextStep::Nothing);
+            let replace = Command::Task(Work::WriteFile(Box::new(write)), NextStep::Nothing);
             let path = path.display().to_string();
             if runs_by_itself([&*path]) {
                 let text = format!("Programs run from {path} by themselves. An existing file is replaced.");

@@ -68,7 +68,7 @@ pub(crate) fn cancel_by(key: char) -> Choice {
 
 /// Returns the marked sessions in the list, or else the selected session, without those of other machines.
 pub(crate) fn marked_or_selected(model: &Model) -> Result<Vec<SessionKey>, &'static str> {
-    let sessions = marked(model).or_else(|| model.meant_session().map(|(key, _)| vec![key]));
+    let sessions = marked(model).or_else(|| model.target_session().map(|(key, _)| vec![key]));
     without_mirrored(model, sessions.ok_or(NO_SESSION)?)
 }
 

@@ -50,8 +50,8 @@ pub(crate) fn confirm(model: &Model) -> Command {
     if let Some(answer) = picked(model) {
         return answer;
     }
-    let Some((key, session)) = model.meant_session() else { return Command::nothing() };
-    match model.meant_entry() {
+    let Some((key, session)) = model.target_session() else { return Command::nothing() };
+    match model.target_entry() {
         Some((_, tree, at)) => entry(model, key, &tree, at),
         _ if model.focus == KeyContext::Tree && !is_start => Command::nothing(),
         _ => at_leaf(model, key, ResumePlan::at(session)),
@@ -82,7 +82,7 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: EntryI
         return at_leaf(model, key, leaf);
     }
     let Some(pi_can_navigate) = &model.pi_can_navigate else {
-        return Command::Errand(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at));
+        return Command::Task(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at));
     };
     if tree.header.is_newer() && pi_can_navigate.is_err() {
         Command::show(unsupported_format(tree, leaf))
@@ -108,7 +108,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
         return Command::ask("Resume at the leaf?", vec![newer, DocLine::text(note)], vec![open, cancel()]);
     }
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
-    let mut lines = trash_and_archive::running_pi_signs(model, &[key], Some(text));
+    let mut lines = trash_and_archive::running_pi_warnings(model, &[key], Some(text));
     lines.extend(newer);
     let tree = model.tree.file(key).filter(|tree| !tree.is_partial && !is_elsewhere);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
@@ -170,7 +170,7 @@ fn question(
     let mut lines = facts(model, tree, to, pi_can_navigate);
     if model.catalog.is_live(key) {
         let text = "A running pi does not see the new entries and continues from its own last entry.";
-        lines.extend(trash_and_archive::running_pi_signs(model, &[key], Some(text)));
+        lines.extend(trash_and_archive::running_pi_warnings(model, &[key], Some(text)));
     }
     Question::new("Resume from this entry", lines, choices)
 }
@@ -246,9 +246,9 @@ fn left(tree: &Tree, at: Option<EntryIndex>) -> Option<(EntryIndex, usize)> {
 /// Returns the command for Enter in a picker. `None` means the same as in the browser: to print a resume command, the
 /// session may have to be changed first.
 pub(crate) fn picked(model: &Model) -> Option<Command> {
-    let (key, session) = model.meant_session()?;
+    let (key, session) = model.target_session()?;
     let tree = model.tree.file(key);
-    let meant = || model.meant_entry().map(|(.., at)| at);
+    let meant = || model.target_entry().map(|(.., at)| at);
     let at = |tree: &Arc<Tree>| if model.focus == KeyContext::Sessions { tree.leaf } else { meant() };
     picked_entry(model, session, tree.map(|tree| (tree, at(tree))))
 }

@@ -112,10 +112,10 @@ pub(crate) fn change_files(model: &Model, request: Request) -> Command {
         _ => (LOSES, "Move anyway", "a running pi would lose its session file"),
     };
     let change = Command::Change(request, after);
-    if model.catalog.signs(&sessions, model.now, &model.settings.home).is_empty() {
+    if model.catalog.running_pi_evidence(&sessions, model.now, &model.settings.home).is_empty() {
         return change;
     }
-    let lines = running_pi_signs(model, &sessions, Some(text));
+    let lines = running_pi_warnings(model, &sessions, Some(text));
     let sure = Choice::new('d', word, sentence, change);
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
@@ -133,8 +133,8 @@ pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
 }
 
 /// Lists signs of running pi processes in some sessions, up to a limit, and what follows from them.
-pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey], text: Option<&str>) -> Vec<DocLine> {
-    let signs = model.catalog.signs(sessions, model.now, &model.settings.home);
+pub(crate) fn running_pi_warnings(model: &Model, sessions: &[SessionKey], text: Option<&str>) -> Vec<DocLine> {
+    let signs = model.catalog.running_pi_evidence(sessions, model.now, &model.settings.home);
     let signs = first_of(signs.iter().map(|sign| format!("{sign}.")));
     let lines = signs.map(|sign| DocLine::warning(&sign));
     lines.chain(text.map(DocLine::text)).collect()
@@ -179,7 +179,7 @@ fn facts(model: &Model, sessions: &[SessionKey], note: Option<DocLine>) -> Vec<D
     let newest = sessions.iter().filter_map(|&key| catalog[key].facts().modified()).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
     lines.push(DocLine::text(&format!("{}{newest}", size(model, sessions))));
-    lines.extend(running_pi_signs(model, sessions, None));
+    lines.extend(running_pi_warnings(model, sessions, None));
     let links = sessions.iter().filter(|&&key| catalog[key].is_link).count();
     if links > 0 {
         let stays = if links == 1 { "its target stays" } else { "their targets stay" };
@@ -240,7 +240,7 @@ pub fn ask_to_archive(model: &Model) -> Flow {
     lines.extend(hidden);
     if !others.is_empty() {
         lines.push(DocLine::text(UNLISTED));
-        lines.extend(running_pi_signs(model, &others, None));
+        lines.extend(running_pi_warnings(model, &others, None));
     }
     let title = if others.is_empty() { "Bring back from the archive?" } else { "Move to the archive?" };
     Ok(Command::ask_about_files(title, lines, choices))
@@ -254,7 +254,7 @@ pub(crate) fn ask_to_archive_again(model: &Model, files: &[FileSnapshot]) -> Com
     }
     let mut lines = titles(model, &sessions);
     lines.push(DocLine::warning("Sessions changed since they were read; no files were moved."));
-    lines.extend(running_pi_signs(model, &sessions, None));
+    lines.extend(running_pi_warnings(model, &sessions, None));
     let choices = vec![to_archive(model, 'a', "Move to archive", &sessions), cancel()];
     Command::ask("Move to the archive?", lines, choices)
 }

@@ -78,7 +78,7 @@ impl CompareView {
     }
 
     /// Takes the comparison.
-    pub(crate) fn take(&mut self, compared: Arc<ComparedBranches>) {
+    pub(crate) fn on_compared(&mut self, compared: Arc<ComparedBranches>) {
         self.sections = sections(&compared.comparison);
         self.files = None;
         self.compared = Some(compared);
@@ -86,7 +86,7 @@ impl CompareView {
     }
 
     /// Takes the files that differ at the ends with their differences, or the error.
-    pub(crate) fn take_files(&mut self, files: Result<Arc<Vec<FinalFile>>, String>) {
+    pub(crate) fn on_final_files(&mut self, files: Result<Arc<Vec<FinalFile>>, String>) {
         for section in self.sections.iter_mut().filter(|section| section.is_of_final_files()) {
             *section = Section::of_final_files(files.as_ref().map(|files| &***files).map_err(|error| &**error));
         }

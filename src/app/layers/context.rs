@@ -74,7 +74,7 @@ impl ContextView {
     }
 
     /// Takes the context and the lines that explain its sum. Selects the first sent message.
-    pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2]) {
+    pub(crate) fn on_listing(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2]) {
         self.listing = Some(listing);
         self.sum = sum;
         self.make_rows();

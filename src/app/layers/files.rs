@@ -97,7 +97,7 @@ pub struct FilesView {
     /// The filter.
     pub words: Arc<Words>,
     /// The version of the listed catalog.
-    pub as_of: u64,
+    pub catalog_version: u64,
     /// The files, most changed first.
     pub files: Vec<ListedFile>,
     /// The unfolded files, by path.
@@ -125,7 +125,7 @@ impl FilesView {
     }
 
     /// Replaces the files. The selected row stays selected.
-    pub(crate) fn take(&mut self, files: Vec<ListedFile>) {
+    pub(crate) fn on_files(&mut self, files: Vec<ListedFile>) {
         let selected = self.selection();
         self.files = files;
         self.is_listing = false;
@@ -379,7 +379,7 @@ impl FileTextView {
     }
 
     /// Takes the text.
-    pub(crate) fn take(&mut self, facts: String, lines: Vec<DocLine>) {
+    pub(crate) fn on_text(&mut self, facts: String, lines: Vec<DocLine>) {
         (self.facts, self.lines, self.claim) = (facts, Arc::new(lines), None);
         self.wrapped = Wrapped::with_style(self.wrapped.width, self.wrapped.style.clone());
     }

@@ -179,7 +179,7 @@ pub struct StatsView {
     /// The search whose hits are counted, empty for none.
     pub query: String,
     /// The version of the catalog that was counted.
-    pub as_of: u64,
+    pub catalog_version: u64,
     /// The sessions.
     pub sessions: Arc<StatsSessions>,
     /// The rules of counting.
@@ -231,7 +231,7 @@ impl StatsView {
     }
 
     /// Takes a part of the content.
-    pub(crate) fn take(&mut self, part: OverviewPart) {
+    pub(crate) fn on_overview(&mut self, part: OverviewPart) {
         match part {
             OverviewPart::Table(days, table) => {
                 let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.keys.clone());

@@ -247,9 +247,9 @@ pub(super) fn returned(model: &mut Model, failure: Option<String>) {
 fn open_program(model: &mut Model, with: Opener) {
     let subject = model.preview.subject;
     if let PreviewSubject::Entry(entry) = subject
-        && let Some(body) = model.entry_body(entry)
+        && let Some(body) = model.entry_location(entry)
     {
-        model.start_errand(Work::ReadSource(body), NextStep::Open(with));
+        model.start_task(Work::ReadSource(body), NextStep::Open(with));
     } else if subject.has_card() {
         let lines = card::of(model, subject, ROOM);
         let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();

@@ -4,8 +4,8 @@ use super::{comparison_and_context, prepared_boxes, search};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::trash_and_archive;
 use crate::app::layers::dialogs::{Note, Prompt};
-use crate::app::message::{Clip, Effect, EntryBody, Work};
-use crate::app::model::{Errand, Model, Notice, PendingChange};
+use crate::app::message::{Clip, Effect, EntryLocation, Work};
+use crate::app::model::{Model, Notice, PendingChange, PendingTask};
 use crate::app::settings::{PickedEntry, PickerFormat, PickerOutput};
 use crate::base::archive_paths;
 use crate::base::text::{Tone, width};
@@ -19,8 +19,8 @@ impl Model {
     pub(super) fn execute(&mut self, command: Command) {
         match command {
             Command::All(commands) => commands.into_iter().for_each(|command| self.execute(command)),
-            Command::Say(tone, text) => self.say(tone, text),
-            Command::SayUndoable(text) => {
+            Command::Notice(tone, text) => self.show_notice(tone, text),
+            Command::UndoableNotice(text) => {
                 self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
             }
             Command::ShowError(title, error) => self.show_error(title, error),
@@ -58,7 +58,7 @@ impl Model {
             Command::Change(request, after) => self.queue_change(request, after),
             Command::ListPis => self.ask_until_next(Work::ListPis),
             Command::ChangeFiles(request) => self.execute(trash_and_archive::change_files(self, request)),
-            Command::Errand(work, then) => self.start_errand(work, then),
+            Command::Task(work, then) => self.start_task(work, then),
             Command::Export(request, selected) => prepared_boxes::show_export(self, *request, selected),
             Command::Slim(request, selected) => prepared_boxes::show_slimming(self, *request, selected),
             Command::ShowMarked(sessions) => self.show_marked(sessions),
@@ -70,7 +70,7 @@ impl Model {
 
     fn show_error(&mut self, title: &str, error: String) {
         if width(&error) + 2 <= usize::from(self.size.0) && !error.contains('\n') {
-            self.say(Tone::Error, error);
+            self.show_notice(Tone::Error, error);
         } else {
             self.layers.push(Note::new(title, error));
         }
@@ -131,9 +131,9 @@ impl Model {
     }
 
     /// Starts background work with a next step.
-    pub(super) fn start_errand(&mut self, work: Work, then: NextStep) {
+    pub(super) fn start_task(&mut self, work: Work, then: NextStep) {
         let claim = self.ask(work);
-        self.errands.push(Errand { claim, then });
+        self.pending_tasks.push(PendingTask { claim, then });
     }
 
     /// Returns the directory that a prompt or a choice named. Closes the prompt, or shows there why the directory cannot be
@@ -155,13 +155,13 @@ impl Model {
 
     /// Shows a failure for a while, whatever key is pressed.
     pub(super) fn show_failure(&mut self, error: impl Into<String>) {
-        self.say(Tone::Error, error);
+        self.show_notice(Tone::Error, error);
         self.hold_notice();
     }
 
-    /// Ends an errand and shows its result.
-    pub(super) fn finish_errand(&mut self, ticket: u64, result: Command) {
-        self.end_errand(ticket);
+    /// Ends a task and shows its result.
+    pub(super) fn finish_task(&mut self, ticket: u64, result: Command) {
+        self.end_task(ticket);
         self.execute(result);
         self.hold_notice();
     }
@@ -172,8 +172,8 @@ impl Model {
             return self.execute(trash_and_archive::ask_to_bring_back_and_resume(self, plan));
         }
         if let Some((tree, at)) = plan.text_of.take() {
-            let body = EntryBody { path: plan.start.path.clone(), tree, at };
-            return self.start_errand(Work::Text(body), NextStep::resume(plan));
+            let body = EntryLocation { path: plan.start.path.clone(), tree, at };
+            return self.start_task(Work::Text(body), NextStep::resume(plan));
         }
         if let Some(request) = plan.request.take() {
             return self.queue_change(request, NextStep::resume(plan));
@@ -182,7 +182,7 @@ impl Model {
         if self.settings.picker != Some(PickerFormat::Json)
             && let Some(text) = plan.text.take()
         {
-            return self.start_errand(Work::Copy(Clip::Text(text)), NextStep::resume(plan));
+            return self.start_task(Work::Copy(Clip::Text(text)), NextStep::resume(plan));
         }
         // pi starts only after all changes are made.
         if let Some(last) = self.changes.back_mut() {

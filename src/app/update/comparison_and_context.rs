@@ -90,13 +90,13 @@ pub(super) fn act(model: &mut Model, action: Action) {
 }
 
 /// Takes a comparison.
-pub(super) fn take(model: &mut Model, compared: Arc<ComparedBranches>) {
-    model.layers.update(|view: &mut CompareView| view.take(compared));
+pub(super) fn on_compared(model: &mut Model, compared: Arc<ComparedBranches>) {
+    model.layers.update(|view: &mut CompareView| view.on_compared(compared));
 }
 
 /// Takes the files that differ at the ends, or the error.
-pub(super) fn take_files(model: &mut Model, files: Result<Arc<Vec<FinalFile>>, String>) {
-    model.layers.update(|view: &mut CompareView| view.take_files(files));
+pub(super) fn on_final_files(model: &mut Model, files: Result<Arc<Vec<FinalFile>>, String>) {
+    model.layers.update(|view: &mut CompareView| view.on_final_files(files));
 }
 
 /// Handles a failed comparison.
@@ -299,17 +299,17 @@ pub(super) fn act_on_context(model: &mut Model, action: Action) {
 }
 
 /// Passes a model context to its view.
-pub(super) fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
+pub(super) fn on_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
     model.with_layer(|model, view: &mut ContextView| {
         let explain = |listing: &Arc<Listing>| explain_sum(model, &view.target.tree, listing);
         let sum = listing.as_ref().map(explain).unwrap_or_default();
-        view.take(listing, sum);
+        view.on_listing(listing, sum);
         view.claim = None;
     });
 }
 
 pub(super) fn fail_context(model: &mut Model, _ticket: u64, error: &str) {
-    take_context(model, Err(error.into()));
+    on_context(model, Err(error.into()));
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::app::hints::hints;
 use crate::app::layers::dialogs::Question;
 use crate::app::layers::screen::{ChoiceAction, LayerResult};
 use crate::app::message::{Effect, Msg, Work};
-use crate::app::model::{Errand, Model};
+use crate::app::model::{Model, PendingTask};
 use crate::app::palettes;
 use crate::changes::Request;
 use crate::keymap::{Action, Key, KeyContext};
@@ -44,7 +44,7 @@ pub(super) fn press(model: &mut Model, key: Key) {
             let word = action.map_or(String::new(), |action| format!(" ({})", action.row().word));
             model.hint(format!("{key}{word} does nothing here"));
         }
-        answer => take(model, answer),
+        answer => on_layer_result(model, answer),
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn paste(model: &mut Model, text: &str) {
     cancel_pending(model);
     match model.layers.paste(text) {
         LayerResult::Pass => paste_in_query(model, text),
-        answer => take(model, answer),
+        answer => on_layer_result(model, answer),
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
     }
     match model.layers.click((column, row), model.size) {
         LayerResult::Pass => click_pane(model, (column, row), double),
-        answer => take(model, answer),
+        answer => on_layer_result(model, answer),
     }
 }
 
@@ -126,10 +126,10 @@ fn cancel_pending(model: &mut Model) {
     if !model.layers.has(KeyContext::Find) && model.focus != KeyContext::Sessions {
         model.tree.stop_following();
     }
-    let dropped: Vec<Errand> =
-        model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Nothing)).collect();
-    let waits = dropped.iter().any(|errand| matches!(errand.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
-    if dropped.iter().any(|errand| matches!(errand.then, NextStep::Open(_))) {
+    let dropped: Vec<PendingTask> =
+        model.pending_tasks.extract_if(.., |task| !matches!(task.then, NextStep::Nothing)).collect();
+    let waits = dropped.iter().any(|task| matches!(task.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
+    if dropped.iter().any(|task| matches!(task.then, NextStep::Open(_))) {
         model.warn("opening canceled by a key press");
     }
     let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.then, NextStep::Resume(_)));
@@ -150,7 +150,7 @@ fn cancel_pending(model: &mut Model) {
 }
 
 /// Handles the result of the layer on top.
-fn take(model: &mut Model, answer: LayerResult) {
+fn on_layer_result(model: &mut Model, answer: LayerResult) {
     let choice = match (&answer, model.layers.top_as::<Question<Command>>()) {
         (&LayerResult::Choice(at), Some(question)) => question.choices.get(at).cloned(),
         _ => None,
@@ -176,7 +176,7 @@ fn take(model: &mut Model, answer: LayerResult) {
         LayerResult::SearchText(text) => search::find_words(model, &text),
         LayerResult::KeepSearch => search::keep_find(model),
         LayerResult::CancelSearch => search::cancel_find(model),
-        LayerResult::CompleteDir(typed) => model.start_errand(Work::CompleteDir(typed), NextStep::Complete),
+        LayerResult::CompleteDir(typed) => model.start_task(Work::CompleteDir(typed), NextStep::Complete),
         LayerResult::Submit(purpose, text) => model.execute(names_and_marks::accept(model, purpose, text)),
         LayerResult::Choose(choice) => choose(model, choice),
         LayerResult::Act(action) => act_in_layer(model, action),

@@ -56,7 +56,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         // The work was canceled.
         Msg::Reply(ticket, _) if !ticket.is_wanted() => return Vec::new(),
-        Msg::Reply(ticket, reply) => replies::take(model, ticket.number, reply),
+        Msg::Reply(ticket, reply) => replies::on_reply(model, ticket.number, reply),
         Msg::Key(key) => keys::press(model, key),
         Msg::Paste(text) => keys::paste(model, &text),
         Msg::Click { column, row, double } => keys::click(model, (column, row), double),
@@ -65,7 +65,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.warn(message)),
         Msg::Gone(start) => {
-            model.start_errand(directories::find_relocations(model, &start), NextStep::resume(ResumePlan::of(start)));
+            model.start_task(directories::find_relocations(model, &start), NextStep::resume(ResumePlan::of(start)));
         }
         Msg::Welcome => model.layers.push(flows::welcome::note(model)),
         Msg::DemoResumed(line) => {

@@ -233,7 +233,7 @@ pub(super) fn follow_list(model: &mut Model) {
 }
 
 /// Records the number of texts read.
-pub(super) fn take_read(model: &mut Model, done: usize, total: usize) {
+pub(super) fn on_read(model: &mut Model, done: usize, total: usize) {
     let Some(search) = &mut model.search else { return };
     search.read = (done < total).then_some((done, total));
     // A search of all text reads the files instead and needs the texts only for qualifiers.
@@ -243,7 +243,7 @@ pub(super) fn take_read(model: &mut Model, done: usize, total: usize) {
 }
 
 /// Takes the values of qualifiers for completion.
-pub(super) fn take_values(model: &mut Model, values: Arc<ValueLists>) {
+pub(super) fn on_values(model: &mut Model, values: Arc<ValueLists>) {
     model.values = values;
     let is_typing = model.layers.has(KeyContext::Search);
     if let Some(search) = model.search.as_mut().filter(|_| is_typing) {
@@ -268,7 +268,7 @@ pub(super) fn request_suggestions(model: &mut Model) {
 }
 
 /// Takes hits: all of them or `more`.
-pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, progress: Option<(usize, usize)>) {
+pub(super) fn on_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, progress: Option<(usize, usize)>) {
     let Some(search) = &mut model.search else { return };
     let is_new = search.problem.is_none() && search.answered.as_ref() != Some(&search.query);
     if search.problem.is_none() {
@@ -383,7 +383,7 @@ pub(super) fn sync_find(model: &mut Model) {
     model.preview.show_words(words);
     if let Some((lines, words)) = model.preview.start_due_search() {
         let hit = hit.filter(|_| !model.preview.is_searched());
-        let found = hit.and_then(|entry| model.entry_body(entry));
+        let found = hit.and_then(|entry| model.entry_location(entry));
         let claim = model.ask(Work::FindInPreview { lines, words, found });
         if let Some(find) = &mut model.preview.find {
             find.claim = Some(claim);

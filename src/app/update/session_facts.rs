@@ -78,12 +78,12 @@ fn measure(model: &mut Model, key: SessionKey) {
     }
     let path = model.catalog[key].path.clone();
     // After a failure, the card shows no kinds. The session is not measured again before its file has grown.
-    let claim = model.ask_or(Work::MeasureSession(path), |model, _, _| take_kinds(model, &SessionSpace::default()));
+    let claim = model.ask_or(Work::MeasureSession(path), |model, _, _| on_kinds(model, &SessionSpace::default()));
     model.sizes.measuring = Some((key, claim));
 }
 
 /// Takes the kinds of content of the session of the card.
-pub(super) fn take_kinds(model: &mut Model, space: &SessionSpace) {
+pub(super) fn on_kinds(model: &mut Model, space: &SessionSpace) {
     if let Some((key, _)) = model.sizes.measuring.take() {
         let listed = model.catalog.get(key).map_or(0, |session| session.facts().bytes());
         model.sizes.kinds.insert(key, SessionKinds::new(space, listed));

@@ -27,7 +27,7 @@ use crate::session::stats::prices::Prices;
 /// Opens the screen over the listed sessions. Of sizes, in the other panes over the open session.
 pub(super) fn open(model: &mut Model, is_size: bool) {
     (model.stats.left, model.stats.was_opened) = (None, true);
-    let open = model.meant_session().filter(|_| is_size && model.focus != KeyContext::Sessions).map(|(key, _)| key);
+    let open = model.target_session().filter(|_| is_size && model.focus != KeyContext::Sessions).map(|(key, _)| key);
     match view(model, open) {
         Ok(mut view) => {
             view.show_size(is_size);
@@ -58,17 +58,17 @@ fn start_count(model: &mut Model) {
 }
 
 /// Takes a part of the content.
-pub(super) fn take(model: &mut Model, part: OverviewPart) {
-    model.layers.update(|view: &mut StatsView| view.take(part));
+pub(super) fn on_overview(model: &mut Model, part: OverviewPart) {
+    model.layers.update(|view: &mut StatsView| view.on_overview(part));
 }
 
 /// Takes the progress of measuring.
-pub(super) fn take_progress(model: &mut Model, progress: (usize, usize)) {
+pub(super) fn on_progress(model: &mut Model, progress: (usize, usize)) {
     model.layers.update(|view: &mut StatsView| view.size.iter_mut().for_each(|size| size.progress = progress));
 }
 
 /// Takes the sizes, also for the cards.
-pub(super) fn take_sizes(model: &mut Model, content: &Arc<SpaceContent>) {
+pub(super) fn on_sizes(model: &mut Model, content: &Arc<SpaceContent>) {
     model.sizes.kinds.extend(content.kinds.iter().map(|(key, kinds)| (*key, kinds.clone())));
     model.layers.update(|view: &mut StatsView| {
         view.claim = None;
@@ -116,7 +116,7 @@ fn leave(model: &mut Model, target: StatsTarget) {
 pub(super) fn go_back(model: &mut Model) -> bool {
     let Some(mut view) = model.stats.left.take() else { return false };
     search::restore(model, &view.query);
-    view.as_of = model.catalog.version();
+    view.catalog_version = model.catalog.version();
     show(model, *view);
     true
 }
@@ -128,7 +128,8 @@ pub(super) fn sync(model: &mut Model) {
         open(model, false);
     }
     let is_outdated = model.with_layer(|model, view: &mut StatsView| {
-        let is_outdated = view.as_of != model.catalog.version() && view.claim.is_none() && view.size.is_none();
+        let is_outdated =
+            view.catalog_version != model.catalog.version() && view.claim.is_none() && view.size.is_none();
         if is_outdated {
             take_sessions(model, view);
             view.days = None;
@@ -148,13 +149,13 @@ fn sync_month(model: &mut Model) {
     }
     let rules = model.settings.config.stats.rules(model.settings.zone.clone(), Prices::default());
     let since = rules.calendar.month_start(model.now);
-    let as_of = Some((model.catalog.version(), since));
-    if model.stats.month_as_of == as_of {
+    let counted_month = Some((model.catalog.version(), since));
+    if model.stats.counted_month == counted_month {
         return;
     }
     let request = TableRequest { since, ..TableRequest::by(&[]) };
     let sessions = StatsSessions::new(&model.catalog, |_| true);
-    model.stats.month_as_of = as_of;
+    model.stats.counted_month = counted_month;
     let work = Work::Sum(Arc::new((sessions, rules, request)));
     model.stats.counting_month = Some(model.ask_or(work, |model, _, _| model.stats.counting_month = None));
 }
@@ -172,7 +173,7 @@ fn view(model: &Model, session: Option<SessionKey>) -> Result<StatsView, &'stati
         size: None,
         scope: String::new(),
         query: String::new(),
-        as_of: 0,
+        catalog_version: 0,
         sessions: Arc::default(),
         period: Period { length: PeriodLength::Month, day: today },
         today,
@@ -209,7 +210,7 @@ fn take_sessions(model: &Model, view: &mut StatsView) {
     };
     let is_wanted = |key| view.session.map_or_else(|| is_listed(model, key), |session| session == key);
     view.sessions = Arc::new(StatsSessions::new(&model.catalog, is_wanted));
-    view.as_of = model.catalog.version();
+    view.catalog_version = model.catalog.version();
 }
 
 /// Returns the query whose hits are listed, empty for none, and the listed sessions in words.

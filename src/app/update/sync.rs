@@ -73,7 +73,7 @@ fn welcome(model: &mut Model) {
 /// Refills palettes after the sessions have changed.
 fn refill_palettes(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
-    let is_old = |palette: &&mut Palette| palette.as_of != model.catalog.version();
+    let is_old = |palette: &&mut Palette| palette.catalog_version != model.catalog.version();
     layers.all_mut().filter(is_old).for_each(|palette| palettes::fill(model, palette));
     model.layers = layers;
 }
@@ -148,7 +148,7 @@ fn follow_selection(model: &mut Model) {
     // A pending reading is not restarted: a file that keeps growing would never be shown.
     let is_stale = model.preview.reading.is_none() && std::mem::take(&mut model.preview.is_stale);
     if let (true, PreviewSubject::Entry(entry)) = (is_other || is_stale, wanted)
-        && let Some(body) = model.entry_body(entry)
+        && let Some(body) = model.entry_location(entry)
     {
         let work = Work::Read(body, model.entry_form);
         model.preview.reading = Some(model.ask_or(work, |model, _, error| {

@@ -59,7 +59,7 @@ pub(super) fn sync(model: &mut Model) {
 pub(super) fn mark_read(model: &mut Model) {
     let selected = || match model.sessions.selected_project().filter(|_| model.focus == KeyContext::Sessions) {
         Some(project) => project.sessions.clone(),
-        None => model.meant_session().map(|(key, _)| key).into_iter().collect(),
+        None => model.target_session().map(|(key, _)| key).into_iter().collect(),
     };
     let keys = flows::marked(model).unwrap_or_else(selected);
     let text = match (keys.is_empty(), note(model, &keys)) {
@@ -102,7 +102,7 @@ pub(super) fn write_if_due(model: &mut Model) {
 }
 
 /// Takes the content of the file; `None` if it could not be written. The messages are then written with the next ones.
-pub(super) fn take(model: &mut Model, seen: Option<LastSeen>) {
+pub(super) fn on_last_seen(model: &mut Model, seen: Option<LastSeen>) {
     let written = model.unread.writing.take().map(|(_, shown)| shown).unwrap_or_default();
     let Some(mut seen) = seen else {
         for (id, modified) in written {

@@ -8,16 +8,16 @@ use anyhow::{Result, bail};
 
 use crate::base::named::named;
 use crate::base::numbers;
-use crate::catalog::export::redact::Redact;
+use crate::catalog::export::redact::ExportRedactor;
 use crate::catalog::{Catalog, SessionKey};
-use crate::disk::load::{self, Bodies, LoadRequest};
+use crate::disk::load::{self, EntryReader, LoadRequest};
 use crate::export::Format;
 use crate::export::document::{Head, minute, one_line};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{parse, typed_prompt};
 use crate::session::family::{self, MergedFamily};
 use crate::session::lines::Header;
-use crate::session::prompt::plan::{EntryOutcome, Plan};
+use crate::session::prompt::plan::{Plan, PromptOutcome};
 use crate::session::tree::context::{context, dependencies};
 use crate::session::tree::{EntryIndex, Tree};
 
@@ -44,7 +44,7 @@ pub(crate) struct Source {
     pub(crate) end: Option<EntryIndex>,
     pub(crate) scope: Scope,
     is_part: bool,
-    bodies: Vec<Bodies>,
+    readers: Vec<EntryReader>,
     joined: Option<MergedFamily>,
 }
 
@@ -54,7 +54,7 @@ impl Source {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn session(path: &Path, home: &str) -> Result<Self> {
-        Ok(Self::new(path, Arc::new(load::tree(path, home)?), None, vec![Bodies::open(path)?]))
+        Ok(Self::new(path, Arc::new(load::tree(path, home)?), None, vec![EntryReader::open(path)?]))
     }
 
     /// Loads the sessions of a family one by one, with their keys.
@@ -71,14 +71,14 @@ impl Source {
     /// # Errors
     /// A file of the family cannot be read.
     pub(crate) fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<Self> {
-        let (joined, bodies) = family(catalog, key, home)?;
-        Ok(Self::new(&catalog[key].path, joined.tree.clone(), Some(joined), bodies))
+        let (joined, readers) = family(catalog, key, home)?;
+        Ok(Self::new(&catalog[key].path, joined.tree.clone(), Some(joined), readers))
     }
 
-    fn new(path: &Path, tree: Arc<Tree>, joined: Option<MergedFamily>, bodies: Vec<Bodies>) -> Self {
+    fn new(path: &Path, tree: Arc<Tree>, joined: Option<MergedFamily>, readers: Vec<EntryReader>) -> Self {
         let entries = tree.order.iter().map(|&at| (at, None)).collect();
         let end = tree.leaf;
-        Self { path: path.into(), tree, entries, end, scope: Scope::Tree, is_part: false, bodies, joined }
+        Self { path: path.into(), tree, entries, end, scope: Scope::Tree, is_part: false, readers, joined }
     }
 
     /// Chooses the entries for a format: up to `end` or the leaf, and from `since` on.
@@ -125,7 +125,7 @@ impl Source {
     /// Reads the line of an entry.
     pub(crate) fn line(&mut self, at: EntryIndex) -> Result<Vec<u8>> {
         let file = self.joined.as_ref().map_or(0, |joined| joined.of(at).0);
-        self.bodies[file].line(&self.tree[at])
+        self.readers[file].line(&self.tree[at])
     }
 
     /// Returns the entries whose texts the export contains: those of the selection, the name, and the context edits.
@@ -143,7 +143,7 @@ impl Source {
     }
 
     /// Returns the title: the name, or the first prompt.
-    fn title(&mut self, redact: &Redact<'_>) -> Result<String> {
+    fn title(&mut self, redact: &ExportRedactor<'_>) -> Result<String> {
         let name = self.name_entry();
         let is_prompt = |at: &EntryIndex| self.tree[*at].kind == EntryKind::User;
         let prompts = self.entries.iter().map(|&(at, _)| at).filter(is_prompt);
@@ -161,7 +161,7 @@ impl Source {
     }
 
     /// Returns the title and the facts.
-    pub(crate) fn head(&mut self, redact: &Redact<'_>) -> Result<Head> {
+    pub(crate) fn head(&mut self, redact: &ExportRedactor<'_>) -> Result<Head> {
         let title = self.title(redact)?;
         let tree = &self.tree;
         let nodes = || self.entries.iter().map(|&(at, _)| &tree[at]);
@@ -205,14 +205,14 @@ fn entries(tree: &Tree, scope: Scope, end: Option<EntryIndex>) -> Vec<(EntryInde
         Scope::Tree => plain(tree.order.clone()),
         Scope::Context => {
             let plan = Plan::new(tree, end);
-            let sent = plan.parts.iter().filter(|part| matches!(part.outcome, EntryOutcome::Sent));
+            let sent = plan.parts.iter().filter(|part| matches!(part.outcome, PromptOutcome::Sent));
             sent.map(|part| (part.at, part.words)).collect()
         }
     }
 }
 
 /// Merges the family of a session. Returns the files of its members in order.
-fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<(MergedFamily, Vec<Bodies>)> {
+fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<(MergedFamily, Vec<EntryReader>)> {
     let members = catalog.family(key);
     let paths: Vec<PathBuf> = members.iter().map(|&member| catalog[member].path.clone()).collect();
     let load = |path: &PathBuf| {
@@ -220,11 +220,11 @@ fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<(MergedFamil
         request.tree().map(Arc::new)
     };
     let trees = paths.iter().map(load).collect::<Result<Vec<Arc<Tree>>>>()?;
-    let open = || paths.iter().map(|path| Bodies::open(path)).collect::<Result<Vec<_>>>();
-    let mut bodies = open()?;
+    let open = || paths.iter().map(|path| EntryReader::open(path)).collect::<Result<Vec<_>>>();
+    let mut readers = open()?;
     let base = members.iter().position(|&member| member == key).unwrap_or_default();
     let header = Header { parent_session: None, parent_id: None, ..trees[base].header.clone() };
-    let mut line = |(file, at): (usize, EntryIndex)| bodies[file].line(trees[file].nodes.get(at as usize)?).ok();
+    let mut line = |(file, at): (usize, EntryIndex)| readers[file].line(trees[file].nodes.get(at as usize)?).ok();
     let mut is_same =
         |[a, b]: [(usize, EntryIndex); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if family::is_same(&a, &b));
     let joined = MergedFamily::new(&trees, base, header, &mut is_same);

@@ -7,7 +7,7 @@ use crate::base::paths::shorten;
 use crate::base::sort;
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::session::digest::Digest;
 use crate::session::digest::commits::{DigestCommit, commits_at};
 use crate::session::entry::parse;
@@ -178,6 +178,6 @@ fn title(digest: &Digest) -> String {
 
 /// Reads the ID of an entry from the session file.
 fn entry_id(digest: &Digest, at: EntryIndex) -> Option<String> {
-    let line = Bodies::open(&digest.path).ok()?.line_at(*digest.details_once().offsets.get(at as usize)?).ok()?;
+    let line = EntryReader::open(&digest.path).ok()?.line_at(*digest.details_once().offsets.get(at as usize)?).ok()?;
     Some(parse::line(&line).ok()??.id?.text().into_owned())
 }

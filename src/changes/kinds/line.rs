@@ -11,14 +11,14 @@ use anyhow::{Context, Error, Result, bail};
 
 use crate::base::javascript::js_trim;
 use crate::changes::change::{Change, ChangeStep, LineChange};
-use crate::changes::engine::{Engine, JournaledLine, TOGETHER, overtaken as as_overtaken, random, waiting};
+use crate::changes::engine::{Engine, JournaledLine, TOGETHER, as_target_changed, random, waiting};
 use crate::changes::journal::{Journal, JournalError, JournalLine, JournalRecord, JournalRecords};
-use crate::changes::kinds::{each_file, is_used_since, must_exist, overtaken, quoted};
+use crate::changes::kinds::{each_file, is_used_since, must_exist, quoted, target_changed};
 use crate::changes::request::{ChangeResult, Refusal};
 use crate::changes::target::ExpectedSession;
 use crate::disk::append::{self, PendingLine};
 use crate::disk::files::is_there;
-use crate::disk::load::{self, Bodies};
+use crate::disk::load::{self, EntryReader};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{EntryIndex, Tree};
@@ -123,15 +123,15 @@ impl Engine<'_> {
                     self.unsynced.push((number, step, written.file));
                     return Ok(Some(change));
                 }
-                Ok(None) => self.journal.settle(number, step, false)?,
-                Err(error) => return self.settle(number, step, Err(error)).map(|()| Some(change)),
+                Ok(None) => self.journal.record_step_result(number, step, false)?,
+                Err(error) => return self.finish_step(number, step, Err(error)).map(|()| Some(change)),
             }
         }
         let mut begun: Option<JournaledLine> = None;
         let mut record = |tree: &Tree| {
             // The file was modified between reading and writing, so the recorded step was not taken.
             if let Some(JournaledLine { number, step, .. }) = begun.take() {
-                self.journal.settle(number, step, false)?;
+                self.journal.record_step_result(number, step, false)?;
             }
             begun = step.record(&mut self.journal, tree, self.now)?;
             self.journal.sync()?;
@@ -144,14 +144,14 @@ impl Engine<'_> {
         };
         let Some(JournaledLine { number, step, change, .. }) = begun else { return appended.map(|_| None) };
         let made = appended.map(|problems| self.warnings.extend(problems.into_iter().flatten()));
-        let made = if self.is_dry { made } else { self.settle(number, step, made) };
+        let made = if self.is_dry { made } else { self.finish_step(number, step, made) };
         made.map(|()| Some(change))
     }
 
     /// Reverts the records of lines that are not written.
     fn withdraw_lines(&mut self, error: Error) -> Result<()> {
         for (JournaledLine { number, step, .. }, _) in std::mem::take(&mut self.recorded_lines).into_values() {
-            let _ = self.journal.settle(number, step, false); // the error is more important
+            let _ = self.journal.record_step_result(number, step, false); // the error is more important
         }
         Err(error)
     }
@@ -266,10 +266,10 @@ fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
 }
 
 /// Undoes or redoes a change by appending another line.
-pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+pub(super) fn undo_or_redo(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
     must_exist(record.change.path())?;
     let appended = engine.append(LineStep::Again(record, step), Some(record.number));
-    appended.map(drop).map_err(as_overtaken)
+    appended.map(drop).map_err(as_target_changed)
 }
 
 /// Records the next steps of those records that append a line, except for files with several changes.
@@ -302,7 +302,7 @@ fn check(record: &JournalRecord, step: ChangeStep, past: &JournalRecords, tree: 
             is_used_since(past, tree, end).then(|| "the session has new entries".into())
         }
     };
-    reason.map_or(Ok(()), overtaken)
+    reason.map_or(Ok(()), target_changed)
 }
 
 impl Change {
@@ -331,7 +331,7 @@ impl Change {
 /// Returns the name of a session: the last one set, as in pi's list.
 fn name_of(tree: &Tree, path: &Path) -> Result<Option<String>> {
     let Some(node) = tree.nodes.iter().rev().find(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
-    let line = Bodies::open(path)?.line(node)?;
+    let line = EntryReader::open(path)?.line(node)?;
     let entry = parse::entry(&line);
     let name = entry.name.map(|name| js_trim(&name.text()).to_string());
     Ok(name.filter(|name| !name.is_empty()))
@@ -358,7 +358,7 @@ fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
 /// Returns the id of an entry as a string. pi always writes strings, and other lines can only refer to strings.
 fn string_id(tree: &Tree, path: &Path, at: EntryIndex) -> Result<String> {
     let node = &tree.nodes[at as usize];
-    let line = Bodies::open(path)?.line(node)?;
+    let line = EntryReader::open(path)?.line(node)?;
     let entry = parse::entry(&line);
     match entry.id.filter(|_| entry.id_is_text) {
         Some(id) => Ok(id.text().into_owned()),
@@ -367,13 +367,13 @@ fn string_id(tree: &Tree, path: &Path, at: EntryIndex) -> Result<String> {
 }
 
 /// Returns `true` if the file contains the last line appended for a change, identified by its id.
-pub(super) fn happened(record: &JournalRecord) -> Option<bool> {
+pub(super) fn was_applied(record: &JournalRecord) -> Option<bool> {
     let Some(id) = record.entries.last() else { return Some(false) };
     let path = record.change.path();
     if !is_there(path).ok()? {
         return Some(false);
     }
-    let bytes = Bodies::open(path).and_then(|mut bodies| bodies.whole()).ok()?;
+    let bytes = EntryReader::open(path).and_then(|mut reader| reader.whole()).ok()?;
     // A partial line does not count.
     let field = format!("\"id\":\"{id}\"");
     let is_it =

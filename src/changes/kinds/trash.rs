@@ -10,7 +10,7 @@ use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, TrashChange};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{BatchResult, in_batches, is_used_since, must_exist, overtaken};
+use crate::changes::kinds::{BatchResult, in_batches, is_used_since, must_exist, target_changed};
 use crate::changes::request::{ChangeResult, PartialFailure, Refusal};
 use crate::changes::target::FileSnapshot;
 use crate::disk::files::is_there;
@@ -121,7 +121,12 @@ fn put(engine: &mut Engine<'_>, number: u64, path: &Path, step: ChangeStep) -> R
 }
 
 /// Moves the file of a change to or from the trash; it had this length in bytes.
-pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep, bytes: u64) -> Result<()> {
+pub(super) fn undo_or_redo(
+    engine: &mut Engine<'_>,
+    record: &JournalRecord,
+    step: ChangeStep,
+    bytes: u64,
+) -> Result<()> {
     let path = record.change.path();
     if record.change.brings(step).is_some() {
         return engine.take_back(record, step, bytes, |_| Ok(()));
@@ -135,7 +140,7 @@ pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: Chang
     if let Some(new) = new {
         let tree = load::tree(path, "")?;
         if tree.header.is_newer() || is_used_since(&engine.journal.records, &tree, bytes) {
-            return overtaken(format!("the {new} has new entries and stays in place: {}", path.display()));
+            return target_changed(format!("the {new} has new entries and stays in place: {}", path.display()));
         }
     }
     engine.ensure_recorded(record, step)?;
@@ -143,7 +148,7 @@ pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: Chang
 }
 
 /// Returns `true` if a file was restored or moved to the trash.
-pub(super) fn happened(record: &JournalRecord, step: ChangeStep) -> Option<bool> {
+pub(super) fn was_applied(record: &JournalRecord, step: ChangeStep) -> Option<bool> {
     let (path, comes) = (record.change.path(), record.change.brings(step).is_some());
     let is_here = is_there(path).ok()?;
     if comes && joined(path, record).is_some() {

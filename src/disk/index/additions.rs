@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::create;
-use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::fingerprint::{ContentHash, FileMetadata};
 use crate::disk::index::files::IndexFiles;
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
 use crate::disk::index::segment_file::{KINDS, Piece, PieceKind, SegmentFile, push_piece, session_header};
@@ -25,7 +25,7 @@ const TOGETHER: usize = 1 << 16;
 /// A file to add.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Addition<'a> {
-    pub(super) stamp: FileVersion,
+    pub(super) stamp: FileMetadata,
     /// `true` if every later change of the file would change its version. `None` if it was read since the draft was begun.
     pub(super) is_settled: Option<bool>,
     /// The path below the session directory, if it is the only path of the file.
@@ -47,7 +47,7 @@ pub(super) struct SegmentDraft {
     file: Arc<SegmentFile>,
     draft: Draft,
     /// The time at which it was begun, as a file version.
-    begun: FileVersion,
+    begun: FileMetadata,
     /// The number of bytes from which files are omitted. They are earlier than `oldest`, in milliseconds since 1970.
     limit: u64,
     pub(super) oldest: i64,
@@ -70,7 +70,7 @@ impl SegmentDraft {
         create::private_folder(files.table.parent().unwrap_or(Path::new("")))?;
         let draft = Draft::of(&files.table)?;
         let file = Arc::new(SegmentFile { file: draft.file.try_clone()?, home: home.clone() });
-        let begun = FileVersion::new(&draft.file.metadata()?, draft.path());
+        let begun = FileMetadata::new(&draft.file.metadata()?, draft.path());
         let mut table = SessionTable::default();
         table.shared.segments.push(Segment { number: getrandom::u64().map_err(io::Error::other)?, blocks: Vec::new() });
         let (digests, filter) = (Vec::new(), FilterDraft::default());
@@ -229,7 +229,7 @@ mod tests {
                 let header = Header { id: id(at), ..Header::default() };
                 let (digest, texts) = (Digest { header, ..Digest::default() }, vec![at as u8; *len]);
                 let addition = Addition {
-                    stamp: FileVersion { file: (1, at as u64), ..FileVersion::default() },
+                    stamp: FileMetadata { file: (1, at as u64), ..FileMetadata::default() },
                     facts: Some(digest.facts()),
                     digest: &postcard::to_allocvec(&digest).unwrap(),
                     pieces: [b"details", &texts, b"", b"stats", b"sums"],

@@ -12,7 +12,7 @@ use std::io;
 use crate::base::sort;
 use crate::disk::digest::ScannedSession;
 use crate::disk::files::open_regular;
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::index::additions::{Addition, SegmentDraft, keys};
 use crate::disk::index::files::remove;
 use crate::disk::index::open_index::{RowUse, SessionIndex};
@@ -114,7 +114,7 @@ impl SessionIndex {
         let added = draft.as_mut().map_or(Ok(&none), SegmentDraft::complete)?;
         let _lock = self.files.lock()?;
         let current = if self.replaces { None } else { self.read_table() }.unwrap_or_default();
-        let stale: HashSet<FileVersion> =
+        let stale: HashSet<FileMetadata> =
             self.rows_with(&[RowUse::Stale]).map(|at| self.stored.table.stamp(at)).collect();
         let new: HashSet<(u64, u64)> = added.files().collect();
         let is_kept = |at: &usize| {

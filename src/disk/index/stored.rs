@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::{archive_paths, machine_paths, sort};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::index::files::IndexFiles;
 use crate::disk::index::filter;
 use crate::disk::index::segment_file::{SegmentFile, buffer, verified};
@@ -29,7 +29,7 @@ pub(in crate::disk) struct DirRecords<'a> {
 
 impl DirRecords<'_> {
     /// Returns the row of a file that has not changed since it was added.
-    pub(in crate::disk) fn unchanged(&self, name: &OsStr, stamp: &FileVersion) -> Option<u32> {
+    pub(in crate::disk) fn unchanged(&self, name: &OsStr, stamp: &FileMetadata) -> Option<u32> {
         let at = self.table.find(&self.rows, name.as_encoded_bytes())?;
         (self.table.row(at).has(SETTLED) && self.table.stamp(at) == *stamp).then_some(at as u32)
     }

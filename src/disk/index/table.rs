@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::base::{archive_paths, machine_paths};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::index::filter::FilterBlock;
 use crate::disk::index::segment_file::{Piece, SegmentFile, bytes};
 use crate::session::digest::details::EntryTotals;
@@ -110,8 +110,8 @@ fn flag(is_set: bool, flag: u16) -> u16 {
 
 impl Row {
     /// Returns the row of a file with the numbers of its session, without texts. `None` is a file that is not a session.
-    pub(super) fn new(stamp: &FileVersion, is_settled: bool, facts: Option<&SessionFacts<'_>>) -> Self {
-        let FileVersion { file: (_, inode), bytes, written, changed } = *stamp;
+    pub(super) fn new(stamp: &FileMetadata, is_settled: bool, facts: Option<&SessionFacts<'_>>) -> Self {
+        let FileMetadata { file: (_, inode), bytes, written, changed } = *stamp;
         let numbers = facts.map(SessionFacts::numbers).unwrap_or_default();
         Self {
             inode,
@@ -364,10 +364,10 @@ impl SessionTable {
     }
 
     /// Returns the version of the file of a row.
-    pub(super) fn stamp(&self, at: usize) -> FileVersion {
+    pub(super) fn stamp(&self, at: usize) -> FileMetadata {
         let Row { inode, bytes, written, changed, device, .. } = self.row(at);
         let device = self.shared.devices.get(usize::from(device)).copied().unwrap_or_default();
-        FileVersion { file: (device, inode), bytes, written, changed }
+        FileMetadata { file: (device, inode), bytes, written, changed }
     }
 
     /// Iterates over the identities of the files.
@@ -459,7 +459,7 @@ impl StoredFacts for SessionTable {
             created: (created != NO_TIME).then_some(created),
             modified: (modified != NO_TIME).then_some(modified),
             bytes,
-            mtime: FileVersion { written, ..FileVersion::default() }.mtime(),
+            mtime: FileMetadata { written, ..FileMetadata::default() }.mtime(),
             all: EntryTotals { cost, tokens, entries: entries as usize },
             flags,
         }
@@ -519,7 +519,7 @@ mod tests {
                 let parents = (parent_session.as_deref(), parent_id.as_deref());
                 let roots = roots.iter().map(|&root| IdHash::number(root)).collect();
                 let digest = Digest { roots, ..digest(id, FOLDERS[at as usize % 3], parents) };
-                let stamp = FileVersion { file: (at % 2 + 7, at), bytes: at * 3, ..FileVersion::default() };
+                let stamp = FileMetadata { file: (at % 2 + 7, at), bytes: at * 3, ..FileMetadata::default() };
                 let facts = digest.facts();
                 let row = Row { pieces: at, ..Row::new(&stamp, at.is_multiple_of(2), Some(&facts)) };
                 let place = folder.map(|folder| FilePlace { folder: FOLDERS[folder], name });

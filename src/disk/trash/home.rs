@@ -117,7 +117,7 @@ fn vacate(path: &Path) -> io::Result<Option<PathBuf>> {
     if path.symlink_metadata()?.is_symlink() {
         return fs::remove_file(path).map(|()| None);
     }
-    if vacated::is_spare(path) {
+    if vacated::is_vacated_path(path) {
         return Ok(Some(path.into())); // a second name of a file that is still in place
     }
     vacated::vacate(path).map(Some)

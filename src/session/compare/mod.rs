@@ -17,7 +17,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::{NestedCall, Touch, touched};
 use crate::session::entry::{Entry, Message, Usage};
 use crate::session::links::{ById, IdHash};
-use crate::session::tree::node::{EntryStatus, Node};
+use crate::session::tree::node::{EntryOutcome, Node};
 use crate::session::tree::{EntryIndex, Tree};
 
 /// The path from the root to an entry.
@@ -269,12 +269,12 @@ impl<'n> SideCollector<'n> {
             self.side.answer = Some(short(&entry.text(), ANSWER));
         }
         let failed = match node.outcome {
-            EntryStatus::Fine | EntryStatus::NotRun => return,
-            EntryStatus::Failed => {
+            EntryOutcome::Fine | EntryOutcome::NotRun => return,
+            EntryOutcome::Failed => {
                 self.side.failures.answers += 1;
                 "failed answer"
             }
-            EntryStatus::Aborted => {
+            EntryOutcome::Aborted => {
                 self.side.failures.aborted += 1;
                 "aborted answer"
             }
@@ -296,8 +296,8 @@ impl<'n> SideCollector<'n> {
         let name = message.tool_name.map(|name| name.text()).unwrap_or_default().into_owned();
         let (calls, failed) = self.tools.entry(name).or_default();
         *calls += 1;
-        self.side.failures.not_run += usize::from(node.outcome == EntryStatus::NotRun);
-        if node.outcome == EntryStatus::Failed {
+        self.side.failures.not_run += usize::from(node.outcome == EntryOutcome::NotRun);
+        if node.outcome == EntryOutcome::Failed {
             *failed += 1;
             self.side.failures.tools += 1;
             self.failure(&node.text, &message.content.text("\n"));

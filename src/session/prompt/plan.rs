@@ -7,7 +7,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::links::EntryIndex;
 use crate::session::tree::Tree;
 use crate::session::tree::context::{ModelContext, Sent, can_be_replaced, context};
-use crate::session::tree::node::EntryStatus;
+use crate::session::tree::node::EntryOutcome;
 
 /// The reason why the model does not receive an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl OmissionReason {
 
 /// The outcome of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryOutcome {
+pub enum PromptOutcome {
     /// The model receives it.
     Sent,
     /// pi answers a call in it that has no result.
@@ -71,7 +71,7 @@ pub struct PlannedPart {
     /// The entry.
     pub at: EntryIndex,
     /// The outcome.
-    pub outcome: EntryOutcome,
+    pub outcome: PromptOutcome,
     /// The context edit that replaces its contents.
     pub words: Option<EntryIndex>,
 }
@@ -79,14 +79,14 @@ pub struct PlannedPart {
 impl PlannedPart {
     /// Returns `true` if its messages are in pi's context, as returned by `buildSessionContext`.
     pub fn is_in_context(&self) -> bool {
-        matches!(self.outcome, EntryOutcome::Sent | EntryOutcome::Counted(_))
+        matches!(self.outcome, PromptOutcome::Sent | PromptOutcome::Counted(_))
     }
 
     /// Returns the reason if the model does not receive it.
     pub fn why(&self) -> Option<OmissionReason> {
         match self.outcome {
-            EntryOutcome::Sent | EntryOutcome::NoResult => None,
-            EntryOutcome::Counted(why) | EntryOutcome::LeftOut(why) => Some(why),
+            PromptOutcome::Sent | PromptOutcome::NoResult => None,
+            PromptOutcome::Counted(why) | PromptOutcome::LeftOut(why) => Some(why),
         }
     }
 }
@@ -118,7 +118,7 @@ impl Plan {
         let before = &path[..place.unwrap_or(0)];
         let kept = before.iter().position(|at| Some(at) == first).unwrap_or(before.len());
         if let Some(compaction) = plan.context.compaction {
-            let outcome = EntryOutcome::LeftOut(OmissionReason::Compacted(compaction));
+            let outcome = PromptOutcome::LeftOut(OmissionReason::Compacted(compaction));
             let dropped = before[..kept].iter().filter(|at| !kind(**at).is_bookkeeping());
             plan.parts.extend(dropped.map(|&at| PlannedPart { at, outcome, words: None }));
         }
@@ -140,15 +140,15 @@ impl Plan {
         for at in entries {
             // pi's own results come before the next entry.
             while let Some(Sent::NoResult(at)) = sent.next_if(|sent| matches!(sent, Sent::NoResult(_))) {
-                self.parts.push(PlannedPart { at, outcome: EntryOutcome::NoResult, words: None });
+                self.parts.push(PlannedPart { at, outcome: PromptOutcome::NoResult, words: None });
             }
             let is_sent = sent.next_if_eq(&Sent::Entry(at)).is_some();
             let node = tree.node(at);
             let outcome = match (in_context.contains(&at), is_sent || node.kind == EntryKind::SystemRole) {
-                (true, true) => EntryOutcome::Sent,
-                (true, false) => EntryOutcome::Counted(unsent(node.kind, node.outcome, node.model_role.is_failed())),
+                (true, true) => PromptOutcome::Sent,
+                (true, false) => PromptOutcome::Counted(unsent(node.kind, node.outcome, node.model_role.is_failed())),
                 (false, _) => match left_out(node.kind, at, &self.context) {
-                    Some(why) => EntryOutcome::LeftOut(why),
+                    Some(why) => PromptOutcome::LeftOut(why),
                     None => continue,
                 },
             };
@@ -156,7 +156,7 @@ impl Plan {
         }
         for last in sent {
             let (Sent::NoResult(at) | Sent::Entry(at)) = last;
-            self.parts.push(PlannedPart { at, outcome: EntryOutcome::NoResult, words: None });
+            self.parts.push(PlannedPart { at, outcome: PromptOutcome::NoResult, words: None });
         }
     }
 
@@ -167,9 +167,9 @@ impl Plan {
 }
 
 /// Returns the reason why an entry in pi's context is not sent.
-fn unsent(kind: EntryKind, outcome: EntryStatus, failed: bool) -> OmissionReason {
+fn unsent(kind: EntryKind, outcome: EntryOutcome, failed: bool) -> OmissionReason {
     match kind {
-        EntryKind::Assistant if failed && outcome == EntryStatus::Aborted => OmissionReason::Stopped,
+        EntryKind::Assistant if failed && outcome == EntryOutcome::Aborted => OmissionReason::Stopped,
         EntryKind::Assistant if failed => OmissionReason::Failed,
         EntryKind::Bash => OmissionReason::Excluded,
         EntryKind::OtherMessage => OmissionReason::UnknownRole,

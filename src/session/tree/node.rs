@@ -16,7 +16,7 @@ use crate::session::tree::model_role::{ContextEdit, FirstKept, ModelRole, ModelS
 
 /// The status of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EntryStatus {
+pub enum EntryOutcome {
     /// Completed normally.
     #[default]
     Fine,
@@ -40,7 +40,7 @@ pub struct Node {
     /// The kind.
     pub kind: EntryKind,
     /// The status.
-    pub outcome: EntryStatus,
+    pub outcome: EntryOutcome,
     /// `true` for an assistant message without text that pi hides (only tool calls).
     pub silent: bool,
     /// The text of the row: cleaned, on one line, without the name of the kind.
@@ -78,7 +78,7 @@ impl Node {
             len,
             id: entry.id.map(|id| id.text().into()),
             kind: entry.kind,
-            outcome: entry.message.as_ref().map_or(EntryStatus::Fine, outcome),
+            outcome: entry.message.as_ref().map_or(EntryOutcome::Fine, outcome),
             silent: row::is_silent(entry),
             text,
             typed: typed_prompt::typed(entry).map(|typed| typed_prompt::row(&typed, row::MESSAGE_UNITS).into()),
@@ -113,16 +113,16 @@ impl NodeLink {
     }
 }
 
-fn outcome(message: &Message<'_>) -> EntryStatus {
+fn outcome(message: &Message<'_>) -> EntryOutcome {
     let stop = message.stop_reason.unwrap_or_default();
     if stop.is("aborted") || message.cancelled {
-        EntryStatus::Aborted
+        EntryOutcome::Aborted
     } else if message.never_ran() {
-        EntryStatus::NotRun
+        EntryOutcome::NotRun
     } else if stop.is("error") || message.is_error || message.exit_code.is_some_and(|code| code != 0.0) {
-        EntryStatus::Failed
+        EntryOutcome::Failed
     } else {
-        EntryStatus::Fine
+        EntryOutcome::Fine
     }
 }
 

@@ -8,7 +8,7 @@ use crate::system::messages::Signal;
 ///
 /// # Errors
 /// None.
-pub(crate) fn watch(_tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
+pub(crate) fn watch(_on_signal: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 

@@ -199,7 +199,7 @@ impl SessionRowView<'_, '_> {
             None => SessionName::of(&model.catalog, key),
         };
         let most = columns * 3 / 5;
-        let mut signs = self.signs();
+        let mut signs = self.symbols();
         let folded = self.folded();
         let project = self.project();
         let rest = columns.saturating_sub(spans_width(&signs) + spans_width(&folded) + width(&name.title) + AGE);
@@ -240,7 +240,7 @@ impl SessionRowView<'_, '_> {
     /// Returns the row of a session with a text hit, and the text.
     fn hit(self, found: &SessionHit) -> Vec<Vec<Span>> {
         let Self { model, key, columns, painter, .. } = self;
-        let mut left = self.signs();
+        let mut left = self.symbols();
         if let Some(label) = self.project_alone(columns / 4) {
             left.splice(1..1, label);
         }
@@ -284,7 +284,7 @@ impl SessionRowView<'_, '_> {
     }
 
     /// Returns the symbols before the name, the mark first.
-    fn signs(self) -> Vec<Span> {
+    fn symbols(self) -> Vec<Span> {
         let (model, glyphs) = (self.model, self.painter.glyphs());
         let mut signs = vec![mark(model, self.painter, self.at), Span::dim(tail(self.prefix, self.columns / 5))];
         if self.below > 0 {

@@ -160,7 +160,7 @@ impl SessionsPane {
     /// Folds and unfolds projects by directory and sessions by file once they are loaded.
     pub(crate) fn fold_when_there(&mut self, saved: SavedFolds) {
         self.folds.awaited = saved;
-        self.as_of = None; // also those that are already loaded
+        self.listed_for = None; // also those that are already loaded
     }
 
     /// Applies saved folds to the sessions loaded so far.

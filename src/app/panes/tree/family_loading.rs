@@ -82,10 +82,10 @@ impl TreePane {
     /// Returns the sessions to merge, unless they were already requested.
     pub(crate) fn next_to_join(&mut self, catalog: &Catalog) -> Option<MergeRequest> {
         let now = (catalog.version(), self.position.wanted.clone());
-        if self.joined_as_of.as_ref() == Some(&now) {
+        if self.joined_for.as_ref() == Some(&now) {
             return None;
         }
-        self.joined_as_of = Some(now);
+        self.joined_for = Some(now);
         let to_join =
             self.session.filter(|&key| catalog.has(key)).and_then(|key| self.position.wanted.members(key, catalog));
         let Some(to_join) = to_join else {
@@ -109,7 +109,7 @@ impl TreePane {
     /// Handles a failed merge: the current tree stays.
     pub(crate) fn fail_to_join(&mut self) {
         self.joining = None;
-        self.joined_as_of = None;
+        self.joined_for = None;
         if self.family.is_none() {
             (self.position.wanted, self.asked) = (FamilySelection::default(), None);
         }
@@ -117,7 +117,7 @@ impl TreePane {
 
     /// Shows a merged tree.
     pub(crate) fn show_family(&mut self, family: Arc<FamilyTree>) {
-        (self.joining, self.joined_as_of) = (None, None);
+        (self.joining, self.joined_for) = (None, None);
         self.note_selection();
         self.keep_selected();
         self.tree = Some(family.joined.tree.clone());

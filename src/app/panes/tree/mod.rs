@@ -45,7 +45,7 @@ pub struct TreePane {
     /// The claim on the running merge.
     pub joining: Option<Claim>,
     /// The catalog version and selection for which the last merge request was computed.
-    joined_as_of: Option<(u64, FamilySelection)>,
+    joined_for: Option<(u64, FamilySelection)>,
     /// The forks of the session's own tree.
     own_forks: Vec<ForkedFile>,
     /// The reason why the session cannot be opened.

@@ -9,7 +9,7 @@ use crate::base::time;
 use crate::render::plain_markdown;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
-use crate::session::tree::node::{EntryStatus, Node};
+use crate::session::tree::node::{EntryOutcome, Node};
 use crate::session::tree::{EntryIndex, SubtreeStats, Tree};
 
 /// The minimum width of a shortened path.
@@ -21,10 +21,10 @@ pub fn entry(tree: &Tree, at: EntryIndex, home: &str, room: usize, glyphs: &Glyp
     let mut spans = marks(tree, at, glyphs);
     // No message text reports the failure.
     match node.outcome {
-        EntryStatus::Failed if matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) => {
+        EntryOutcome::Failed if matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) => {
             spans.push(Span::new(Tone::Error, "failed "));
         }
-        EntryStatus::NotRun => spans.push(Span::new(Tone::Warning, "not run ")),
+        EntryOutcome::NotRun => spans.push(Span::new(Tone::Warning, "not run ")),
         _ => {}
     }
     let room = room.saturating_sub(spans_width(&spans));
@@ -85,8 +85,8 @@ fn marks(tree: &Tree, at: EntryIndex, glyphs: &Glyphs) -> Vec<Span> {
 /// Returns the tone of an entry's content; `word` is the tone of the word for its kind.
 fn content_tone(node: &Node, word: Tone) -> Tone {
     match (node.kind, node.outcome) {
-        (EntryKind::Assistant, EntryStatus::Aborted) => Tone::Warning,
-        (_, EntryStatus::Failed) => Tone::Error,
+        (EntryKind::Assistant, EntryOutcome::Aborted) => Tone::Warning,
+        (_, EntryOutcome::Failed) => Tone::Error,
         (EntryKind::User | EntryKind::Assistant | EntryKind::BranchSummary, _) => Tone::Text,
         _ => word,
     }

@@ -414,7 +414,7 @@ impl TreeRows {
         if head.is_none() {
             self.list.push(TreeRow::new(RowItem::Inherited, Some(moved[end]), false));
         }
-        self.settle(&moved);
+        self.update_row_indexes(&moved);
     }
 
     /// Collapses runs of tool calls into one row each. `is_part` selects the entries; `is_open` returns `true` for the
@@ -457,7 +457,7 @@ impl TreeRows {
         }
         // Without a run, no row has moved.
         if !self.runs.is_empty() {
-            self.settle(&moved);
+            self.update_row_indexes(&moved);
         }
     }
 
@@ -468,12 +468,12 @@ impl TreeRows {
             row.parent = row.parent.map(|parent| parent + 1);
         }
         self.list.insert(0, TreeRow::new(RowItem::Start, None, false));
-        self.settle(&moved);
+        self.update_row_indexes(&moved);
         self.leaf = None;
     }
 
     /// Updates all row indices after rows have moved.
-    fn settle(&mut self, moved: &[RowIndex]) {
+    fn update_row_indexes(&mut self, moved: &[RowIndex]) {
         for row in self.row_of.iter_mut().filter(|row| **row != u32::MAX) {
             *row = moved[*row as usize] as u32;
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::{CallDescription, Touch};
-use crate::session::tree::node::EntryStatus;
+use crate::session::tree::node::EntryOutcome;
 use crate::session::tree::{EntryIndex, Tree};
 
 /// A summary of what some entries did.
@@ -39,7 +39,7 @@ impl Activity {
                 continue;
             }
             activity.calls += 1;
-            activity.failed += usize::from(node.outcome == EntryStatus::Failed);
+            activity.failed += usize::from(node.outcome == EntryOutcome::Failed);
             let Some(called) = &node.called else { continue };
             if matches!(called.touch(), Some(Touch::Write | Touch::Edit)) {
                 if changed.insert(called.file_name()) {
