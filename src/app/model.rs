@@ -50,7 +50,7 @@ pub struct Notice {
 }
 
 /// Milliseconds for which the result of background work stays at least.
-const LEAST_SHOWN: i64 = 1500;
+const MIN_SHOWN: i64 = 1500;
 
 /// Columns of a text from a file in a question.
 const SHORT: usize = 60;
@@ -395,7 +395,7 @@ impl Model {
     /// Keeps the message in the footer for a moment, because it is the result of background work.
     pub(crate) fn hold_notice(&mut self) {
         if let Some(notice) = &mut self.notice {
-            notice.until = Some(self.now + LEAST_SHOWN);
+            notice.until = Some(self.now + MIN_SHOWN);
         }
     }
 

@@ -246,7 +246,7 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
 }
 
 /// Maximum length of a title in a row, in UTF-16 code units: no box is wider.
-const MOST_UNITS: usize = 200;
+const MAX_UNITS: usize = 200;
 
 /// Returns the sessions in the trash.
 fn trash_rows(model: &Model) -> Vec<PaletteItem> {
@@ -266,7 +266,7 @@ fn trash_rows(model: &Model) -> Vec<PaletteItem> {
             (Tone::Text, shorten(cwd, &model.settings.home).into_owned(), ChoiceAction::Restore(past.record.number))
         };
         let facts = format!("  {size:>8}{}", age(model, Some(past.record.time)).text);
-        let left = vec![Span::clean(tone, utf16_prefix(&title, MOST_UNITS))];
+        let left = vec![Span::clean(tone, utf16_prefix(&title, MAX_UNITS))];
         PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::dim(facts), leads)
     };
     model.past().iter().filter(|past| past.record.is_away()).map(row).collect()
@@ -285,7 +285,7 @@ fn history_rows(model: &Model) -> Vec<PaletteItem> {
         };
         let what = in_words(group.iter().rev().map(|past| &past.record));
         let tone = if in_force.is_some() { Tone::Text } else { Tone::Dim };
-        let mut left = vec![Span::clean(tone, utf16_prefix(&what, MOST_UNITS))];
+        let mut left = vec![Span::clean(tone, utf16_prefix(&what, MAX_UNITS))];
         left.push(Span::clean(Tone::Dim, &format!("  {}", changed_sessions(model, group))));
         let right = state.map(|state| Span::dim(format!("  {state}"))).into_iter().collect();
         Some(PaletteItem::new(left, right, age(model, Some(last.record.time)), leads))
@@ -300,7 +300,7 @@ fn changed_sessions(model: &Model, group: &[HistoryEntry]) -> String {
     let is_listed = |path: &&Path| model.catalog.key_of(path).is_some_and(|key| model.catalog.has(key));
     let path = change.other_path().filter(is_listed).unwrap_or(change.path());
     let title = model.title_of(path, first.session.as_ref().map(|(title, _)| &**title));
-    let title = clean(utf16_prefix(&title, MOST_UNITS)).into_owned();
+    let title = clean(utf16_prefix(&title, MAX_UNITS)).into_owned();
     match group.len() - 1 {
         0 => title,
         others => format!("{title} and {}", count(others, "other", "others")),

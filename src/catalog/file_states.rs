@@ -26,7 +26,7 @@ use crate::session::tree::node::Node;
 use crate::session::worktrees::Worktrees;
 
 /// The maximum size in bytes of the texts in the cache, and the maximum number of replays.
-const MOST_CACHED: (usize, usize) = (64 * 1024 * 1024, 16);
+const MAX_CACHED: (usize, usize) = (64 * 1024 * 1024, 16);
 
 /// A file at an entry of a session.
 #[derive(Clone, Debug)]
@@ -199,7 +199,7 @@ impl StatesCache {
 
     /// Adds a replay and removes the oldest ones above the limits, and those of an older tree of the session.
     fn keep(&self, states: &Arc<FileStates>) {
-        let (bytes, count) = MOST_CACHED;
+        let (bytes, count) = MAX_CACHED;
         if states.bytes() > bytes {
             return;
         }
@@ -401,11 +401,11 @@ mod tests {
             cache.keep(&states(&tree, &number.to_string(), 10));
         }
         assert!(!has("3") && has("4") && has("19"));
-        cache.keep(&states(&tree, "large", MOST_CACHED.0 - 10_000));
+        cache.keep(&states(&tree, "large", MAX_CACHED.0 - 10_000));
         assert!(has("19") && has("large"), "both fit");
         cache.keep(&states(&tree, "other", 20_000));
         assert!(has("other") && !has("large") && !has("19"), "only the last one fits");
-        cache.keep(&states(&tree, "too large", MOST_CACHED.0 + 1));
+        cache.keep(&states(&tree, "too large", MAX_CACHED.0 + 1));
         assert!(!has("too large") && has("other"));
         let new = Arc::new(Tree::default());
         cache.keep(&states(&new, "other", 1));

@@ -38,7 +38,7 @@ pub(super) fn read_files<T: Sync, R: Send>(
 }
 
 /// The number of sessions that are kept in addition to twice the searched ones, such as those of other directories.
-const MOST_OTHERS: usize = 1000;
+const MAX_OTHERS: usize = 1000;
 
 /// The results for sessions.
 #[derive(Debug, Serialize, Deserialize)]
@@ -129,7 +129,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> SessionResults<T> {
     /// they may be gone; a search in one session forgets none.
     pub(super) fn save<'a>(&mut self, paths: impl ExactSizeIterator<Item = &'a PathBuf>) {
         let Some(place) = self.place.clone().filter(|_| self.is_changed) else { return };
-        if paths.len() > 1 && self.results.len() > 2 * paths.len() + MOST_OTHERS {
+        if paths.len() > 1 && self.results.len() > 2 * paths.len() + MAX_OTHERS {
             let known: HashSet<u64> = paths.map(|path| key(path)).collect();
             self.results.retain(|path, _| known.contains(path));
         }

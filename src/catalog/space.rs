@@ -81,7 +81,7 @@ pub struct SpaceReport {
 }
 
 /// The maximum number of rows of a grouping in [`SpaceContent`].
-const MOST_ROWS: usize = 500;
+const MAX_ROWS: usize = 500;
 
 /// The kinds of a session, for its card.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ pub struct SpaceContent {
 impl SpaceContent {
     /// Sums the rows of all groupings.
     pub fn new(report: SpaceReport, sessions: &StatsSessions) -> Self {
-        let rows = SpaceGrouping::ALL.iter().map(|&by| report.rows(by, MOST_ROWS, sessions).0).collect();
+        let rows = SpaceGrouping::ALL.iter().map(|&by| report.rows(by, MAX_ROWS, sessions).0).collect();
         let listed = |key: SessionKey| sessions.get(key).map_or(0, |session| session.facts().bytes());
         let kinds = report.sessions.iter().map(|(key, space)| (*key, SessionKinds::new(space, listed(*key))));
         Self { kinds: kinds.collect(), report, rows }

@@ -26,10 +26,10 @@ use crate::disk::vacated;
 
 /// The maximum number of changes in a batch. They are recorded before the first of them is made. Records must be synced
 /// to disk, and one sync serves many records. The number of open files can be limited to 256.
-pub(crate) const TOGETHER: usize = 128;
+pub(crate) const BATCH_SIZE: usize = 128;
 
 /// The time to wait for pis that write to vacated files.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WRITER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
@@ -286,7 +286,7 @@ impl<'a> Engine<'a> {
     /// Returns the number of records to write before the first of their steps.
     pub(crate) fn together(&self) -> usize {
         // A trash command runs without the lock on the journal. Another pitree must not find unfinished changes in it.
-        if self.trash.is_command() { 1 } else { TOGETHER }
+        if self.trash.is_command() { 1 } else { BATCH_SIZE }
     }
 
     /// Syncs recorded moves, and reserves their places in the trash.
@@ -397,7 +397,7 @@ impl<'a> Engine<'a> {
     /// that were reverted because a pi writes to the session, and the reasons.
     pub(crate) fn append_late_lines(&mut self) -> Vec<(u64, String)> {
         let numbers = std::mem::take(&mut self.vacated);
-        let (back, warnings) = append_late_lines(&mut self.journal, &mut self.trash, &numbers, PATIENCE);
+        let (back, warnings) = append_late_lines(&mut self.journal, &mut self.trash, &numbers, WRITER_TIMEOUT);
         self.warnings.extend(warnings);
         back
     }

@@ -12,7 +12,7 @@ use crate::changes::request::summary;
 use crate::disk::scan;
 
 /// The maximum number of sessions in the trash whose names are read, newest first.
-const NAMED: usize = 500;
+const MAX_NAMED: usize = 500;
 
 /// A past change.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Changes {
         let away = all.iter().rev().filter(|record| record.is_away()).take_while(|_| is_wanted());
         let (emptied, there): (Vec<&JournalRecord>, Vec<&JournalRecord>) = away.partition(|record| record.is_gone());
         let emptied: HashSet<u64> = emptied.into_iter().map(|record| record.number).collect();
-        let mut sessions = sessions(&mut there.into_iter().take(NAMED), &all, &is_wanted);
+        let mut sessions = sessions(&mut there.into_iter().take(MAX_NAMED), &all, &is_wanted);
         let past = |record: JournalRecord| {
             let (session, is_emptied) = (sessions.remove(&record.number), emptied.contains(&record.number));
             HistoryEntry { record, session, is_emptied }

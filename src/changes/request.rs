@@ -369,9 +369,9 @@ fn is_alike(one: &Change, other: &Change) -> bool {
 /// Lists the reasons why some of several changes were not made.
 pub(crate) fn reasons<'a>(failed: impl ExactSizeIterator<Item = &'a str>) -> String {
     /// The maximum number of listed reasons.
-    const MOST: usize = 3;
-    let more = failed.len().saturating_sub(MOST);
-    let mut reasons: Vec<String> = failed.take(MOST).map(String::from).collect();
+    const MAX_REASONS: usize = 3;
+    let more = failed.len().saturating_sub(MAX_REASONS);
+    let mut reasons: Vec<String> = failed.take(MAX_REASONS).map(String::from).collect();
     reasons.extend((more > 0).then(|| format!("and {} more", thousands(more))));
     reasons.join("; ")
 }

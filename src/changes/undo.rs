@@ -24,11 +24,11 @@ pub(crate) fn undo_last(engine: &mut Engine<'_>) -> Result<ChangeResult> {
 /// [`Refusal::Earlier`], or the change was made by a newer pitree.
 pub(crate) fn ask_first(engine: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Result<()> {
     /// The maximum number of sessions named in the question.
-    const NAMED: usize = 4;
+    const MAX_NAMED: usize = 4;
     let records = to_undo(&engine.journal.records.list)?;
     let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
     // In chronological order.
-    let named = || records.iter().rev().take(NAMED);
+    let named = || records.iter().rev().take(MAX_NAMED);
     let mut known = history::sessions(&mut named(), &engine.journal.records.list, &|| true);
     let named = named().map(|record| {
         let title = known.remove(&record.number).map(|(title, _)| title);
@@ -39,7 +39,7 @@ pub(crate) fn ask_first(engine: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Re
         time: last.time,
         summary: history::in_words(records.iter().rev()),
         sessions: named.collect(),
-        more: records.len().saturating_sub(NAMED),
+        more: records.len().saturating_sub(MAX_NAMED),
     };
     Err(Refusal::Earlier(earlier).into())
 }

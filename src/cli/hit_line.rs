@@ -23,7 +23,7 @@ use crate::session::tree::EntryIndex;
 use crate::session::worktrees::Worktrees;
 
 /// The maximum length of a title in a hit, in UTF-16 code units, because a first message can be very long.
-const MOST_TITLE: usize = 500;
+const MAX_TITLE: usize = 500;
 
 /// The JSON form of a hit.
 #[derive(Serialize)]
@@ -149,8 +149,8 @@ impl HitLine {
             snippet: snippet.text,
             ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
             time: time.and_then(time::iso),
-            title: utf16_prefix(session.title(), MOST_TITLE).to_string(),
-            name: session.name.as_deref().map(|name| utf16_prefix(name, MOST_TITLE).into()),
+            title: utf16_prefix(session.title(), MAX_TITLE).to_string(),
+            name: session.name.as_deref().map(|name| utf16_prefix(name, MAX_TITLE).into()),
             cwd: session.header.cwd.clone(),
             project: file_name(Path::new(&session.header.cwd)),
             worktree: None,

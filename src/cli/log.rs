@@ -168,7 +168,7 @@ impl LogCommand {
             let dir = &*session.header.cwd;
             let mut is_confirmed = None;
             // The repositories of other machines are unknown.
-            if number < MOST_CONFIRMED && !session.facts().is_mirrored() {
+            if number < MAX_CONFIRMED && !session.facts().is_mirrored() {
                 let repository = repositories.entry(dir).or_insert_with(|| Repository::of(Path::new(dir)));
                 is_confirmed = repository.as_ref().and_then(|repository| repository.has_commit(sha));
             }
@@ -295,7 +295,7 @@ impl LoggedEntry {
 }
 
 /// The maximum number of commits for which git is asked.
-const MOST_CONFIRMED: usize = 20;
+const MAX_CONFIRMED: usize = 20;
 
 /// A commit with the entry that made it.
 struct MadeCommit<'a> {

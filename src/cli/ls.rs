@@ -30,7 +30,7 @@ use crate::session::digest::{Digest, NO_MESSAGES};
 use crate::session::problem::Problem;
 
 /// The number of sessions formatted per task, because formatted lines take much more memory than sessions.
-const AT_ONCE: usize = 64;
+const BATCH_SIZE: usize = 64;
 
 /// The number of bytes reserved for the line of a session.
 const LINE: usize = 1536;
@@ -154,7 +154,7 @@ impl LsCommand {
                     // The directory of the project: `cwd`, or the same one in the main working tree of the repository.
                     project: worktrees.project(&header.cwd),
                     worktree: worktrees.of(&header.cwd).map(|worktree| &*worktree.name),
-                    name: session.name.as_deref().map(|name| utf16_prefix(name, MOST_NAME)),
+                    name: session.name.as_deref().map(|name| utf16_prefix(name, MAX_NAME)),
                     first_message: session.first_message().unwrap_or(NO_MESSAGES.into()),
                     message_count: session.message_count,
                     entry_count: session.entry_count,
@@ -196,7 +196,7 @@ impl LsCommand {
                 send(formatted.map(|()| lines));
             };
             let lost = |_: &&[usize], why: String| Err(anyhow!("{why}"));
-            let parts: Vec<&[usize]> = rows.chunks(AT_ONCE).collect();
+            let parts: Vec<&[usize]> = rows.chunks(BATCH_SIZE).collect();
             let mut written = Ok(());
             parallel::in_order(&parts, (lines, lost), |lines| {
                 written = lines.and_then(|lines| Ok(output::write(&lines)?));
@@ -270,7 +270,7 @@ fn nothing(unreadable: &[Unreadable], context: &CommandContext) -> String {
 const OTHERWISE: &str = "specify another directory with --dir, or try --demo";
 
 /// The maximum length of a name in a line, in UTF-16 code units.
-const MOST_NAME: usize = 500;
+const MAX_NAME: usize = 500;
 
 /// Prints the table. The cost of a fork has a plus and is that of its unique entries, so that the column adds up.
 /// Machines come before the title.

@@ -23,10 +23,10 @@ use crate::session::digest::Digest;
 use crate::session::tree::{EntryIndex, Tree};
 
 /// The minimum length of an entry id prefix; ids of pi have 8 characters.
-const LEAST: usize = 4;
+const MIN_PREFIX: usize = 4;
 
 /// The maximum number of listed matches.
-const NAMED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 impl CommandContext {
     /// Returns the sessions whose ID starts with a text, in the order of their IDs and paths.
@@ -171,8 +171,8 @@ impl CommandContext {
                     let title = words(session.title(), TITLE, self.config.glyphs());
                     format!("\n{}  {title}  {}", session.header.id, path(key).display())
                 };
-                let list: String = several.iter().take(NAMED).map(line).collect();
-                let more = several.len().saturating_sub(NAMED);
+                let list: String = several.iter().take(MAX_LISTED).map(line).collect();
+                let more = several.len().saturating_sub(MAX_LISTED);
                 let more = if more > 0 { format!("\nand {} more", thousands(more)) } else { String::new() };
                 bail!("{word:?} matches {} sessions; give a longer id prefix or a path:{list}{more}", several.len())
             }
@@ -276,7 +276,7 @@ pub(super) fn entry(word: &str, tree: &Tree) -> Result<EntryIndex> {
     let starts = |at: &EntryIndex| tree[*at].id.as_ref().is_some_and(|id| id.starts_with(word));
     let all = || 0..tree.nodes.len() as EntryIndex;
     let mut matches: Vec<EntryIndex> = all().filter(has_label).collect();
-    if matches.is_empty() && word.chars().count() >= LEAST {
+    if matches.is_empty() && word.chars().count() >= MIN_PREFIX {
         matches = all().filter(starts).collect();
         // Of several entries with the same id, the last one counts, as in pi.
         matches.retain(|&at| tree.id(at).and_then(|id| tree.find(id)) == Some(at));
@@ -284,7 +284,7 @@ pub(super) fn entry(word: &str, tree: &Tree) -> Result<EntryIndex> {
     match &matches[..] {
         [at] => Ok(*at),
         [] => bail!(
-            "no entry matches {word:?}; give an id, an id prefix of at least {LEAST} characters, or a label (see `pitree tree --json`)"
+            "no entry matches {word:?}; give an id, an id prefix of at least {MIN_PREFIX} characters, or a label (see `pitree tree --json`)"
         ),
         several => {
             let line = |&at: &EntryIndex| {

@@ -166,7 +166,7 @@ fn has_id(path: &Path, start: &OsStr) -> bool {
 }
 
 /// The maximum number of sessions listed in a question.
-const NAMED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// Move sessions to the trash
 ///
@@ -282,17 +282,17 @@ impl Removal {
     fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
         let glyphs = changer.context.config.glyphs();
         print_sessions(&self.catalog, &self.goes);
-        for session in self.going().take(NAMED) {
+        for session in self.going().take(MAX_LISTED) {
             let link = if session.is_link { "  (symbolic link; its target stays)" } else { "" };
             note!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path));
         }
-        if self.goes.len() > NAMED {
-            note!("  and {} more", self.goes.len() - NAMED);
+        if self.goes.len() > MAX_LISTED {
+            note!("  and {} more", self.goes.len() - MAX_LISTED);
         }
         let orphans = self.orphans();
         if !orphans.is_empty() {
-            let titles: Vec<String> = orphans.iter().take(NAMED).map(|session| title(session, glyphs)).collect();
-            let more = if orphans.len() > NAMED { format!(", {}", glyphs.ellipsis) } else { String::new() };
+            let titles: Vec<String> = orphans.iter().take(MAX_LISTED).map(|session| title(session, glyphs)).collect();
+            let more = if orphans.len() > MAX_LISTED { format!(", {}", glyphs.ellipsis) } else { String::new() };
             let stay =
                 count(orphans.len(), "remaining session loses its parent", "remaining sessions lose their parent");
             note!("{stay}: {}{more}", titles.join(", "));

@@ -77,7 +77,7 @@ impl KnownDirs for &[SessionIndex] {
 }
 
 /// The maximum number of names that are listed before it is known which files are unchanged. They need much memory.
-const MOST_NAMES: usize = 20_000;
+const MAX_NAMES: usize = 20_000;
 
 /// The lists of the files in some session directories and below.
 #[derive(Default)]
@@ -96,7 +96,7 @@ impl Listings {
     pub(super) fn new(dirs: &[PathBuf]) -> Self {
         let mut listings = Self::pending(dirs);
         let names = |listings: &Self| listings.listed.iter().map(|(.., listing)| listing.sessions.len()).sum::<usize>();
-        while !listings.pending.is_empty() && names(&listings) < MOST_NAMES {
+        while !listings.pending.is_empty() && names(&listings) < MAX_NAMES {
             listings.list(&|_| true);
         }
         listings
@@ -160,7 +160,7 @@ impl Listings {
         let names = listed
             .iter()
             .enumerate()
-            .flat_map(|(at, (.., listing))| listing.sessions.chunks(AT_ONCE).map(move |names| (at, names)));
+            .flat_map(|(at, (.., listing))| listing.sessions.chunks(BATCH_SIZE).map(move |names| (at, names)));
         let looked = parallel::map(names.collect::<Vec<_>>(), |(at, names)| {
             let (number, folder, listing) = &listed[at];
             let files = if folder.owner.is_none() { known.dir(*number, &folder.path, &folder.real) } else { None };
@@ -302,7 +302,7 @@ fn list(PendingDir { path: dir, real, is_archive, .. }: &PendingDir) -> io::Resu
 const DIRS_AT_ONCE: usize = 64;
 
 /// The number of files of a directory processed per task.
-const AT_ONCE: usize = 64;
+const BATCH_SIZE: usize = 64;
 
 /// A directory to search.
 struct PendingDir {

@@ -24,7 +24,7 @@ use crate::session::digest::listed::SharedLazySession;
 use crate::session::lines::{NotASession, PartialLine};
 
 /// The time in milliseconds to wait for the rest of a line before it counts as damaged.
-const PATIENCE: i64 = 5000;
+const LINE_TIMEOUT: i64 = 5000;
 
 /// The maximum number of files whose state is kept to read only new bytes.
 const KEPT: usize = 64;
@@ -34,7 +34,7 @@ const RECENT: usize = 16;
 
 /// Returns `true` if a file was written so recently that an incomplete last line may still be completed.
 pub fn is_fresh(mtime: i64, now: i64) -> bool {
-    (now - mtime).abs() < PATIENCE
+    (now - mtime).abs() < LINE_TIMEOUT
 }
 
 /// Changes of session files.
@@ -285,7 +285,7 @@ impl IncrementalReader {
         let (_, mtime) = found.version();
         let (read, waits) = growing.read(&mut file, mtime, is_fresh(mtime, now)).map_err(|error| unreadable(&error))?;
         if waits {
-            self.waiting.insert(found.path.clone(), mtime + PATIENCE);
+            self.waiting.insert(found.path.clone(), mtime + LINE_TIMEOUT);
         }
         match read {
             Ok(digest) => {

@@ -19,7 +19,7 @@ pub(crate) type LockObserver<'a> = &'a mut dyn FnMut(&str) -> ControlFlow<()>;
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
 /// The interval between attempts to take a lock.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The interval between lookups of the lock holder.
 const WHO: Duration = Duration::from_secs(1);
@@ -70,7 +70,7 @@ pub(crate) fn take(file: &File, wait: LockObserver<'_>) -> io::Result<()> {
                 return Err(io::Error::new(io::ErrorKind::WouldBlock, format!("locked by {holder}")));
             }
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
 }
 

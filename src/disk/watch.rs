@@ -287,13 +287,13 @@ mod tests {
     use super::*;
 
     /// Far longer than anything takes.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
     /// Waits for an event on a path.
     fn tells(watch: &mut Watch, path: &Path) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + EVENT_TIMEOUT;
         loop {
-            let seen = watch.wait(Some(PATIENCE));
+            let seen = watch.wait(Some(EVENT_TIMEOUT));
             if seen.paths.contains(path) || seen.is_all {
                 return;
             }
@@ -332,7 +332,7 @@ mod tests {
         let mut watch = Watch::files_in(dir.path());
         fs::write(dir.path().join("below/file"), "a").unwrap();
         fs::write(dir.path().join("file"), "a").unwrap();
-        let seen = watch.wait(Some(PATIENCE));
+        let seen = watch.wait(Some(EVENT_TIMEOUT));
         assert_eq!(seen.paths, BTreeSet::from([dir.path().join("file")]));
     }
 

@@ -21,7 +21,7 @@ const MODE: u32 = 0o400;
 const WRITABLE: u32 = 0o600;
 
 /// The share of the files that can be gone at once without a question.
-const MOST_GONE: f64 = 0.2;
+const MAX_GONE: f64 = 0.2;
 
 /// A mirror.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl SyncPlan {
     pub(super) fn is_doubtful(&self, is_expected: impl Fn(&str) -> bool) -> bool {
         let [held, listed] = self.counts;
         let gone = self.gone.iter().filter(|path| !is_expected(path)).count();
-        gone > 0 && (listed == 0 || gone as f64 > held as f64 * MOST_GONE)
+        gone > 0 && (listed == 0 || gone as f64 > held as f64 * MAX_GONE)
     }
 }
 
@@ -256,7 +256,7 @@ fn set_time(file: &File, mtime: i64) -> io::Result<()> {
 }
 
 /// The maximum number of files of a machine.
-pub(super) const MOST_FILES: usize = 2_000_000;
+pub(super) const MAX_FILES: usize = 2_000_000;
 
 /// The maximum depth of a file below the session directory: projects, sessions with subagents, and these with theirs.
 const DEEPEST: usize = 12;

@@ -103,7 +103,7 @@ pub(crate) fn forget(machine: &str, data: &Path, state: &Path) {
 }
 
 /// The maximum number of machines that are synchronized at the same time.
-pub(crate) const AT_ONCE: usize = 8;
+pub(crate) const MAX_PARALLEL: usize = 8;
 
 /// Updates the mirrors of several machines at the same time; see [`sync`]. The results are in the order of the machines.
 pub(crate) fn several(
@@ -112,7 +112,7 @@ pub(crate) fn several(
     gone: &GoneFiles,
 ) -> Vec<io::Result<Option<MachineState>>> {
     let failed = || Err(io::Error::other("internal error in pitree"));
-    parallel::map_waiting(machines, AT_ONCE, |machine| sync(machine, context, gone), failed)
+    parallel::map_waiting(machines, MAX_PARALLEL, |machine| sync(machine, context, gone), failed)
 }
 
 /// Connects to a machine, and returns what works there and the number of its sessions.

@@ -16,7 +16,7 @@ use crate::pi::status::{self, ClosedSession, PiStatus};
 use crate::system::os;
 
 /// The interval between checks that reporting pis still run, because a killed process cannot report its end.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The running pis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,7 +63,7 @@ pub(crate) fn follow(state: &Path, mut on_pis: impl FnMut(RunningPis) -> bool) {
         return;
     }
     loop {
-        let seen = watch.wait((!last.reported.is_empty()).then_some(LOOK));
+        let seen = watch.wait((!last.reported.is_empty()).then_some(POLL_INTERVAL));
         // The process list is only read after an event, not periodically.
         let now = match seen == WatchEvents::default() {
             true => RunningPis { reported: status::read(state), ..last.clone() },

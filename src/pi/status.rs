@@ -18,7 +18,7 @@ use crate::system::{self, os};
 pub(crate) const SCHEMA: u64 = 1;
 
 /// The maximum size of a status file in bytes.
-const MOST: u64 = 64 * 1024;
+const MAX_BYTES: u64 = 64 * 1024;
 
 /// The age up to which it matters that a session was closed.
 const RECENT: Duration = Duration::from_secs(300);
@@ -27,7 +27,7 @@ const RECENT: Duration = Duration::from_secs(300);
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
 /// The maximum number of status files read.
-const MOST_PIS: usize = 1000;
+const MAX_PIS: usize = 1000;
 
 named! {
     /// The state of a pi; those that wait for the user come first.
@@ -139,7 +139,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     let boot = os::boot_time().filter(|_| !os::is_remote(&folder));
     let mut reported = BTreeMap::new();
     let files = files::children(&folder);
-    for path in files.filter(|path| !is_closed(path)).take(MOST_PIS) {
+    for path in files.filter(|path| !is_closed(path)).take(MAX_PIS) {
         let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
         let Some(pid) = pid else {
             remove_asked(&path);
@@ -199,7 +199,7 @@ pub(crate) fn closed(state: &Path) -> Vec<ClosedSession> {
         return Vec::new();
     }
     let files = files::children(&folder);
-    let closed = files.filter(|path| is_closed(path)).take(MOST_PIS).filter_map(|path| {
+    let closed = files.filter(|path| is_closed(path)).take(MAX_PIS).filter_map(|path| {
         if written(&path).and_then(|time| time.elapsed().ok()).is_some_and(|since| since > RECENT) {
             let _ = fs::remove_file(&path); // it no longer matters
             return None;
@@ -248,11 +248,11 @@ pub(crate) fn open(path: &Path) -> io::Result<Vec<u8>> {
     system::files::without_links(&mut options);
     let file = options.open(path)?;
     let found = file.metadata()?;
-    if !found.is_file() || !system::files::is_private(&found) || found.len() > MOST {
+    if !found.is_file() || !system::files::is_private(&found) || found.len() > MAX_BYTES {
         return Err(io::Error::other("not to be trusted"));
     }
     let mut text = Vec::new();
-    file.take(MOST).read_to_end(&mut text)?;
+    file.take(MAX_BYTES).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -387,7 +387,7 @@ mod tests {
             assert_eq!(world.read(), [], "{odd}");
         }
         let mut large = file();
-        large["new"] = json!("x".repeat(MOST as usize));
+        large["new"] = json!("x".repeat(MAX_BYTES as usize));
         world.write(&large);
         assert_eq!(world.read(), [], "too large");
         world.write(&file());

@@ -16,7 +16,7 @@ use crate::system::programs;
 const SINCE: [u64; 3] = [0, 70, 6];
 
 /// The maximum time for pi to print its version; starting takes most of a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum number of cached programs.
 const KEPT: usize = 32;
@@ -86,9 +86,9 @@ fn ask(command: &mut Command) -> Option<String> {
     let mut child = programs::start_apart(command).ok()?;
     let output = program::output(child.stdout.take());
     let begun = Instant::now();
-    let status = program::ended(&mut child, |elapsed| elapsed >= PATIENCE).ok()??;
+    let status = program::ended(&mut child, |elapsed| elapsed >= VERSION_TIMEOUT).ok()??;
     // A background child can keep the pipe open.
-    let output = output.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
+    let output = output.recv_timeout(VERSION_TIMEOUT.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
     output.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)
 }
 

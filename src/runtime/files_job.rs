@@ -29,7 +29,7 @@ use crate::session::replay::state::{Content, FileState};
 use crate::session::tree::EntryIndex;
 
 /// The maximum size in bytes of a file on the disk that is compared.
-const MOST_ON_DISK: u64 = 64 * 1024 * 1024;
+const MAX_ON_DISK: u64 = 64 * 1024 * 1024;
 
 /// The cache of replays and the environment of a job.
 #[derive(Clone, Copy)]
@@ -219,7 +219,7 @@ fn on_disk(file: &str) -> Result<String> {
     let path = PathBuf::from(file);
     let cannot = || format!("cannot read {}", path.display());
     let size = files::len(&path).with_context(cannot)?;
-    ensure!(size <= MOST_ON_DISK, "{} is too large to compare: {}", path.display(), bytes(size));
+    ensure!(size <= MAX_ON_DISK, "{} is too large to compare: {}", path.display(), bytes(size));
     let content = files::read_regular(&path).with_context(cannot)?;
     Ok(String::from_utf8_lossy(&content).into_owned())
 }

@@ -18,7 +18,7 @@ use crate::disk::locate;
 use crate::machines::changes;
 use crate::machines::registry::Machine;
 use crate::machines::state::{self, MachineState};
-use crate::machines::sync::{self, AT_ONCE, GoneFiles, SyncContext};
+use crate::machines::sync::{self, MAX_PARALLEL, GoneFiles, SyncContext};
 use crate::runtime::jobs::{JobContext, NO_JOURNAL, now};
 
 /// The intervals in milliseconds, for a few machines and for more.
@@ -64,7 +64,7 @@ impl JobContext {
             waiting.sort_unstable();
             let is_due = |(due, _): &&(i64, usize)| *due <= now;
             let started: Vec<usize> =
-                waiting.iter().take(AT_ONCE - running.len()).take_while(is_due).map(|(_, at)| *at).collect();
+                waiting.iter().take(MAX_PARALLEL - running.len()).take_while(is_due).map(|(_, at)| *at).collect();
             for at in started {
                 running.insert(at);
                 is_received &= reply(shown(&machines[at], &states[at], true));
@@ -74,7 +74,7 @@ impl JobContext {
                 });
             }
             let next = waiting.iter().map(|(due, _)| due.saturating_sub(now)).find(|left| *left > 0);
-            let next = next.filter(|_| running.len() < AT_ONCE);
+            let next = next.filter(|_| running.len() < MAX_PARALLEL);
             let wait =
                 next.map_or(CHECK_INTERVAL, |left| Duration::from_millis(left.unsigned_abs()).min(CHECK_INTERVAL));
             match results.recv_timeout(wait) {

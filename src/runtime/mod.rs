@@ -45,14 +45,14 @@ use terminal::Screen;
 use workers::Workers;
 
 /// The time after which a slow exit is explained.
-const PATIENCE: Duration = Duration::from_millis(300);
+const SLOW_EXIT: Duration = Duration::from_millis(300);
 
 /// The time for pending changes after a signal. The rest of the second granted by `system/signals` is for the change in
 /// progress.
 const TIME_AFTER_SIGNAL: Duration = Duration::from_millis(500);
 
 /// The maximum time for processing events before the next frame.
-const MOST_BEFORE_FRAME: Duration = Duration::from_millis(50);
+const MAX_BEFORE_FRAME: Duration = Duration::from_millis(50);
 
 /// The maximum time between two clicks of a double click.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
@@ -208,7 +208,7 @@ impl Browser {
             let first = self.wait(events)?;
             let begun = Instant::now();
             let more =
-                std::iter::from_fn(|| if begun.elapsed() < MOST_BEFORE_FRAME { events.try_recv().ok() } else { None });
+                std::iter::from_fn(|| if begun.elapsed() < MAX_BEFORE_FRAME { events.try_recv().ok() } else { None });
             self.send(Msg::Now(now()), screen)?;
             let mut keys = Vec::new();
             for event in first.into_iter().chain(more) {
@@ -387,7 +387,7 @@ impl Browser {
             if left.is_some_and(|left| left.is_zero()) {
                 self.model.changes.iter().for_each(|pending| pending.claim.stop());
             }
-            let wait = left.filter(|left| !left.is_zero()).map_or(PATIENCE, |left| left.min(PATIENCE));
+            let wait = left.filter(|left| !left.is_zero()).map_or(SLOW_EXIT, |left| left.min(SLOW_EXIT));
             match events.recv_timeout(wait) {
                 Ok(Event::Msg(msg)) => drop(update(&mut self.model, msg)),
                 Ok(Event::Signal(Signal::Stop(_))) => stop_at = Some(Instant::now()),

@@ -18,7 +18,7 @@ use crate::runtime::jobs::{JobContext, now};
 use crate::session::digest::listed::SharedLazySession;
 
 /// The maximum time that a scan waits until the first sessions are shown.
-const MOST_HELD: Duration = Duration::from_millis(50);
+const MAX_HELD: Duration = Duration::from_millis(50);
 
 /// The number of sessions from which on the newest ones are shown first, and the number of these.
 const MANY: usize = 20_000;
@@ -96,7 +96,7 @@ impl JobContext {
                     return;
                 }
                 // Sessions are shown sooner while this job does not use all processors.
-                let _ = released.recv_timeout(MOST_HELD);
+                let _ = released.recv_timeout(MAX_HELD);
             }
         }
         let mut scan = remembered.scan();

@@ -156,7 +156,7 @@ fn restore_on_panic() {
 }
 
 /// The maximum time to wait for the answer; most terminals take a few milliseconds.
-const PATIENCE: Duration = Duration::from_millis(100);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Queries the terminal.
 pub(super) fn ask_background() -> io::Result<()> {
@@ -176,7 +176,7 @@ pub(super) fn palette(answer: &Receiver<Palette>) -> Palette {
         _ => None,
     };
     answer
-        .recv_timeout(PATIENCE)
+        .recv_timeout(ANSWER_TIMEOUT)
         .ok()
         .or_else(|| of_colorfgbg(&std::env::var("COLORFGBG").ok()?))
         .or_else(settings)

@@ -9,7 +9,7 @@ use crate::base::numbers::count;
 use crate::session::links::EntryIndex;
 
 /// The maximum number of named files.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// The lost lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,8 +37,8 @@ impl LostWork {
     /// Returns the numbers of lines and the files in words.
     pub fn in_words(&self) -> String {
         let file = |file: &LostFile| format!("{} in {}", count(file.lines, "line", "lines"), file.name);
-        let mut words: Vec<String> = self.files.iter().take(MOST_NAMED).map(file).collect();
-        let others = self.files.len().saturating_sub(MOST_NAMED);
+        let mut words: Vec<String> = self.files.iter().take(MAX_NAMED).map(file).collect();
+        let others = self.files.len().saturating_sub(MAX_NAMED);
         words.extend((others > 0).then(|| format!("and {}", count(others, "other file", "other files"))));
         words.join(", ")
     }

@@ -274,13 +274,13 @@ impl MergeState {
 const PLACE: [&str; 4] = ["id", "parentId", "firstKeptEntryId", "firstKeptEntryIndex"];
 
 /// The maximum length of a compared entry in UTF-16 code units; no line is longer.
-const MOST: usize = 256 * 1024 * 1024;
+const MAX_COMPARED_UNITS: usize = 256 * 1024 * 1024;
 
 /// Returns `true` if two lines have the same contents, regardless of their positions and JSON formatting. A fork writes
 /// copies of entries from the result of `JSON.parse`. It also changes the parents of entries after labels, because it
 /// writes labels last (pi 1.6.0).
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
-    let said = |line| Some(stringify(&RawObject::new(line)?.without(&PLACE), MOST));
+    let said = |line| Some(stringify(&RawObject::new(line)?.without(&PLACE), MAX_COMPARED_UNITS));
     a == b || matches!((said(a), said(b)), (Some(a), Some(b)) if a == b)
 }
 

@@ -214,7 +214,7 @@ impl PassagesBuf {
 }
 
 /// The maximum capacity in bytes kept for the next file: one huge conversation must not hold its memory.
-const MOST_CAPACITY: usize = 4 * 1024 * 1024;
+const MAX_CAPACITY: usize = 4 * 1024 * 1024;
 
 /// Collects the texts from the lines of a file, and can be reused for other files.
 #[derive(Debug, Default)]
@@ -253,7 +253,7 @@ impl SearchTextBuilder {
             passages.folded.clear();
             passages.starts.clear();
             passages.capitals.clear();
-            if passages.folded.capacity() > MOST_CAPACITY {
+            if passages.folded.capacity() > MAX_CAPACITY {
                 *passages = PassagesBuf::default();
             }
         }

@@ -21,7 +21,7 @@ use crate::ui::paint::{Painter, cut, status_sign, typed};
 const NEARLY: f64 = 0.8;
 
 /// Minimum columns of the directories.
-const LEAST_DIRS: usize = 8;
+const MIN_DIRS: usize = 8;
 
 pub(super) fn draw_header(area: Rect, model: &Model, painter: &Painter<'_>) {
     let located = model.settings.located.dirs.iter();
@@ -48,7 +48,7 @@ pub(super) fn draw_header(area: Rect, model: &Model, painter: &Painter<'_>) {
     };
     let mut left = vec![Span::accent(" pitree ")];
     let columns = usize::from(area.width);
-    let least = width(&left[0].text) + spans_width(&right) + LEAST_DIRS + 3;
+    let least = width(&left[0].text) + spans_width(&right) + MIN_DIRS + 3;
     let is_long = spans_width(&facts(&hidden)) + least > columns && model.stats.month_cost.is_some();
     let facts = facts(if is_long { "" } else { &hidden });
     if model.settings.demo {
@@ -56,7 +56,7 @@ pub(super) fn draw_header(area: Rect, model: &Model, painter: &Painter<'_>) {
     } else {
         // The totals have priority over the directories.
         let rest = width(&left[0].text) + spans_width(&facts) + spans_width(&right) + 3;
-        let room = columns.saturating_sub(rest).max(LEAST_DIRS);
+        let room = columns.saturating_sub(rest).max(MIN_DIRS);
         let dirs = clean(&dirs).into_owned();
         left.push(Span::dim(format!(" {} ", painter.glyphs().cut_path(&dirs, room))));
     }
@@ -107,16 +107,16 @@ fn header_right(model: &Model, painter: &Painter<'_>, room: usize) -> Vec<Span> 
 }
 
 /// Minimum columns of an input line, and of the text after it.
-const LEAST_LINE: (usize, usize) = (12, 30);
+const MIN_LINE: (usize, usize) = (12, 30);
 
 /// Draws an input line. Its end with the cursor has priority; `aside` is drawn if it fits.
 fn line(area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, painter: &Painter<'_>) {
     let columns = usize::from(area.width);
     let prompt = format!(" {prompt}");
-    let prompt = painter.glyphs().cut(&prompt, columns.saturating_sub(LEAST_LINE.0));
+    let prompt = painter.glyphs().cut(&prompt, columns.saturating_sub(MIN_LINE.0));
     let room = columns - width(&prompt);
     let aside =
-        if aside.tone == Tone::Error || room >= LEAST_LINE.1 + width(&aside.text) { aside } else { Span::default() };
+        if aside.tone == Tone::Error || room >= MIN_LINE.1 + width(&aside.text) { aside } else { Span::default() };
     let free = room.saturating_sub(width(&clean(edit.value())) + 1);
     let right = width(&aside.text).min(free.max(room / 2));
     let mut left = vec![Span::accent(prompt)];
@@ -163,7 +163,7 @@ fn search_aside(model: &Model, search: &Search, painter: &Painter<'_>, columns: 
         (Action::Cancel, "clear"),
     ];
     let room = columns.saturating_sub(2);
-    let room = room.saturating_sub(LEAST_LINE.1).min(room / 2);
+    let room = room.saturating_sub(MIN_LINE.1).min(room / 2);
     let is_typed = |completion: &Completion| match &completion.options[..] {
         [only] => search.line.value().get(completion.at.clone()) == Some(&*only.text),
         _ => false,

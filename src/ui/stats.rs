@@ -34,7 +34,7 @@ fn number_columns(column: StatsColumn) -> usize {
 }
 
 /// The minimum columns of the longest bar and of names in the table, from which on other numbers are shown.
-const LEAST: (usize, usize) = (8, 22);
+const MIN_COLUMNS: (usize, usize) = (8, 22);
 
 /// The levels of a day in the calendar: nothing, and four quarters of the days by their values.
 const LEVELS: [&str; 5] = ["·", shade::LIGHT, shade::MEDIUM, shade::DARK, shade::FULL];
@@ -285,14 +285,14 @@ fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, p
     let mut room = usize::from(layout.list.width).saturating_sub(3);
     let mut shown = 0;
     for (_, columns) in &table.numbers {
-        match room.checked_sub(*columns).filter(|rest| *rest >= LEAST.0 + LEAST.1) {
+        match room.checked_sub(*columns).filter(|rest| *rest >= MIN_COLUMNS.0 + MIN_COLUMNS.1) {
             Some(rest) => room = rest,
             None if shown == 0 => room = room.saturating_sub(*columns),
             None => break,
         }
         shown += 1;
     }
-    let bar_room = (room / 3).clamp(LEAST.0, 30).min(room / 2);
+    let bar_room = (room / 3).clamp(MIN_COLUMNS.0, 30).min(room / 2);
     let room = room - bar_room;
     let title = glyphs.cut(&table.title, room + bar_room + 1);
     let gap = " ".repeat((room + bar_room + 2).saturating_sub(width(&title)));

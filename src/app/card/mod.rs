@@ -31,7 +31,7 @@ use crate::session::tree::{AbandonedBranch, EntryIndex};
 use lines::{NAMES, fact, item, related, shortened, space};
 
 /// Maximum number of listed calls of a run.
-const MOST_CALLS: usize = 500;
+const MAX_CALLS: usize = 500;
 
 /// Maximum number of items in the other lists.
 const LONGEST: usize = 12;
@@ -72,9 +72,9 @@ impl Card<'_> {
             let spans = row_text::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
             DocLine { spans, indent: 4, ..DocLine::default() }
         };
-        self.lines.extend(run.entries.iter().take(MOST_CALLS).map(call));
-        if run.entries.len() > MOST_CALLS {
-            let more = format!("and {} more", thousands(run.entries.len() - MOST_CALLS));
+        self.lines.extend(run.entries.iter().take(MAX_CALLS).map(call));
+        if run.entries.len() > MAX_CALLS {
+            let more = format!("and {} more", thousands(run.entries.len() - MAX_CALLS));
             self.lines.push(DocLine::dim(&more));
         }
     }

@@ -134,7 +134,7 @@ pub(crate) fn request(catalog: &Catalog, located: &Located, plan: &MovePlan) -> 
 }
 
 /// Maximum number of touched files that are searched in candidate directories.
-const MOST_FILES: usize = 500;
+const MAX_FILES: usize = 500;
 
 /// Returns the work that searches for the new location.
 pub(crate) fn find_relocations(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
@@ -147,7 +147,7 @@ pub(crate) fn relocation_hints(catalog: &Catalog, session: Option<SessionKey>) -
     let session = session.map(|key| &catalog[key]);
     let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
     let known = catalog.dirs.iter().filter(|dir| !catalog.gone_dirs.contains(&***dir));
-    (touched.take(MOST_FILES).map(String::from).collect(), known.map(|dir| PathBuf::from(&**dir)).collect())
+    (touched.take(MAX_FILES).map(String::from).collect(), known.map(|dir| PathBuf::from(&**dir)).collect())
 }
 
 /// Asks where to resume.

@@ -22,7 +22,7 @@ use crate::render::DocLine;
 /// The word that confirms a permanent deletion.
 pub(crate) const WORD: &str = "delete";
 /// Maximum number of listed sessions.
-const NAMED: usize = 4;
+const MAX_LISTED: usize = 4;
 
 /// Asks whether to move the marked sessions, or else the selected one, to the trash.
 ///
@@ -142,8 +142,8 @@ pub(crate) fn running_pi_warnings(model: &Model, sessions: &[SessionKey], text: 
 
 /// Returns the first of some texts, and the number of the others.
 fn first_of(texts: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item = String> {
-    let more = texts.len().saturating_sub(NAMED);
-    texts.take(NAMED).chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))
+    let more = texts.len().saturating_sub(MAX_LISTED);
+    texts.take(MAX_LISTED).chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))
 }
 
 /// Returns a line with a project's name and parent directory.

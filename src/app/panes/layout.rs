@@ -14,7 +14,7 @@ const MEDIUM: u16 = 90;
 /// The height from which the preview fits below another pane.
 pub(crate) const TALL: u16 = 16;
 /// The minimum columns of panes side by side, and the minimum rows of stacked panes.
-const LEAST: (u16, u16) = (24, 4);
+const MIN_PANE: (u16, u16) = (24, 4);
 /// Columns and rows by which a key resizes a pane.
 const STEP: (i16, i16) = (4, 2);
 /// The limit of the difference to a pane's default size; no screen has more columns or rows.
@@ -200,14 +200,14 @@ impl Layout {
 
     /// Splits an area into two, side by side, with a line between them.
     fn split(&mut self, bar: usize, area: Rect, wanted: u16, more: i16) -> (Rect, Rect) {
-        let left = part(area.width - 1, wanted, more, LEAST.0);
+        let left = part(area.width - 1, wanted, more, MIN_PANE.0);
         self.bars[bar] = Some(Rect { x: area.x + left, width: 1, ..area });
         (Rect { width: left, ..area }, Rect { x: area.x + left + 1, width: area.width - left - 1, ..area })
     }
 
     /// Places a pane with a height of `share` percent and the preview below it.
     fn stack(&mut self, above: KeyContext, area: Rect, share: u32, more: i16) {
-        let height = part(area.height, percent(area.height, share), more, LEAST.1);
+        let height = part(area.height, percent(area.height, share), more, MIN_PANE.1);
         *self.pane_mut(above) = Some(PaneArea::new(Rect { height, ..area }));
         let preview = PaneArea::new(Rect { y: area.y + height, height: area.height - height, ..area });
         self.preview = Some(PaneArea { is_below: true, ..preview });

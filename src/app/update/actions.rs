@@ -21,7 +21,7 @@ use crate::config::{Filter, Sort};
 use crate::keymap::{Action, Group, Key, KeyContext};
 
 /// Maximum number of recent actions in the command palette.
-const MOST_RECENT: usize = 5;
+const MAX_RECENT: usize = 5;
 
 /// Room in which a card is not shortened.
 const ROOM: Size = Size::new(1000, 1000);
@@ -30,7 +30,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
     if palettes::is_listed(action) {
         model.recent.retain(|&other| other != action);
         model.recent.insert(0, action);
-        model.recent.truncate(MOST_RECENT);
+        model.recent.truncate(MAX_RECENT);
     }
     let page = if model.focus == KeyContext::Sessions { model.sessions.page() } else { model.height(model.focus) };
     let page = page.saturating_sub(1).max(1);

@@ -10,10 +10,10 @@ use crate::catalog::space::SessionKinds;
 use crate::session::space::SessionSpace;
 
 /// The maximum size in bytes of a file that is measured for its card.
-const MOST_MEASURED: u64 = 32 * 1024 * 1024;
+const MAX_MEASURED: u64 = 32 * 1024 * 1024;
 
 /// The maximum size in bytes of a file that is searched for secrets again while a pi writes to it.
-const MOST_CHECKED_AGAIN: u64 = 4_000_000;
+const MAX_CHECKED_AGAIN: u64 = 4_000_000;
 
 /// Updates the facts. `is_other` is `true` if the preview shows another item.
 pub(super) fn sync(model: &mut Model, is_other: bool) {
@@ -57,7 +57,7 @@ fn has_files(model: &Model, key: SessionKey) -> bool {
 fn count_secrets(model: &mut Model, key: SessionKey, is_other: bool) {
     let digest = &model.catalog[key];
     let (path, bytes) = (digest.path.clone(), digest.bytes);
-    let has_grown = model.checked.asked != Some((key, bytes)) && bytes <= MOST_CHECKED_AGAIN;
+    let has_grown = model.checked.asked != Some((key, bytes)) && bytes <= MAX_CHECKED_AGAIN;
     if is_other || has_grown {
         model.checked.asked = Some((key, bytes));
         // The card does without the secrets; a search and an export report the reason.
@@ -73,7 +73,7 @@ fn measure(model: &mut Model, key: SessionKey) {
     let (bytes, is_archived) = (facts.bytes(), facts.is_archived());
     // An archived session does not change, and its file is shorter than its content.
     let is_known = model.sizes.kinds.get(&key).is_some_and(|kinds| is_archived || kinds.is_close_to(bytes));
-    if is_waiting || is_known || bytes > MOST_MEASURED || model.sizes.measuring.is_some() {
+    if is_waiting || is_known || bytes > MAX_MEASURED || model.sizes.measuring.is_some() {
         return;
     }
     let path = model.catalog[key].path.clone();

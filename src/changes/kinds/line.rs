@@ -11,7 +11,7 @@ use anyhow::{Context, Error, Result, bail};
 
 use crate::base::javascript::js_trim;
 use crate::changes::change::{Change, ChangeStep, LineChange};
-use crate::changes::engine::{Engine, JournaledLine, TOGETHER, as_target_changed, random, waiting};
+use crate::changes::engine::{Engine, JournaledLine, BATCH_SIZE, as_target_changed, random, waiting};
 use crate::changes::journal::{Journal, JournalError, JournalLine, JournalRecord, JournalRecords};
 use crate::changes::kinds::{each_file, is_used_since, must_exist, quoted, target_changed};
 use crate::changes::request::{ChangeResult, Refusal};
@@ -89,7 +89,7 @@ impl Engine<'_> {
     fn record_lines<'s>(&mut self, steps: impl Iterator<Item = LineStep<'s>>) -> Result<Vec<Option<u64>>> {
         self.sync_lines()?;
         let mut numbers = Vec::new();
-        for step in steps.take(if self.is_dry { 0 } else { TOGETHER }) {
+        for step in steps.take(if self.is_dry { 0 } else { BATCH_SIZE }) {
             let prepared = append::read(step.path()).and_then(|(tree, seen)| {
                 let recorded = step.record(&mut self.journal, &tree, self.now)?;
                 Ok(recorded.map(|line| (line.number, (line, seen))))
@@ -216,10 +216,10 @@ fn each(engine: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChang
     let paths: Vec<&Path> = sessions.iter().map(|session| &*session.path).filter(|path| seen.insert(*path)).collect();
     let mut numbers = Vec::new();
     let made = each_file(engine, &paths, |engine, at| {
-        if at.is_multiple_of(TOGETHER) {
+        if at.is_multiple_of(BATCH_SIZE) {
             numbers = engine.record_lines(paths[at..].iter().map(|path| LineStep::Make(path, true, build)))?;
         }
-        engine.append(LineStep::Make(paths[at], true, build), numbers.get(at % TOGETHER).copied().flatten())
+        engine.append(LineStep::Make(paths[at], true, build), numbers.get(at % BATCH_SIZE).copied().flatten())
     });
     numbers.into_iter().flatten().try_for_each(|number| engine.withdraw(number, ChangeStep::Make))?;
     made

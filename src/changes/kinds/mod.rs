@@ -186,8 +186,8 @@ impl Change {
 /// Quotes a name or label, and truncates a very long one.
 fn quoted(text: &str) -> String {
     /// The limit in UTF-16 code units.
-    const MOST: usize = 200;
-    let beginning = utf16_prefix(text, MOST);
+    const MAX_UNITS: usize = 200;
+    let beginning = utf16_prefix(text, MAX_UNITS);
     format!("{beginning:?}{}", if beginning.len() < text.len() { "..." } else { "" })
 }
 

@@ -20,7 +20,7 @@ use crate::session::search_titles::{SearchTitles, TitlesBuf};
 use crate::session::trigrams;
 
 /// The number of bytes that are written together.
-const TOGETHER: usize = 1 << 16;
+const BATCH_BYTES: usize = 1 << 16;
 
 /// A file to add.
 #[derive(Clone, Copy, Default)]
@@ -104,7 +104,7 @@ impl SegmentDraft {
         let mut bytes = Vec::new();
         push_piece(&mut bytes, &session_header(content, pieces));
         for piece in pieces {
-            if piece.len() > TOGETHER {
+            if piece.len() > BATCH_BYTES {
                 // It is not copied.
                 self.append(&std::mem::take(&mut bytes))?;
                 self.end = self.file.write(self.end, piece)?;
@@ -114,7 +114,7 @@ impl SegmentDraft {
         }
         self.append(&bytes)?;
         push_piece(&mut self.digests, digest);
-        if self.digests.len() > TOGETHER {
+        if self.digests.len() > BATCH_BYTES {
             self.end_group()?;
         }
         if self.filter.push(keys) {
@@ -212,7 +212,7 @@ mod tests {
 
     /// The length of a digest: short, longer than the distance up to which others are read together, or than a group.
     fn len() -> impl Strategy<Value = usize> {
-        prop_oneof![4 => 0..900_usize, 1 => 1900..5000_usize, 1 => Just(TOGETHER + 7)]
+        prop_oneof![4 => 0..900_usize, 1 => 1900..5000_usize, 1 => Just(BATCH_BYTES + 7)]
     }
 
     proptest! {

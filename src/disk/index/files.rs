@@ -18,7 +18,7 @@ use crate::disk::new_file::{self, DRAFT, Draft};
 use crate::disk::{create, lock};
 
 /// The maximum wait for a lock. Each is held for a short time.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The interval after which the time of last use is updated. It is the modification time of the table.
 const USED: Duration = Duration::from_secs(24 * 3600);
@@ -101,7 +101,7 @@ impl IndexFiles {
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
         let begun = Instant::now();
         let mut wait =
-            |_: &str| if begun.elapsed() < PATIENCE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            |_: &str| if begun.elapsed() < LOCK_TIMEOUT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
         let (mut options, path) = (create::private(), self.table.with_extension(LOCK));
         options.read(true).write(true).create(true).truncate(false);
         match lock::open(&options, &path, &mut wait) {

@@ -190,9 +190,9 @@ impl TrashedFile {
     /// by a multiple of 15 minutes.
     pub(crate) fn is_of(&self, paths: &[&Path], time: i64) -> bool {
         const QUARTER: i64 = 15 * 60;
-        const MOST: i64 = 26 * 60 * 60;
+        const MAX_OFFSET: i64 = 26 * 60 * 60;
         let shift = self.time - time.div_euclid(1000);
-        paths.contains(&&*self.path) && shift % QUARTER == 0 && shift.abs() <= MOST
+        paths.contains(&&*self.path) && shift % QUARTER == 0 && shift.abs() <= MAX_OFFSET
     }
 }
 

@@ -111,7 +111,7 @@ const ANSWER: usize = 8_000;
 const FAILURE: usize = 300;
 
 /// The maximum number of prompts and of failures whose texts are kept.
-const MOST: usize = 500;
+const MAX_TEXTS: usize = 500;
 
 /// The number of calls of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -248,7 +248,7 @@ impl<'n> SideCollector<'n> {
 
     fn prompt(&mut self, entry: &Entry<'_>) {
         self.side.prompt_count += 1;
-        if self.side.prompts.len() < MOST {
+        if self.side.prompts.len() < MAX_TEXTS {
             let text = entry.text();
             // A prompt may consist of images only.
             let text = if js_trim(&text).is_empty() { "(no text)" } else { &*text };
@@ -311,7 +311,7 @@ impl<'n> SideCollector<'n> {
 
     /// Adds a failure: what failed, and the error.
     fn failure(&mut self, what: &str, error: &str) {
-        if self.side.failures.texts.len() < MOST {
+        if self.side.failures.texts.len() < MAX_TEXTS {
             let error = js_trim(error).lines().next().unwrap_or_default();
             let between = if error.is_empty() { "" } else { ": " };
             self.side.failures.texts.push(short(&format!("{what}{between}{error}"), FAILURE));
@@ -529,8 +529,8 @@ mod tests {
     #[test]
     fn shortens_long_texts_and_many_prompts() {
         let long = format!(r#""role":"user","content":"{}""#, "x".repeat(5_000));
-        let side = side(&vec![&*long; MOST + 7]);
-        assert_eq!((side.prompt_count, side.prompts.len()), (MOST + 7, MOST));
+        let side = side(&vec![&*long; MAX_TEXTS + 7]);
+        assert_eq!((side.prompt_count, side.prompts.len()), (MAX_TEXTS + 7, MAX_TEXTS));
         assert!(side.prompts.iter().all(|prompt| prompt.ends_with('…') && prompt.chars().count() == PROMPT + 1));
     }
 }

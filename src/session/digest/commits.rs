@@ -12,7 +12,7 @@ use crate::session::links::{ById, EntryIndex, IdHash};
 use crate::session::replay::commits::{GitUse, LENGTHS, SUBCOMMANDS, is_sha};
 
 /// The maximum number of commits of a session: the output of commands can contain anything.
-const MOST: usize = 1000;
+const MAX_COMMITS: usize = 1000;
 
 /// The maximum length of a branch and of a title, in UTF-16 code units.
 const UNITS: usize = 100;
@@ -92,7 +92,7 @@ pub(crate) struct CommitCollector {
 impl CommitCollector {
     /// Adds a call of an assistant.
     pub(crate) fn call(&mut self, call: &ToolCall<'_>) {
-        if let Some(uses) = git_use(call).filter(|_| self.commits.len() < MOST) {
+        if let Some(uses) = git_use(call).filter(|_| self.commits.len() < MAX_COMMITS) {
             self.calls.insert(IdHash::of(call.id), uses);
         }
     }
@@ -120,7 +120,7 @@ impl CommitCollector {
     }
 
     fn output(&mut self, at: EntryIndex, time: Option<i64>, entry: &Entry<'_>, (uses, output): (GitUse, &str)) {
-        let room = MOST.saturating_sub(self.commits.len());
+        let room = MAX_COMMITS.saturating_sub(self.commits.len());
         let start = |text: &str| -> Box<str> { clean(utf16_prefix(text, UNITS)).into() };
         let id = || entry.id.map_or(EntryId::Place(at), |id| EntryId::Id(id.owned()));
         let commits = uses.commits(output).take(room).map(|commit| DigestCommit {
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn hostile_output_is_limited() {
         let line = format!("[main 1a2b3c4] {}\n", "\u{1f600}".repeat(500));
-        let found = collected(&[call("1", "git commit"), result("1", &line.repeat(2 * MOST))]);
-        assert_eq!(found.len(), MOST);
+        let found = collected(&[call("1", "git commit"), result("1", &line.repeat(2 * MAX_COMMITS))]);
+        assert_eq!(found.len(), MAX_COMMITS);
         assert!(found.iter().all(|commit| commit.title.encode_utf16().count() <= UNITS));
         assert!(collected(&[call("1", "git commit"), result("2", &line)]).is_empty(), "the result of another call");
     }

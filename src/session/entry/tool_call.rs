@@ -93,7 +93,7 @@ const DESCRIPTIVE: [&str; 7] = ["task", "prompt", "description", "query", "comma
 const DEEPEST: usize = 4;
 
 /// The most arguments of a custom tool that are searched for text at each level.
-const MOST_VALUES: usize = 1000;
+const MAX_VALUES: usize = 1000;
 
 /// Returns the name and text of the argument that describes a call of a custom tool best: a preferred one, else the first
 /// text. If this level has no text, the first object or array is searched in the same way.
@@ -108,7 +108,7 @@ fn descriptive(arguments: &[u8]) -> Option<(&'static str, Cow<'_, str>)> {
             return Some((name, text.text()));
         }
         let of_array = items(raw).map_while(|raw| Value::read(&mut JsonReader::new(raw)).ok());
-        let values: Vec<_> = fields.into_iter().map(|(_, value)| value).chain(of_array).take(MOST_VALUES).collect();
+        let values: Vec<_> = fields.into_iter().map(|(_, value)| value).chain(of_array).take(MAX_VALUES).collect();
         if let Some(text) = values.iter().find_map(|&value| text(value)) {
             return Some(("", text.text()));
         }

@@ -8,7 +8,7 @@ const PREFIXES: &[&str] = &[
 ];
 
 /// The maximum number of scripts inside a script, such as substitutions.
-pub(super) const MOST_SCRIPTS: usize = 50;
+pub(super) const MAX_SCRIPTS: usize = 50;
 
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

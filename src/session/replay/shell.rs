@@ -2,14 +2,14 @@
 //! others, this module returns the files that they may have changed.
 
 use crate::session::replay::programs::{Effect, ShellContext, of_command};
-use crate::session::replay::script::{Joined, MOST_SCRIPTS, Script, SimpleCommand, name, parse, script_of};
+use crate::session::replay::script::{Joined, MAX_SCRIPTS, Script, SimpleCommand, name, parse, script_of};
 
 /// Returns the changes of files by a script, in order. It `has_failed` if it failed or was stopped, or if its output reports
 /// an error; see [`reports_error`]. `cwd` is the working directory, and `home` the home directory, for `~`.
 pub(super) fn effects(script: &str, has_failed: bool, cwd: &str, home: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
     let mut scripts = vec![(script.to_owned(), Some(cwd.to_owned()))];
-    for at in 0..MOST_SCRIPTS {
+    for at in 0..MAX_SCRIPTS {
         let Some((script, cwd)) = scripts.get(at).cloned() else { return effects };
         let Script { commands, inner, has_groups, is_broken } = parse(&script);
         if is_broken {

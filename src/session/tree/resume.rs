@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::session::tree::{EntryIndex, Tree};
 
 /// The maximum length of an ID in a command line; longer ones are replaced by the index.
-const MOST_ID: usize = 64;
+const MAX_ID: usize = 64;
 
 /// The position where pi resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub fn goto(tree: &Tree, chosen: EntryIndex, summarize: bool) -> String {
     // pi distinguishes a numeric ID from its text.
     let is_plain = |id: &&str| {
         let is_word = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-        is_word && id.len() <= MOST_ID && id.parse::<f64>().is_err()
+        is_word && id.len() <= MAX_ID && id.parse::<f64>().is_err()
     };
     let word = node.id.as_deref().filter(is_plain).map_or_else(|| format!("#{chosen}"), String::from);
     format!("/pitree-goto {word}{}", if summarize { " summarize" } else { "" })

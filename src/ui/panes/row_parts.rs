@@ -21,7 +21,7 @@ use crate::ui::paint::Painter;
 const GAP: usize = 2;
 
 /// Minimum columns for the words after a unique name.
-const LEAST_WORDS: usize = 24;
+const MIN_WORDS: usize = 24;
 
 /// The name of a session and the words after it.
 pub(super) struct SessionName {
@@ -64,7 +64,7 @@ impl SessionName {
         let shared = columns.saturating_sub(GAP) / 2;
         let room = match &self.words {
             Some(words) if self.is_repeated => width(words).min(rest.max(shared)),
-            Some(_) if rest >= LEAST_WORDS => rest,
+            Some(_) if rest >= MIN_WORDS => rest,
             _ => 0,
         };
         let words = self.words.as_ref().filter(|_| room > 0);
@@ -112,7 +112,7 @@ pub(super) fn short_project_name(
 }
 
 /// Minimum visible columns of a query.
-const LEAST_QUERY: usize = 8;
+const MIN_QUERY: usize = 8;
 
 /// Returns the number of results, their order and the progress of reading.
 pub(super) fn hit_facts(model: &Model, search: &Search) -> Vec<String> {
@@ -149,7 +149,7 @@ pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, 
         let used: usize = facts.iter().map(|fact| width(fact) + width(&glyphs.dot) + 2).sum();
         columns.saturating_sub(used)
     };
-    while facts.len() > 1 && room(facts) < LEAST_QUERY.min(width(&query)) {
+    while facts.len() > 1 && room(facts) < MIN_QUERY.min(width(&query)) {
         facts.pop();
     }
     facts.push(glyphs.cut(&query, room(facts)).into_owned());

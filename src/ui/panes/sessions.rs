@@ -148,13 +148,13 @@ const WIDE: usize = 64;
 const PROJECT: (usize, usize) = (16, 6);
 
 /// The minimum columns of the name of a worktree.
-const LEAST_WORKTREE: usize = 8;
+const MIN_WORKTREE: usize = 8;
 
 /// The columns of the age, with gaps.
 const AGE: usize = 9;
 
 /// The minimum columns of the names of machines.
-const LEAST_MACHINE: usize = 5;
+const MIN_MACHINE: usize = 5;
 
 /// The width from which a list shows the machines of sessions.
 const WITH_MACHINES: usize = 24;
@@ -329,7 +329,7 @@ impl SessionRowView<'_, '_> {
     /// Returns the names of the other machines with the session. A narrow list has no room for them.
     fn machines(self, room: usize) -> Option<Span> {
         let chips = machine_chips(self.model.catalog.machines_of(self.key));
-        let room = room.saturating_sub(2).max(LEAST_MACHINE);
+        let room = room.saturating_sub(2).max(MIN_MACHINE);
         let text = || format!("  {}", self.painter.glyphs().cut(&chips, room));
         (!chips.is_empty() && self.columns >= WITH_MACHINES).then(|| Span::new(Tone::Meta, text()))
     }
@@ -340,7 +340,7 @@ impl SessionRowView<'_, '_> {
         let glyphs = self.painter.glyphs();
         let sign = format!("  {}", glyphs.worktree);
         let name = clean(&worktree.name);
-        let name = glyphs.cut(&name, room.saturating_sub(width(&sign)).max(LEAST_WORKTREE));
+        let name = glyphs.cut(&name, room.saturating_sub(width(&sign)).max(MIN_WORKTREE));
         Some(Span::new(Tone::Meta, sign + &name))
     }
 
