@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
+use crate::app::layers::dialogs::{MessageBox, Prompt, Question, QuestionChoice};
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::{Layer, context};
 use crate::app::message::{Clip, Opener, Work};
@@ -158,7 +158,7 @@ impl Command {
 
     /// Returns the command that shows a text in a box.
     pub(crate) fn note(title: &str, text: impl Into<String>) -> Self {
-        Self::show(Note::new(title, text))
+        Self::show(MessageBox::new(title, text))
     }
 
     /// Returns the command that asks for a line of text; `value` is its first content.
@@ -201,7 +201,7 @@ pub struct ResumePlan {
     /// Arguments for starting pi.
     pub start: Start,
     /// The entry whose text pitree reads and gives back to the user.
-    pub text_of: Option<(Arc<Tree>, EntryIndex)>,
+    pub returned_text_entry: Option<(Arc<Tree>, EntryIndex)>,
     /// The change to make before pi starts.
     pub request: Option<Request>,
     /// The text to give back, once it is read.
@@ -217,7 +217,7 @@ impl ResumePlan {
 
     /// Plans to start pi without further steps.
     pub(crate) fn of(start: Start) -> Self {
-        Self { start, text_of: None, request: None, text: None }
+        Self { start, returned_text_entry: None, request: None, text: None }
     }
 
     /// Returns the plan with a first message for pi.

@@ -253,14 +253,14 @@ pub enum Reply {
     /// A change waits for another program; its name.
     Waiting(String),
     /// Result of a change.
-    Changed(Box<Changed>),
+    Changed(Box<ChangeReply>),
     /// The work failed; the reason.
     Failed(String),
 }
 
 /// Result of a change.
 #[derive(Debug)]
-pub struct Changed {
+pub struct ChangeReply {
     /// The request.
     pub request: Request,
     /// The applied changes, or the error; the user may decide about a [`Refusal`](crate::changes::Refusal).

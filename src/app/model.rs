@@ -230,7 +230,7 @@ pub struct Model {
     /// The export that is prepared.
     pub export: Option<PreparedExport>,
     /// The change history, as last read.
-    pub past: Option<Vec<HistoryEntry>>,
+    pub history: Option<Vec<HistoryEntry>>,
     /// State of statistics.
     pub stats: StatsState,
     /// The kinds of content of sessions.
@@ -280,8 +280,8 @@ impl Model {
     }
 
     /// Returns the change history as last read, most recent first.
-    pub(crate) fn past(&self) -> &[HistoryEntry] {
-        self.past.as_deref().unwrap_or_default()
+    pub(crate) fn history(&self) -> &[HistoryEntry] {
+        self.history.as_deref().unwrap_or_default()
     }
 
     /// Returns the request that searches sessions.

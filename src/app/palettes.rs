@@ -250,31 +250,31 @@ const MAX_UNITS: usize = 200;
 
 /// Returns the sessions in the trash.
 fn trash_rows(model: &Model) -> Vec<PaletteItem> {
-    let row = |past: &HistoryEntry| {
+    let row = |entry: &HistoryEntry| {
         // Another session may be at its path by now.
         let title =
-            past.session.as_ref().map_or_else(|| file_name(past.record.change.path()), |(title, _)| title.clone());
-        let cwd = past.session.as_ref().map_or("", |(_, cwd)| cwd);
-        let size = match &past.record.change {
+            entry.session.as_ref().map_or_else(|| file_name(entry.record.change.path()), |(title, _)| title.clone());
+        let cwd = entry.session.as_ref().map_or("", |(_, cwd)| cwd);
+        let size = match &entry.record.change {
             Change::Trash(trashed) if !trashed.link => bytes(trashed.bytes),
             _ => "link".into(),
         };
-        let (tone, right, leads) = if past.is_emptied {
+        let (tone, right, leads) = if entry.is_emptied {
             let why = "no longer in the trash; it was emptied, or another program removed the file";
             (Tone::Dim, "no longer in the trash".into(), ChoiceAction::Explain(why))
         } else {
-            (Tone::Text, shorten(cwd, &model.settings.home).into_owned(), ChoiceAction::Restore(past.record.number))
+            (Tone::Text, shorten(cwd, &model.settings.home).into_owned(), ChoiceAction::Restore(entry.record.number))
         };
-        let facts = format!("  {size:>8}{}", age(model, Some(past.record.time)).text);
+        let facts = format!("  {size:>8}{}", age(model, Some(entry.record.time)).text);
         let left = vec![Span::clean(tone, utf16_prefix(&title, MAX_UNITS))];
         PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::dim(facts), leads)
     };
-    model.past().iter().filter(|past| past.record.is_away()).map(row).collect()
+    model.history().iter().filter(|past| past.record.is_away()).map(row).collect()
 }
 
 /// Returns all changes, one row for each group.
 fn history_rows(model: &Model) -> Vec<PaletteItem> {
-    let together = model.past().chunk_by(|a, b| a.record.group == b.record.group);
+    let together = model.history().chunk_by(|a, b| a.record.group == b.record.group);
     let row = |group: &[HistoryEntry]| {
         let last = group.first()?;
         let in_force = group.iter().find(|past| past.record.can_be_undone());

@@ -224,8 +224,8 @@ fn must_be_unchanged(session: &Path, tree: &Tree) -> Result<()> {
     let bytes = EntryReader::open(session)?.known(last)?;
     let line = Line { len: last.len, ..Line::new(last.offset, &bytes, true) };
     let entry = line.read().ok().flatten().unwrap_or_default();
-    let is_it = last.id.as_deref().is_none_or(|id| entry.id.is_some_and(|now| now.is(id)));
-    ensure!(is_it, "{} changed since it was opened; reload to see it as it is now", session.display());
+    let is_same_entry = last.id.as_deref().is_none_or(|id| entry.id.is_some_and(|now| now.is(id)));
+    ensure!(is_same_entry, "{} changed since it was opened; reload to see it as it is now", session.display());
     Ok(())
 }
 
@@ -357,7 +357,7 @@ pub fn changed_files(
 ///
 /// # Errors
 /// The content is unknown.
-pub fn text_of(state: Option<&FileState>) -> Result<Cow<'_, str>> {
+pub fn text_for_comparison(state: Option<&FileState>) -> Result<Cow<'_, str>> {
     Ok(match state.map(|state| (&state.content, state)) {
         None | Some((Content::Removed, _)) => Cow::Borrowed(""),
         Some((Content::Exact(text), _)) => Cow::Borrowed(text),

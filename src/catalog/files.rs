@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::base::sort;
 use crate::session::digest::listed::{LazySession, SharedLazySession};
-use crate::session::digest::touched_files::{FileTouch, FileUses};
+use crate::session::digest::touched_files::{FileOperationCall, FileUses};
 use crate::session::links::ById;
 use crate::session::replay::session_path;
 use crate::session::worktrees::Worktrees;
@@ -84,7 +84,7 @@ pub fn outline(
         let details = session.details_once();
         let touches = &details.touches;
         let mut known: Vec<Option<usize>> = vec![None; touches.paths.len()];
-        for &FileTouch { path, touch, time, entry, .. } in &touches.all {
+        for &FileOperationCall { path, operation: touch, time, entry, .. } in &touches.all {
             let id = details.entries.ids.get(entry as usize);
             if id.is_some_and(|&id| *first.entry(id).or_insert(number) != number) {
                 continue;
@@ -111,22 +111,31 @@ pub fn outline(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::entry::tool_call::Touch;
+    use crate::session::entry::tool_call::FileOperation;
 
     #[test]
     fn sums_files_over_sessions() {
-        let session = |cwd: &str, touches: &[(&str, Touch, i64)]| {
+        let session = |cwd: &str, touches: &[(&str, FileOperation, i64)]| {
             let mut session = crate::session::digest::Digest::default();
             session.header.cwd = cwd.into();
             for (path, (name, touch, time)) in (0..).zip(touches) {
                 session.details_mut().touches.paths.push(name);
                 let (touch, time) = (*touch, Some(*time));
-                session.details_mut().touches.all.push(FileTouch { path, message: 0, entry: 0, touch, time });
+                session.details_mut().touches.all.push(FileOperationCall {
+                    path,
+                    message: 0,
+                    entry: 0,
+                    operation: touch,
+                    time,
+                });
             }
             SharedLazySession::from(LazySession::from(session))
         };
-        let one = session("/one", &[("a", Touch::Read, 1), ("@./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
-        let two = session("/two", &[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
+        let one = session(
+            "/one",
+            &[("a", FileOperation::Read, 1), ("@./a", FileOperation::Edit, 3), ("b", FileOperation::Write, 2)],
+        );
+        let two = session("/two", &[("/one/a", FileOperation::Read, 2), ("a", FileOperation::Read, 9)]);
         let places = FilePlaces { home: "", worktrees: &Worktrees::default() };
         let said: Vec<_> = outline(&[one, two], places, &|| true)
             .unwrap()

@@ -43,7 +43,7 @@ pub(super) type FileStamp = Option<(u64, i64)>;
 
 /// The result for a session, and the places that it was compared with.
 #[derive(Debug, Default)]
-pub(super) struct FoundLosses {
+pub(super) struct FoundLostWork {
     pub(super) work: LostWork,
     /// The files in the working tree.
     pub(super) files: Vec<(String, FileStamp)>,
@@ -55,7 +55,7 @@ pub(super) struct FoundLosses {
 
 /// The environment of a comparison.
 #[derive(Clone, Copy)]
-pub(super) struct LossControl<'a> {
+pub(super) struct LostWorkControl<'a> {
     pub(super) home: &'a str,
     pub(super) tips: &'a KnownTips,
     pub(super) is_wanted: &'a dyn Fn() -> bool,
@@ -82,7 +82,7 @@ impl KnownTips {
 ///
 /// # Errors
 /// The session cannot be read, or the result is no longer wanted.
-pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses> {
+pub(super) fn find(path: &Path, control: LostWorkControl<'_>) -> Result<FoundLostWork> {
     let tree = load::tree(path, control.home)?;
     let mut ends = tree.featured(EntryFeature::AbandonedEnd);
     ends.extend(tree.leaf);
@@ -95,7 +95,7 @@ pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses>
     let mut comparison = Comparison::new(control);
     let branches = states.iter().map(|files| comparison.missing_lines(files, top)).collect::<Result<Vec<_>>>()?;
     let brought = BroughtLines::find((path, &tree), &branches, control, &mut effects)?;
-    let mut result = FoundLosses::default();
+    let mut result = FoundLostWork::default();
     let mut lost: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
     for (&end, missing) in ends.iter().zip(branches) {
         let of_branch = comparison.lost(brought.on_branch(&tree, end, &missing))?;
@@ -133,7 +133,7 @@ impl<'a> BroughtLines<'a> {
     fn find(
         (path, tree): (&Path, &Tree),
         branches: &[MissingLines<'a>],
-        control: LossControl<'_>,
+        control: LostWorkControl<'_>,
         effects: &mut CommandEffects,
     ) -> Result<Self> {
         let mut wanted: HashMap<&str, HashSet<&str>> = HashMap::new();
@@ -175,7 +175,7 @@ impl<'a> BroughtLines<'a> {
 
 /// A comparison of the files of a session with those on the disk and in git.
 struct Comparison<'a> {
-    control: LossControl<'a>,
+    control: LostWorkControl<'a>,
     /// The files on the disk, with their texts; `None` if they are unknown.
     on_disk: BTreeMap<&'a str, (FileStamp, Option<String>)>,
     /// The lines of states that are missing on the disk.
@@ -187,7 +187,7 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(control: LossControl<'a>) -> Self {
+    fn new(control: LostWorkControl<'a>) -> Self {
         Self {
             control,
             on_disk: BTreeMap::new(),

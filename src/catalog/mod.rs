@@ -156,11 +156,11 @@ impl Catalog {
 
     /// Returns the session with the given path after resolving symbolic links.
     pub(crate) fn key_of_file(&self, real_path: &Path) -> Option<SessionKey> {
-        let is_it = |key: &SessionKey| {
+        let is_at_path = |key: &SessionKey| {
             let facts = self[*key].facts();
             facts.real_path().unwrap_or(facts.path()).is(real_path.as_os_str()) && !facts.is_link()
         };
-        self.with_copies().find(is_it)
+        self.with_copies().find(is_at_path)
     }
 
     /// Returns a number that changes with every change of the sessions.

@@ -69,7 +69,7 @@ pub struct SessionHit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HitQuote {
     /// The kind of text; `None` if it is obvious.
-    pub of: Option<TextField>,
+    pub field: Option<TextField>,
     /// The excerpt.
     pub text: String,
     /// `true` if the excerpt is truncated at its start.
@@ -333,7 +333,7 @@ impl Searcher {
                     let of_text = Match { tier: Tier::Text, score: 0, place: None, time };
                     found.push(SessionHit {
                         at: Some(HitPlace::Offset(hit.offset)),
-                        snippet: Some(HitQuote { of: Some(hit.field), text: hit.snippet.text, is_cut: false }),
+                        snippet: Some(HitQuote { field: Some(hit.field), text: hit.snippet.text, is_cut: false }),
                         is_active: hit.active,
                         ..SessionHit::new(session.key, of_text)
                     });
@@ -418,7 +418,7 @@ fn snippet(
     texts: Option<SearchTexts<'_>>,
 ) -> Option<HitQuote> {
     let place = hit.place.as_ref()?;
-    let whole = |text: String| Some(HitQuote { of: None, text, is_cut: false });
+    let whole = |text: String| Some(HitQuote { field: None, text, is_cut: false });
     let passages = match place.field {
         MatchField::Conversation => texts?.conversation,
         MatchField::Summary => texts?.summaries,
@@ -445,7 +445,7 @@ fn snippet(
         _ => TextField::Assistant,
     };
     let excerpt = passages.original_text(start..folded.ceil_char_boundary(end));
-    Some(HitQuote { of: Some(of), text: excerpt, is_cut: start > text.start })
+    Some(HitQuote { field: Some(of), text: excerpt, is_cut: start > text.start })
 }
 
 #[cfg(test)]

@@ -212,7 +212,7 @@ pub(super) struct TextArena(Vec<ArenaBlock>);
 struct ArenaBlock {
     folded: String,
     starts: Vec<(u32, EntryIndex)>,
-    capitals: Vec<u8>,
+    uppercase_bits: Vec<u8>,
 }
 
 /// The place of texts.
@@ -222,23 +222,23 @@ struct ArenaRange {
     /// The start and end in bytes.
     folded: (u32, u32),
     starts: (u32, u32),
-    capitals: (u32, u32),
+    uppercase_bits: (u32, u32),
 }
 
 impl TextArena {
     /// Appends texts and returns their place.
-    fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> ArenaRange {
+    fn put(&mut self, Passages { folded, starts, uppercase_bits }: Passages<'_>) -> ArenaRange {
         let has_room = |block: &ArenaBlock| {
             block.folded.capacity() - block.folded.len() >= folded.len()
                 && block.starts.capacity() - block.starts.len() >= starts.len()
-                && block.capitals.capacity() - block.capitals.len() >= capitals.len()
+                && block.uppercase_bits.capacity() - block.uppercase_bits.len() >= uppercase_bits.len()
         };
         if !self.0.last().is_some_and(has_room) {
             let most_starts = BLOCK_SIZE / size_of::<(u32, EntryIndex)>();
             self.0.push(ArenaBlock {
                 folded: String::with_capacity(folded.len().max(BLOCK_SIZE)),
                 starts: Vec::with_capacity(starts.len().max(most_starts)),
-                capitals: Vec::with_capacity(capitals.len().max(BLOCK_SIZE)),
+                uppercase_bits: Vec::with_capacity(uppercase_bits.len().max(BLOCK_SIZE)),
             });
         }
         let at = self.0.len() - 1;
@@ -248,29 +248,29 @@ impl TextArena {
             block: at as u32,
             folded: run(block.folded.len(), folded.len()),
             starts: run(block.starts.len(), starts.len()),
-            capitals: run(block.capitals.len(), capitals.len()),
+            uppercase_bits: run(block.uppercase_bits.len(), uppercase_bits.len()),
         };
         block.folded.push_str(folded);
         block.starts.extend_from_slice(starts);
-        block.capitals.extend_from_slice(capitals);
+        block.uppercase_bits.extend_from_slice(uppercase_bits);
         place
     }
 
     /// Returns the stored size in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        let bytes = |block: &ArenaBlock| block.folded.len() + size_of_val(&*block.starts) + block.capitals.len();
+        let bytes = |block: &ArenaBlock| block.folded.len() + size_of_val(&*block.starts) + block.uppercase_bits.len();
         self.0.iter().map(bytes).sum()
     }
 
     /// Returns the texts at a place.
-    fn get(&self, ArenaRange { block, folded, starts, capitals }: ArenaRange) -> Passages<'_> {
+    fn get(&self, ArenaRange { block, folded, starts, uppercase_bits }: ArenaRange) -> Passages<'_> {
         let run = |(from, to): (u32, u32)| from as usize..to as usize;
         let block = self.0.get(block as usize);
         block.map_or_else(Passages::default, |block| Passages {
             folded: &block.folded[run(folded)],
             starts: &block.starts[run(starts)],
-            capitals: &block.capitals[run(capitals)],
+            uppercase_bits: &block.uppercase_bits[run(uppercase_bits)],
         })
     }
 }
@@ -279,7 +279,7 @@ impl ArenaRange {
     /// Returns their size in bytes.
     fn bytes(&self) -> usize {
         let run = |(from, to): (u32, u32)| (to - from) as usize;
-        run(self.folded) + run(self.starts) * size_of::<(u32, EntryIndex)>() + run(self.capitals)
+        run(self.folded) + run(self.starts) * size_of::<(u32, EntryIndex)>() + run(self.uppercase_bits)
     }
 }
 
@@ -364,13 +364,15 @@ mod text_arena_tests {
         let texts = texts.map(|(folded, starts)| Passages {
             folded,
             starts,
-            capitals: folded.get(..1).unwrap_or("").as_bytes(),
+            uppercase_bits: folded.get(..1).unwrap_or("").as_bytes(),
         });
         let places = texts.map(|passages| arena.put(passages));
         assert_eq!(arena.0.len(), 2);
         for (place, put) in places.into_iter().zip(texts) {
             let found = arena.get(place);
-            assert!(found.folded == put.folded && found.starts == put.starts && found.capitals == put.capitals);
+            assert!(
+                found.folded == put.folded && found.starts == put.starts && found.uppercase_bits == put.uppercase_bits
+            );
             assert_eq!(place.bytes(), put.bytes());
         }
         assert_eq!(TextArena::default().get(places[0]).folded, "");

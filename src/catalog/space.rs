@@ -287,8 +287,8 @@ impl SpaceReport {
 
     /// Returns one of the largest entries.
     pub(crate) fn large_entry(&self, session: SessionKey, at: EntryIndex) -> Option<&LargeEntry> {
-        let is_it = |(key, entry): &&(SessionKey, LargeEntry)| *key == session && entry.at == at;
-        self.largest.iter().find(is_it).map(|(_, entry)| entry)
+        let is_same_entry = |(key, entry): &&(SessionKey, LargeEntry)| *key == session && entry.at == at;
+        self.largest.iter().find(is_same_entry).map(|(_, entry)| entry)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load::NewerFormat;
 use crate::disk::lock::LockObserver;
 use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession};
+use crate::disk::trash::{self, RestoreError, Trash, TrashBatch, TrashEntry};
 use crate::disk::vacated;
 
 /// The maximum number of changes in a batch. They are recorded before the first of them is made. Records must be synced
@@ -33,7 +33,7 @@ const WRITER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
-    pub(super) trash: TrashSession<'a>,
+    pub(super) trash: TrashBatch<'a>,
     pub(crate) journal: Journal,
     /// The file of lasting marks.
     pub(crate) marks: &'a Path,
@@ -138,7 +138,7 @@ impl<'a> Engine<'a> {
         change: &Change,
         again: Option<(u64, ChangeStep)>,
         keeps: Option<&Path>,
-        make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
+        make: impl FnOnce(&mut TrashBatch<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
         if self.is_dry {
             return Ok(());
@@ -196,7 +196,7 @@ impl<'a> Engine<'a> {
         &mut self,
         number: u64,
         step: ChangeStep,
-        make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
+        make: impl FnOnce(&mut TrashBatch<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
         let Some(JournaledMove { item, claimed, .. }) = self.recorded.remove(&number) else { return Ok(()) };
         let made = claimed.and_then(|()| self.move_files(|trash, wait| make(trash, item.as_deref(), wait)));
@@ -207,7 +207,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs an operation that moves files. Releases the journal while another program moves them.
-    fn move_files(&mut self, work: impl FnOnce(&mut TrashSession<'_>, LockObserver<'_>) -> Result<()>) -> Result<()> {
+    fn move_files(&mut self, work: impl FnOnce(&mut TrashBatch<'_>, LockObserver<'_>) -> Result<()>) -> Result<()> {
         let Self { trash, journal, watch, is_canceled, .. } = self;
         let mut wait = waiting(watch, is_canceled);
         if !trash.is_command() {
@@ -266,7 +266,7 @@ impl<'a> Engine<'a> {
         if record.change.archive().is_some() {
             return self.record(&record.change, again, None);
         }
-        if record.change.brings(step).is_none() {
+        if record.change.created_path(step).is_none() {
             return self.record(&record.change, again, Some(path));
         }
         let can_join = self.trash.can_join(path, record.trash_path());
@@ -342,7 +342,7 @@ impl<'a> Engine<'a> {
         record: &JournalRecord,
         step: ChangeStep,
         at_least: u64,
-        then: impl FnOnce(&mut TrashSession<'_>) -> Result<()>,
+        then: impl FnOnce(&mut TrashBatch<'_>) -> Result<()>,
     ) -> Result<()> {
         let path = record.change.path();
         is_there(path).path_context("cannot access", path)?;

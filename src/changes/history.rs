@@ -47,7 +47,7 @@ impl Changes {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub fn past(&self, is_wanted: impl Fn() -> bool) -> Result<Vec<HistoryEntry>> {
+    pub fn history_with_sessions(&self, is_wanted: impl Fn() -> bool) -> Result<Vec<HistoryEntry>> {
         let all = self.history()?;
         let away = all.iter().rev().filter(|record| record.is_away()).take_while(|_| is_wanted());
         let (emptied, there): (Vec<&JournalRecord>, Vec<&JournalRecord>) = away.partition(|record| record.is_gone());

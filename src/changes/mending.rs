@@ -10,16 +10,12 @@ use crate::changes::change::{Change, ChangeState};
 use crate::changes::journal::{Journal, JournalLine, JournalRecord};
 use crate::disk::append;
 use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::TrashSession;
+use crate::disk::trash::TrashBatch;
 use crate::disk::vacated::{self, VacatedFile};
 
 /// Removes leftovers of interrupted changes and records their results. Then looks for late lines of vacated files. Returns
 /// warnings.
-pub(crate) fn mend(
-    journal: &mut Journal,
-    trash: &mut TrashSession<'_>,
-    marks: &CurrentMarks<'_>,
-) -> Result<Vec<String>> {
+pub(crate) fn mend(journal: &mut Journal, trash: &mut TrashBatch<'_>, marks: &CurrentMarks<'_>) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
     journal.mend(|record, step| {
         if let Some(draft) = &record.draft {
@@ -43,7 +39,7 @@ pub(crate) fn mend(
 /// writes to an archived session, with the reasons, and other problems.
 pub(crate) fn append_late_lines(
     journal: &mut Journal,
-    trash: &mut TrashSession<'_>,
+    trash: &mut TrashBatch<'_>,
     numbers: &[u64],
     timeout: Duration,
 ) -> (Vec<(u64, String)>, Vec<String>) {
@@ -84,8 +80,8 @@ pub(crate) fn append_late_lines(
         }
         left.extend(std::mem::take(&mut trash.vacated).into_iter().map(ExactPath));
         if (&left, state) != (&record.vacated, record.state) {
-            let noted = journal.set(number, state, JournalLine { vacated: left, ..JournalLine::default() });
-            warnings.extend(noted.err().map(|error| format!("{error:#}")));
+            let recorded = journal.set(number, state, JournalLine { vacated: left, ..JournalLine::default() });
+            warnings.extend(recorded.err().map(|error| format!("{error:#}")));
         }
     }
     (back, warnings)

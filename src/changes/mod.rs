@@ -249,7 +249,7 @@ impl Changes {
             Request::Trash { files } => trash::make(engine, files),
             Request::Delete { files } => trash::delete(engine, files),
             Request::EmptyTrash { numbers } => trash::empty(engine, numbers),
-            Request::UndoLast { sure } => {
+            Request::UndoLast { confirmed_group: sure } => {
                 undo::ask_first(engine, |group| *sure == Some(group) || self.own.lock().contains(&group))?;
                 undo::undo_last(engine)
             }

@@ -194,7 +194,7 @@ pub enum Request {
     /// [`Refusal::Earlier`](crate::changes::Refusal::Earlier).
     UndoLast {
         /// The group that the user confirmed.
-        sure: Option<u64>,
+        confirmed_group: Option<u64>,
     },
     /// Undo all changes of a group.
     UndoGroup {
@@ -285,7 +285,7 @@ impl ChangeResult {
     /// Creates the result of a step with these changes, and the number left when it was stopped.
     pub(crate) fn of(step: ChangeStep, changes: Vec<Change>, left: usize) -> Self {
         let summary = summary(step, &changes);
-        let made = changes.iter().find_map(|change| change.brings(step)).map(Path::to_path_buf);
+        let made = changes.iter().find_map(|change| change.created_path(step)).map(Path::to_path_buf);
         Self { summary, changes, made, ..Self::default() }.stopped(left)
     }
 

@@ -46,8 +46,8 @@ pub(crate) fn ask_first(engine: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Re
 
 /// Undoes all changes of a group.
 pub(crate) fn undo_group(engine: &mut Engine<'_>, group: u64) -> Result<ChangeResult> {
-    let is_it = |record: &&JournalRecord| record.group == group && record.can_be_undone();
-    let records: Vec<JournalRecord> = engine.journal.records.list.iter().rev().filter(is_it).cloned().collect();
+    let is_in_group = |record: &&JournalRecord| record.group == group && record.can_be_undone();
+    let records: Vec<JournalRecord> = engine.journal.records.list.iter().rev().filter(is_in_group).cloned().collect();
     records.iter().try_for_each(refuse_unknown)?;
     undo_or_redo(engine, &records, ChangeStep::Undo, false)
 }

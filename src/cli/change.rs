@@ -75,13 +75,13 @@ impl ConfirmedArgs {
 }
 
 /// Makes the changes of a command and prints the results.
-pub(super) struct Changer<'a> {
+pub(super) struct ChangePrinter<'a> {
     pub(super) changes: Changes,
     args: &'a ChangeArgs,
     pub(super) context: &'a CommandContext,
 }
 
-impl<'a> Changer<'a> {
+impl<'a> ChangePrinter<'a> {
     /// Creates it for the chosen files.
     ///
     /// # Errors
@@ -221,13 +221,13 @@ impl<'a> Changer<'a> {
                     }
                 }
             }
-            signals::noted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+            signals::pending_signal().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
         };
         let made = signals::held_during(|| self.changes.make(request, now(), &mut watch));
         if shown.is_some() {
             output::progress("");
         }
-        made.map_err(|error| match signals::noted() {
+        made.map_err(|error| match signals::pending_signal() {
             Some(signal) => error.context(Stopped(Exit::Signal(signal), "stopped")),
             None => error,
         })
@@ -327,7 +327,7 @@ impl<'a> Changer<'a> {
             return Ok(Exit::Done.found(is_found));
         }
         output::error(&format!("interrupted; {} remaining", thousands(done.left)));
-        Ok(signals::noted().map_or(Exit::Failed, Exit::Signal))
+        Ok(signals::pending_signal().map_or(Exit::Failed, Exit::Signal))
     }
 
     /// Prints the path of the file that a change made, and what was done to standard error. A dry run and JSON are printed

@@ -15,7 +15,7 @@ use crate::catalog::cleanup::{CleanRequest, CleanRule, CleanSuggestion, Leftover
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::slim::{PlannedSession, SlimOverview};
 use crate::changes::{FileSnapshot, Request};
-use crate::cli::change::{ChangeArgs, Changer, ConfirmedArgs};
+use crate::cli::change::{ChangeArgs, ChangePrinter, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{sessions_to_change, skip_mirrored};
 use crate::cli::table::Column;
@@ -61,7 +61,7 @@ impl ValueEnum for CleanRule {
 
 impl CleanCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         if !self.yes && !self.args.dry_run {
             output::check_can_ask()?;
         }
@@ -184,7 +184,7 @@ pub(super) struct SlimCommand {
 impl SlimCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let args = &self.confirmed.args;
-        let changer = Changer::new(context, args)?;
+        let changer = ChangePrinter::new(context, args)?;
         let catalog = context.catalog();
         let mut keys = sessions_to_change(&self.words, false, catalog, context)?;
         skip_mirrored(catalog, &mut keys);
@@ -230,7 +230,7 @@ impl SlimCommand {
     }
 
     /// Prints what is saved: by rule, and by session if there are several.
-    fn print_overview(&self, overview: &SlimOverview, changer: &Changer<'_>) {
+    fn print_overview(&self, overview: &SlimOverview, changer: &ChangePrinter<'_>) {
         let [outside, inside, shared] = overview.sums();
         let print_saving = |what: &str, saving: SlimSaving, off: Option<&str>| {
             if saving.count > 0 {

@@ -300,7 +300,7 @@ impl CommandContext {
             changes,
             can_ask: output::can_ask(),
             now,
-            is_wanted: &|| signals::noted().is_none(),
+            is_wanted: &|| signals::pending_signal().is_none(),
         })
     }
 

@@ -15,7 +15,7 @@ use crate::catalog::doctor::{self, ExaminedFile};
 use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
-use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{self, ProjectArg, note_mirrored};
@@ -88,7 +88,7 @@ type Found = BTreeMap<PathBuf, Vec<HealthFinding>>;
 impl DoctorCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
-        let changer = self.repair.then(|| Changer::new(context, &switches)).transpose()?;
+        let changer = self.repair.then(|| ChangePrinter::new(context, &switches)).transpose()?;
         let mut unreadable = Vec::new();
         let (files, is_all) = self.files(context, &mut unreadable)?;
         let progress = |done| output::progress_of(done, files.len(), "files");
@@ -183,7 +183,7 @@ impl DoctorCommand {
     }
 
     /// Repairs files.
-    fn mend(&self, damaged: &[PathBuf], changer: &Changer<'_>) -> Result<Exit> {
+    fn mend(&self, damaged: &[PathBuf], changer: &ChangePrinter<'_>) -> Result<Exit> {
         let catalog = changer.context.catalog();
         // The change replaces the target of a link.
         let real_paths = damaged.iter().map(|path| files::resolved(path));

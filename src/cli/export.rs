@@ -16,7 +16,7 @@ use crate::catalog::export::source::{Scope, Source};
 use crate::catalog::export::target::{FileTaken, Target};
 use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
 use crate::changes::{ImportRequest, Request};
-use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
 use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
@@ -304,7 +304,7 @@ pub(super) struct ImportCommand {
 
 impl ImportCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let cwd = self.cwd()?;
         let bytes = self.bytes(context)?;
         // The same checks as when it is written, for the id and the omitted lines.

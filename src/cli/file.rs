@@ -15,7 +15,7 @@ use crate::base::numbers::count;
 use crate::base::paths::{full_path, shorten};
 use crate::base::time;
 use crate::catalog::file_history::{ReplayControl, files_at, files_at_ends};
-use crate::catalog::file_states::text_of;
+use crate::catalog::file_states::text_for_comparison;
 use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::catalog::user_data::local_cwds;
 use crate::cli::output::{PathFields, object};
@@ -99,7 +99,7 @@ impl FileCommand {
             output::note("use --partial to print it");
             return Ok(exit);
         }
-        let text = text_of(Some(&found.state))?;
+        let text = text_for_comparison(Some(&found.state))?;
         match (&self.output, &self.diff) {
             (Some(path), _) if is_taken(path) && !self.force => {
                 bail!("{} exists; use --force to replace it, or another --output", path.display());
@@ -260,7 +260,7 @@ fn calls(sessions: &[SharedLazySession], context: &CommandContext) -> Result<Has
         for touched in &touches.all {
             let call = object! {
                 id: tree.nodes.get(touched.entry as usize).and_then(|node| node.id.as_deref()).map(String::from),
-                touch: touched.touch.name(),
+                touch: touched.operation.name(),
                 active: session.is_active(touched.entry),
                 timestamp: touched.time.and_then(time::iso),
             };

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::base::catch_panic;
 use crate::base::text::{clean, width};
 use crate::catalog::grep::{self, HitOrder};
-use crate::catalog::lost_work::{LossCache, compared_paths};
+use crate::catalog::lost_work::{LostWorkCache, compared_paths};
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::catalog::user_data::local_cwds;
 use crate::cli::hit_line::{EntryPlace, HitLine, LABEL, hit_name};
@@ -120,7 +120,7 @@ impl HitSearch {
         if query.needs(Needs::LOST_WORK) {
             let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
             let progress = |done: usize, all: usize| output::progress_of(done, all, "sessions compared");
-            scope.lost = LossCache::default().find(&compared, (&context.home, cache), progress).map(Arc::new);
+            scope.lost = LostWorkCache::default().find(&compared, (&context.home, cache), progress).map(Arc::new);
         }
         if query.needs(Needs::MARKS) {
             scope.marks = Arc::new(context.marks()?);

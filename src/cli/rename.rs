@@ -10,7 +10,7 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::{sort, time};
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::changes::{ExpectedSession, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::change::{ChangeArgs, ChangePrinter, CliStep};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::selection::ProjectArg;
@@ -40,7 +40,7 @@ pub(super) struct RenameCommand {
 
 impl RenameCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let [session] = &self.sessions[..] else { return self.rename_all(&changer) };
         let path = context.session(session)?;
         if self.by_pi {
@@ -50,7 +50,7 @@ impl RenameCommand {
         changer.finish(&Request::Rename { path, name: self.name.clone() })
     }
 
-    fn rename_all(&self, changer: &Changer<'_>) -> Result<Exit> {
+    fn rename_all(&self, changer: &ChangePrinter<'_>) -> Result<Exit> {
         if self.by_pi {
             bail!("--by-pi renames only one session");
         }
@@ -105,7 +105,7 @@ impl LabelCommand {
     }
 
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let (SessionPlace { path, .. }, entry, label) = self.words(context)?;
         let tree = context.tree(&path)?;
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::base::machine_paths;
 use crate::base::paths::base64;
 use crate::changes::{ChangeResult, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::change::{ChangeArgs, ChangePrinter, CliStep};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
@@ -68,7 +68,7 @@ pub(super) struct ResumeCommand {
 impl ResumeCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let args = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
-        let changer = Changer::new(context, &args)?;
+        let changer = ChangePrinter::new(context, &args)?;
         let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
         if machine_paths::is_mirrored(&path) {
             return self.resume_there(&path, entry.as_deref(), context);
@@ -85,7 +85,8 @@ impl ResumeCommand {
         let entry = entry.as_deref().map(|word| resolve::entry(word, &tree)).transpose()?.or(tree.leaf);
         let goal = entry.map(|entry| resume::at(&tree, entry));
         let to = goal.and_then(|goal| goal.at).map(|at| EntryId::of(&tree, at));
-        let moves = entry.zip(goal).filter(|(_, goal)| self.fork || !goal.is_here || goal.text_of.is_some());
+        let moves =
+            entry.zip(goal).filter(|(_, goal)| self.fork || !goal.is_here || goal.returned_text_entry.is_some());
         let config = &context.config;
         let goes = match (moves, config.go_by) {
             (None, _) => Ok(()),
@@ -93,7 +94,7 @@ impl ResumeCommand {
             (_, GoBy::Line) => Err(launch::GOES_BY_LINE.into()),
         };
         let first = moves.filter(|_| goes.is_ok()).and_then(|(entry, goal)| match self.fork {
-            true => resume::give_back(&tree, goal.text_of?, &path),
+            true => resume::text_command(&tree, goal.returned_text_entry?, &path),
             false => Some(resume::goto(&tree, entry, self.summarize)),
         });
         if self.summarize && (self.fork || first.is_none()) {
@@ -103,7 +104,7 @@ impl ResumeCommand {
             }
         }
         // Text that pi cannot restore itself is copied.
-        let text_of = goal.and_then(|goal| goal.text_of);
+        let text_of = goal.and_then(|goal| goal.returned_text_entry);
         let text = text_of.map(|at| text(&tree, at, &path)).transpose()?;
         let moves_leaf = !self.fork && first.is_none() && goal.is_some_and(|goal| !goal.is_here);
         // The command line or the configuration can allow a line in the session file to move the leaf.
@@ -162,7 +163,7 @@ impl ResumeCommand {
     /// Starts pi, or prints the command. `text` is the text of a message to return to the user.
     fn go_on(
         &self,
-        changer: &Changer<'_>,
+        changer: &ChangePrinter<'_>,
         done: Option<&ChangeResult>,
         launch: Launch<'_>,
         text: Option<String>,
@@ -191,7 +192,7 @@ impl ResumeCommand {
             changer.print_result_as_note(done);
         }
         if let Some(text) = text.filter(|_| first.is_none()) {
-            give_back(&text);
+            offer_text(&text);
         }
         if !self.print {
             bail!("{}", launch.replace_process());
@@ -240,7 +241,7 @@ fn text(tree: &Tree, at: EntryIndex, path: &Path) -> Result<String> {
 }
 
 /// Returns the text of a message to the user for editing: on the clipboard in a terminal, otherwise as output.
-fn give_back(text: &str) {
+fn offer_text(text: &str) {
     if !text.is_empty() && std::io::stderr().is_terminal() && clipboard::copy(text) {
         output::note("copied the message text to the clipboard");
     } else if !text.is_empty() {
@@ -266,7 +267,7 @@ pub(super) struct ForkCommand {
 
 impl ForkCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
         let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
         let tree = context.tree(&path)?;

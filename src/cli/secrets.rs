@@ -21,7 +21,7 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::changes::change::RewritePurpose;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{ExpectedSession, Request, SharedRewriter};
-use crate::cli::change::{Changer, CliStep, ConfirmedArgs};
+use crate::cli::change::{ChangePrinter, CliStep, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{ProjectArg, note_mirrored};
 use crate::cli::table::{Column, LAST, PATH, TITLE};
@@ -48,7 +48,7 @@ use crate::secrets::Rules;
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct SecretsCommand {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<SecretsAction>,
     /// Files, sessions (path, id, or unique id prefix), `-` for standard input, or a query (see `pitree search --help`)
     #[arg(value_name = "QUERY|FILE", add = completions::sessions())]
     words: Vec<OsString>,
@@ -66,7 +66,7 @@ pub(super) struct SecretsCommand {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum SecretsAction {
     Scrub(ScrubCommand),
 }
 
@@ -82,7 +82,7 @@ struct SearchedFile {
 
 impl SecretsCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        if let Some(What::Scrub(command)) = &self.what {
+        if let Some(SecretsAction::Scrub(command)) = &self.what {
             return command.run(context);
         }
         let rules = ChosenRules::new(&context.config.redact)?;
@@ -197,7 +197,7 @@ struct ScrubCommand {
 
 impl ScrubCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.confirmed.args)?;
+        let changer = ChangePrinter::new(context, &self.confirmed.args)?;
         let rules = ChosenRules::new(&context.config.redact)?.for_process();
         let mut catalog = context.read_catalog();
         let targets = self.targets(context, &mut catalog, rules)?;
@@ -314,7 +314,7 @@ fn print_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
 
 /// Lists files in pitree's trash and names in its journal that contain a value. Returns the numbers of the changes with
 /// such files.
-fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u64>> {
+fn list_others(values: &ScrubValues<'_>, changer: &ChangePrinter<'_>) -> Result<Vec<u64>> {
     let mut trashed = Vec::new();
     for record in changer.changes.history()? {
         let place: Option<PathBuf> = record.trash_path().filter(|_| record.is_in_trash()).map(Into::into);
@@ -332,7 +332,7 @@ fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u6
 }
 
 /// Refuses sessions that a pi may be using: it would write its old lines again.
-fn refuse_running(catalog: &Catalog, keys: &[SessionKey], changer: &Changer<'_>) -> Result<()> {
+fn refuse_running(catalog: &Catalog, keys: &[SessionKey], changer: &ChangePrinter<'_>) -> Result<()> {
     match changer.print_pi_evidence(catalog, keys) {
         true => bail!("a pi may be using a session; end it first"),
         false => Ok(()),

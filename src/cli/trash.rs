@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::changes::change::TrashChange;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, FileSnapshot, Refusal, Request, history};
-use crate::cli::change::{self, ChangeArgs, Changer, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
+use crate::cli::change::{self, ChangeArgs, ChangePrinter, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
 use crate::cli::command_context::absolute;
 use crate::cli::table::{Column, TITLE, words};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
@@ -29,11 +29,11 @@ use crate::session::digest::listed::SharedLazySession;
 #[derive(Debug, clap::Args)]
 pub(super) struct TrashCommand {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<TrashAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum TrashAction {
     /// List the sessions in pitree's trash, most recent last (default)
     List {
         /// Print each change as a line of JSON
@@ -54,11 +54,11 @@ enum What {
 impl TrashCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
-            Some(What::Empty { what, args }) => empty(context, what, args),
+            Some(TrashAction::Empty { what, args }) => empty(context, what, args),
             what => {
-                let json = matches!(what, Some(What::List { json: true }));
+                let json = matches!(what, Some(TrashAction::List { json: true }));
                 let args = ChangeArgs { json, ..ChangeArgs::default() };
-                let changer = Changer::new(context, &args)?;
+                let changer = ChangePrinter::new(context, &args)?;
                 print_trash(&trashed(&changer)?, &changer)
             }
         }
@@ -66,12 +66,12 @@ impl TrashCommand {
 }
 
 /// Returns the changes with a file in the trash.
-fn trashed(changer: &Changer<'_>) -> Result<Vec<JournalRecord>> {
+fn trashed(changer: &ChangePrinter<'_>) -> Result<Vec<JournalRecord>> {
     Ok(changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect())
 }
 
 fn empty(context: &CommandContext, what: &[OsString], args: &ChangeArgs) -> Result<Exit> {
-    let changer = Changer::new(context, args)?;
+    let changer = ChangePrinter::new(context, args)?;
     let mut away = trashed(&changer)?;
     if what.is_empty() {
         let all = away.len();
@@ -106,7 +106,7 @@ fn is_deletion_wanted() -> Result<bool> {
 }
 
 /// Prints the sessions in the trash as JSON or as a table: number, age, size, session title, original path.
-fn print_trash(away: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
+fn print_trash(away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Exit> {
     if changer.is_json() {
         return change::print_records(away);
     }
@@ -130,7 +130,7 @@ fn print_trash(away: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
 ///
 /// # Errors
 /// No change or several changes match.
-fn find(what: &OsStr, away: &[JournalRecord], changer: &Changer<'_>) -> Result<u64> {
+fn find(what: &OsStr, away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<u64> {
     let number = what.to_str().and_then(|what| what.parse().ok());
     if let Some(record) = away.iter().find(|record| number == Some(record.number)) {
         return Ok(record.number);
@@ -186,7 +186,7 @@ pub(super) struct RmCommand {
 
 impl RmCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.confirmed.args)?;
+        let changer = ChangePrinter::new(context, &self.confirmed.args)?;
         let asks = self.confirmed.asks()?;
         let mut removal = self.removal(context, asks)?;
         if self.confirmed.args.dry_run {
@@ -240,7 +240,7 @@ impl RmCommand {
     }
 
     /// Permanently deletes files that the trash refused, if the user types the word for it.
-    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<Exit> {
+    fn delete(&self, changer: &ChangePrinter<'_>, reason: &str, left: &[FileSnapshot]) -> Result<Exit> {
         let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
         let what = format!("cannot move to the trash: {reason}\nnot moved: {}", names(&paths, changer));
         if self.confirmed.yes || self.confirmed.args.dry_run {
@@ -279,7 +279,7 @@ impl Removal {
     }
 
     /// Asks for confirmation.
-    fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
+    fn is_wanted(&self, changer: &ChangePrinter<'_>) -> Result<bool> {
         let glyphs = changer.context.config.glyphs();
         print_sessions(&self.catalog, &self.goes);
         for session in self.going().take(MAX_LISTED) {
@@ -323,7 +323,7 @@ fn title(session: &Digest, glyphs: &Glyphs) -> String {
     format!("\"{}\"", words(session.title(), 60, glyphs))
 }
 
-fn names(paths: &[PathBuf], changer: &Changer<'_>) -> String {
+fn names(paths: &[PathBuf], changer: &ChangePrinter<'_>) -> String {
     paths.iter().map(|path| changer.short(path)).collect::<Vec<_>>().join(", ")
 }
 
@@ -341,7 +341,7 @@ pub(super) struct RestoreCommand {
 
 impl RestoreCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let mut away: Vec<JournalRecord> =
             changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
         let Some(what) = &self.what else {

@@ -11,7 +11,7 @@ use crate::base::time;
 use crate::changes::Request;
 use crate::changes::history::{self, state};
 use crate::changes::journal::{ChangeState, JournalRecord};
-use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
+use crate::cli::change::{self, ChangeArgs, ChangePrinter, CliStep};
 use crate::cli::table::{Column, LAST};
 use crate::cli::{CommandContext, Exit, completions, now};
 
@@ -67,7 +67,7 @@ impl ChangeNumbers {
 
 impl UndoCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let history = || changer.changes.history();
         let request = match self.number {
             _ if self.list && self.args.json => return change::print_records(&history()?),
@@ -84,7 +84,13 @@ impl UndoCommand {
 }
 
 /// Undoes or redoes a change: on a machine, or else where the last one was made.
-fn make(changer: &Changer<'_>, on: Option<&str>, request: &Request, is_last: bool, step: CliStep) -> Result<Exit> {
+fn make(
+    changer: &ChangePrinter<'_>,
+    on: Option<&str>,
+    request: &Request,
+    is_last: bool,
+    step: CliStep,
+) -> Result<Exit> {
     let elsewhere = match on {
         Some(machine) => Some(changer.make_on(machine, request)?),
         None if is_last => changer.undo_elsewhere(step == CliStep::Redo)?,
@@ -95,7 +101,7 @@ fn make(changer: &Changer<'_>, on: Option<&str>, request: &Request, is_last: boo
 }
 
 /// Prints changes as a table: numbers, age, state, change, session.
-fn print_changes(records: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
+fn print_changes(records: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Exit> {
     const COLUMNS: [Column; 5] =
         [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
     let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
@@ -143,7 +149,7 @@ pub(super) struct RedoCommand {
 
 impl RedoCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         make(&changer, self.on.as_deref(), &Request::Redo, true, CliStep::Redo)
     }
 }

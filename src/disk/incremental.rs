@@ -125,14 +125,14 @@ impl IncrementalReader {
 
     /// Checks paths that may have changed, and reports changes to `on_changes` until it returns `false`. `now` is in
     /// milliseconds since 1970.
-    pub fn look(
+    pub fn check_paths(
         &mut self,
         seen: &WatchEvents,
-        noted: &OwnChanges,
+        own_changes: &OwnChanges,
         now: i64,
         on_changes: &mut dyn FnMut(FileChanges) -> bool,
     ) {
-        for (path, version) in noted.take() {
+        for (path, version) in own_changes.take() {
             match (version, self.known.get(&path)) {
                 (Some(_), Some(known)) => self.known.insert(&path, TrackedFile { version, ..known }),
                 (Some(_), None) => {} // a directory walk determines the owner of a subagent session
@@ -369,11 +369,11 @@ mod tests {
     }
 
     /// Returns the result of checking some paths.
-    fn look(reader: &mut IncrementalReader, paths: &[&Path], now: i64) -> FileChanges {
+    fn check(reader: &mut IncrementalReader, paths: &[&Path], now: i64) -> FileChanges {
         let seen =
             WatchEvents { paths: paths.iter().map(|path| path.to_path_buf()).collect(), ..WatchEvents::default() };
         let mut all = FileChanges::default();
-        reader.look(&seen, &OwnChanges::default(), now, &mut |changes| {
+        reader.check_paths(&seen, &OwnChanges::default(), now, &mut |changes| {
             all.read.extend(changes.read);
             all.gone.extend(changes.gone);
             all.unreadable.extend(changes.unreadable);
@@ -411,7 +411,7 @@ mod tests {
             for cut in cuts {
                 fs::write(&path, &text[..cut]).unwrap();
                 reader.known.insert(&path, TrackedFile::default());
-                let changes = look(&mut reader, &[&path], LATE);
+                let changes = check(&mut reader, &[&path], LATE);
                 let whole = scan::reread(&path, None, "").ok().flatten();
                 prop_assert_eq!(format!("{:?}", changes.read.first()), format!("{:?}", whole));
                 let (grown, whole) = (opened.tree(LoadRequest::new(&path, ""), false), load::tree(&path, ""));
@@ -426,7 +426,7 @@ mod tests {
         let path = dir.path().join("s.jsonl");
         fs::write(&path, text).unwrap();
         let mut reader = IncrementalReader::new("", &[dir.path().into()], &[]);
-        assert_eq!(look(&mut reader, &[&path], LATE).read.len(), 1);
+        assert_eq!(check(&mut reader, &[&path], LATE).read.len(), 1);
         (dir, path, reader)
     }
 
@@ -446,7 +446,7 @@ mod tests {
             opened.tree(LoadRequest::new(&path, ""), false).unwrap();
             fs::write(&path, &text).unwrap();
             reader.known.insert(&path, TrackedFile::default());
-            let read = look(&mut reader, &[&path], LATE).read;
+            let read = check(&mut reader, &[&path], LATE).read;
             assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::reread(&path, None, "").unwrap()));
             let tree = opened.tree(LoadRequest::new(&path, ""), false).unwrap();
             assert_eq!(facts(&tree), facts(&load::tree(&path, "").unwrap()));
@@ -460,17 +460,17 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap() + half;
         fs::write(&path, &text).unwrap();
         let now = scan::one(&path, None).unwrap().version().1;
-        let read = look(&mut reader, &[&path], now).read;
+        let read = check(&mut reader, &[&path], now).read;
         let is_cut = |problems: &[Problem]| problems.contains(&Problem::CutOff);
         assert!(!is_cut(&read[0].problems) && read[0].entry_count == 1 && read[0].bytes == text.len() as u64);
         let tree = |may_go_on| OpenFile::default().tree(LoadRequest::new(&path, ""), may_go_on).unwrap();
         assert!(!is_cut(&tree(true).problems) && is_cut(&tree(false).problems));
         let due = reader.due().unwrap();
-        assert!(due > now && look(&mut reader, &[], due - 1).is_empty());
-        assert!(is_cut(&look(&mut reader, &[], due).read[0].problems));
+        assert!(due > now && check(&mut reader, &[], due - 1).is_empty());
+        assert!(is_cut(&check(&mut reader, &[], due).read[0].problems));
         assert_eq!(reader.due(), None);
         fs::write(&path, text + rest).unwrap();
-        let read = look(&mut reader, &[&path], now).read;
+        let read = check(&mut reader, &[&path], now).read;
         assert!(!is_cut(&read[0].problems) && read[0].entry_count == 2 && reader.due().is_none());
     }
 
@@ -486,7 +486,7 @@ mod tests {
                 IncrementalReader::new("", &[dir.path().into()], &digests.clone().map(SharedLazySession::from));
             let text = fs::read_to_string(path).unwrap() + &lines(1..2);
             fs::write(path, text).unwrap();
-            assert_eq!(look(&mut reader, &[path], LATE).read.len(), 2);
+            assert_eq!(check(&mut reader, &[path], LATE).read.len(), 2);
             digests = digests.map(|digest| scan::reread(&digest.path, None, "").unwrap().unwrap());
         }
     }
@@ -496,51 +496,51 @@ mod tests {
         let (dir, path, mut reader) = known(&format!("{HEADER}\n"));
         let all = WatchEvents { is_all: true, ..WatchEvents::default() };
         let mut seen = Vec::new();
-        let noted = OwnChanges::default();
-        let mut walk = |reader: &mut IncrementalReader, noted: &OwnChanges| {
+        let own_changes = OwnChanges::default();
+        let mut walk = |reader: &mut IncrementalReader, own_changes: &OwnChanges| {
             seen.clear();
-            reader.look(&all, noted, LATE, &mut |changes| {
+            reader.check_paths(&all, own_changes, LATE, &mut |changes| {
                 seen.extend(changes.read.into_iter().map(|digest| digest.path).chain(changes.gone));
                 true
             });
             seen.clone()
         };
-        assert!(walk(&mut reader, &noted).is_empty());
+        assert!(walk(&mut reader, &own_changes).is_empty());
         // More files than are read one by one.
         let folder = dir.path().join("--p--");
         let paths: Vec<PathBuf> = (0..KEPT + 9).map(|at| folder.join(format!("{at}.jsonl"))).collect();
         fs::create_dir(&folder).unwrap();
         paths.iter().for_each(|path| fs::write(path, format!("{HEADER}\n")).unwrap());
         fs::write(folder.join("notes.txt"), "").unwrap();
-        assert_eq!(look(&mut reader, &[&folder.join("notes.txt")], LATE).read.len(), 0);
-        assert_eq!(look(&mut reader, &[&folder], LATE).read.len(), paths.len());
-        assert!(look(&mut reader, &[&folder, &paths[0]], LATE).is_empty());
+        assert_eq!(check(&mut reader, &[&folder.join("notes.txt")], LATE).read.len(), 0);
+        assert_eq!(check(&mut reader, &[&folder], LATE).read.len(), paths.len());
+        assert!(check(&mut reader, &[&folder, &paths[0]], LATE).is_empty());
         let moved = dir.path().join("--q--");
         fs::rename(&folder, &moved).unwrap();
-        let changes = look(&mut reader, &[&folder, &moved], LATE);
+        let changes = check(&mut reader, &[&folder, &moved], LATE);
         assert_eq!((changes.read.len(), changes.gone.len()), (paths.len(), paths.len()));
         fs::remove_file(&path).unwrap();
-        assert_eq!(look(&mut reader, &[&path], LATE).gone, std::slice::from_ref(&path));
+        assert_eq!(check(&mut reader, &[&path], LATE).gone, std::slice::from_ref(&path));
         // Changes by pitree itself are not reported.
         fs::write(&path, format!("{HEADER}\n{}", lines(1..2))).unwrap();
-        assert_eq!(walk(&mut reader, &noted), std::slice::from_ref(&path));
+        assert_eq!(walk(&mut reader, &own_changes), std::slice::from_ref(&path));
         fs::write(&path, format!("{HEADER}\n{}", lines(1..3))).unwrap();
-        noted.note(&[scan::reread(&path, None, "").unwrap().unwrap()], &[]);
-        assert!(walk(&mut reader, &noted).is_empty());
+        own_changes.note(&[scan::reread(&path, None, "").unwrap().unwrap()], &[]);
+        assert!(walk(&mut reader, &own_changes).is_empty());
         fs::remove_file(&path).unwrap();
-        noted.note(&[], &[path]);
-        assert!(walk(&mut reader, &noted).is_empty());
+        own_changes.note(&[], &[path]);
+        assert!(walk(&mut reader, &own_changes).is_empty());
     }
 
     #[test]
     fn recent_directories_are_checked_without_a_watcher() {
         let (dir, path, mut reader) = known(&format!("{HEADER}\n"));
-        let noted = OwnChanges::default();
+        let own_changes = OwnChanges::default();
         let mut look = |is_all| {
             let mut seen = Vec::new();
-            reader.look(
+            reader.check_paths(
                 &WatchEvents { is_recent: true, is_all, ..WatchEvents::default() },
-                &noted,
+                &own_changes,
                 LATE,
                 &mut |changes| {
                     seen.extend(changes.read.into_iter().map(|digest| digest.path).chain(changes.gone));

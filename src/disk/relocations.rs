@@ -33,7 +33,7 @@ pub struct RelocationCandidate {
     /// The number of files touched by the session that it contains.
     pub files: usize,
     /// The number of files that were checked.
-    pub of: usize,
+    pub checked: usize,
 }
 
 /// Returns possible new locations of `gone`, best first. These are git worktrees of that name, and directories with that name
@@ -61,10 +61,10 @@ pub fn candidates(
     let files: BTreeSet<PathBuf> = touched.iter().filter_map(inside).take(MAX_FILES).collect();
     let candidate = |dir: PathBuf| {
         let there = files.iter().filter(|file| dir.join(file).exists()).count();
-        RelocationCandidate { files: there, of: files.len(), dir }
+        RelocationCandidate { files: there, checked: files.len(), dir }
     };
     let is_likely = |one: &RelocationCandidate| {
-        one.files > 0 || is_same(&one.dir) || (one.of == 0 && one.dir.join(".git").exists())
+        one.files > 0 || is_same(&one.dir) || (one.checked == 0 && one.dir.join(".git").exists())
     };
     let mut all: Vec<RelocationCandidate> = dirs.into_iter().map(candidate).filter(is_likely).collect();
     sort::by_cached_key(&mut all, |one| std::cmp::Reverse((one.files, is_same(&one.dir))));
@@ -284,7 +284,7 @@ mod tests {
         fs::write(moved.join("src/main.rs"), "").unwrap();
         fs::write(elsewhere.join("README.md"), "").unwrap();
         let found = candidates(&gone, &touched, &[elsewhere.clone(), root.join("gone/app"), empty.clone()], None);
-        let dirs: Vec<_> = found.iter().map(|one| (one.dir.clone(), one.files, one.of)).collect();
+        let dirs: Vec<_> = found.iter().map(|one| (one.dir.clone(), one.files, one.checked)).collect();
         assert_eq!(dirs, [(moved, 2, 2), (elsewhere, 1, 2)]);
         // Without touched files, a repository is a candidate.
         assert_eq!(candidates(&gone, &[], &[], None), []);

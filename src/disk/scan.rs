@@ -62,7 +62,7 @@ impl<'a> ScanSources<'a> {
             let index = scope.spawn(|| self.index());
             (Listings::new(self.dirs), index.join().unwrap_or_default())
         });
-        self.with(index).look(Some(listings))
+        self.with(index).compare_with_index(Some(listings))
     }
 
     /// Finds the files to rebuild the index from all of them.
@@ -144,15 +144,15 @@ impl Scan<'_> {
     /// Finds the files.
     #[must_use]
     pub fn scan(self) -> Self {
-        self.look(None)
+        self.compare_with_index(None)
     }
 
     /// Looks at the files and compares them with the index. Lists them first, if they are not listed yet.
-    fn look(self, listings: Option<Listings>) -> Self {
+    fn compare_with_index(self, listings: Option<Listings>) -> Self {
         let Self { sources, mut index, mut related, real, .. } = self;
         let find = |known: &[SessionIndex]| listings.unwrap_or_else(|| Listings::pending(sources.dirs)).find(&known);
         let found = if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
-            let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
+            let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::canonical(dir)).collect();
             let open = |dir: &PathBuf| SessionIndex::open(cache, dir, sources.home);
             related = index::related(cache.dir, &dirs).iter().map(open).collect();
             // Indexes of nested directories need all files.
@@ -160,7 +160,7 @@ impl Scan<'_> {
             let is_alone = related.is_empty() && !dirs.iter().enumerate().any(is_nested);
             let mut found = find(if is_alone { &index } else { &[] });
             for (dir, index) in (0..).map(Some).zip(&mut index).chain(related.iter_mut().map(|index| (None, index))) {
-                index.look(dir, &dirs, &mut found);
+                index.compare_rows(dir, &dirs, &mut found);
             }
             found
         } else {

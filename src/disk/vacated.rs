@@ -1,7 +1,7 @@
 //! Session files that lose their name to a change, because a new version replaces them or they move, while a pi may be
 //! writing. pi opens, writes and closes the file for each line (`appendFileSync`, 1.6.0), and creates a file without a
 //! header if there is none. So a line can still arrive in a file that pi opened under its former name. Such late lines
-//! are carried over to the file that took its place, until no process has the vacated file open for writing.
+//! are appended to the file that took its place, until no process has the vacated file open for writing.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -143,7 +143,7 @@ impl<'a> FileToVacate<'a> {
     }
 
     /// Puts another file in place with `rename`. The caller gave this one a second name before, and
-    /// [carries](Self::carry) its late lines over afterwards.
+    /// [appends](Self::append_late_lines) its late lines to it afterwards.
     ///
     /// # Errors
     /// The file changed meanwhile, or the file system fails; it is still in place.
@@ -154,7 +154,7 @@ impl<'a> FileToVacate<'a> {
         Ok(())
     }
 
-    /// Replaces the file like [`replace`](Self::replace), and carries over its late lines. Its second name is a spare one,
+    /// Replaces the file like [`replace`](Self::replace), and carries over its late lines. Its second name is that of a vacated file,
     /// which is added to `vacated`. `start` is the offset from which the other file can have late lines.
     ///
     /// # Errors
@@ -173,7 +173,7 @@ impl<'a> FileToVacate<'a> {
     }
 
     /// Puts a complete new file at `to`, then takes the name from this one with `remove`. The caller
-    /// [carries](Self::carry) its late lines over afterwards.
+    /// [appends](Self::append_late_lines) its late lines to it afterwards.
     ///
     /// # Errors
     /// The place is taken, this file changed meanwhile, or the file system fails; both files can exist.
@@ -196,7 +196,7 @@ impl<'a> FileToVacate<'a> {
     }
 }
 
-/// The file to which late lines are carried over.
+/// The file to which late lines are appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Successor {
     /// Its path.
@@ -219,7 +219,7 @@ pub(crate) struct VacatedFile {
     pub(crate) path: PathBuf,
     /// The offset in bytes from which its lines are late.
     pub(crate) from: u64,
-    /// `None` if late lines cannot be carried over, because the session was archived.
+    /// `None` if late lines cannot be appended, because the session was archived.
     pub(crate) to: Option<Successor>,
 }
 
@@ -265,7 +265,7 @@ pub(crate) fn put_back(spare: &Path, path: &Path, vacated: &mut Vec<PathBuf>) ->
 }
 
 /// Resolves the vacated files that an interrupted change left next to a path. One whose content is the start of one of
-/// the files `complete` is removed. Of another one, the lines after an offset are carried over, or it gets its path again.
+/// the files `complete` is removed. Of another one, the lines after an offset are appended to it, or it gets its path again.
 ///
 /// # Errors
 /// A file cannot be read or written.

@@ -89,19 +89,19 @@ pub struct Watch {
 struct WatchedDir {
     named: PathBuf,
     absolute: PathBuf,
-    real: PathBuf,
+    canonical: PathBuf,
 }
 
 impl WatchedDir {
     fn new(named: &Path) -> Self {
         let absolute = std::path::absolute(named).unwrap_or_else(|_| named.into());
         let real = dunce::canonicalize(named).unwrap_or_else(|_| absolute.clone());
-        Self { named: named.into(), absolute, real }
+        Self { named: named.into(), absolute, canonical: real }
     }
 
     /// Converts a path of an event to a path below the directory as named.
     fn own(&self, path: &Path) -> Option<PathBuf> {
-        Some(self.named.join(path.strip_prefix(&self.real).ok()?))
+        Some(self.named.join(path.strip_prefix(&self.canonical).ok()?))
     }
 }
 
@@ -143,7 +143,7 @@ impl Watch {
         (self.watcher, self.messages) = (None, messages);
         self.dirs = self.dirs.iter().map(|dir| WatchedDir::new(&dir.named)).collect();
         // Two watches on one directory would report events twice.
-        let is_inside = |link: &WatchedDir| self.dirs.iter().any(|dir| link.real.starts_with(&dir.real));
+        let is_inside = |link: &WatchedDir| self.dirs.iter().any(|dir| link.canonical.starts_with(&dir.canonical));
         let is_recursive = self.mode == RecursiveMode::Recursive;
         let links = self.dirs.iter().filter(|_| is_recursive).flat_map(|dir| links_in(&dir.named));
         let links = links.map(|link| WatchedDir::new(&link));
@@ -172,11 +172,11 @@ impl Watch {
                 }
             }
             if dir.absolute.is_dir() {
-                watcher.watch(&dir.real, self.mode)?;
+                watcher.watch(&dir.canonical, self.mode)?;
             }
         }
         for link in &self.links {
-            watcher.watch(&link.real, RecursiveMode::Recursive)?;
+            watcher.watch(&link.canonical, RecursiveMode::Recursive)?;
         }
         Ok(watcher)
     }
@@ -261,7 +261,7 @@ impl Watch {
         );
         for path in &event.paths {
             // A watched directory, or the target of a link, was created or removed.
-            let is_dir = |dir: &WatchedDir| dir.absolute.starts_with(path) || dir.real.starts_with(path);
+            let is_dir = |dir: &WatchedDir| dir.absolute.starts_with(path) || dir.canonical.starts_with(path);
             let is_link = || path.is_symlink() && path.is_dir();
             if is_move && (self.dirs.iter().any(is_dir) || is_link()) {
                 self.begin();

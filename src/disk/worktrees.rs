@@ -32,7 +32,7 @@ const RECORD_AGAIN: i64 = 30 * 24 * 60 * 60 * 1000;
 
 /// A recorded worktree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct RecordedTree {
+struct RecordedWorktree {
     main: String,
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ struct RecordedTree {
 struct Record {
     /// The worktrees by directory.
     #[serde(default)]
-    trees: BTreeMap<String, RecordedTree>,
+    trees: BTreeMap<String, RecordedWorktree>,
     /// Fields of a newer pitree, preserved.
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -62,13 +62,13 @@ impl Record {
         let mut is_changed = false;
         for Worktree { dir, main, name, branch } in found {
             let before = self.trees.get(dir);
-            let is_same = |tree: &RecordedTree| (&tree.main, &tree.name, &tree.branch) == (main, name, branch);
+            let is_same = |tree: &RecordedWorktree| (&tree.main, &tree.name, &tree.branch) == (main, name, branch);
             if before.is_some_and(|tree| is_same(tree) && now.saturating_sub(tree.seen) < RECORD_AGAIN) {
                 continue;
             }
             let others = before.map(|tree| tree.others.clone()).unwrap_or_default();
             let tree =
-                RecordedTree { main: main.clone(), name: name.clone(), branch: branch.clone(), seen: now, others };
+                RecordedWorktree { main: main.clone(), name: name.clone(), branch: branch.clone(), seen: now, others };
             self.trees.insert(dir.clone(), tree);
             is_changed = true;
         }
@@ -113,8 +113,8 @@ impl WorktreeFinder {
     pub(crate) fn new(state: Option<&Path>, are_separate: bool) -> Self {
         let path = state.map(|state| state.join("worktrees.json"));
         let record: Record = path.as_deref().and_then(|path| state::read(path).ok()).unwrap_or_default();
-        let tree = |(dir, tree): (&String, &RecordedTree)| {
-            let RecordedTree { main, name, branch, .. } = tree.clone();
+        let tree = |(dir, tree): (&String, &RecordedWorktree)| {
+            let RecordedWorktree { main, name, branch, .. } = tree.clone();
             (dir.clone(), Arc::new(Worktree { dir: dir.clone(), main, name, branch }))
         };
         let known = record.trees.iter().map(tree).collect();
@@ -203,7 +203,7 @@ impl WorktreeFinder {
         let mut nearest = Nearest::Other(0);
         for dir in above(cwd) {
             let known = self.looked_at.get(dir).cloned();
-            if let Some(found) = known.or_else(|| self.look(dir)) {
+            if let Some(found) = known.or_else(|| self.find_repository(dir)) {
                 nearest = found;
                 break;
             }
@@ -214,7 +214,7 @@ impl WorktreeFinder {
     }
 
     /// Looks for a repository in a directory.
-    fn look(&mut self, dir: &Path) -> Option<Nearest> {
+    fn find_repository(&mut self, dir: &Path) -> Option<Nearest> {
         let git = dir.join(".git");
         let own = dir.as_os_str().len();
         let metadata = fs::metadata(&git).ok()?;

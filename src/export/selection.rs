@@ -43,7 +43,7 @@ impl Selection<'_> {
     /// The errors of `read` and `take`.
     pub fn each(&self, read: ReadBody<'_>, take: &mut dyn FnMut(EntryBlock) -> Result<()>) -> Result<()> {
         let mut state = State::default();
-        let mut told = Told::default();
+        let mut told = PrintedFacts::default();
         let known: HashSet<EntryIndex> = self.entries.iter().map(|&(at, _)| at).filter(|_| self.has_branches).collect();
         let mut joined = HashSet::new();
         for (place, &(at, edit)) in self.entries.iter().enumerate() {
@@ -103,7 +103,7 @@ impl Selection<'_> {
         at: EntryIndex,
         body: &Body,
         results: &mut Vec<(EntryIndex, Vec<u8>)>,
-        told: &mut Told,
+        told: &mut PrintedFacts,
     ) -> Option<EntryBlock> {
         let node = self.tree.node(at);
         let mut entry = parse::entry(&body.line);
@@ -144,7 +144,7 @@ impl Selection<'_> {
         Some(block)
     }
 
-    fn facts(&self, at: EntryIndex, entry: &Entry<'_>, told: &mut Told) -> Vec<String> {
+    fn facts(&self, at: EntryIndex, entry: &Entry<'_>, told: &mut PrintedFacts) -> Vec<String> {
         let node = self.tree.node(at);
         let mut facts = Vec::new();
         if let Some(time) = node.time.and_then(minute) {
@@ -172,7 +172,7 @@ impl Selection<'_> {
 
 /// Facts that are repeated only when they change.
 #[derive(Default)]
-struct Told {
+struct PrintedFacts {
     day: String,
     model: String,
 }

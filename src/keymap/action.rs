@@ -30,7 +30,7 @@ named! {
         /// A question box.
         Question = "questions",
         /// A message box.
-        Note = "messages",
+        MessageBox = "messages",
         /// A comparison of two branches.
         Compare = "comparison",
         /// The list of keys.
@@ -69,7 +69,7 @@ const ROWS: &[KeyContext] = &[
     C::Preview,
     C::Search,
     C::Question,
-    C::Note,
+    C::MessageBox,
     C::Compare,
     C::Help,
     C::Context,
@@ -123,7 +123,7 @@ const SUSPENDING: &[KeyContext] = &[
     C::Preview,
     C::Search,
     C::Question,
-    C::Note,
+    C::MessageBox,
     C::Compare,
     C::Help,
     C::Context,

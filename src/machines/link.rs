@@ -134,7 +134,7 @@ pub(super) fn run_with(
     let mut reason = None;
     let status = program::ended(&mut child, |elapsed| {
         reason = gives_up(elapsed, output.received.load(Ordering::Relaxed));
-        reason = reason.take().or_else(|| signals::noted().map(|_| LinkError::new("interrupted")));
+        reason = reason.take().or_else(|| signals::pending_signal().map(|_| LinkError::new("interrupted")));
         reason.is_some()
     });
     match status.map_err(failed)? {

@@ -302,8 +302,8 @@ impl MachineSync<'_> {
             let paths: Vec<PathBuf> = removed.iter().map(|path| mirror.path(path)).collect();
             // If pitree ends meanwhile, a file that the user restores still stays.
             self.state.moving.extend(removed.iter().copied().cloned());
-            let noted = state::write(self.context.state, &self.machine.name, self.state);
-            let moved = noted.and_then(|()| self.trash(&paths));
+            let written = state::write(self.context.state, &self.machine.name, self.state);
+            let moved = written.and_then(|()| self.trash(&paths));
             moved.map_err(|error| LinkError::new(format!("cannot move mirrored sessions to the trash: {error}")))?;
             self.state.moving.clear();
         }

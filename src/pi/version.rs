@@ -88,7 +88,8 @@ fn ask(command: &mut Command) -> Option<String> {
     let begun = Instant::now();
     let status = program::ended(&mut child, |elapsed| elapsed >= VERSION_TIMEOUT).ok()??;
     // A background child can keep the pipe open.
-    let output = output.recv_timeout(VERSION_TIMEOUT.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
+    let output =
+        output.recv_timeout(VERSION_TIMEOUT.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
     output.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)
 }
 

@@ -103,7 +103,9 @@ fn embedded_syntaxes() -> SyntaxSet {
     const MAX_SYNTAX_BYTES: usize = 8 << 20;
     let packed: &[u8] = include_bytes!("../../assets/syntaxes.bin");
     // Unpacking in one step needs no window, which is larger than the result.
-    let set = zstd::bulk::decompress(packed, MAX_SYNTAX_BYTES).ok().and_then(|data| dumps::from_uncompressed_data(&data).ok());
+    let set = zstd::bulk::decompress(packed, MAX_SYNTAX_BYTES)
+        .ok()
+        .and_then(|data| dumps::from_uncompressed_data(&data).ok());
     set.unwrap_or_default()
 }
 

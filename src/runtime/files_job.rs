@@ -17,7 +17,8 @@ use crate::base::sort;
 use crate::base::text::{Span, Tone, clean};
 use crate::catalog::file_history::ReplayControl;
 use crate::catalog::file_states::{
-    self, FileAt, FileForm, FileTextRequest, FileWrite, StateSource, StatesCache, StatesRequest, Written, text_of,
+    self, FileAt, FileForm, FileTextRequest, FileWrite, StateSource, StatesCache, StatesRequest, Written,
+    text_for_comparison,
 };
 use crate::catalog::files::{FilePlaces, FilesRequest, TouchedFile, outline};
 use crate::disk::new_file::{self, is_taken};
@@ -51,7 +52,7 @@ enum ComparedText {
 impl ComparedText {
     fn text(&self) -> Result<Cow<'_, str>> {
         match self {
-            Self::State(state) => text_of(state.as_deref()),
+            Self::State(state) => text_for_comparison(state.as_deref()),
             Self::Disk(text) => Ok(Cow::Borrowed(text)),
         }
     }
@@ -159,7 +160,7 @@ impl FilesJob<'_> {
     /// The content is unknown, or the session cannot be read.
     pub(super) fn copy(self, at: &FileAt) -> Result<String> {
         let state = self.after(at)?;
-        Ok(text_of(state.as_deref())?.into_owned())
+        Ok(text_for_comparison(state.as_deref())?.into_owned())
     }
 
     /// Writes the content at a state to a new file, or replaces a file if the user has agreed. A symbolic link at the path
@@ -203,10 +204,12 @@ impl FilesJob<'_> {
             }
             lines.push(DocLine::of(title));
             lines.extend(match form {
-                EntryForm::Difference => match (text_of(before.as_deref()), text_of(Some(&after))) {
-                    (Ok(old), Ok(new)) => file::difference(&old, &new),
-                    (Err(error), _) | (_, Err(error)) => vec![DocLine::warning(&clean(&error.to_string()))],
-                },
+                EntryForm::Difference => {
+                    match (text_for_comparison(before.as_deref()), text_for_comparison(Some(&after))) {
+                        (Ok(old), Ok(new)) => file::difference(&old, &new),
+                        (Err(error), _) | (_, Err(error)) => vec![DocLine::warning(&clean(&error.to_string()))],
+                    }
+                }
                 _ => self.content(&file, &after, before.as_deref()),
             });
         }

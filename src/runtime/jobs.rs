@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Error, Result, bail};
 
 use crate::app::layers::context::ContextTarget;
-use crate::app::message::{Changed, EntryLocation, Reply, Work};
+use crate::app::message::{ChangeReply, EntryLocation, Reply, Work};
 use crate::app::panes::preview::{self, EntryForm, HiddenHits};
 use crate::app::settings::Settings;
 use crate::app::ticket::Ticket;
@@ -19,7 +19,7 @@ use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::export::{ExportRequest, ExportResult, ExportRun, ExportTo};
 use crate::catalog::file_history::ReplayControl;
 use crate::catalog::file_states::StatesCache;
-use crate::catalog::lost_work::LossCache;
+use crate::catalog::lost_work::LostWorkCache;
 use crate::catalog::search::Searcher;
 use crate::catalog::space::{self, SpaceContent};
 use crate::catalog::stats::table::StatsTable;
@@ -71,7 +71,7 @@ pub struct JobContext {
     /// The most recently merged files.
     pub members: Arc<Mutex<Vec<MemberFile>>>,
     /// The files changed by this process.
-    pub noted: Arc<OwnChanges>,
+    pub own_changes: Arc<OwnChanges>,
     /// The search over sessions.
     pub searcher: Arc<Searcher>,
     /// The replays of files.
@@ -81,7 +81,7 @@ pub struct JobContext {
     /// The prices of models, which are read when they are needed.
     pub prices: Arc<OnceLock<Prices>>,
     /// The search for lost work.
-    pub lost: Arc<Mutex<LossCache>>,
+    pub lost: Arc<Mutex<LostWorkCache>>,
     /// The search for git worktrees.
     pub worktrees: Arc<Mutex<WorktreeFinder>>,
     /// The changes in order, with the machine of each.
@@ -276,7 +276,9 @@ impl JobContext {
                 let work = losses.find_in(&session, place, &is_wanted);
                 is_wanted().then_some(Reply::LostWorkFound(work))
             }
-            Work::ReadHistory => Some(Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?)),
+            Work::ReadHistory => {
+                Some(Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.history_with_sessions(is_wanted)?))
+            }
             Work::ReadSource(body) => Some(Reply::Text(with_text_error(self.read(&body, |line, related| {
                 render::entry::source_text(&body.tree, body.at, (line, related), &self.settings.zone)
             })))),
@@ -294,7 +296,7 @@ impl JobContext {
             }
             Work::Change { request, .. } if ticket.is_stopped() => {
                 let result = Err(Error::msg("not started; the request was canceled"));
-                Some(Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() })))
+                Some(Reply::Changed(Box::new(ChangeReply { request, result, read: Vec::new(), gone: Vec::new() })))
             }
             Work::Change { request, now } => Some(Reply::Changed(Box::new(self.change(ticket, (request, now), reply)))),
             Work::FindRelocations { gone, touched, known } => {
@@ -334,7 +336,12 @@ impl JobContext {
     }
 
     /// Makes a change, and reports its progress periodically.
-    fn change(&self, ticket: &Ticket, (request, now): (Request, i64), reply: &mut dyn FnMut(Reply) -> bool) -> Changed {
+    fn change(
+        &self,
+        ticket: &Ticket,
+        (request, now): (Request, i64),
+        reply: &mut dyn FnMut(Reply) -> bool,
+    ) -> ChangeReply {
         let (mut reported, mut total) = (Instant::now(), None);
         let mut waits = String::new();
         let mut watch = |event: ChangeEvent<'_>| {
@@ -380,8 +387,8 @@ impl JobContext {
                 Err(_) => {} // the list keeps the previous state
             }
         }
-        self.noted.note(&read, &gone);
-        Changed { request, result, read, gone }
+        self.own_changes.note(&read, &gone);
+        ChangeReply { request, result, read, gone }
     }
 
     /// Returns the line of an entry, if it is unchanged.

@@ -18,7 +18,7 @@ use crate::disk::locate;
 use crate::machines::changes;
 use crate::machines::registry::Machine;
 use crate::machines::state::{self, MachineState};
-use crate::machines::sync::{self, MAX_PARALLEL, GoneFiles, SyncContext};
+use crate::machines::sync::{self, GoneFiles, MAX_PARALLEL, SyncContext};
 use crate::runtime::jobs::{JobContext, NO_JOURNAL, now};
 
 /// The intervals in milliseconds, for a few machines and for more.

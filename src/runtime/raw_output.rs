@@ -61,7 +61,7 @@ fn object(chosen: &PickedEntry) -> Result<()> {
         .as_ref()
         .map(|(tree, at)| EntryReader::open(path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
     let text = text.transpose()?;
-    let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
+    let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).returned_text_entry.is_some());
     let fields = object! {
         #[serde(flatten)] path: PathFields::from(&**path),
         id,

@@ -40,7 +40,7 @@ impl JobContext {
         let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
         let mut is_received = true;
         while is_received && is_wanted() {
-            reader.look(&seen, &self.noted, now(), &mut |mut changes| {
+            reader.check_paths(&seen, &self.own_changes, now(), &mut |mut changes| {
                 if let Some(own) = &self.changes {
                     own.explain(&mut changes.unreadable);
                 }

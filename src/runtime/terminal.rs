@@ -71,7 +71,7 @@ impl Screen {
         system_terminal::restore_on_abort()?;
         take(mouse)?;
         let terminal = output().and_then(|out| Terminal::new(Bounded::new(out)));
-        let terminal = terminal.inspect_err(|_| give_back())?;
+        let terminal = terminal.inspect_err(|_| restore())?;
         Ok(Self { terminal: ManuallyDrop::new(terminal), mouse })
     }
 
@@ -82,7 +82,7 @@ impl Screen {
     /// Restores the terminal during `pause`, then redraws everything. Returns the columns and rows, which may have
     /// changed.
     pub(super) fn pause<T>(&mut self, pause: impl FnOnce() -> T) -> io::Result<(T, (u16, u16))> {
-        give_back();
+        restore();
         let result = pause();
         Ok((result, self.take_again()?))
     }
@@ -99,7 +99,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
@@ -111,11 +111,11 @@ fn take(mouse: bool) -> io::Result<()> {
         let _ = execute!(out, EnableBracketedPaste); // a terminal without bracketed paste is supported
         if mouse { execute!(out, EnableMouseCapture) } else { Ok(()) }
     });
-    entered.inspect_err(|_| give_back())
+    entered.inspect_err(|_| restore())
 }
 
 /// Ignores errors, because they cannot be reported, and the next step may still work.
-fn give_back() {
+fn restore() {
     let _ = output().and_then(|mut out| {
         let _ = execute!(out, DisableBracketedPaste);
         execute!(out, DisableMouseCapture, LeaveAlternateScreen, crossterm::cursor::Show)
@@ -147,7 +147,7 @@ fn restore_on_panic() {
             while IS_REPLACED.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            give_back();
+            restore();
             catch_panic::report(panic);
             programs::end_all_before_exit();
             std::process::exit(101);

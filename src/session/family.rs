@@ -67,7 +67,7 @@ pub struct MergedFamily {
     pub differing: usize,
     files: Vec<FamilyFile>,
     /// The displayed file of each entry and the index there.
-    of: Vec<(u32, EntryIndex)>,
+    source_of: Vec<(u32, EntryIndex)>,
     /// The first file that contains each entry.
     first: Vec<u32>,
 }
@@ -91,7 +91,7 @@ impl MergedFamily {
             .enumerate()
             .map(|(file, tree)| FamilyFile { tree: tree.clone(), places: state.add(file, trees, is_same) })
             .collect();
-        let MergeState { mut merged, parents, mut of, differing, .. } = state;
+        let MergeState { mut merged, parents, source_of: mut of, differing, .. } = state;
         let first = of.iter().map(|(file, _)| *file).collect();
         if let Some(shown) = files.get(base) {
             for (at, &place) in (0..).zip(&shown.places) {
@@ -110,12 +110,12 @@ impl MergedFamily {
             }
         }
         merged.header = header;
-        Self { tree: Arc::new(merged.tied(parents)), differing, files, of, first }
+        Self { tree: Arc::new(merged.tied(parents)), differing, files, source_of: of, first }
     }
 
     /// Returns the displayed file of an entry and the index there.
     pub fn of(&self, at: EntryIndex) -> (usize, EntryIndex) {
-        let (file, at) = self.of[at as usize];
+        let (file, at) = self.source_of[at as usize];
         (file as usize, at)
     }
 
@@ -145,7 +145,7 @@ impl MergedFamily {
             Some(parent) => self.first(parent) != self.first(*at),
             None => self.first(*at) > 0,
         };
-        (0..self.of.len() as EntryIndex).filter(is_start)
+        (0..self.source_of.len() as EntryIndex).filter(is_start)
     }
 
     /// Returns the entry where the active path of a file diverges from the files before it, or `None` if they share no
@@ -166,7 +166,7 @@ struct MergeState {
     /// The parent of each entry, without cycles.
     parents: Vec<Option<EntryIndex>>,
     /// The first file that contains each entry, and the index there.
-    of: Vec<(u32, EntryIndex)>,
+    source_of: Vec<(u32, EntryIndex)>,
     /// The last file that contains each entry.
     last: Vec<u32>,
     /// Entries by the entry above them, their ID and contents.
@@ -220,22 +220,22 @@ impl MergeState {
                 let by_id = id.and_then(|id| self.by_id.get(&id).copied());
                 let by_time = || self.by_time.get(&(anchor, node.time, node.kind)).copied();
                 let one = by_id.or_else(by_time).filter(|place| fits(self, place))?;
-                let (other, place) = self.of[one as usize];
+                let (other, place) = self.source_of[one as usize];
                 is_same([(other as usize, place), (file, at)]).then_some(one)
             });
             let place = match found {
                 Some(place) => place,
                 None => {
-                    let place = self.of.len() as EntryIndex;
+                    let place = self.source_of.len() as EntryIndex;
                     self.merged.nodes.push(node.clone());
                     self.parents.push(parent);
                     self.merged.stubs.push(true);
-                    self.of.push((file as u32, at));
+                    self.source_of.push((file as u32, at));
                     self.last.push(u32::MAX);
                     self.known.insert(key, place);
                     if let Some(id) = id {
                         let first = *self.by_id.entry(id).or_insert(place);
-                        if first != place && self.of[first as usize].0 as usize != file {
+                        if first != place && self.source_of[first as usize].0 as usize != file {
                             self.merged.flagged.extend([first, place]);
                             self.differing += 1;
                         }

@@ -13,7 +13,7 @@ use crate::session::entry::parse::{self, StoredValue};
 use crate::session::entry::row::is_silent;
 use crate::session::entry::{Entry, NEWEST, RawTime};
 use crate::session::json::value::Fields;
-use crate::session::json::{self, JsonReader, Str, text_of};
+use crate::session::json::{self, JsonReader, Str, text_or_empty};
 use crate::session::links::{ActivePath, EntryIds, EntryIndex, IdHash, ParentLinks};
 use crate::session::marks::session_key;
 use crate::session::problem::Problem;
@@ -160,8 +160,8 @@ impl Header {
     /// Creates a header from its entry.
     pub fn new(entry: &Entry<'_>) -> Self {
         Self {
-            id: text_of(entry.id),
-            cwd: text_of(entry.cwd),
+            id: text_or_empty(entry.id),
+            cwd: text_or_empty(entry.cwd),
             created: entry.timestamp.and_then(RawTime::ms),
             created_is_text: matches!(entry.timestamp, Some(RawTime::Text(_))),
             version: entry.version.unwrap_or(1.0),
@@ -317,7 +317,7 @@ impl LineCollector {
             b"pi.entry.label" => self.labels.push(LabelLine {
                 target: IdHash::of(key),
                 target_id: key.text().into(),
-                text: text_of(value).into(),
+                text: text_or_empty(value).into(),
                 time: None,
             }),
             _ => {}

@@ -205,9 +205,7 @@ pub fn clean_tag(text: &str) -> Result<String, String> {
         return Err(format!("invalid tag {tag:?}: a tag has no spaces or commas"));
     }
     match tag.chars().count() {
-        characters if characters > MAX_TAG => {
-            Err(format!("a tag has at most {MAX_TAG} characters, not {characters}"))
-        }
+        characters if characters > MAX_TAG => Err(format!("a tag has at most {MAX_TAG} characters, not {characters}")),
         _ => Ok(tag.into()),
     }
 }

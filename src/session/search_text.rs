@@ -29,7 +29,7 @@ pub struct Passages<'a> {
     /// The start of each text in bytes, and its entry.
     pub starts: &'a [(u32, EntryIndex)],
     /// A bit for each byte of the texts, lowest bit first: 1 for a capital letter. Missing bits are 0.
-    pub(crate) capitals: &'a [u8],
+    pub(crate) uppercase_bits: &'a [u8],
 }
 
 /// Owned [`SearchTexts`].
@@ -46,7 +46,7 @@ pub struct SearchTextsBuf {
 pub struct PassagesBuf {
     folded: String,
     starts: Vec<(u32, EntryIndex)>,
-    capitals: Vec<u8>,
+    uppercase_bits: Vec<u8>,
 }
 
 /// Reusable buffers for stored texts.
@@ -68,14 +68,14 @@ impl<'a> SearchTexts<'a> {
         let mut length = || lengths.next().map(|four| u32::from_le_bytes(*four) as usize);
         let mut passages = [Passages::default(); 2];
         for (one, room) in passages.iter_mut().zip(starts) {
-            let (folded, count, capitals) = (length()?, length()?, length()?);
+            let (folded, count, uppercase_bits) = (length()?, length()?, length()?);
             let (folded, behind) = rest.split_at_checked(folded)?;
             let (pairs, behind) = behind.split_at_checked(count.checked_mul(2 * NUMBER)?)?;
-            let (capitals, behind) = behind.split_at_checked(capitals)?;
+            let (uppercase_bits, behind) = behind.split_at_checked(uppercase_bits)?;
             let number = |pair: &[u8], at: usize| pair[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
             room.clear();
             room.extend(pairs.chunks_exact(2 * NUMBER).map(|pair| (number(pair, 0), number(pair, NUMBER))));
-            *one = Passages { folded: simdutf8::basic::from_utf8(folded).ok()?, starts: room, capitals };
+            *one = Passages { folded: simdutf8::basic::from_utf8(folded).ok()?, starts: room, uppercase_bits };
             rest = behind;
         }
         let [conversation, summaries] = passages;
@@ -86,7 +86,7 @@ impl<'a> SearchTexts<'a> {
 impl Passages<'_> {
     /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.folded.len() + size_of_val(self.starts) + self.capitals.len()
+        self.folded.len() + size_of_val(self.starts) + self.uppercase_bits.len()
     }
 
     /// Returns the entry whose text contains a byte of the joined texts, and the range of that text.
@@ -112,7 +112,7 @@ impl Passages<'_> {
     /// Returns a range of the texts with its known capital letters: close to the original, except for Unicode
     /// composition.
     pub(crate) fn original_text(&self, piece: Range<usize>) -> String {
-        let is_capital = |at: usize| self.capitals.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
+        let is_capital = |at: usize| self.uppercase_bits.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
         let letters = self.folded[piece.clone()].char_indices();
         let mut said = String::with_capacity(piece.len());
         said.extend(letters.map(|(at, c)| if is_capital(piece.start + at) { capital(c) } else { c }));
@@ -147,24 +147,25 @@ impl SearchTextsBuf {
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Self { conversation, summaries } = self;
         let rest = conversation.as_passages().bytes() - conversation.folded.len() + summaries.as_passages().bytes();
-        let lengths = [&conversation, &summaries].map(|one| [one.folded.len(), one.starts.len(), one.capitals.len()]);
+        let lengths =
+            [&conversation, &summaries].map(|one| [one.folded.len(), one.starts.len(), one.uppercase_bits.len()]);
         let put = |bytes: &mut Vec<u8>, number: u32| bytes.extend(number.to_le_bytes());
         let mut numbers = Vec::with_capacity(6 * NUMBER);
         // Texts are shorter than 4 GB: see `PassagesBuf::push`.
         lengths.iter().flatten().for_each(|&length| put(&mut numbers, length as u32));
-        let put_rest = |bytes: &mut Vec<u8>, starts: &[(u32, EntryIndex)], capitals: &[u8]| {
+        let put_rest = |bytes: &mut Vec<u8>, starts: &[(u32, EntryIndex)], uppercase_bits: &[u8]| {
             starts.iter().for_each(|&(start, entry)| {
                 put(bytes, start);
                 put(bytes, entry);
             });
-            bytes.extend(capitals);
+            bytes.extend(uppercase_bits);
         };
         let mut bytes = conversation.folded.into_bytes();
         bytes.reserve_exact(numbers.len() + rest);
         bytes.splice(0..0, numbers);
-        put_rest(&mut bytes, &conversation.starts, &conversation.capitals);
+        put_rest(&mut bytes, &conversation.starts, &conversation.uppercase_bits);
         bytes.extend(summaries.folded.as_bytes());
-        put_rest(&mut bytes, &summaries.starts, &summaries.capitals);
+        put_rest(&mut bytes, &summaries.starts, &summaries.uppercase_bits);
         bytes
     }
 
@@ -179,7 +180,7 @@ impl From<SearchTexts<'_>> for SearchTextsBuf {
         let [conversation, summaries] = [texts.conversation, texts.summaries].map(|passages| PassagesBuf {
             folded: passages.folded.into(),
             starts: passages.starts.into(),
-            capitals: passages.capitals.into(),
+            uppercase_bits: passages.uppercase_bits.into(),
         });
         Self { conversation, summaries }
     }
@@ -188,7 +189,7 @@ impl From<SearchTexts<'_>> for SearchTextsBuf {
 impl PassagesBuf {
     /// Borrows the passages.
     pub fn as_passages(&self) -> Passages<'_> {
-        Passages { folded: &self.folded, starts: &self.starts, capitals: &self.capitals }
+        Passages { folded: &self.folded, starts: &self.starts, uppercase_bits: &self.uppercase_bits }
     }
 
     /// Appends the text of an entry.
@@ -203,12 +204,12 @@ impl PassagesBuf {
             self.folded.push(' ');
         }
         self.starts.push((start, entry));
-        let capitals = &mut self.capitals;
+        let uppercase_bits = &mut self.uppercase_bits;
         fold_with_capitals(&mut self.folded, text, |at| {
-            if capitals.len() <= at / 8 {
-                capitals.resize(at / 8 + 1, 0);
+            if uppercase_bits.len() <= at / 8 {
+                uppercase_bits.resize(at / 8 + 1, 0);
             }
-            capitals[at / 8] |= 1 << (at % 8);
+            uppercase_bits[at / 8] |= 1 << (at % 8);
         });
     }
 }
@@ -252,7 +253,7 @@ impl SearchTextBuilder {
         for passages in [&mut self.texts.conversation, &mut self.texts.summaries] {
             passages.folded.clear();
             passages.starts.clear();
-            passages.capitals.clear();
+            passages.uppercase_bits.clear();
             if passages.folded.capacity() > MAX_CAPACITY {
                 *passages = PassagesBuf::default();
             }
@@ -315,7 +316,7 @@ mod tests {
             format!("{} {} {} ß I\u{307} none", texts[0], texts[1], texts[2])
         );
         assert_eq!(passages.original_text(4..8), "JWT,");
-        assert_eq!(Passages { capitals: &[], ..passages }.original_text(4..8), "jwt,");
+        assert_eq!(Passages { uppercase_bits: &[], ..passages }.original_text(4..8), "jwt,");
     }
 
     #[test]

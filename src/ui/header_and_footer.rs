@@ -137,7 +137,7 @@ fn ends(model: &Model, painter: &Painter<'_>, accepts: &str, cancels: &str) -> S
 }
 
 /// Returns the hints for a search in a session, or its error; or for a filter of files.
-fn find_aside(model: &Model, painter: &Painter<'_>) -> Span {
+fn find_hint(model: &Model, painter: &Painter<'_>) -> Span {
     let problem = match model.focus {
         _ if model.layers.has(KeyContext::Files) => return ends(model, painter, "keep", "clear"),
         KeyContext::Preview => model.preview.find.as_ref().and_then(|find| find.problem.as_deref()),
@@ -227,7 +227,7 @@ pub(super) fn draw_footer(area: Rect, model: &Model, painter: &Painter<'_>) {
             return line(area, (&prompt.question, &prompt.line), notice_or(model, aside), painter);
         }
         Some(Layer::Find(find)) => {
-            return line(area, ("/", &find.0), notice_or(model, find_aside(model, painter)), painter);
+            return line(area, ("/", &find.0), notice_or(model, find_hint(model, painter)), painter);
         }
         Some(Layer::Search(_)) => {
             if let Some(search) = &model.search {

@@ -61,7 +61,7 @@ pub(super) fn draw(model: &Model, painter: &Painter<'_>) {
                     }
                 }
             }
-            Layer::Note(note) => {
+            Layer::MessageBox(note) => {
                 let text_box = note.text_box(model.size);
                 let foot = match text_box.scrolls() {
                     true => format!("up/down: scroll {} any other key: close", painter.glyphs().dot),
@@ -174,7 +174,7 @@ fn draw_palette(palette: &Palette, model: &Model, painter: &Painter<'_>) {
     let (shown, all) = palette.counts();
     let is_reading = match palette.kind {
         PaletteKind::Actions => false,
-        PaletteKind::Trash | PaletteKind::History => model.past.is_none(),
+        PaletteKind::Trash | PaletteKind::History => model.history.is_none(),
         PaletteKind::Labels | PaletteKind::Family | PaletteKind::Projects => !model.catalog.progress.finished,
     };
     let counts = match (is_reading, shown == all) {

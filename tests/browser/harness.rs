@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pitree::app::layers::Layer;
 use pitree::app::layers::palette::Palette;
-use pitree::app::message::{Changed, Effect, Msg, Reply, Work};
+use pitree::app::message::{ChangeReply, Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
 use pitree::app::settings::{PickerFormat, Settings};
@@ -187,7 +187,7 @@ impl Browser {
             Effect::Ask(ticket, Work::Change { .. }) => Some(ticket),
             _ => None,
         });
-        let changed = Changed { request, result, read: Vec::new(), gone: Vec::new() };
+        let changed = ChangeReply { request, result, read: Vec::new(), gone: Vec::new() };
         self.send(Msg::Reply(ticket.unwrap(), Reply::Changed(Box::new(changed))));
     }
 
@@ -302,7 +302,7 @@ impl Browser {
 
     /// Returns `true` if a notice covers the screen.
     pub(crate) fn has_note(&self) -> bool {
-        matches!(self.model.layers.top(), Some(Layer::Note(_)))
+        matches!(self.model.layers.top(), Some(Layer::MessageBox(_)))
     }
 
     /// Returns the open palettes, the topmost last.

@@ -20,7 +20,7 @@ fn the_wheel_over_a_dialog_scrolls_only_the_dialog() {
     browser.send(Msg::Wheel { column: 70, row: 5, by: -3 });
     browser.send(Msg::Wheel { column: 70, row: 5, by: 3 });
     assert_eq!(browser.model.tree.cursor.top, top);
-    let Some(Layer::Note(note)) = browser.model.layers.top() else { panic!("the notice is still open") };
+    let Some(Layer::MessageBox(note)) = browser.model.layers.top() else { panic!("the notice is still open") };
     assert_eq!(note.top, 3);
 }
 

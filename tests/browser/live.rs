@@ -37,7 +37,7 @@ impl Live {
     fn news(&mut self) -> FileChanges {
         let mut all = FileChanges::default();
         let seen = WatchEvents { is_all: true, ..WatchEvents::default() };
-        self.reader.look(&seen, &OwnChanges::default(), i64::MAX / 2, &mut |news| {
+        self.reader.check_paths(&seen, &OwnChanges::default(), i64::MAX / 2, &mut |news| {
             all = news;
             true
         });

@@ -386,7 +386,7 @@ fn another_file() {
     };
     for other in &refused {
         let (file, note) = replace(other);
-        let past = world.changes.past(|| true).unwrap();
+        let past = world.changes.history_with_sessions(|| true).unwrap();
         assert!(past[0].is_emptied && past[0].session.is_none(), "{}", other.0);
         let error = world.undo().unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(Refusal::TargetChanged { .. })), "{}: {error:#}", other.0);
@@ -418,7 +418,7 @@ fn failed_undo() {
     let world = World::at_home();
     let path = world.write("s.jsonl", "one");
     world.trash(&path).unwrap();
-    let item = || world.changes.past(|| true).unwrap()[0].is_emptied;
+    let item = || world.changes.history_with_sessions(|| true).unwrap()[0].is_emptied;
     fs::write(&path, "{\"type\":\"session\"}\n").unwrap();
     world.undo().unwrap_err();
     fs::remove_file(trash().join("files/s.jsonl")).unwrap();

@@ -83,7 +83,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: NextSt
         (Refusal::Changed { .. }, Request::Archive { files }) => trash_and_archive::ask_to_archive_again(model, &files),
         (Refusal::Archived { paths }, request) => trash_and_archive::ask_to_bring_back(model, &paths, request, after),
         (Refusal::Earlier(earlier), _) => ask_to_undo(model, earlier),
-        (Refusal::NoTrash { reason, left }, _) => trash_and_archive::ask_for_good(&reason, left),
+        (Refusal::NoTrash { reason, left }, _) => trash_and_archive::ask_to_delete_permanently(&reason, left),
         (refusal, _) => Command::ShowError("Change failed", refusal.to_string()),
     }
 }
@@ -124,7 +124,7 @@ fn ask_to_undo(model: &Model, earlier: EarlierChange) -> Command {
     lines.extend(sessions.iter().map(|session| DocLine::text(&format!("  {}", name(session)))));
     lines.extend((more > 0).then(|| DocLine::text(&format!("  and {}", count(more, "more", "more")))));
     lines.push(DocLine::dim("This change was made by an earlier run or another pitree."));
-    let undo = Command::Change(Request::UndoLast { sure: Some(group) }, NextStep::Select);
+    let undo = Command::Change(Request::UndoLast { confirmed_group: Some(group) }, NextStep::Select);
     let choices = vec![Choice::new('u', "Undo", "revert this change", undo), cancel()];
     Command::ask("Undo this change?", lines, choices)
 }

@@ -63,7 +63,7 @@ pub fn ask(model: &Model) -> Flow {
 pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
     let path = match leads {
         Some(ChoiceAction::Restore(number)) => {
-            let past = model.past().iter().find(|past| past.record.number == *number);
+            let past = model.history().iter().find(|past| past.record.number == *number);
             past.map(|past| past.record.change.path())
         }
         _ => None,

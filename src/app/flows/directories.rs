@@ -160,7 +160,7 @@ pub(crate) fn ask_where_to_resume(model: &Model, plan: &ResumePlan, candidates: 
     ];
     let moved = |(key, candidate): (char, &RelocationCandidate)| {
         let dir = candidate.dir.to_string_lossy();
-        let why = match candidate.of {
+        let why = match candidate.checked {
             0 => "repository with the same name".into(),
             of => format!("contains {} of {of} touched files", candidate.files),
         };
@@ -202,8 +202,8 @@ pub(crate) fn complete_directory(
     names: Vec<String>,
     home: &str,
 ) {
-    let is_it = |prompt: &&mut Prompt| prompt.purpose.is_directory() && prompt.line.value() == typed;
-    let Some(prompt) = layers.top_as_mut().filter(is_it) else { return };
+    let has_typed = |prompt: &&mut Prompt| prompt.purpose.is_directory() && prompt.line.value() == typed;
+    let Some(prompt) = layers.top_as_mut().filter(has_typed) else { return };
     prompt.problem = names.is_empty().then(|| "no matching directory".into());
     if !names.is_empty() {
         // A trailing slash means that the directory is unique.

@@ -73,12 +73,12 @@ pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: EntryI
     let leaf = ResumePlan::at(session);
     let to = resume::at(tree, at);
     if session.facts().is_mirrored() {
-        let is_leaf = to.is_here && to.text_of.is_none();
+        let is_leaf = to.is_here && to.returned_text_entry.is_none();
         let entry = tree.nodes[at as usize].id.as_deref().map(String::from).filter(|_| !is_leaf);
         let start = Start { entry, ..leaf.start };
         return at_leaf(model, key, ResumePlan::of(start));
     }
-    if to.is_here && to.text_of.is_none() {
+    if to.is_here && to.returned_text_entry.is_none() {
         return at_leaf(model, key, leaf);
     }
     let Some(pi_can_navigate) = &model.pi_can_navigate else {
@@ -136,7 +136,7 @@ fn question(
     let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
     let session = SessionIdentity::of(&model.catalog[key]);
-    let text_of = to.text_of.map(|at| (tree.clone(), at));
+    let text_of = to.returned_text_entry.map(|at| (tree.clone(), at));
     let mut choices = match pi_can_navigate {
         Ok(()) => choices_of_pi(tree, chosen, to, leaf),
         Err(_) => {
@@ -146,18 +146,18 @@ fn question(
                 false => ("in this session; pitree appends one line that moves the leaf", Some(request)),
             };
             let request = request.map(|request| request.if_same(session.clone()));
-            let plan = ResumePlan { request, text_of: text_of.clone(), ..leaf.clone() };
+            let plan = ResumePlan { request, returned_text_entry: text_of.clone(), ..leaf.clone() };
             vec![Choice::new('h', "Resume here", here, Command::Resume(plan))]
         }
     };
     let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
-    let given = to.text_of.filter(|_| pi_can_navigate.is_ok()).and_then(|text_of| {
-        resume::give_back(tree, text_of, &archive_paths::original(&path).unwrap_or_else(|| path.clone()))
+    let given = to.returned_text_entry.filter(|_| pi_can_navigate.is_ok()).and_then(|text_of| {
+        resume::text_command(tree, text_of, &archive_paths::original(&path).unwrap_or_else(|| path.clone()))
     });
     let fork = match given {
         Some(first) => ResumePlan { request, ..leaf.with_message(first) },
         // pitree copies text that pi cannot give back itself.
-        None => ResumePlan { request, text_of, ..leaf.clone() },
+        None => ResumePlan { request, returned_text_entry: text_of, ..leaf.clone() },
     };
     let new = "copy the path to this entry into a fork; this session is unchanged";
     let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
@@ -214,7 +214,7 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_can_navigate: &Result<(
     if to.is_here && tree.newer_message.is_some() {
         lines.push(DocLine::warning(NEWER_MESSAGE));
     }
-    if to.text_of.is_some() {
+    if to.returned_text_entry.is_some() {
         let goes =
             if pi_can_navigate.is_ok() { "puts its text in the editor" } else { "copies its text to the clipboard" };
         let text = format!("pi resumes before this message and {goes} so that you can edit and resend it.");
@@ -299,7 +299,11 @@ pub(crate) fn fork_for_picker(session: &Digest, tree: &Arc<Tree>, at: EntryIndex
     let leaf = ResumePlan::at(session);
     let at = to.at.map(|at| EntryId::of(tree, at));
     let request = Some(Request::Fork { path: session.path.clone(), at, migrate: false });
-    Command::Resume(ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf })
+    Command::Resume(ResumePlan {
+        request,
+        returned_text_entry: to.returned_text_entry.map(|at| (tree.clone(), at)),
+        ..leaf
+    })
 }
 
 /// Forks the session at the selected entry.

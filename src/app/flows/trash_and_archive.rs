@@ -78,7 +78,7 @@ fn sessions_of(model: &Model, files: &[FileSnapshot]) -> Vec<SessionKey> {
 }
 
 /// Asks whether to permanently delete the files that could not be moved to the trash.
-pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
+pub(crate) fn ask_to_delete_permanently(reason: &str, left: Vec<FileSnapshot>) -> Command {
     let files = count(left.len(), "file", "files");
     let size = bytes(left.iter().map(|file| file.bytes).sum());
     let lines = vec![
@@ -120,7 +120,7 @@ pub(crate) fn change_files(model: &Model, request: Request) -> Command {
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 
-/// Returns the title of a question with [`running_pi_signs`]: a pi reports that it has a session open, or a guess.
+/// Returns the title of a question with [`running_pi_warnings`]: a pi reports that it has a session open, or a guess.
 pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
     let is_reported = |&key: &SessionKey| model.catalog.live(key).is_some_and(|live| live.reported().is_some());
     let pis = |key: &SessionKey| model.catalog.live(*key).map_or(0, |live| live.all().len());
@@ -309,10 +309,10 @@ pub(crate) fn restore_missing(model: &Model, key: MissingParentKey) -> Command {
 
 /// Returns the change that moved it to the trash.
 pub(crate) fn missing_in_trash<'a>(model: &'a Model, parent: &MissingParent) -> Option<&'a HistoryEntry> {
-    let is_it = |past: &&HistoryEntry| {
-        past.record.is_away() && !past.is_emptied && is_same(past.record.change.path(), &parent.path)
+    let is_removed_parent = |entry: &&HistoryEntry| {
+        entry.record.is_away() && !entry.is_emptied && is_same(entry.record.change.path(), &parent.path)
     };
-    model.past().iter().find(is_it)
+    model.history().iter().find(is_removed_parent)
 }
 
 /// Returns `true` if two paths are of the same session file: equal paths, or equal names in pi's format if a path

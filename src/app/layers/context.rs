@@ -97,9 +97,9 @@ impl ContextView {
         let selected = self.rows.get(self.cursor.at).filter(|_| is_moved).cloned();
         self.by_size = !self.by_size;
         self.make_rows();
-        let is_it =
+        let is_same_row =
             |row: &ListingRow| selected.as_ref().is_some_and(|it| it.at == row.at && Arc::ptr_eq(&it.text, &row.text));
-        if let Some(at) = self.rows.iter().position(is_it) {
+        if let Some(at) = self.rows.iter().position(is_same_row) {
             self.cursor.at = at;
         }
     }

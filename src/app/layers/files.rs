@@ -167,13 +167,13 @@ impl FilesView {
         }
         self.rows = rows;
         let Some((path, entry)) = selected else { return };
-        let is_it = |row: &FilesRow| match *row {
+        let is_same_row = |row: &FilesRow| match *row {
             FilesRow::File(file) => entry.is_none() && self.files[file].path == path,
             FilesRow::State(file, _) if self.files[file].path != path => false,
             row => self.state(row).map(|state| state.entry) == entry && entry.is_some(),
         };
         let file = |row: &FilesRow| matches!(*row, FilesRow::File(file) if self.files[file].path == path);
-        if let Some(at) = self.rows.iter().position(is_it).or_else(|| self.rows.iter().position(file)) {
+        if let Some(at) = self.rows.iter().position(is_same_row).or_else(|| self.rows.iter().position(file)) {
             self.cursor.follow(at);
         }
     }

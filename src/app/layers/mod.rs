@@ -16,7 +16,7 @@ use crate::app::widgets::TerminalSize;
 use crate::keymap::{Action, Key, KeyContext};
 use compare::CompareView;
 use context::ContextView;
-use dialogs::{FindLine, Note, Prompt, Question, SearchLine};
+use dialogs::{FindLine, MessageBox, Prompt, Question, SearchLine};
 use files::{FileTextView, FilesView};
 use help::Help;
 use palette::{Palette, PaletteKind};
@@ -96,7 +96,7 @@ layers! {
     /// A dialog with choices.
     Question(Question<C>),
     /// A text in a box.
-    Note(Note),
+    MessageBox(MessageBox),
     /// A comparison of two branches.
     Compare(CompareView),
     /// The help.
@@ -259,10 +259,10 @@ mod tests {
         assert!(matches!(press(&mut layers, &setting, "x"), LayerResult::Pass));
         layers.push(FindLine::default());
         layers.push(Help::default());
-        layers.push(Note::new("Title", "a line\n".repeat(50)));
+        layers.push(MessageBox::new("Title", "a line\n".repeat(50)));
         assert!(matches!(layers.paste("text"), LayerResult::Stay));
         assert!(matches!(layers.wheel(3, (80, 24)), LayerResult::Stay));
-        let Some(Layer::Note(note)) = layers.0.pop() else { panic!("the note is on top") };
+        let Some(Layer::MessageBox(note)) = layers.0.pop() else { panic!("the note is on top") };
         assert_eq!(note.top, 3);
         assert!(matches!(layers.paste("quit"), LayerResult::Stay));
         let Some(Layer::Help(help)) = layers.0.pop() else { panic!("the help is below it") };

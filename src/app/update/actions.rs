@@ -79,7 +79,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Confirm => model.execute(resume::confirm(model)),
         Action::MarkRead => unread::mark_read(model),
         Action::CleanUp => model.execute(flows::cleanup::open(model)),
-        Action::Undo => model.execute(Command::Change(Request::UndoLast { sure: None }, NextStep::Select)),
+        Action::Undo => model.execute(Command::Change(Request::UndoLast { confirmed_group: None }, NextStep::Select)),
         Action::Trash => open_history(model, PaletteKind::Trash),
         Action::History => open_history(model, PaletteKind::History),
         Action::Redo => model.execute(Command::Change(Request::Redo, NextStep::Select)),

@@ -3,7 +3,7 @@
 use super::{comparison_and_context, prepared_boxes, search};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::trash_and_archive;
-use crate::app::layers::dialogs::{Note, Prompt};
+use crate::app::layers::dialogs::{MessageBox, Prompt};
 use crate::app::message::{Clip, Effect, EntryLocation, Work};
 use crate::app::model::{Model, Notice, PendingChange, PendingTask};
 use crate::app::settings::{PickedEntry, PickerFormat, PickerOutput};
@@ -72,7 +72,7 @@ impl Model {
         if width(&error) + 2 <= usize::from(self.size.0) && !error.contains('\n') {
             self.show_notice(Tone::Error, error);
         } else {
-            self.layers.push(Note::new(title, error));
+            self.layers.push(MessageBox::new(title, error));
         }
     }
 
@@ -171,7 +171,7 @@ impl Model {
         if plan.request.is_none() && archive_paths::is_archived(&plan.start.path) {
             return self.execute(trash_and_archive::ask_to_bring_back_and_resume(self, plan));
         }
-        if let Some((tree, at)) = plan.text_of.take() {
+        if let Some((tree, at)) = plan.returned_text_entry.take() {
             let body = EntryLocation { path: plan.start.path.clone(), tree, at };
             return self.start_task(Work::Text(body), NextStep::resume(plan));
         }

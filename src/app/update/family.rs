@@ -59,7 +59,7 @@ pub(super) fn fill(model: &mut Model) {
 
 /// Reads the change history.
 pub(super) fn read_history(model: &mut Model) {
-    model.past = None;
+    model.history = None;
     let claim = model.ask_or(Work::ReadHistory, |model, _, error| {
         model.show_notice(Tone::Error, error);
         on_history(model, Vec::new());
@@ -68,8 +68,8 @@ pub(super) fn read_history(model: &mut Model) {
 }
 
 /// Takes the change history.
-pub(super) fn on_history(model: &mut Model, past: Vec<HistoryEntry>) {
-    (model.reading_history, model.past) = (None, Some(past));
+pub(super) fn on_history(model: &mut Model, history: Vec<HistoryEntry>) {
+    (model.reading_history, model.history) = (None, Some(history));
     fill(model);
 }
 

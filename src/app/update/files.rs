@@ -196,9 +196,9 @@ pub(super) fn on_states(model: &mut Model, file: &str, states: Vec<StateRow>, (k
 
 /// Notes that all states of a file were read, or that this failed.
 pub(super) fn end_states(model: &mut Model, ticket: u64, problem: Option<&str>) {
-    let is_it = |unfolded: &UnfoldedFile| unfolded.claim.as_ref().is_some_and(|claim| claim.number == ticket);
+    let has_ticket = |unfolded: &UnfoldedFile| unfolded.claim.as_ref().is_some_and(|claim| claim.number == ticket);
     let Some(view) = model.layers.get_mut::<FilesView>() else { return };
-    let file = view.unfolded.iter().find_map(|(file, unfolded)| is_it(unfolded).then(|| file.clone()));
+    let file = view.unfolded.iter().find_map(|(file, unfolded)| has_ticket(unfolded).then(|| file.clone()));
     view.update(&file.unwrap_or_default(), |unfolded| {
         (unfolded.is_reading, unfolded.claim, unfolded.problem) = (false, None, problem.map(String::from));
     });

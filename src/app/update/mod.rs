@@ -19,7 +19,7 @@ mod unread;
 
 use crate::app::command::{NextStep, ResumePlan};
 use crate::app::flows::{self, directories};
-use crate::app::layers::dialogs::Note;
+use crate::app::layers::dialogs::MessageBox;
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, bounded};
 pub(crate) use keys::WHEEL;
@@ -70,9 +70,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Welcome => model.layers.push(flows::welcome::note(model)),
         Msg::DemoResumed(line) => {
             let text = format!("The demo does not start pi. With your own sessions, pitree would run:\n{line}");
-            model.layers.push(Note::new("Resume in pi", text));
+            model.layers.push(MessageBox::new("Resume in pi", text));
         }
-        Msg::NotResumed(text) => model.layers.push(Note::new("Cannot start pi", text)),
+        Msg::NotResumed(text) => model.layers.push(MessageBox::new("Cannot start pi", text)),
     }
     sync::sync(model);
     if is_input {

@@ -10,7 +10,7 @@ use super::{comparison_and_context, family, files, prepared_boxes, search, sessi
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, copy, directories, names_and_marks, resume};
 use crate::app::machines::ShownMachine;
-use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
+use crate::app::message::{ChangeReply, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::tree::family::FamilyTree;
@@ -221,10 +221,10 @@ fn on_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)>,
     model.clear_notice();
 }
 
-fn on_changed(model: &mut Model, ticket: u64, changed: Changed) {
+fn on_changed(model: &mut Model, ticket: u64, changed: ChangeReply) {
     let Some(at) = model.changes.iter().position(|pending| pending.claim.number == ticket) else { return };
     let Some(pending) = model.changes.remove(at) else { return };
-    let Changed { request, result, mut read, gone } = changed;
+    let ChangeReply { request, result, mut read, gone } = changed;
     keep_owners(model, changes_of(&result), &mut read);
     let is_open = read.iter().any(|session| is_open(model, &session.path));
     let is_changed = !read.is_empty() || !gone.is_empty();

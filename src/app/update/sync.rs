@@ -38,7 +38,7 @@ pub(super) fn sync(model: &mut Model) {
         if std::mem::take(&mut model.tree.jumped) && !(cursor.top..cursor.top + height).contains(&cursor.at) {
             cursor.top = cursor.at.saturating_sub(height / 2);
         }
-        if std::mem::take(&mut model.tree.fresh) {
+        if std::mem::take(&mut model.tree.must_scroll_to_selection) {
             // Entries before the selected one are visible above it.
             model.tree.cursor.top = model.tree.cursor.at.saturating_sub(height * 2 / 3);
         }
@@ -94,9 +94,9 @@ fn request_forks(model: &mut Model) {
         return; // the whole one comes soon
     }
     let forks: Vec<SessionKey> = model.catalog.forks(session).collect();
-    if forks != model.tree.asked_forks {
+    if forks != model.tree.requested_forks {
         let sessions = forks.iter().map(|&key| (key, model.catalog[key].clone())).collect();
-        model.tree.asked_forks = forks;
+        model.tree.requested_forks = forks;
         let sharing_sessions = model.catalog.sharing_sessions(session);
         let session = (session, model.catalog[session].clone());
         model.tree.splitting =
@@ -127,7 +127,7 @@ fn follow_selection(model: &mut Model) {
         }
         // A session that was found by an entry shows that entry.
         SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
-        SessionRow::Session { .. } if hit.is_some() => entry().filter(|_| model.tree.pointed().is_some()),
+        SessionRow::Session { .. } if hit.is_some() => entry().filter(|_| model.tree.search_hit().is_some()),
         SessionRow::Session { key, .. } => Some(PreviewSubject::Session(*key)),
         SessionRow::MissingParent(key, _) => Some(PreviewSubject::MissingParent(*key)),
         SessionRow::Project(at) => Some(PreviewSubject::Project(model.sessions.projects.get(*at)?.key)),

@@ -18,7 +18,7 @@ use crate::disk::archive::ArchiveFacts;
 use crate::disk::files::{self, is_there};
 use crate::disk::fingerprint::FileMetadata;
 use crate::disk::new_file::{self, Draft};
-use crate::disk::trash::TrashSession;
+use crate::disk::trash::TrashBatch;
 use crate::disk::vacated::{self, FileStart, FileToVacate, Successor};
 use crate::disk::{archive_files, create};
 
@@ -172,7 +172,7 @@ fn facts(archived: &Path) -> Result<ArchiveFacts> {
 }
 
 impl ArchiveChange {
-    fn pack(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    fn pack(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, archived, .. } = self;
         let version = || FileMetadata::of(path).path_context("cannot access", path);
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
@@ -189,7 +189,7 @@ impl ArchiveChange {
         placed.inspect_err(|_| drop(self.clear(trash)))
     }
 
-    fn unpack(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    fn unpack(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, archived, .. } = self;
         let failed = || format!("cannot write {}", path.display());
         let draft = archive_files::restore(archived, path).with_context(failed)?;
@@ -214,7 +214,7 @@ impl ArchiveChange {
     }
 
     /// Adds the lines that a running pi wrote to the path, and puts the session in place.
-    fn join(&self, mut draft: Draft, trash: &mut TrashSession<'_>) -> Result<()> {
+    fn join(&self, mut draft: Draft, trash: &mut TrashBatch<'_>) -> Result<()> {
         let path = &self.path;
         let failed = || format!("cannot merge {} with the entries that pi wrote there later", path.display());
         let original = FileToVacate::headless(path, &mut draft.file).with_context(failed)?;
@@ -226,7 +226,7 @@ impl ArchiveChange {
     ///
     /// # Errors
     /// A file cannot be read, written or moved; both files stay.
-    pub(crate) fn put_back(&self, spare: &Path, trash: &mut TrashSession<'_>) -> Result<String> {
+    pub(crate) fn put_back(&self, spare: &Path, trash: &mut TrashBatch<'_>) -> Result<String> {
         let reason = match facts(&self.archived) {
             Ok(_) => format!("{} is being written; try again when pi is idle", self.path.display()),
             Err(error) => format!("{error:#}"),
@@ -251,7 +251,7 @@ impl ArchiveChange {
     ///
     /// # Errors
     /// Lines of a running pi cannot be read or written.
-    pub(super) fn clear(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    pub(super) fn clear(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, archived, bytes } = self;
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         for file in [path, archived] {

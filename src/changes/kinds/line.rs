@@ -11,7 +11,7 @@ use anyhow::{Context, Error, Result, bail};
 
 use crate::base::javascript::js_trim;
 use crate::changes::change::{Change, ChangeStep, LineChange};
-use crate::changes::engine::{Engine, JournaledLine, BATCH_SIZE, as_target_changed, random, waiting};
+use crate::changes::engine::{BATCH_SIZE, Engine, JournaledLine, as_target_changed, random, waiting};
 use crate::changes::journal::{Journal, JournalError, JournalLine, JournalRecord, JournalRecords};
 use crate::changes::kinds::{each_file, is_used_since, must_exist, quoted, target_changed};
 use crate::changes::request::{ChangeResult, Refusal};
@@ -284,7 +284,7 @@ pub(crate) fn record_steps(engine: &mut Engine<'_>, records: &[JournalRecord], s
 }
 
 /// Returns an error if another program has changed the target of a change.
-fn check(record: &JournalRecord, step: ChangeStep, past: &JournalRecords, tree: &Tree) -> Result<()> {
+fn check(record: &JournalRecord, step: ChangeStep, history: &JournalRecords, tree: &Tree) -> Result<()> {
     let reason = match &record.change {
         Change::Name(LineChange { before, after, path, .. }) => {
             let name = name_of(tree, path)?;
@@ -299,7 +299,7 @@ fn check(record: &JournalRecord, step: ChangeStep, past: &JournalRecords, tree: 
         _ => {
             let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
             let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
-            is_used_since(past, tree, end).then(|| "the session has new entries".into())
+            is_used_since(history, tree, end).then(|| "the session has new entries".into())
         }
     };
     reason.map_or(Ok(()), target_changed)
@@ -376,12 +376,12 @@ pub(super) fn was_applied(record: &JournalRecord) -> Option<bool> {
     let bytes = EntryReader::open(path).and_then(|mut reader| reader.whole()).ok()?;
     // A partial line does not count.
     let field = format!("\"id\":\"{id}\"");
-    let is_it =
+    let has_id =
         |line: &[u8]| parse::line(line).ok().flatten().is_some_and(|entry| entry.id.is_some_and(|has| has.is(id)));
     let mut lines = memchr::memmem::find_iter(&bytes, field.as_bytes()).map(|at| {
         let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
         let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |behind| at + behind);
         &bytes[start..end]
     });
-    Some(lines.any(is_it))
+    Some(lines.any(has_id))
 }

@@ -54,7 +54,7 @@ pub(super) fn inherit_tags(engine: &mut Engine<'_>, parent: &str, fork: &Expecte
     if tags.is_empty() { Ok(ChangeResult::default()) } else { make(engine, &tags) }
 }
 
-/// Undoes or redoes all changes of marks among the records. [`again`] returns the results.
+/// Undoes or redoes all changes of marks among the records. [`undo_or_redo`] returns the results.
 pub(crate) fn all_again(engine: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) {
     let of_mark = |record: &JournalRecord| match &record.change {
         Change::Mark(change) => Some(MarkStep { number: Some(record.number), change: change.clone(), result: Ok(()) }),
@@ -128,7 +128,7 @@ fn take_steps(engine: &mut Engine<'_>, step: ChangeStep, steps: &mut [MarkStep])
             journal.records.find(first).and_then(|record| record.was_applied(step, &CurrentMarks::new(path)))
         }),
     };
-    let noted = is_made.map_or(Ok(()), |is_made| {
+    let recorded = is_made.map_or(Ok(()), |is_made| {
         numbers.iter().try_for_each(|&number| journal.record_step_result(number, step, is_made))
     });
     match written {
@@ -136,7 +136,7 @@ fn take_steps(engine: &mut Engine<'_>, step: ChangeStep, steps: &mut [MarkStep])
         Err(error) => warnings.push(format!("{error:#}")),
         Ok(()) => {}
     }
-    noted.context("the changes were made, but")
+    recorded.context("the changes were made, but")
 }
 
 impl MarkChange {

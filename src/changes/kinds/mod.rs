@@ -27,7 +27,7 @@ use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary};
 use crate::disk::files::is_there;
 use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::TrashSession;
+use crate::disk::trash::TrashBatch;
 use crate::disk::vacated::{Successor, VacatedFile};
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Tree;
@@ -155,7 +155,7 @@ impl Change {
     }
 
     /// Returns the session file that exists after the step but not before it.
-    pub(crate) fn brings(&self, step: ChangeStep) -> Option<&Path> {
+    pub(crate) fn created_path(&self, step: ChangeStep) -> Option<&Path> {
         let brings = match self {
             Self::Fork(_) | Self::Import(_) => step != ChangeStep::Undo,
             Self::Trash(_) => step == ChangeStep::Undo,
@@ -242,7 +242,7 @@ impl JournalRecord {
     ///
     /// # Errors
     /// Lines of a running pi cannot be read or written.
-    pub(crate) fn clear(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    pub(crate) fn clear(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         match &self.change {
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, trash, None),
             Change::Archive(change) | Change::Unarchive(change) => change.clear(trash),
@@ -268,7 +268,7 @@ impl JournalRecord {
                 Change::Archive(change) | Change::Unarchive(change) if !self.change.archives(step) => {
                     Some((0, Successor::new(own, change.bytes)))
                 }
-                Change::Fork(_) | Change::Import(_) | Change::Trash(_) if self.change.brings(step).is_some() => {
+                Change::Fork(_) | Change::Import(_) | Change::Trash(_) if self.change.created_path(step).is_some() => {
                     Some((0, Successor::new(own, bytes)))
                 }
                 Change::Fork(_) | Change::Import(_) | Change::Trash(_) => {
@@ -419,9 +419,9 @@ fn target_changed<T>(reason: String) -> Result<T> {
 /// Returns `true` if a tree has entries after `offset` that pitree did not write. Model and thinking level do not
 /// count, because pi writes them whenever it opens a session (0.87.1). A name without an ID is that of pitree, because pi
 /// converts a session of version 1 before it names it.
-fn is_used_since(past: &JournalRecords, tree: &Tree, offset: u64) -> bool {
+fn is_used_since(history: &JournalRecords, tree: &Tree, offset: u64) -> bool {
     let is_ours = |node: &Node| match &node.id {
-        Some(id) => past.is_ours(id),
+        Some(id) => history.is_ours(id),
         None => node.kind == EntryKind::SessionInfo,
     };
     let counts =

@@ -23,7 +23,7 @@ use crate::disk::files::{self, Readable, is_there};
 use crate::disk::fingerprint::ContentHash;
 use crate::disk::lock::LockObserver;
 use crate::disk::rewrite::{self as disk_rewrite, NewVersion, Rewriter, Rewritten, Written};
-use crate::disk::trash::TrashSession;
+use crate::disk::trash::TrashBatch;
 use crate::disk::vacated::{self, FileStart, FileToVacate, Successor, VacatedFile};
 use crate::disk::{create, load, new_file};
 use crate::session::lines::Header;
@@ -107,7 +107,7 @@ impl MoveChange {
         &self,
         written: Written,
         item: Option<&Path>,
-        trash: &mut TrashSession<'_>,
+        trash: &mut TrashBatch<'_>,
         wait: LockObserver<'_>,
     ) -> Result<()> {
         let Self { path, to, bytes, .. } = self;
@@ -160,7 +160,7 @@ impl MoveChange {
     }
 
     /// Removes leftovers of an interrupted step: a draft, a copy in the trash, or the new file beside the original.
-    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashSession<'_>) -> Result<()> {
+    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, to, bytes, old_bytes, .. } = self;
         new_file::remove_drafts(to);
         let new = record
@@ -208,7 +208,7 @@ impl MoveChange {
 
     /// Adds the lines that only the new file has to the original, and removes the new file. Keeps both if one of them is
     /// missing or another file.
-    fn unite(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    fn unite(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, to, bytes, old_bytes, .. } = self;
         if !self.has_original()? || !self.has_new()? || !self.is_in(to)? {
             return Ok(());

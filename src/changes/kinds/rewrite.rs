@@ -21,7 +21,7 @@ use crate::disk::fingerprint::{ContentHash, Fingerprint};
 use crate::disk::load::{self, EntryReader, NewerFormat};
 use crate::disk::lock::LockObserver;
 use crate::disk::rewrite::{self, NewVersion, Rewriter, Rewritten, Written};
-use crate::disk::trash::{self, TrashEntry, TrashSession};
+use crate::disk::trash::{self, TrashBatch, TrashEntry};
 use crate::disk::vacated::{self, FileToVacate, Successor};
 use crate::disk::{create, new_file};
 use crate::session::write::migrate;
@@ -269,7 +269,7 @@ impl Exchange<'_> {
     }
 
     /// Removes leftovers: a draft, a second link to the file, or the version that belongs in the trash.
-    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashSession<'_>) -> Result<()> {
+    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashBatch<'_>) -> Result<()> {
         let path = self.path;
         new_file::remove_drafts(path);
         // A second link to the file before it was replaced.
@@ -291,7 +291,7 @@ impl Exchange<'_> {
 }
 
 /// Moves a version that was restored from the trash back to its place there, or to another one.
-fn put_back(beside: &Path, kept: Option<&TrashEntry>, trash: &mut TrashSession<'_>, wait: LockObserver<'_>) {
+fn put_back(beside: &Path, kept: Option<&TrashEntry>, trash: &mut TrashBatch<'_>, wait: LockObserver<'_>) {
     let item = kept.and_then(|kept| kept.place.as_deref());
     let time = kept.map_or(0, |kept| kept.time);
     let is_ours = item.is_some_and(|item| trash.claim(beside, item, time).unwrap_or(false));

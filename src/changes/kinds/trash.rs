@@ -15,7 +15,7 @@ use crate::changes::request::{ChangeResult, PartialFailure, Refusal};
 use crate::changes::target::FileSnapshot;
 use crate::disk::files::is_there;
 use crate::disk::scan::milliseconds;
-use crate::disk::trash::{self, TrashRefused, TrashSession};
+use crate::disk::trash::{self, TrashBatch, TrashRefused};
 use crate::disk::vacated::{self, FileStart, Successor};
 use crate::disk::{load, new_file};
 
@@ -128,7 +128,7 @@ pub(super) fn undo_or_redo(
     bytes: u64,
 ) -> Result<()> {
     let path = record.change.path();
-    if record.change.brings(step).is_some() {
+    if record.change.created_path(step).is_some() {
         return engine.take_back(record, step, bytes, |_| Ok(()));
     }
     must_exist(path)?;
@@ -149,7 +149,7 @@ pub(super) fn undo_or_redo(
 
 /// Returns `true` if a file was restored or moved to the trash.
 pub(super) fn was_applied(record: &JournalRecord, step: ChangeStep) -> Option<bool> {
-    let (path, comes) = (record.change.path(), record.change.brings(step).is_some());
+    let (path, comes) = (record.change.path(), record.change.created_path(step).is_some());
     let is_here = is_there(path).ok()?;
     if comes && joined(path, record).is_some() {
         return Some(is_here && vacated::start(path).ok()? == FileStart::Header);
@@ -172,13 +172,9 @@ fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a P
 ///
 /// # Errors
 /// Lines of a running pi cannot be read or written.
-pub(super) fn clear(
-    record: &JournalRecord,
-    trash: &mut TrashSession<'_>,
-    late: Option<(u64, Successor)>,
-) -> Result<()> {
+pub(super) fn clear(record: &JournalRecord, trash: &mut TrashBatch<'_>, late: Option<(u64, Successor)>) -> Result<()> {
     let (path, place) = (record.change.path(), record.trash_path());
-    let comes = record.interrupted_step().is_some_and(|step| record.change.brings(step).is_some());
+    let comes = record.interrupted_step().is_some_and(|step| record.change.created_path(step).is_some());
     if comes {
         new_file::remove_drafts(path);
     }

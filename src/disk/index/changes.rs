@@ -123,7 +123,7 @@ impl SessionIndex {
         };
         let (kept, others): (Vec<usize>, Vec<usize>) = (0..current.len()).partition(is_kept);
         let rows = kept.into_iter().map(|at| (&current, at)).chain((0..added.len()).map(|at| (added, at)));
-        let shared = SharedData::new(self.of, &self.real, (self.limit, oldest));
+        let shared = SharedData::new(self.purpose_hash, &self.canonical, (self.limit, oldest));
         let table = SessionTable::of_rows(shared, rows.collect());
         for at in others {
             let (row, number) = (current.row(at), current.segment(at).number);

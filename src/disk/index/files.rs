@@ -65,8 +65,8 @@ pub(super) struct IndexFiles {
 
 impl IndexFiles {
     /// Returns the files of the index of a directory with symbolic links resolved.
-    pub(super) fn new(cache: &Path, real: &Path) -> Self {
-        let name = hash(real.as_os_str().as_encoded_bytes());
+    pub(super) fn new(cache: &Path, canonical: &Path) -> Self {
+        let name = hash(canonical.as_os_str().as_encoded_bytes());
         Self { table: cache.join(format!("{name:016x}.{TABLE}")) }
     }
 
@@ -215,11 +215,11 @@ fn remove_outdated(cache: &Path) {
 
 /// Returns the directories of other indexes that are inside one of these directories or contain one. Symbolic links are
 /// resolved.
-pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
+pub(in crate::disk) fn related(cache: &Path, canonical: &[PathBuf]) -> Vec<PathBuf> {
     let lists = children(cache).filter(|path| extension(path) == TABLE);
-    let is_related = |dir: &PathBuf| real.iter().any(|one| one.starts_with(dir) || dir.starts_with(one));
+    let is_related = |dir: &PathBuf| canonical.iter().any(|one| one.starts_with(dir) || dir.starts_with(one));
     let dirs = lists.filter_map(|path| Some(SharedData::read(&path)?.dir()));
-    dirs.filter(|dir| !real.contains(dir) && is_related(dir)).collect()
+    dirs.filter(|dir| !canonical.contains(dir) && is_related(dir)).collect()
 }
 
 /// Removes all index files. Returns their number and their total size in bytes.

@@ -42,23 +42,27 @@ pub(super) struct SessionDirs {
     pub(super) named: PathBuf,
     /// The directory with symbolic links resolved, or the original path of an archive, with a trailing separator, if it
     /// differs.
-    pub(super) real: Option<PathBuf>,
+    pub(super) canonical: Option<PathBuf>,
     pub(super) home: Arc<str>,
     real_paths: RealPaths,
 }
 
 impl SessionDirs {
-    pub(super) fn new(named: &Path, real: &Path, home: &str) -> Self {
+    pub(super) fn new(named: &Path, canonical: &Path, home: &str) -> Self {
         let original = archive_paths::original(named);
-        let real_dir = original.as_deref().or(Some(real).filter(|real| *real != named)).map(|real| real.join(""));
-        Self { named: named.join(""), real: real_dir, home: home.into(), real_paths: RealPaths::default() }
+        let real_dir = original.as_deref().or(Some(canonical).filter(|real| *real != named)).map(|real| real.join(""));
+        Self { named: named.join(""), canonical: real_dir, home: home.into(), real_paths: RealPaths::default() }
     }
 
     /// Returns the paths of a directory below the session directory.
     fn folder(&self, folder: &str) -> FolderPaths {
         let join = |dir: &PathBuf| JoinedPath { dir: dir.as_os_str(), rest: folder.as_ref() }.join().into_os_string();
-        let (named, real) = (join(&self.named), self.real.as_ref().map(join));
-        FolderPaths { may_be_mirrored: machine_paths::may_be_mirrored(named.as_encoded_bytes()), named, real }
+        let (named, real) = (join(&self.named), self.canonical.as_ref().map(join));
+        FolderPaths {
+            may_be_mirrored: machine_paths::may_be_mirrored(named.as_encoded_bytes()),
+            named,
+            canonical: real,
+        }
     }
 }
 

@@ -155,7 +155,7 @@ pub(super) struct FilePlace<'a> {
 pub(super) struct FolderPaths {
     pub(super) named: OsString,
     /// The path in which other files refer to its sessions, if it differs: see [`super::stored::SessionDirs`].
-    pub(super) real: Option<OsString>,
+    pub(super) canonical: Option<OsString>,
     /// `true` if it may be in the mirror of another machine.
     pub(super) may_be_mirrored: bool,
 }
@@ -199,7 +199,7 @@ pub(super) struct Segment {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SharedData {
     /// The hash of what the index is for: see [`super::SessionIndex`].
-    pub(super) of: u64,
+    pub(super) purpose_hash: u64,
     /// The bytes of the session directory with symbolic links resolved.
     dir: Vec<u8>,
     /// The size limit in bytes with which the table was written.
@@ -216,7 +216,7 @@ pub(super) struct SharedData {
 impl SharedData {
     /// Returns the data of a new index.
     pub(super) fn new(of: u64, dir: &Path, (limit, oldest): (u64, i64)) -> Self {
-        Self { of, dir: dir.as_os_str().as_encoded_bytes().into(), limit, oldest, ..Self::default() }
+        Self { purpose_hash: of, dir: dir.as_os_str().as_encoded_bytes().into(), limit, oldest, ..Self::default() }
     }
 
     /// Reads the data of an index. Returns `None` if it is missing, damaged, or not trustworthy.
@@ -430,7 +430,7 @@ impl StoredFacts for SessionTable {
 
     fn real_path(&self, number: u32) -> Option<JoinedPath<'_>> {
         let row = self.row(number as usize);
-        let dir = self.paths_of(&row)?.real.as_deref()?;
+        let dir = self.paths_of(&row)?.canonical.as_deref()?;
         Some(JoinedPath { dir, rest: archive_paths::unpacked(self.name(&row)).as_ref() })
     }
 

@@ -43,8 +43,8 @@ impl Default for Trash {
 
 impl Trash {
     /// Opens the trash for a request at the time `now`, in milliseconds since 1970.
-    pub(crate) fn open(&self, now: i64) -> TrashSession<'_> {
-        TrashSession {
+    pub(crate) fn open(&self, now: i64) -> TrashBatch<'_> {
+        TrashBatch {
             trash: self,
             now,
             home: HomeTrash::default(),
@@ -57,7 +57,7 @@ impl Trash {
 }
 
 /// The trash during one request, which can move many files. The content is looked up once.
-pub(crate) struct TrashSession<'a> {
+pub(crate) struct TrashBatch<'a> {
     trash: &'a Trash,
     /// The time of the request, in milliseconds since 1970.
     now: i64,
@@ -88,7 +88,7 @@ pub(crate) struct TrashEntry {
 #[error("{0:#}")]
 pub(crate) struct TrashRefused(anyhow::Error);
 
-impl TrashSession<'_> {
+impl TrashBatch<'_> {
     /// Returns `true` for a configured command, which can take long.
     pub(crate) fn is_command(&self) -> bool {
         !self.trash.command.is_empty()

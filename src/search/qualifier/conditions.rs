@@ -18,11 +18,11 @@ fn contains(text: &Text) -> impl Fn(&str) -> bool + Clone + Send + Sync + use<> 
 
 /// `worktree:` The name or the branch of a git worktree.
 pub(super) fn worktree(name: &Text, scope: &QueryScope) -> Condition {
-    let (is_such, worktrees) = (contains(name), scope.worktrees.clone());
+    let (matches, worktrees) = (contains(name), scope.worktrees.clone());
     Condition::of_session(move |session| {
         let worktree = worktrees.of(&session.digest.header.cwd);
         let mut names = worktree.into_iter().flat_map(|tree| tree.branch.iter().chain([&tree.name]));
-        names.any(|name| is_such(name))
+        names.any(|name| matches(name))
     })
 }
 
@@ -30,8 +30,8 @@ pub(super) fn worktree(name: &Text, scope: &QueryScope) -> Condition {
 pub(super) fn on(wanted: &Text, _: &QueryScope) -> Condition {
     let wanted = wanted.0.clone();
     Condition::of_session(move |session| {
-        let is_it = |name: Option<&str>| name.unwrap_or(LOCAL_MACHINE).eq_ignore_ascii_case(&wanted);
-        is_it(machine(&session.digest.path)) || session.copies.iter().any(|name| is_it(name.as_deref()))
+        let is_named = |name: Option<&str>| name.unwrap_or(LOCAL_MACHINE).eq_ignore_ascii_case(&wanted);
+        is_named(machine(&session.digest.path)) || session.copies.iter().any(|name| is_named(name.as_deref()))
     })
 }
 
@@ -65,8 +65,8 @@ pub(super) fn commit(wanted: Option<CommitPrefix>) -> Condition {
 
 /// `tag:` The tags of a session. A leading `+` is optional.
 pub(super) fn tag(wanted: &Text, scope: &QueryScope) -> Condition {
-    let is_such = contains(&Text(wanted.0.trim_start_matches('+').into()));
-    marked(scope, move |marks, id| marks.tags(id).any(&is_such))
+    let matches = contains(&Text(wanted.0.trim_start_matches('+').into()));
+    marked(scope, move |marks, id| marks.tags(id).any(&matches))
 }
 
 /// `note:` The notes of a session and its entries.
@@ -77,9 +77,9 @@ pub(super) fn note(wanted: &Text, scope: &QueryScope) -> Condition {
 /// `note:` and `has:note`: a matching note, or any note.
 pub(super) fn noted(wanted: Option<&Text>, scope: &QueryScope) -> Condition {
     let is_wanted = wanted.map(contains);
-    let is_such = move |note: &str| is_wanted.as_ref().is_none_or(|is_wanted| is_wanted(note));
+    let matches = move |note: &str| is_wanted.as_ref().is_none_or(|is_wanted| is_wanted(note));
     marked(scope, move |marks, id| {
-        marks.note(id).is_some_and(&is_such) || marks.entry_notes(id).any(|(_, note)| is_such(note))
+        marks.note(id).is_some_and(&matches) || marks.entry_notes(id).any(|(_, note)| matches(note))
     })
 }
 
@@ -105,9 +105,9 @@ pub(super) fn lost(scope: &QueryScope) -> Condition {
 
 /// `model:` The models that answered.
 pub(super) fn model(model: &Text, _: &QueryScope) -> Condition {
-    let is_such = contains(model);
-    let of_entry = is_such.clone();
-    let in_session = Condition::of_session(move |session| session.digest.details_once().model_names().any(&is_such));
+    let matches = contains(model);
+    let of_entry = matches.clone();
+    let in_session = Condition::of_session(move |session| session.digest.details_once().model_names().any(&matches));
     in_session.with_entries(EntryScope::Read(Box::new(move |entry| {
         let answer = entry.message.as_ref().filter(|_| entry.kind == EntryKind::Assistant);
         let names = answer.into_iter().flat_map(|answer| [answer.model, answer.response_model]).flatten();
@@ -117,40 +117,40 @@ pub(super) fn model(model: &Text, _: &QueryScope) -> Condition {
 
 /// `tool:` The tools that were called. A call counts at the entry of its result.
 pub(super) fn tool(tool: &Text, _: &QueryScope) -> Condition {
-    let is_such = contains(tool);
-    let of_entry = is_such.clone();
+    let matches = contains(tool);
+    let of_entry = matches.clone();
     let in_session =
-        Condition::of_session(move |session| session.digest.details_once().tools.keys().any(|tool| is_such(tool)));
+        Condition::of_session(move |session| session.digest.details_once().tools.keys().any(|tool| matches(tool)));
     in_session.with_entries(EntryScope::Read(Box::new(move |entry| {
         let result = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
-        let is_it = |name: Str<'_>| of_entry(&name.text());
+        let is_named = |name: Str<'_>| of_entry(&name.text());
         result.is_some_and(|result| {
-            result.tool_name.is_some_and(is_it) || result.nested_calls().any(|nested| is_it(nested.call.name))
+            result.tool_name.is_some_and(is_named) || result.nested_calls().any(|nested| is_named(nested.call.name))
         })
     })))
 }
 
 /// `provider:` The providers of models that answered.
 pub(super) fn provider(provider: &Text, _: &QueryScope) -> Condition {
-    let is_such = contains(provider);
-    counted(move |stats, entry| stats.model_of(entry).is_some_and(|(provider, _)| is_such(provider)))
+    let matches = contains(provider);
+    counted(move |stats, entry| stats.model_of(entry).is_some_and(|(provider, _)| matches(provider)))
 }
 
 /// `program:` The programs that shell commands ran first.
 pub(super) fn program(program: &Text, _: &QueryScope) -> Condition {
-    let is_such = contains(program);
+    let matches = contains(program);
     counted(move |stats, entry| {
         let program = entry.program.and_then(|program| stats.programs.get(program as usize));
-        program.is_some_and(|program| is_such(program))
+        program.is_some_and(|program| matches(program))
     })
 }
 
 /// Returns the condition on the statistics of entries.
-pub(super) fn counted(is_such: impl Fn(&SessionStats, &EntryStats) -> bool + Send + Sync + 'static) -> Condition {
+pub(super) fn counted(matches: impl Fn(&SessionStats, &EntryStats) -> bool + Send + Sync + 'static) -> Condition {
     Condition::of_entries(None, move |session| {
         let stats = session.digest.stats();
         let entries = stats.entries();
-        (0..).zip(&entries).filter(|(_, entry)| is_such(&stats, entry)).map(|(at, _)| at).collect()
+        (0..).zip(&entries).filter(|(_, entry)| matches(&stats, entry)).map(|(at, _)| at).collect()
     })
 }
 
@@ -161,8 +161,8 @@ pub(super) fn secret(rule: &Text, scope: &QueryScope) -> Condition {
 
 /// `secret:` and `is:secret`: the likely secrets found by a matching rule, or by any rule.
 pub(super) fn secrets(rule: Option<&Text>, scope: &QueryScope) -> Condition {
-    let is_such = rule.map(contains);
-    let is_wanted = move |name: &str| is_such.as_ref().is_none_or(|is_such| is_such(name));
+    let matches = rule.map(contains);
+    let is_wanted = move |name: &str| matches.as_ref().is_none_or(|matches| matches(name));
     let known = scope.secrets.clone();
     let entries = known.as_ref().map(|known| known.entries(&is_wanted)).unwrap_or_default();
     let in_session = Condition::of_session(move |session| {

@@ -5,8 +5,8 @@ use crate::base::normalize::fold;
 use crate::base::paths::normalize;
 use crate::search::candidate::{Candidate, Condition, MatchField};
 use crate::search::qualifier::value::{QueryScope, Text};
-use crate::session::digest::touched_files::FileTouch;
-use crate::session::entry::tool_call::Touch;
+use crate::session::digest::touched_files::FileOperationCall;
+use crate::session::entry::tool_call::FileOperation;
 
 /// A path to search for.
 struct Path {
@@ -86,17 +86,20 @@ pub(super) fn file(path: &Text, scope: &QueryScope) -> Condition {
 
 /// `edited:` The entries in which a tool wrote or edited a matching file.
 pub(super) fn edited(path: &Text, scope: &QueryScope) -> Condition {
-    touched(path, scope, |touch| touch != Touch::Read)
+    touched(path, scope, |touch| touch != FileOperation::Read)
 }
 
-fn touched(path: &Text, scope: &QueryScope, is_wanted: fn(Touch) -> bool) -> Condition {
+fn touched(path: &Text, scope: &QueryScope, is_wanted: fn(FileOperation) -> bool) -> Condition {
     let wanted = Path::new(path, scope);
     Condition::of_entries(Some(MatchField::File), move |session: &Candidate<'_>| {
         let touches = &session.digest.details_once().touches;
         // A file can be touched many times, so each path is tested once.
-        let is_such: Vec<bool> = touches.paths.iter().map(|path| is_match(&wanted, path, session.titles.cwd)).collect();
-        let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
-        touches.all.iter().filter(is_it).map(|touch| touch.entry).collect()
+        let is_matching_path: Vec<bool> =
+            touches.paths.iter().map(|path| is_match(&wanted, path, session.titles.cwd)).collect();
+        let is_wanted_operation = |touch: &&FileOperationCall| {
+            is_wanted(touch.operation) && is_matching_path.get(touch.path as usize) == Some(&true)
+        };
+        touches.all.iter().filter(is_wanted_operation).map(|touch| touch.entry).collect()
     })
 }
 

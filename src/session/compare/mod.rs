@@ -14,7 +14,7 @@ use crate::base::sort;
 use crate::session::digest::details::{ModelUse, Models};
 use crate::session::digest::touched_files::FileUses;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::tool_call::{NestedCall, Touch, touched};
+use crate::session::entry::tool_call::{FileOperation, NestedCall, touched};
 use crate::session::entry::{Entry, Message, Usage};
 use crate::session::links::{ById, IdHash};
 use crate::session::tree::node::{EntryOutcome, Node};
@@ -204,7 +204,7 @@ pub struct SideCollector<'n> {
     /// Converts a path of a call to the name that identifies the file on both sides.
     name: &'n dyn Fn(&str) -> String,
     /// The calls without a result so far.
-    calls: ById<(String, Touch)>,
+    calls: ById<(String, FileOperation)>,
 }
 
 impl<'n> SideCollector<'n> {
@@ -305,7 +305,7 @@ impl<'n> SideCollector<'n> {
     }
 
     /// Counts a use of a file.
-    fn file(&mut self, path: &str, touch: Touch) {
+    fn file(&mut self, path: &str, touch: FileOperation) {
         self.side.files.entry((self.name)(path)).or_default().add(touch);
     }
 

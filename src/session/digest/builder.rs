@@ -321,8 +321,8 @@ mod tests {
 
     use super::*;
     use crate::base::javascript::utf16_prefix;
-    use crate::session::digest::touched_files::FileTouch;
-    use crate::session::entry::tool_call::Touch;
+    use crate::session::digest::touched_files::FileOperationCall;
+    use crate::session::entry::tool_call::FileOperation;
     use crate::session::search_text;
     use crate::session::tree::{Tree, TreeLines};
 
@@ -480,12 +480,18 @@ mod tests {
             r#"{"type":"message","id":"2","parentId":"1","timestamp":7,"message":{"role":"toolResult","toolCallId":"b"}}"#,
         ]);
         let touches = &found.details().touches;
-        let (path, said) =
-            (|it: &FileTouch| touches.paths.get(it.path), |it: &FileTouch| touches.messages.get(it.message));
-        let touches: Vec<_> = touches.all.iter().map(|it| (path(it), it.touch, it.entry, it.time, said(it))).collect();
+        let (path, said) = (
+            |it: &FileOperationCall| touches.paths.get(it.path),
+            |it: &FileOperationCall| touches.messages.get(it.message),
+        );
+        let touches: Vec<_> =
+            touches.all.iter().map(|it| (path(it), it.operation, it.entry, it.time, said(it))).collect();
         assert_eq!(
             touches,
-            [("a.rs", Touch::Read, 1, Some(5), "Mend it"), ("a.rs", Touch::Edit, 2, Some(7), "Mend it")]
+            [
+                ("a.rs", FileOperation::Read, 1, Some(5), "Mend it"),
+                ("a.rs", FileOperation::Edit, 2, Some(7), "Mend it")
+            ]
         );
         let tools: Vec<(&str, u32)> = found.details().tools.iter().map(|(name, calls)| (&**name, *calls)).collect();
         assert_eq!(tools, [("bash", 1), ("edit", 1), ("read", 2)]);
@@ -536,7 +542,7 @@ mod tests {
         let lines = [header, answer("a"), call("b", "one"), answer("c"), call("d", "two"), call("e", "three")];
         let found = of(&lines.each_ref().map(String::as_str));
         let touches = &found.details().touches;
-        let path = |touched: &FileTouch| touches.paths.get(touched.path);
+        let path = |touched: &FileOperationCall| touches.paths.get(touched.path);
         let touches: Vec<_> = touches.all.iter().map(|touched| (path(touched), touched.entry)).collect();
         assert_eq!(touches, [("one", 2), ("two", 3), ("three", 4)]);
     }

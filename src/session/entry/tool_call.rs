@@ -19,7 +19,7 @@ pub(crate) const NEARBY: usize = 64;
 named! {
     /// A file operation of a tool or of a shell command.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-    pub enum Touch {
+    pub enum FileOperation {
         /// `read`
         Read = "read",
         /// `write`
@@ -31,7 +31,7 @@ named! {
     }
 }
 
-impl Touch {
+impl FileOperation {
     /// Returns the operation of a tool.
     pub(crate) fn of(tool: &str) -> Option<Self> {
         [Self::Read, Self::Write, Self::Edit].into_iter().find(|touch| touch.name() == tool)
@@ -81,8 +81,8 @@ impl CallDescription {
     }
 
     /// Returns the file operation of the tool.
-    pub fn touch(&self) -> Option<Touch> {
-        Touch::of(&self.name)
+    pub fn touch(&self) -> Option<FileOperation> {
+        FileOperation::of(&self.name)
     }
 }
 
@@ -157,8 +157,8 @@ pub(crate) fn path_in(arguments: &[u8]) -> Option<String> {
 }
 
 /// Returns the file that a call reads, writes or edits.
-pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, Touch)> {
-    let touch = Touch::of(&call.name.text())?;
+pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, FileOperation)> {
+    let touch = FileOperation::of(&call.name.text())?;
     Some((call.path?.text(), touch))
 }
 
@@ -246,7 +246,7 @@ mod tests {
             let calls: Vec<_> = entry.message.iter().flat_map(|message| message.content.tool_calls()).collect();
             assert_eq!(calls[0].arguments, arguments.as_bytes());
             let touched = touched(calls[0]);
-            assert_eq!(touched, path.map(|path| (path.into(), Touch::Edit)), "{arguments}");
+            assert_eq!(touched, path.map(|path| (path.into(), FileOperation::Edit)), "{arguments}");
         }
     }
 
@@ -335,7 +335,7 @@ mod tests {
                 })
                 .collect::<Vec<_>>()
         };
-        let read = |path: &str| Some((path.to_string(), Touch::Read));
+        let read = |path: &str| Some((path.to_string(), FileOperation::Read));
         assert_eq!(
             calls(
                 r#"{"calls":[{"id":"1","name":"read","arguments":{"path":"a"},"status":"ok"},{"name":"bash","status":"error","error":"no"},{"name":"read","arguments":{"file_path":"b"},"status":"error"},{"name":"edit","argumentsBytes":9000,"status":"unfinished"}],"complete":false}"#

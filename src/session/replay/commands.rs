@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::session::links::EntryIndex;
 use crate::session::replay::Replay;
-use crate::session::replay::files::{Files, Touched, below, file_name};
+use crate::session::replay::files::{EntryFiles, Files, below, file_name};
 use crate::session::replay::programs::Effect;
 use crate::session::replay::shell::{reports_error, reports_rewrites};
 use crate::session::replay::state::{Content, Doubt, Source};
@@ -22,9 +22,9 @@ impl<E> Replay<'_, E> {
             effects.push(Effect::All);
         }
         for effect in effects {
-            let doubt = |files: &mut Rc<Files>, is_it: &dyn Fn(&str) -> bool| {
-                let find = |files: &Files| files.certain().filter(|path| is_it(path)).cloned().collect();
-                Touched::doubt_all(files, at, Doubt::Command, find);
+            let doubt = |files: &mut Rc<Files>, is_affected: &dyn Fn(&str) -> bool| {
+                let find = |files: &Files| files.certain().filter(|path| is_affected(path)).cloned().collect();
+                EntryFiles::doubt_all(files, at, Doubt::Command, find);
             };
             match effect {
                 Effect::Write(path, text) => {
@@ -54,7 +54,7 @@ impl<E> Replay<'_, E> {
     /// Removes the known files at or below a path.
     fn removed(&self, files: &mut Rc<Files>, at: EntryIndex, removed: &str) {
         let paths: Vec<String> = files.below(removed).map(|(path, _)| path.clone()).collect();
-        let mut touched = Touched { files: Rc::make_mut(files), at };
+        let mut touched = EntryFiles { files: Rc::make_mut(files), at };
         paths.iter().for_each(|path| touched.forget(path, Source::Removed));
     }
 
@@ -68,7 +68,7 @@ impl<E> Replay<'_, E> {
             }
             return;
         }
-        let mut touched = Touched { files: Rc::make_mut(files), at };
+        let mut touched = EntryFiles { files: Rc::make_mut(files), at };
         for path in paths {
             let target = format!("{to}{}", below(&path, from).unwrap_or_default());
             touched.copy(&path, &target, may_be_dir);

@@ -95,12 +95,12 @@ pub(super) fn file_name(path: &str) -> &str {
 }
 
 /// A file that an entry touches.
-pub(super) struct Touched<'f> {
+pub(super) struct EntryFiles<'f> {
     pub(super) files: &'f mut Files,
     pub(super) at: EntryIndex,
 }
 
-impl Touched<'_> {
+impl EntryFiles<'_> {
     /// Changes the state of a file. A new file has an unknown state from `source`.
     pub(super) fn state(&mut self, path: &str, source: Source, change: impl FnOnce(&mut FileState, EntryIndex)) {
         let at = self.at;
@@ -155,7 +155,7 @@ impl Touched<'_> {
         if paths.is_empty() {
             return;
         }
-        let mut touched = Touched { files: Rc::make_mut(files), at };
+        let mut touched = EntryFiles { files: Rc::make_mut(files), at };
         for path in paths {
             touched.doubt(&path, doubt);
         }

@@ -21,14 +21,14 @@ use std::rc::Rc;
 
 use crate::base::paths::full_path;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::tool_call::{NEARBY, NestedCall, Touch, path_in, touched};
+use crate::session::entry::tool_call::{FileOperation, NEARBY, NestedCall, path_in, touched};
 use crate::session::entry::{Block, Message, ToolCall, parse};
 use crate::session::json::value::Fields;
-use crate::session::json::{Str, text_of};
+use crate::session::json::{Str, text_or_empty};
 use crate::session::links::{EntryIndex, IdHash};
 use crate::session::replay::edit::Edit;
 pub use crate::session::replay::files::Files;
-use crate::session::replay::files::{Touched, below, file_name};
+use crate::session::replay::files::{EntryFiles, below, file_name};
 use crate::session::replay::programs::Effect;
 use crate::session::replay::read::{ReadPart, attached};
 pub(crate) use crate::session::replay::shell::changed_files;
@@ -194,7 +194,7 @@ impl<'t, E> Replay<'t, E> {
                 let entry = parse::entry(&line);
                 let Some(message) = &entry.message else { return Ok(()) };
                 let has_failed = message.cancelled || message.exit_code.is_none_or(|code| code != 0.0);
-                self.command(files, at, &text_of(message.command), has_failed, &text_of(message.output));
+                self.command(files, at, &text_or_empty(message.command), has_failed, &text_or_empty(message.output));
                 Ok(())
             }
             EntryKind::User if node.text.contains("<file name=") => {
@@ -244,7 +244,7 @@ impl<'t, E> Replay<'t, E> {
         for call in calls.filter(|call| !answered.contains(&&IdHash::of(call.id))) {
             if call.name.is("bash") {
                 self.command(files, at, &script(call.arguments), true, "");
-            } else if let Some((path, _)) = touched(call).filter(|(_, touch)| *touch != Touch::Read) {
+            } else if let Some((path, _)) = touched(call).filter(|(_, touch)| *touch != FileOperation::Read) {
                 self.file(files, &path, at, |touched, path| touched.doubt(path, Doubt::Stopped));
             }
         }
@@ -296,7 +296,7 @@ impl<'t, E> Replay<'t, E> {
         let line = (self.read)(node)?;
         let entry = parse::entry(&line);
         let Some(message) = &entry.message else { return Ok(()) };
-        match Touch::of(name) {
+        match FileOperation::of(name) {
             Some(touch) => self.call(files, at, touch, &arguments, message),
             None => self.other_tool(files, at, &arguments, message),
         }
@@ -304,25 +304,32 @@ impl<'t, E> Replay<'t, E> {
     }
 
     /// Applies a call of `read`, `write` or `edit`.
-    fn call(&self, files: &mut Rc<Files>, at: EntryIndex, touch: Touch, arguments: &[u8], message: &Message<'_>) {
+    fn call(
+        &self,
+        files: &mut Rc<Files>,
+        at: EntryIndex,
+        touch: FileOperation,
+        arguments: &[u8],
+        message: &Message<'_>,
+    ) {
         let Some(path) = path_in(arguments) else { return };
         let fields = Fields::new(arguments);
         let result = message.content.text("\n");
         self.file(files, &path, at, |touched, path| {
             if message.is_error {
-                if touch != Touch::Read && result.to_lowercase().contains("abort") {
+                if touch != FileOperation::Read && result.to_lowercase().contains("abort") {
                     touched.doubt(path, Doubt::Stopped);
                 }
                 return;
             }
             match touch {
-                Touch::Write => touched.write(path, &fields),
-                Touch::Edit => {
+                FileOperation::Write => touched.write(path, &fields),
+                FileOperation::Edit => {
                     let (patch, diff) = (message.patch.map(Str::text), message.diff.map(Str::text));
                     let edit = Edit::new(&fields, patch.as_deref(), diff.as_deref());
                     touched.state(path, Source::NoText, |state, at| state.edit(&edit, at));
                 }
-                Touch::Read => {
+                FileOperation::Read => {
                     let has_image = message.content.blocks().iter().any(|block| !matches!(block, Block::Text(_)));
                     let has_text = message.content.texts().next().is_some();
                     let part = ReadPart::new(&fields, &result).filter(|_| has_text && !has_image);
@@ -331,7 +338,7 @@ impl<'t, E> Replay<'t, E> {
                         None => state.forget(Source::Binary, at),
                     });
                 }
-                Touch::Command => {} // no tool
+                FileOperation::Command => {} // no tool
             }
         });
     }
@@ -349,15 +356,15 @@ impl<'t, E> Replay<'t, E> {
             }
             let Some((path, touch)) = touched(&call) else { continue };
             self.file(files, &path, at, |touched, path| match touch {
-                Touch::Read => touched.state(path, Source::NoText, |state, at| state.latest = at),
+                FileOperation::Read => touched.state(path, Source::NoText, |state, at| state.latest = at),
                 _ if is_unfinished => touched.doubt(path, Doubt::Stopped),
                 _ if error.is_some() => {}
-                Touch::Write => touched.write(path, &fields),
-                Touch::Edit => {
+                FileOperation::Write => touched.write(path, &fields),
+                FileOperation::Edit => {
                     let edit = Edit::new(&fields, None, None);
                     touched.state(path, Source::NoText, |state, at| state.edit(&edit, at));
                 }
-                Touch::Command => {} // no tool
+                FileOperation::Command => {} // no tool
             });
         }
         if has_nested {
@@ -368,7 +375,7 @@ impl<'t, E> Replay<'t, E> {
         // The letter of an escape is not a part of a name.
         let arguments = String::from_utf8_lossy(arguments).replace("\\n", "\n").replace("\\t", "\t");
         let output = message.content.text("\n");
-        Touched::doubt_all(files, at, Doubt::Tool, |files| match is_agent {
+        EntryFiles::doubt_all(files, at, Doubt::Tool, |files| match is_agent {
             true => files.certain().cloned().collect(),
             false => [files.mentioned(&arguments), files.mentioned(&output)].concat(),
         });
@@ -393,8 +400,8 @@ impl<'t, E> Replay<'t, E> {
         let Some((_, line)) = &self.calls else { return Ok(None) };
         let entry = parse::entry(line);
         let Some(message) = &entry.message else { return Ok(None) };
-        let is_it = |call: &&ToolCall<'_>| IdHash::of(call.id) == id;
-        let call = message.content.tool_calls().filter(is_it).last();
+        let has_id = |call: &&ToolCall<'_>| IdHash::of(call.id) == id;
+        let call = message.content.tool_calls().filter(has_id).last();
         Ok(call.map(|call| call.arguments.to_vec()))
     }
 }
@@ -406,10 +413,10 @@ impl<E> Replay<'_, E> {
     }
 
     /// Applies a change to a file, if it is wanted.
-    fn file(&self, files: &mut Rc<Files>, path: &str, at: EntryIndex, change: impl FnOnce(&mut Touched<'_>, &str)) {
+    fn file(&self, files: &mut Rc<Files>, path: &str, at: EntryIndex, change: impl FnOnce(&mut EntryFiles<'_>, &str)) {
         let path = self.full_path(path);
         if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&path)) {
-            change(&mut Touched { files: Rc::make_mut(files), at }, &path);
+            change(&mut EntryFiles { files: Rc::make_mut(files), at }, &path);
         }
     }
 

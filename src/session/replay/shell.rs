@@ -2,7 +2,7 @@
 //! others, this module returns the files that they may have changed.
 
 use crate::session::replay::programs::{Effect, ShellContext, of_command};
-use crate::session::replay::script::{Joined, MAX_SCRIPTS, Script, SimpleCommand, name, parse, script_of};
+use crate::session::replay::script::{MAX_SCRIPTS, Operator, Script, SimpleCommand, name, parse, script_of};
 
 /// Returns the changes of files by a script, in order. It `has_failed` if it failed or was stopped, or if its output reports
 /// an error; see [`reports_error`]. `cwd` is the working directory, and `home` the home directory, for `~`.
@@ -58,19 +58,19 @@ fn jumps(command: &SimpleCommand) -> bool {
 
 /// Returns `true` if a command ran and succeeded, provided that the script succeeded and its output has no error.
 fn is_certain(commands: &[SimpleCommand], number: usize) -> bool {
-    let starts = |command: &SimpleCommand| command.joined == Joined::Start;
+    let starts = |command: &SimpleCommand| command.joined == Operator::Start;
     let start = commands[..=number].iter().rposition(starts).unwrap_or(0);
     let end = commands[number + 1..].iter().position(starts).map_or(commands.len(), |at| number + 1 + at);
     let (before, after) = (&commands[start..number], &commands[number + 1..end]);
-    if commands[number].joined == Joined::Pipe || after.first().is_some_and(|next| next.joined == Joined::Pipe) {
+    if commands[number].joined == Operator::Pipe || after.first().is_some_and(|next| next.joined == Operator::Pipe) {
         return false;
     }
     // The exit code is the one of the last list: it proves all of its commands, if they are joined by `&&` only.
-    if end == commands.len() && commands[start + 1..end].iter().all(|one| one.joined == Joined::And) {
+    if end == commands.len() && commands[start + 1..end].iter().all(|one| one.joined == Operator::And) {
         return true;
     }
     // Otherwise the first command ran, and so did those after a change of the directory. Their errors are in the output.
-    let follows = commands[start..=number].iter().skip(1).all(|one| one.joined == Joined::And);
+    let follows = commands[start..=number].iter().skip(1).all(|one| one.joined == Operator::And);
     let is_first = before.iter().all(|one| matches!(name(one), "cd" | "mkdir"));
     follows && is_first && !commands[start..=number].iter().any(|one| one.hides_errors)
 }

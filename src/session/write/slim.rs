@@ -613,8 +613,8 @@ mod tests {
                 for name in ["a", "b"] {
                     let last = |text: &str, tree: &Tree, end: EntryIndex| {
                         let wanted = format!("\"customType\":\"{name}\"");
-                        let is_it = |at: &EntryIndex| String::from_utf8(line(text, tree, *at)).unwrap().contains(&wanted);
-                        tree.to_root(end).find(is_it).map(|at| id(tree, at))
+                        let contains_wanted = |at: &EntryIndex| String::from_utf8(line(text, tree, *at)).unwrap().contains(&wanted);
+                        tree.to_root(end).find(contains_wanted).map(|at| id(tree, at))
                     };
                     prop_assert_eq!(last(&text, &before, end), last(&new, &after, same));
                 }

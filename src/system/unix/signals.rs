@@ -65,7 +65,7 @@ pub(crate) fn watch(mut on_signal: impl FnMut(Signal) -> bool + Send + 'static) 
 /// Ends the program after a time limit, because a blocked terminal can prevent the loop from handling the signal.
 fn end_at_last(signal: i32) {
     std::thread::sleep(LIMIT);
-    terminal::give_back_at_once();
+    terminal::restore_at_once();
     end_all_before_exit();
     std::process::exit(128 + signal);
 }
@@ -103,7 +103,7 @@ pub(crate) fn held_during<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Returns the number of the first signal held back.
-pub(crate) fn noted() -> Option<u8> {
+pub(crate) fn pending_signal() -> Option<u8> {
     Some(NOTED.load(Ordering::SeqCst)).filter(|&signal| signal > 0)
 }
 

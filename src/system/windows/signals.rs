@@ -26,7 +26,7 @@ pub(crate) fn held_during<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Returns `None`.
-pub(crate) fn noted() -> Option<u8> {
+pub(crate) fn pending_signal() -> Option<u8> {
     None
 }
 

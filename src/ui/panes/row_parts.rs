@@ -232,7 +232,7 @@ pub(super) fn with_matches(model: &Model, text: &str, tone: Tone, is_hit: bool) 
 pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &Glyphs) -> Vec<Span> {
     let Some(quote) = &found.snippet else { return Vec::new() };
     let path = if found.is_active == Some(false) { "abandoned: " } else { "" };
-    let of = match quote.of {
+    let of = match quote.field {
         Some(TextField::User) => Span::new(Tone::User, "user "),
         Some(TextField::Assistant) => Span::new(Tone::Assistant, "asst "),
         Some(field) => Span::dim(format!("{}: ", field.name())),

@@ -89,11 +89,11 @@ impl TreePane {
         let to_join =
             self.session.filter(|&key| catalog.has(key)).and_then(|key| self.position.wanted.members(key, catalog));
         let Some(to_join) = to_join else {
-            (self.asked, self.joining) = (None, None);
+            (self.merge_request, self.joining) = (None, None);
             self.leave_family();
             return None;
         };
-        let asked = self.asked.as_ref();
+        let asked = self.merge_request.as_ref();
         // Finish a merge even if its files have grown; a file that grows constantly would otherwise restart it forever.
         let is_grown = |asked: &MergeRequest| {
             asked.is_whole == to_join.is_whole
@@ -102,7 +102,7 @@ impl TreePane {
         if asked.is_some_and(|asked| asked.is_same(&to_join) || (self.joining.is_some() && is_grown(asked))) {
             return None;
         }
-        self.asked = Some(to_join.clone());
+        self.merge_request = Some(to_join.clone());
         Some(to_join)
     }
 
@@ -111,7 +111,7 @@ impl TreePane {
         self.joining = None;
         self.joined_for = None;
         if self.family.is_none() {
-            (self.position.wanted, self.asked) = (FamilySelection::default(), None);
+            (self.position.wanted, self.merge_request) = (FamilySelection::default(), None);
         }
     }
 

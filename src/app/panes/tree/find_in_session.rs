@@ -36,7 +36,7 @@ impl TreePane {
     /// jumps to the first one. Returns `true` if a new search is required.
     pub(crate) fn follow_query(&mut self, query: Option<&Arc<Query>>) -> bool {
         let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_partial) else { return false };
-        self.is_arrived &= query.is_some();
+        self.keeps_selection &= query.is_some();
         let is_own = |find: &TreeFind| find.query.is_none();
         let is_same = |find: &TreeFind| find.query.as_ref() == query && find.is_of(tree) && !find.is_behind();
         if self.find.as_ref().map_or(query.is_none(), |find| is_own(find) || is_same(find)) {
@@ -53,7 +53,7 @@ impl TreePane {
         (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
         // After the first jump for a query, the user may have moved on; don't jump again.
         let is_new = self.followed.replace(query.clone()).as_ref() != Some(query);
-        find.is_following = is_new && !std::mem::take(&mut self.is_arrived);
+        find.is_following = is_new && !std::mem::take(&mut self.keeps_selection);
         find.turn_to(tree);
         if find.is_behind() {
             find.continue_search();
@@ -123,7 +123,7 @@ impl TreePane {
     fn follow_hits(&mut self) {
         let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return self.rebuild() };
         let from = find.from.clone();
-        if let Some(at) = self.pointed().filter(|&at| find.query.is_some() && find.is_hit(at)) {
+        if let Some(at) = self.search_hit().filter(|&at| find.query.is_some() && find.is_hit(at)) {
             return self.reselect(at);
         }
         let anchor = from.selected.and_then(|selected| self.anchor(selected));

@@ -41,7 +41,7 @@ pub struct TreePane {
     /// The selection, the folds and the other sessions to show. The scroll position is that of the cursor.
     pub(crate) position: TreePosition,
     /// The last merge request.
-    asked: Option<MergeRequest>,
+    merge_request: Option<MergeRequest>,
     /// The claim on the running merge.
     pub joining: Option<Claim>,
     /// The catalog version and selection for which the last merge request was computed.
@@ -61,7 +61,7 @@ pub struct TreePane {
     /// The selected row.
     pub cursor: Cursor,
     /// `true` if the tree was just opened and the selection must be scrolled into view.
-    pub fresh: bool,
+    pub must_scroll_to_selection: bool,
     /// `true` if the file has grown since the tree was requested.
     pub is_outdated: bool,
     /// The claim on the tree being read.
@@ -69,7 +69,7 @@ pub struct TreePane {
     /// The claim on the search for the forks' split points.
     pub splitting: Option<Claim>,
     /// The forks whose split points were requested.
-    pub asked_forks: Vec<SessionKey>,
+    pub requested_forks: Vec<SessionKey>,
     /// The inherited entries, if the session is a fork.
     pub inherited: Option<Inherited>,
     /// The summary of each turn, computed when the filter shows turns or the outline.
@@ -88,15 +88,15 @@ pub struct TreePane {
     awaited_id: Option<(SessionKey, EntryId)>,
     /// The fork that was selected when the session was left; fork rows arrive later than the others.
     awaited_fork: Option<SessionKey>,
-    memories: HashMap<SessionKey, TreePosition>,
+    saved_positions: HashMap<SessionKey, TreePosition>,
     /// `true` to restore the saved position once the whole tree is loaded.
-    awaits_memory: bool,
+    awaits_saved_position: bool,
     /// The entry in this session that the search over sessions found.
-    pointed: Option<HitPlace>,
+    search_hit: Option<HitPlace>,
     /// `true` if that entry is not selected yet.
-    awaits_pointed: bool,
+    awaits_search_hit: bool,
     /// `true` after a jump to an entry; hits then do not move the selection.
-    is_arrived: bool,
+    keeps_selection: bool,
     /// The search over sessions to whose hits in this session the selection has moved.
     followed: Option<Arc<Query>>,
 }
@@ -110,23 +110,23 @@ impl TreePane {
     /// Switches to another session, or to none. The tree is loaded later.
     pub fn turn_to(&mut self, session: Option<SessionKey>) {
         self.remember();
-        let remembered = session.and_then(|session| self.memories.get(&session));
+        let remembered = session.and_then(|session| self.saved_positions.get(&session));
         let wanted = remembered.map(|position| position.wanted.clone()).unwrap_or_default();
-        let memories = std::mem::take(&mut self.memories);
+        let memories = std::mem::take(&mut self.saved_positions);
         // Late replies about the previous session are ignored: their claims are dropped.
         *self = Self {
             session,
             position: TreePosition { wanted, ..TreePosition::default() },
-            memories,
+            saved_positions: memories,
             filter: self.filter,
             collapses_runs: self.collapses_runs,
             label_times: self.label_times,
-            fresh: self.fresh,
+            must_scroll_to_selection: self.must_scroll_to_selection,
             jumped: self.jumped,
             awaited_entry: self.awaited_entry,
             awaited_id: self.awaited_id.take(),
-            awaits_memory: self.awaits_memory,
-            awaits_pointed: self.awaits_pointed,
+            awaits_saved_position: self.awaits_saved_position,
+            awaits_search_hit: self.awaits_search_hit,
             ..Self::default()
         };
     }
@@ -142,16 +142,16 @@ impl TreePane {
             None => {}
         }
         // A reloaded or completed tree keeps its scroll position.
-        self.fresh = self.tree.is_none();
+        self.must_scroll_to_selection = self.tree.is_none();
         self.move_from_part(&tree);
-        let remembered = self.session.and_then(|session| self.memories.get(&session));
+        let remembered = self.session.and_then(|session| self.saved_positions.get(&session));
         let memory = match &self.tree {
-            Some(_) if !self.awaits_memory => self.position(),
+            Some(_) if !self.awaits_saved_position => self.position(),
             // A saved position refers to the complete tree.
             _ if tree.is_partial => TreePosition::default(),
             _ => remembered.cloned().unwrap_or_default(),
         };
-        self.awaits_memory = tree.is_partial && self.tree.is_none() && remembered.is_some();
+        self.awaits_saved_position = tree.is_partial && self.tree.is_none() && remembered.is_some();
         let is_own = |entry: &EntryRef| Some(entry.session) == self.session;
         // Entries of other sessions are merged later.
         let is_there = |entry: &EntryRef| !is_own(entry) || (entry.at as usize) < tree.nodes.len();
@@ -164,7 +164,7 @@ impl TreePane {
             self.kept = None;
             self.own_forks.clear();
             self.others = SharedEntries::default();
-            self.asked_forks.clear();
+            self.requested_forks.clear();
             self.splitting = None;
             self.awaited_fork = match memory.selected {
                 Some(TreeSelection::Fork(fork, _)) => Some(fork),
@@ -191,7 +191,7 @@ impl TreePane {
         self.inherited = Inherited::of(&tree).filter(|_| !tree.is_partial);
         self.tree = Some(tree);
         self.rebuild();
-        self.go_to_pointed();
+        self.go_to_search_hit();
         self.find_awaited();
     }
 
@@ -222,24 +222,24 @@ impl TreePane {
 
     /// Sets the entry found by a search, or none. It is selected once its tree is loaded.
     pub(crate) fn point_at(&mut self, entry: Option<HitPlace>) {
-        if self.pointed != entry {
-            (self.pointed, self.awaits_pointed) = (entry, true);
-            self.go_to_pointed();
+        if self.search_hit != entry {
+            (self.search_hit, self.awaits_search_hit) = (entry, true);
+            self.go_to_search_hit();
         }
     }
 
     /// Returns the entry found by a search, once its tree is loaded.
-    pub(crate) fn pointed(&self) -> Option<EntryIndex> {
+    pub(crate) fn search_hit(&self) -> Option<EntryIndex> {
         let tree = self.own().filter(|tree| !tree.is_partial)?;
-        let at = self.pointed?.find(tree).map(|at| hits::seen(tree, at))?;
+        let at = self.search_hit?.find(tree).map(|at| hits::seen(tree, at))?;
         self.shown(EntryRef { session: self.session?, at })
     }
 
-    fn go_to_pointed(&mut self) {
-        if let Some(at) = self.pointed().filter(|_| self.awaits_pointed) {
-            self.awaits_pointed = false;
+    fn go_to_search_hit(&mut self) {
+        if let Some(at) = self.search_hit().filter(|_| self.awaits_search_hit) {
+            self.awaits_search_hit = false;
             self.select(at);
-            self.fresh = true;
+            self.must_scroll_to_selection = true;
         }
     }
 
@@ -268,8 +268,8 @@ impl TreePane {
         // Indices into a partial tree differ from those of the complete one.
         if !tree.is_partial {
             self.awaited_entry = None;
-            self.awaits_pointed = false;
-            self.is_arrived = true;
+            self.awaits_search_hit = false;
+            self.keeps_selection = true;
             self.stop_following();
             if let Some(at) = self.shown(entry) {
                 self.reveal(at);
@@ -298,7 +298,7 @@ impl TreePane {
         let (Some(session), Some(false)) = (self.session, self.tree.as_ref().map(|tree| tree.is_partial)) else {
             return;
         };
-        self.memories.insert(session, self.position());
+        self.saved_positions.insert(session, self.position());
     }
 
     /// Returns the summary of the turn after a prompt.
@@ -358,8 +358,8 @@ impl TreePane {
             Some(TreeSelection::Fork(key, part)) => {
                 // A collapsed fork has only one row.
                 let parts = self.forks().iter().filter(|fork| fork.key == key).count();
-                let is_it = |fork: &ForkedFile| fork.key == key && (fork.part == part || parts == 1);
-                place(&|item| matches!(item, RowItem::Fork(place) if is_it(&self.forks()[place])))
+                let is_same_fork = |fork: &ForkedFile| fork.key == key && (fork.part == part || parts == 1);
+                place(&|item| matches!(item, RowItem::Fork(place) if is_same_fork(&self.forks()[place])))
             }
             Some(TreeSelection::Inherited) => place(&|item| item == RowItem::Inherited),
             Some(TreeSelection::Start) | None => 0,
@@ -392,7 +392,7 @@ impl TreePane {
     pub(crate) fn await_nothing(&mut self) {
         self.awaited_fork = None;
         (self.awaited_entry, self.awaited_id) = (None, None);
-        self.awaits_memory = false;
+        self.awaits_saved_position = false;
     }
 
     /// Stores the selected row so that it can be restored after the rows change.

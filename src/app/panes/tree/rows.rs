@@ -128,7 +128,7 @@ fn ends_branch(tree: &Tree, at: EntryIndex) -> bool {
 
 impl TreeRows {
     /// Builds rows for entries accepted by `shows` and not hidden by `folds`. The result must still be
-    /// [placed](Self::place). Expanded forks get a row where their unique entries begin.
+    /// [laid out](Self::layout). Expanded forks get a row where their unique entries begin.
     pub fn new(
         tree: &Tree,
         shows: impl Fn(EntryIndex) -> bool,

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::tool_call::{CallDescription, Touch};
+use crate::session::entry::tool_call::{CallDescription, FileOperation};
 use crate::session::tree::node::EntryOutcome;
 use crate::session::tree::{EntryIndex, Tree};
 
@@ -41,7 +41,7 @@ impl Activity {
             activity.calls += 1;
             activity.failed += usize::from(node.outcome == EntryOutcome::Failed);
             let Some(called) = &node.called else { continue };
-            if matches!(called.touch(), Some(Touch::Write | Touch::Edit)) {
+            if matches!(called.touch(), Some(FileOperation::Write | FileOperation::Edit)) {
                 if changed.insert(called.file_name()) {
                     activity.changed.push(called.clone());
                 }
