@@ -56,7 +56,7 @@ const SAVED: &str = "Saved";
 
 /// Returns `true` if the palette lists an action: one of a pane that does more than move or go back.
 pub(crate) fn is_listed(action: Action) -> bool {
-    let is_of_pane = KeyContext::PANES.iter().any(|place| action.row().places.contains(place));
+    let is_of_pane = KeyContext::PANES.iter().any(|place| action.row().contexts.contains(place));
     is_of_pane && action.row().group != Group::Moving && !matches!(action, Action::Back | Action::Palette)
 }
 
@@ -86,7 +86,7 @@ fn action_rows(model: &Model) -> Vec<PaletteItem> {
 
 /// Returns the group of an action: the focused pane if it works there, else the first pane in which it works.
 fn group_of(action: Action, focus: KeyContext) -> &'static str {
-    let is_in = |place: &KeyContext| action.row().places.contains(place);
+    let is_in = |place: &KeyContext| action.row().contexts.contains(place);
     if KeyContext::PANES.iter().all(is_in) {
         return EVERYWHERE;
     }

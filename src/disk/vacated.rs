@@ -154,8 +154,8 @@ impl<'a> FileToVacate<'a> {
         Ok(())
     }
 
-    /// Replaces the file like [`replace`](Self::replace), and carries over its late lines. Its second name is that of a vacated file,
-    /// which is added to `vacated`. `start` is the offset from which the other file can have late lines.
+    /// Replaces the file like [`replace`](Self::replace), and appends its late lines. Its second name is that of a vacated
+    /// file, which is added to `vacated`. `start` is the offset from which the other file can have late lines.
     ///
     /// # Errors
     /// Those of [`replace`](Self::replace), or late lines cannot be written.

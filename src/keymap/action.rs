@@ -53,13 +53,13 @@ const PANES: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview];
 const SESSIONS: &[KeyContext] = &[C::Sessions];
 const TREE: &[KeyContext] = &[C::Tree];
 const PREVIEW: &[KeyContext] = &[C::Preview];
-/// Places with a selected entry.
+/// Contexts with a selected entry.
 const ENTRIES: &[KeyContext] = &[C::Tree, C::Preview];
 /// The same, the ends of a compared branch, and sessions, whose last messages are meant.
 const ENTRIES_AND_SESSIONS: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare];
 /// The same, and the model context.
 const ENTRIES_AND_CONTEXT: &[KeyContext] = &[C::Tree, C::Preview, C::Context];
-/// Places with marks on sessions, entries or states of files.
+/// Contexts with marks on sessions, entries or states of files.
 const MARKING: &[KeyContext] = &[C::Sessions, C::Tree, C::Files];
 const COMPARE: &[KeyContext] = &[C::Compare];
 /// Panes and layers with the same keys for scrolling and selection.
@@ -89,9 +89,9 @@ const PANES_AND_BOXES: &[KeyContext] =
 const PANES_AND_STATS: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Stats];
 const PANES_AND_FILES: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Files];
 const PANES_AND_TEXT: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::FileText];
-/// Places from which something can be copied.
+/// Contexts from which something can be copied.
 const COPYING: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Stats, C::Files, C::FileText];
-/// Places in which a text is searched or filtered.
+/// Contexts in which a text is searched or filtered.
 const FINDING: &[KeyContext] = &[C::Tree, C::Preview, C::Files];
 const FILES: &[KeyContext] = &[C::Files];
 /// The list of files, and the content of one.
@@ -102,7 +102,7 @@ const SEARCHED: &[KeyContext] = &[C::Sessions, C::Search];
 /// The same, and the model context.
 const SORTED: &[KeyContext] = &[C::Sessions, C::Search, C::Context];
 const PANES_AND_SEARCH: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Search];
-/// Places where the quit key quits pitree.
+/// Contexts where the quit key quits pitree.
 const LEAVING: &[KeyContext] = &[
     C::Sessions,
     C::Tree,
@@ -134,11 +134,11 @@ const SUSPENDING: &[KeyContext] = &[
 const EVERYWHERE: &[KeyContext] = KeyContext::ALL;
 /// Input lines that end with a key.
 const LINES: &[KeyContext] = &[C::Search, C::Find, C::Prompt, C::Palette, C::Labels];
-/// Places for text input.
+/// Contexts for text input.
 const TYPING: &[KeyContext] = &[C::Search, C::Find, C::Prompt, C::Palette, C::Labels, C::Help];
 const SEARCH: &[KeyContext] = &[C::Search];
 const PALETTES: &[KeyContext] = &[C::Palette, C::Labels];
-/// Places where the quit key only closes the layer.
+/// Contexts where the quit key only closes the layer.
 const CLOSED: &[KeyContext] = &[C::Find, C::Prompt, C::Palette, C::Labels];
 
 named! {
@@ -177,8 +177,8 @@ pub struct ActionRow {
     pub name: &'static str,
     /// The default keys, the preferred one first.
     pub keys: &'static [&'static str],
-    /// The places in which the action works.
-    pub places: &'static [KeyContext],
+    /// The contexts in which the action works.
+    pub contexts: &'static [KeyContext],
     /// The group in the help.
     pub group: Group,
     /// One or two words for the footer.
@@ -190,7 +190,7 @@ pub struct ActionRow {
 }
 
 macro_rules! actions {
-    ($($action:ident, $name:literal, $keys:expr, $places:expr, $group:ident, $word:literal, $title:literal, $help:literal;)*) => {
+    ($($action:ident, $name:literal, $keys:expr, $contexts:expr, $group:ident, $word:literal, $title:literal, $help:literal;)*) => {
         /// An action that a key can trigger.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action {
@@ -207,7 +207,7 @@ macro_rules! actions {
                     $(Self::$action => &ActionRow {
                         name: $name,
                         keys: &$keys,
-                        places: $places,
+                        contexts: $contexts,
                         group: Group::$group,
                         word: $word,
                         title: $title,

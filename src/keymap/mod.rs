@@ -67,7 +67,7 @@ impl Keymap {
     /// Binds a key wherever the action works, and returns the action that already has it there.
     fn bind(&mut self, action: Action, key: Key) -> Option<Action> {
         let mut other = None;
-        for &place in action.row().places {
+        for &place in action.row().contexts {
             let owner = *self.bound.entry((place, key)).or_insert(action);
             let gives_way = action.row().group == Group::Typing && owner.row().group != Group::Typing;
             if owner != action && !gives_way {
@@ -124,7 +124,7 @@ fn default_keys(action: Action) -> Vec<Key> {
 }
 
 fn places(action: Action) -> String {
-    let places = action.row().places;
+    let places = action.row().contexts;
     if places == KeyContext::ALL {
         return "everywhere".to_owned();
     }

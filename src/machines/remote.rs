@@ -34,10 +34,10 @@ const RSYNC: [&str; 5] = ["-Irtz", "--from0", "--files-from=-", "--timeout=30", 
 /// The advice for a machine without `rsync`.
 const INSTALL: &str = "install it: apt install rsync, dnf install rsync, apk add rsync, or brew install rsync";
 
-/// The time in which a machine must deliver [`MIN_RATE`] bytes, and that for the first ones, while `rsync` builds its list.
+/// The time in which a machine must deliver [`MIN_BYTES`] bytes, and that for the first ones, while `rsync` builds its list.
 const PACE: Duration = Duration::from_secs(30);
 const FIRST: Duration = Duration::from_secs(300);
-const MIN_RATE: u64 = 1000;
+const MIN_BYTES: u64 = 1000;
 
 /// The interval between checks of the received bytes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -164,12 +164,12 @@ impl Pace {
         }
         let (since, before) = *self.last.get_or_insert((elapsed, now));
         // A complete file replaces the link to the mirrored one, which can be larger.
-        if now.abs_diff(before) >= MIN_RATE {
+        if now.abs_diff(before) >= MIN_BYTES {
             (self.last, self.is_sending) = (Some((elapsed, now)), true);
             return None;
         }
         let limit = if self.is_sending { PACE } else { FIRST };
-        let reason = || format!("less than {MIN_RATE} bytes in {} s", limit.as_secs());
+        let reason = || format!("less than {MIN_BYTES} bytes in {} s", limit.as_secs());
         (elapsed - since >= limit).then(|| LinkError::offline(reason()))
     }
 }

@@ -83,7 +83,7 @@ impl Help {
                 KeyContext::PANES.contains(&place) && KeyContext::PANES.iter().all(|pane| places.contains(pane))
             };
             let is_shown = move |places: &[KeyContext]| places.contains(&place) && !is_common(places);
-            let actions = Action::ALL.iter().filter(move |action| is_shown(action.row().places));
+            let actions = Action::ALL.iter().filter(move |action| is_shown(action.row().contexts));
             let title = match place {
                 KeyContext::Sessions => "Sessions pane",
                 KeyContext::Tree => "Tree pane",

@@ -211,7 +211,7 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
     match choice {
         ChoiceAction::Act(action) => {
             model.layers.close_palettes();
-            let places = action.row().places;
+            let places = action.row().contexts;
             if !places.contains(&model.focus)
                 && let Some(&place) = KeyContext::PANES.iter().find(|place| places.contains(place))
             {
@@ -296,7 +296,7 @@ fn press_in_query(model: &mut Model, (key, action): (Key, Option<Action>)) {
             search::add_to_history(model);
             search::set_line(model, "");
         }
-        Some(action) if action.row().places.contains(&KeyContext::Sessions) => {
+        Some(action) if action.row().contexts.contains(&KeyContext::Sessions) => {
             search.choose();
             act(model, action);
         }

@@ -31,7 +31,7 @@ const LOCK: &str = "lock";
 /// The age at which an unused index is removed.
 const UNUSED: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// The extension of the list of sessions with likely secrets: see `catalog::known_secrets`.
+/// The extension of the list of sessions with likely secrets: see `catalog::secrets`.
 const SECRETS: &str = "secrets";
 
 /// The extension of the list of sessions with lost work: see `catalog::lost_work`.
