@@ -15,7 +15,7 @@ use divan::{Bencher, black_box};
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::tree::rows::{TreeRows, passes};
-use pitree::app::startup::Startup;
+use pitree::app::settings::Settings;
 use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
 use pitree::catalog::{find, secrets};
@@ -128,7 +128,7 @@ fn open_end_of_100000_entries(bencher: Bencher, bytes: usize) {
 #[divan::bench(args = [0, 50])]
 fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
     let tree = tree(branch_every);
-    bencher.bench(|| TreeRows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), [], &[]).place());
+    bencher.bench(|| TreeRows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), [], &[]).layout());
 }
 
 /// Searches all texts of a session of 240 MB on one thread: words that are in most entries, in none, and with composed
@@ -152,7 +152,7 @@ fn find_in_100000_entries(bencher: Bencher, words: &str) {
 fn browser(dir: PathBuf) -> (Model, JobContext) {
     let located = Located { dirs: vec![dir], origin: "--dir".into(), ..Default::default() };
     let config = Config::default();
-    let setting = Arc::new(Startup::new(&config, located, "/home/dev".into(), false));
+    let setting = Arc::new(Settings::new(&config, located, "/home/dev".into(), false));
     let mut model = Model::new(setting.clone(), (200, 60), 1_795_248_000_000);
     let context = JobContext::new(setting);
     let effects = start(&mut model);
@@ -385,8 +385,8 @@ fn live_batch_of_50_among_10000(bencher: Bencher) {
     bencher.bench_local(|| {
         time += 1;
         let grown = |&key| Digest { modified: Some(time), mtime: time, ..(*model.catalog[key]).clone() };
-        let news = FileChanges { read: keys.iter().map(grown).collect(), ..FileChanges::default() };
-        update(&mut model, Msg::Reply(ticket.clone(), Reply::FilesChanged { news, gone: Vec::new(), hold: None }));
+        let changes = FileChanges { read: keys.iter().map(grown).collect(), ..FileChanges::default() };
+        update(&mut model, Msg::Reply(ticket.clone(), Reply::FilesChanged { changes, gone: Vec::new(), hold: None }));
         draw(&mut terminal, &model);
     });
 }

@@ -24,9 +24,9 @@
 //! | [`changes`] | all changes of session files, the journal, undo | questions to the user |
 //! | [`machines`] | other machines: mirrors, connections, changes there | drawing |
 //! | [`app`] | the state of the browser and its changes | I/O, the clock, drawing |
-//! | [`ui`] | drawing, one file per pane; `ui::theme` alone defines colors | changes of the model |
+//! | [`ui`] | drawing: panes, layers, statistics; `ui::theme` alone defines colors | changes of the model |
 //! | [`runtime`] | event loop, terminal, worker threads, clipboard | decisions |
-//! | [`cli`] | the command line, one file per subcommand; exit codes | browser behavior |
+//! | [`cli`] | the command line, one file per group of related subcommands; exit codes | browser behavior |
 //!
 //! `tests/architecture.rs` checks the allowed dependencies. `docs/architecture.md` describes the data flow and the rules.
 

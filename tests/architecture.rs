@@ -164,6 +164,21 @@ fn every_file_has_a_module_comment_and_stays_small() {
     }
 }
 
+#[test]
+fn a_parent_declares_each_file_as_a_module() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files: BTreeMap<Vec<String>, PathBuf> = sources().into_iter().map(|(path, _)| (names(&path), path)).collect();
+    for file in files.keys().filter(|file| !["main", "lib"].contains(&file[0].as_str())) {
+        let (name, parent) = file.split_last().unwrap();
+        let parent = if parent.is_empty() { vec!["lib".to_string()] } else { parent.to_vec() };
+        let declaration = format!("mod {name};");
+        let is_declaration = |line: &str| line.ends_with(&declaration) && !line.starts_with("//");
+        // Modules of tests count as well.
+        let code = files.get(&parent).map(|path| fs::read_to_string(root.join(path)).unwrap());
+        assert!(code.is_some_and(|code| code.lines().any(is_declaration)), "no module declares {}", file.join("/"));
+    }
+}
+
 /// Returns the module path of a file, starting at the crate root.
 fn names(path: &Path) -> Vec<String> {
     let mut names: Vec<String> =

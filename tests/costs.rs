@@ -11,16 +11,16 @@ use std::sync::Arc;
 use allocation_counter::measure;
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
-use pitree::app::startup::Startup;
+use pitree::app::settings::Settings;
 use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
 use pitree::catalog::Catalog;
 use pitree::catalog::search::Searcher;
 use pitree::config::Config;
 use pitree::disk::incremental::FileChanges;
-use pitree::disk::load::{self, Bodies};
+use pitree::disk::load::{self, EntryReader};
 use pitree::disk::locate::Located;
-use pitree::disk::scan::{ScanSources, again};
+use pitree::disk::scan::{ScanSources, reread};
 use pitree::export::document::Detail;
 use pitree::export::selection::Selection;
 use pitree::runtime::jobs::JobContext;
@@ -76,7 +76,7 @@ impl Browser {
     fn of(dir: TempDir) -> Self {
         let located = Located { dirs: vec![dir.path().into()], origin: "--dir".into(), ..Default::default() };
         let config = Config::default();
-        let setting = Arc::new(Startup::new(&config, located, "/home/me".into(), false));
+        let setting = Arc::new(Settings::new(&config, located, "/home/me".into(), false));
         let model = Model::new(setting.clone(), (160, 48), crate::common::session::START * 1000);
         let context = JobContext::new(setting);
         let terminal = Terminal::new(TestBackend::new(160, 48)).unwrap();
@@ -156,7 +156,7 @@ fn a_branch_of_many_has_low_cost_in_a_document() {
         let path = dir.path().join(format!("{branches}.jsonl"));
         let branch = |session: Session, at: usize| session.under("u").user(&format!("u{at}"), "x");
         fs::write(&path, (0..branches).fold(Session::new("s").user("u", "x"), branch).text()).unwrap();
-        let (tree, mut bodies) = (load::tree(&path, "").unwrap(), Bodies::open(&path).unwrap());
+        let (tree, mut bodies) = (load::tree(&path, "").unwrap(), EntryReader::open(&path).unwrap());
         let entries = (0..tree.nodes.len() as u32).map(|at| (at, None)).collect();
         let label = |text: &str| text.to_owned();
         let selection = Selection { tree: &tree, entries, has_branches: true, detail: Detail::WHOLE, label: &label };
@@ -202,7 +202,7 @@ fn updates_have_low_cost_per_session() {
         let (_claim, ticket) = Ticket::new(u64::MAX);
         let grown = Digest { mtime: 1, ..(**model.catalog.get(model.catalog.keys().next().unwrap()).unwrap()).clone() };
         let news = FileChanges { read: vec![grown], ..FileChanges::default() };
-        let reply = Reply::FilesChanged { news, gone: Vec::new(), hold: None };
+        let reply = Reply::FilesChanged { changes: news, gone: Vec::new(), hold: None };
         measure(|| drop(update(&mut model, Msg::Reply(ticket.clone(), reply)))).count_total
     };
     let (few, many) = (cost(100), cost(1100));
@@ -215,7 +215,7 @@ fn reading_has_low_cost_per_entry() {
     let cost = |entries| {
         let path = dir.path().join(format!("{entries}.jsonl"));
         fs::write(&path, session("s", entries).text()).unwrap();
-        measure(|| drop(again(&path, None, "/home/me").unwrap())).count_total
+        measure(|| drop(reread(&path, None, "/home/me").unwrap())).count_total
     };
     let (few, many) = (cost(100), cost(1100));
     assert!(many - few <= 1500, "{few} and {many}");
@@ -260,7 +260,7 @@ fn a_search_keeps_little_of_each_entry() {
         let here = QueryScope { home: "/home/me".into(), ..QueryScope::default() };
         searcher.read(&sessions, |_, _| true);
         let counted = measure(|| {
-            drop(ValueLists::new(sessions.iter().map(|session| session.digest.once())));
+            drop(ValueLists::new(sessions.iter().map(|session| session.digest.uncached_digest())));
             for (query, count) in [("done", 8), ("file:nowhere", 0), ("tool:none", 0), ("model:none", 0)] {
                 let query = Query::parse(query).unwrap();
                 let hits = searcher.search(&sessions, (&query, &here), || false).unwrap();

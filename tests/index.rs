@@ -15,7 +15,7 @@ use pitree::session::digest::Digest;
 use pitree::session::digest::details::Details;
 use pitree::session::digest::facts::SessionFacts;
 use pitree::session::digest::joined_path::JoinedPath;
-use pitree::session::digest::listed::SharedSession;
+use pitree::session::digest::listed::SharedLazySession;
 use pitree::session::search_text::{SearchTextsBuf, TextBuffers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -114,12 +114,13 @@ impl World {
     }
 
     /// Returns the sessions shown from the index, those of them that are gone, and those read afterward.
-    fn show(&self) -> [BTreeMap<PathBuf, SharedSession>; 3] {
+    fn show(&self) -> [BTreeMap<PathBuf, SharedLazySession>; 3] {
         let cache = self.cache();
         let sources = ScanSources { dirs: &self.dirs, home: "/home/me", cache: Some((&*cache).into()) };
-        let by_path = |sessions: Vec<SharedSession>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
+        let by_path =
+            |sessions: Vec<SharedLazySession>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
         let mut remembered = sources.remembered();
-        let shown: BTreeMap<PathBuf, SharedSession> = by_path(remembered.sessions());
+        let shown: BTreeMap<PathBuf, SharedLazySession> = by_path(remembered.sessions());
         let mut scan = remembered.scan();
         let outdated = std::mem::take(&mut scan.outdated);
         let mut read = Vec::new();
@@ -211,7 +212,7 @@ fn plain(facts: &SessionFacts<'_>) -> String {
     format!("{path:?} {real_path:?} {roots:?} {texts:?} {flags:?} {created:?} {modified:?} {bytes} {mtime} {all:?}")
 }
 
-fn view(session: &SharedSession) -> View {
+fn view(session: &SharedLazySession) -> View {
     // These come from the index until the digest is loaded.
     let facts = plain(&session.facts());
     assert_eq!(facts, plain(&Digest::facts(session)));
@@ -339,7 +340,7 @@ fn an_open_index_stays_readable_after_changes() {
     let opened = [0, 1].map(|_| world.show()[0].clone());
     assert_eq!((shown.len(), opened[0].len()), (4, 4));
     let before: BTreeMap<PathBuf, View> = shown.iter().map(|(path, session)| (path.clone(), view(session))).collect();
-    let same = |opened: &BTreeMap<PathBuf, SharedSession>| {
+    let same = |opened: &BTreeMap<PathBuf, SharedLazySession>| {
         let paths = ["large", "other"].map(|name| world.path(&format!("{name}.jsonl")));
         paths.iter().all(|path| view(&opened[path]) == before[path])
     };

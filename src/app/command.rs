@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use crate::app::layers::dialogs::{Note, Prompt, Question, QuestionChoice};
+use crate::app::layers::dialogs::{MessageBox, Prompt, Question, QuestionChoice};
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::{Layer, context};
 use crate::app::message::{Clip, Opener, Work};
-use crate::app::startup::PickerOutput;
+use crate::app::settings::PickerOutput;
 use crate::app::ticket::Claim;
 use crate::base::text::Tone;
-use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::catalog::moves::MoveSelection;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::Request;
 use crate::changes::slim::SlimOverview;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::slim::SlimRules;
 
 /// Sessions to slim, and the rules.
@@ -70,9 +70,9 @@ pub enum Command {
     /// Runs several commands in order.
     All(Vec<Command>),
     /// Shows a notice in the footer.
-    Say(Tone, String),
+    Notice(Tone, String),
     /// Reports a change in the footer and offers undo.
-    SayUndoable(String),
+    UndoableNotice(String),
     /// Shows an error: in the footer if it fits, else in a box with this title.
     ShowError(&'static str, String),
     /// Opens a layer.
@@ -80,7 +80,7 @@ pub enum Command {
     /// Opens the model context of an entry.
     ShowContext(context::ContextTarget),
     /// Focuses a pane.
-    Focus(Place),
+    Focus(KeyContext),
     /// Selects a session.
     Select(SessionKey),
     /// Selects a project and unfolds it.
@@ -96,7 +96,7 @@ pub enum Command {
     /// Makes a change, then continues as given.
     Change(Request, NextStep),
     /// Starts background work with a next step.
-    Errand(Work, NextStep),
+    Task(Work, NextStep),
     /// Lists the running pi processes.
     ListPis,
     /// Moves or replaces files. Asks again if a pi may be using one of them.
@@ -123,17 +123,17 @@ impl Command {
 
     /// Returns the command that shows a warning in the footer.
     pub(crate) fn warn(text: impl Into<String>) -> Self {
-        Self::Say(Tone::Warning, text.into())
+        Self::Notice(Tone::Warning, text.into())
     }
 
     /// Returns the command that copies to the clipboard.
     pub(crate) fn copy(clip: Clip) -> Self {
-        Self::Errand(Work::Copy(clip), NextStep::Nothing)
+        Self::Task(Work::Copy(clip), NextStep::Nothing)
     }
 
     /// Returns the command that remembers the new location of a session's missing working directory and resumes there.
     pub(crate) fn remember_directory(then: ResumePlan, dir: String) -> Self {
-        Self::Errand(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::resume(then))
+        Self::Task(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::resume(then))
     }
 
     /// Returns the command that shows a layer.
@@ -158,7 +158,7 @@ impl Command {
 
     /// Returns the command that shows a text in a box.
     pub(crate) fn note(title: &str, text: impl Into<String>) -> Self {
-        Self::show(Note::new(title, text))
+        Self::show(MessageBox::new(title, text))
     }
 
     /// Returns the command that asks for a line of text; `value` is its first content.
@@ -167,7 +167,7 @@ impl Command {
     }
 }
 
-/// Next step after a change or an [`Errand`](crate::app::model::Errand). A key press cancels all but the first two.
+/// Next step after a change or a [`PendingTask`](crate::app::model::PendingTask). A key press cancels all but the first two.
 #[derive(Clone, Debug)]
 pub enum NextStep {
     /// None: only show the result.
@@ -179,7 +179,7 @@ pub enum NextStep {
     /// Resume in pi.
     Resume(Box<ResumePlan>),
     /// Ask how to resume at an entry.
-    AskToResume(SessionKey, Arc<Tree>, Index),
+    AskToResume(SessionKey, Arc<Tree>, EntryIndex),
     /// Ask whether to move the sessions to the directory.
     Move(Box<MoveSelection>),
     /// Show the text in a program.
@@ -201,7 +201,7 @@ pub struct ResumePlan {
     /// Arguments for starting pi.
     pub start: Start,
     /// The entry whose text pitree reads and gives back to the user.
-    pub text_of: Option<(Arc<Tree>, Index)>,
+    pub returned_text_entry: Option<(Arc<Tree>, EntryIndex)>,
     /// The change to make before pi starts.
     pub request: Option<Request>,
     /// The text to give back, once it is read.
@@ -217,7 +217,7 @@ impl ResumePlan {
 
     /// Plans to start pi without further steps.
     pub(crate) fn of(start: Start) -> Self {
-        Self { start, text_of: None, request: None, text: None }
+        Self { start, returned_text_entry: None, request: None, text: None }
     }
 
     /// Returns the plan with a first message for pi.

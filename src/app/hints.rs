@@ -4,7 +4,7 @@ use crate::app::flows::resume;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
 use crate::base::text::{ASCII, width};
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key, KeyContext};
 
 /// A key hint in the footer.
 #[derive(Clone, Debug)]
@@ -39,11 +39,11 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
     for &action in wanted(model).iter().filter(|&&action| does_something(model, action)) {
         // In an input line, character keys insert text.
         let is_over_hits = model.layers.0.is_empty() && is_found(model);
-        let takes_no_letter = model.place().takes_text() || (is_over_hits && action == Action::Up);
+        let takes_no_letter = model.key_context().takes_text() || (is_over_hits && action == Action::Up);
         let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
-        let Some(&key) = model.setting.config.keymap.keys(action).iter().find(works) else { continue };
+        let Some(&key) = model.settings.config.keymap.keys(action).iter().find(works) else { continue };
         let column = hints.last().map_or(1, |last| last.end() + GAP);
-        let hint = KeyHint { key, sign: key.symbol(model.setting.glyphs == ASCII), word: word(model, action), column };
+        let hint = KeyHint { key, sign: key.symbol(model.settings.glyphs == ASCII), word: word(model, action), column };
         if hint.end() > usize::from(model.size.0) {
             break;
         }
@@ -60,7 +60,7 @@ fn wanted(model: &Model) -> &'static [Action] {
     }
     match model.focus {
         _ if model.has_nothing() => &[A::Help, A::Reload, A::Undo, A::Quit],
-        Place::Sessions if !model.sessions.marks.is_empty() => &[
+        KeyContext::Sessions if !model.sessions.marks.is_empty() => &[
             A::Help,
             A::Delete,
             A::Compare,
@@ -73,7 +73,7 @@ fn wanted(model: &Model) -> &'static [Action] {
             A::Undo,
             A::Quit,
         ],
-        Place::Sessions if model.search.is_some() => &[
+        KeyContext::Sessions if model.search.is_some() => &[
             A::Help,
             A::Confirm,
             A::Search,
@@ -91,7 +91,7 @@ fn wanted(model: &Model) -> &'static [Action] {
             A::Undo,
             A::Quit,
         ],
-        Place::Sessions => &[
+        KeyContext::Sessions => &[
             A::Help,
             A::Confirm,
             A::Unfold,
@@ -116,10 +116,10 @@ fn wanted(model: &Model) -> &'static [Action] {
             A::Quit,
         ],
         _ if is_searched(model) => &[A::Help, A::NextHit, A::PreviousHit, A::Back, A::Find, A::Confirm, A::Quit],
-        Place::Tree if !model.marks.is_empty() => {
+        KeyContext::Tree if !model.marks.is_empty() => {
             &[A::Help, A::Compare, A::Mark, A::Back, A::Confirm, A::NextPane, A::Label, A::Fork, A::Quit]
         }
-        Place::Tree => &[
+        KeyContext::Tree => &[
             A::Help,
             A::Confirm,
             A::NextPane,
@@ -180,24 +180,26 @@ fn does_something(model: &Model, action: Action) -> bool {
     }
     let sessions = &model.sessions;
     let is_row = match model.focus {
-        Place::Sessions => sessions.selected_row().is_some(),
-        Place::Tree => model.tree.selected_item().is_some(),
+        KeyContext::Sessions => sessions.selected_row().is_some(),
+        KeyContext::Tree => model.tree.selected_item().is_some(),
         _ => sessions.selected_session().is_some(),
     };
     match action {
-        A::Rename | A::Label if model.focus == Place::Sessions && !sessions.marks.is_empty() => true,
-        A::Label if model.focus == Place::Sessions => sessions.selected_session().is_some(),
+        A::Rename | A::Label if model.focus == KeyContext::Sessions && !sessions.marks.is_empty() => true,
+        A::Label if model.focus == KeyContext::Sessions => sessions.selected_session().is_some(),
         A::Rename | A::Copy => sessions.selected_session().is_some(),
-        A::Label | A::Fork | A::Context => model.meant_entry().is_some(),
+        A::Label | A::Fork | A::Context => model.target_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),
-        A::Compare if model.focus == Place::Sessions => (1..=2).contains(&sessions.marks.len()),
-        A::Delete | A::Mark if model.focus == Place::Sessions && sessions.selected_missing_parent().is_some() => false,
+        A::Compare if model.focus == KeyContext::Sessions => (1..=2).contains(&sessions.marks.len()),
+        A::Delete | A::Mark if model.focus == KeyContext::Sessions && sessions.selected_missing_parent().is_some() => {
+            false
+        }
         // A project in a list of hits cannot be folded.
         A::Confirm if is_project(model) => sessions.hits.is_none(),
         A::Projects => sessions.starts_folded(),
         A::Search if !sessions.marks.is_empty() => model.search.is_some(),
         // On the first hit, up returns to the input line.
-        A::Up if model.focus == Place::Sessions => sessions.cursor.at == 0,
+        A::Up if model.focus == KeyContext::Sessions => sessions.cursor.at == 0,
         A::Confirm
         | A::Delete
         | A::Mark
@@ -212,7 +214,7 @@ fn does_something(model: &Model, action: Action) -> bool {
         A::Follow => model.tree.session.is_some_and(|key| model.catalog.is_live(key)) || model.tree.follows,
         A::GoOver => model.tree.selected_fork().is_some() || is_elsewhere(model),
         A::Family => model.tree.is_whole() || model.tree.session.is_some_and(|key| model.catalog.has_family(key)),
-        A::Find | A::NextFilter if model.focus == Place::Tree => model.tree.tree.is_some(),
+        A::Find | A::NextFilter if model.focus == KeyContext::Tree => model.tree.tree.is_some(),
         _ => true,
     }
 }
@@ -225,7 +227,7 @@ fn is_elsewhere(model: &Model) -> bool {
 
 /// Returns `true` if a project is selected.
 fn is_project(model: &Model) -> bool {
-    model.focus == Place::Sessions && model.sessions.selected_project().is_some()
+    model.focus == KeyContext::Sessions && model.sessions.selected_project().is_some()
 }
 
 /// Returns the word for an action in the current state.
@@ -236,7 +238,7 @@ fn word(model: &Model, action: Action) -> &'static str {
 }
 
 fn word_in_pane(model: &Model, action: Action) -> &'static str {
-    let in_sessions = model.focus == Place::Sessions;
+    let in_sessions = model.focus == KeyContext::Sessions;
     let is_marked = if in_sessions { !model.sessions.marks.is_empty() } else { !model.marks.is_empty() };
     match action {
         Action::Confirm if folded_by_enter(model) == Some(true) => "unfold",
@@ -245,19 +247,21 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
         Action::Confirm if in_sessions && model.sessions.selected_hit().is_some() && !resume::wants_session(model) => {
             "go to hit"
         }
-        Action::Confirm if model.focus == Place::Tree && model.tree.selected_fork().is_some() => "go to fork",
-        Action::Confirm if model.setting.picker.is_some() => "choose",
+        Action::Confirm if model.focus == KeyContext::Tree && model.tree.selected_fork().is_some() => "go to fork",
+        Action::Confirm if model.settings.picker.is_some() => "choose",
         Action::NextPane => match model.focus {
-            Place::Sessions => "tree",
-            Place::Tree => "preview",
+            KeyContext::Sessions => "tree",
+            KeyContext::Tree => "preview",
             _ => "sessions",
         },
-        Action::Back if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => "end search",
+        Action::Back if is_searched(model) && (model.focus != KeyContext::Tree || model.tree.has_own_find()) => {
+            "end search"
+        }
         Action::Search | Action::Up if is_found(model) => "edit query",
         Action::Back if is_found(model) && !is_marked => "end search",
         Action::Follow if model.tree.follows => "stop following",
         Action::Family if model.tree.is_whole() => "this session only",
-        Action::Back if is_marked && model.focus != Place::Preview => "unmark all",
+        Action::Back if is_marked && model.focus != KeyContext::Preview => "unmark all",
         _ => action.row().word,
     }
 }
@@ -265,8 +269,8 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
 /// Returns whether the selected row is folded, if Enter folds and unfolds it.
 fn folded_by_enter(model: &Model) -> Option<bool> {
     match model.focus {
-        Place::Sessions => is_project(model).then(|| model.sessions.is_folded(model.sessions.cursor.at)),
-        Place::Tree => {
+        KeyContext::Sessions => is_project(model).then(|| model.sessions.is_folded(model.sessions.cursor.at)),
+        KeyContext::Tree => {
             let row = model.tree.rows.list.get(model.tree.cursor.at)?;
             (row.item == RowItem::Inherited).then_some(row.folded)
         }
@@ -276,14 +280,14 @@ fn folded_by_enter(model: &Model) -> Option<bool> {
 
 /// Returns `true` if the list of hits is focused.
 fn is_found(model: &Model) -> bool {
-    model.focus == Place::Sessions && model.search.is_some()
+    model.focus == KeyContext::Sessions && model.search.is_some()
 }
 
 /// Returns `true` if the focused pane has a search.
 fn is_searched(model: &Model) -> bool {
     match model.focus {
-        Place::Tree => model.tree.find.is_some(),
-        Place::Preview => model.preview.is_searched(),
+        KeyContext::Tree => model.tree.find.is_some(),
+        KeyContext::Preview => model.preview.is_searched(),
         _ => false,
     }
 }

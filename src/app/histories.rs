@@ -3,16 +3,16 @@
 use std::collections::VecDeque;
 
 use crate::catalog::{EntryRef, SessionKey};
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 
 /// Maximum number of positions.
-const MOST: usize = 100;
+const MAX_POSITIONS: usize = 100;
 
 /// A position in the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JumpPosition {
     /// The focused pane.
-    pub focus: Place,
+    pub focus: KeyContext,
     /// The selected session.
     pub session: Option<SessionKey>,
     /// Its selected entry.
@@ -37,7 +37,7 @@ impl JumpHistory {
         if self.back.back() != Some(&here) {
             self.back.push_back(here);
         }
-        if self.back.len() > MOST {
+        if self.back.len() > MAX_POSITIONS {
             self.back.pop_front();
         }
     }
@@ -81,7 +81,7 @@ impl QueryHistory {
         }
         self.all.retain(|other| other != query);
         self.all.push(query.into());
-        let over = self.all.len().saturating_sub(MOST);
+        let over = self.all.len().saturating_sub(MAX_POSITIONS);
         self.all.drain(..over);
     }
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn goes_back_and_forward_again() {
         let position = |at| JumpPosition {
-            focus: if at == 0 { Place::Sessions } else { Place::Tree },
+            focus: if at == 0 { KeyContext::Sessions } else { KeyContext::Tree },
             session: None,
             entry: None,
         };
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(jumps.next(tree, true), None);
         assert_eq!(jumps.next(list, false), None, "already at this position");
         (0..300).for_each(|at| jumps.leave(position(at % 2)));
-        assert_eq!(jumps.back.len(), MOST);
+        assert_eq!(jumps.back.len(), MAX_POSITIONS);
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(next("jwt", true), "coo", "the unfinished input is kept");
         assert_eq!(next("coo", true), "none");
         (0..300).for_each(|at| queries.note(&at.to_string()));
-        assert_eq!((queries.all.len(), queries.all[0].as_str()), (MOST, "200"));
+        assert_eq!((queries.all.len(), queries.all[0].as_str()), (MAX_POSITIONS, "200"));
         assert_eq!(queries.next("299", false).as_deref(), Some("298"), "the query in the line is skipped");
     }
 }

@@ -7,7 +7,7 @@ use crate::base::time::age;
 use crate::machines::state::MachineState;
 
 /// The maximum number of machines that the header names.
-const NAMED: usize = 4;
+const MAX_NAMED: usize = 4;
 
 /// The age in milliseconds up to which seconds are shown.
 const SECONDS: i64 = 60_000;
@@ -36,7 +36,7 @@ impl Machines {
             Span::new(tone, format!("@{name} {word} "))
         };
         let all: Vec<Span> = self.known.iter().map(one).collect();
-        let is_short = |spans: &[Span]| spans.len() <= NAMED && crate::base::text::spans_width(spans) <= room;
+        let is_short = |spans: &[Span]| spans.len() <= MAX_NAMED && crate::base::text::spans_width(spans) <= room;
         if is_short(&all) {
             return all;
         }

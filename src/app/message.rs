@@ -13,15 +13,14 @@ use crate::app::machines::ShownMachine;
 
 use crate::app::panes::preview::{EntryForm, HiddenHits, PreviewHit};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
-use crate::app::startup::PickerOutput;
+use crate::app::settings::PickerOutput;
 use crate::app::ticket::Ticket;
 use crate::catalog::cleanup::{CleanRequest, CleanSuggestion};
-use crate::catalog::compare::{CompareRequest, ComparedBranches};
+use crate::catalog::compare::{CompareRequest, ComparedBranches, FinalFile};
 use crate::catalog::cost_sharing::SharedEntries;
-use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::catalog::file_states::{FileAt, FileTextRequest, FileWrite, StateRow, StatesRequest, Written};
 use crate::catalog::files::FilesRequest;
-use crate::catalog::final_files::FinalFile;
 use crate::catalog::lost_work::ComparedPaths;
 use crate::catalog::relations::SharingSessions;
 use crate::catalog::search::{SearchedSession, SessionHit};
@@ -48,13 +47,13 @@ use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::search::query::Query;
 use crate::search::text_match::Words;
 use crate::session::digest::Digest;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::prompt::listing::Listing;
 use crate::session::space::SessionSpace;
 use crate::session::stats::{StatsRules, StatsSum};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::worktrees::Worktrees;
 use crate::session::write::slim::SlimRules;
 
@@ -145,7 +144,7 @@ pub enum Reply {
     /// Session files changed.
     FilesChanged {
         /// The changes.
-        news: FileChanges,
+        changes: FileChanges,
         /// Missing working directories of projects.
         gone: Vec<String>,
         /// Dropped with the message: until then no further changes are sent, so that none accumulate while pi has the
@@ -254,14 +253,14 @@ pub enum Reply {
     /// A change waits for another program; its name.
     Waiting(String),
     /// Result of a change.
-    Changed(Box<Changed>),
+    Changed(Box<ChangeReply>),
     /// The work failed; the reason.
     Failed(String),
 }
 
 /// Result of a change.
 #[derive(Debug)]
-pub struct Changed {
+pub struct ChangeReply {
     /// The request.
     pub request: Request,
     /// The applied changes, or the error; the user may decide about a [`Refusal`](crate::changes::Refusal).
@@ -300,7 +299,7 @@ pub enum Work {
         is_first: bool,
     },
     /// Report changes of session files from now on. The sessions are those already known.
-    Watch(Vec<SharedSession>),
+    Watch(Vec<SharedLazySession>),
     /// Synchronize with other machines from now on, and report their states.
     FollowMachines,
     /// Synchronize with all other machines now, and report their states.
@@ -328,16 +327,16 @@ pub enum Work {
         /// Tree of the open session.
         tree: Arc<Tree>,
         /// The open session.
-        session: (SessionKey, SharedSession),
+        session: (SessionKey, SharedLazySession),
         /// Its forks.
-        forks: Vec<(SessionKey, SharedSession)>,
+        forks: Vec<(SessionKey, SharedLazySession)>,
         /// All sessions that share entries with it.
-        sharing_sessions: Vec<(SessionKey, SharedSession)>,
+        sharing_sessions: Vec<(SessionKey, SharedLazySession)>,
     },
     /// Merge sessions of a family into one tree.
     Join(Box<MergeRequest>),
     /// Read an entry and its related entries for the preview.
-    Read(EntryBody, EntryForm),
+    Read(EntryLocation, EntryForm),
     /// List the files of sessions, most changed first.
     ListFiles(Box<FilesRequest>),
     /// List the states of a file in sessions.
@@ -361,7 +360,7 @@ pub enum Work {
         /// The sessions, with their files and trees.
         files: Vec<(SessionKey, PathBuf, Arc<Tree>)>,
         /// The first entry to search.
-        start: Index,
+        start: EntryIndex,
         /// The words.
         words: Arc<Words>,
     },
@@ -374,10 +373,10 @@ pub enum Work {
         /// The words.
         words: Arc<Words>,
         /// The entry, if a search of the tree found it.
-        found: Option<EntryBody>,
+        found: Option<EntryLocation>,
     },
     /// Plan what to remove from sessions, each given with those that share entries with it.
-    PlanSlimming(Vec<(SharedSession, SharingSessions)>, SlimRules),
+    PlanSlimming(Vec<(SharedLazySession, SharingSessions)>, SlimRules),
     /// Find sessions and files that are probably not needed.
     SuggestCleanup(Box<CleanRequest>),
     /// Count the likely secrets of a session.
@@ -397,9 +396,9 @@ pub enum Work {
     /// Read the model context at an entry.
     Context(ContextTarget),
     /// Read the full text of an entry.
-    Text(EntryBody),
+    Text(EntryLocation),
     /// Read an entry and its related entries as source text.
-    ReadSource(EntryBody),
+    ReadSource(EntryLocation),
     /// Search for the new location of a missing directory.
     FindRelocations {
         /// The missing directory.
@@ -455,13 +454,13 @@ pub struct SearchRequest {
 
 /// An entry to read.
 #[derive(Clone, Debug)]
-pub struct EntryBody {
+pub struct EntryLocation {
     /// The session file.
     pub path: PathBuf,
     /// Its tree.
     pub tree: Arc<Tree>,
     /// The entry.
-    pub at: Index,
+    pub at: EntryIndex,
 }
 
 /// Content for the clipboard.

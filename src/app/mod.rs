@@ -18,7 +18,7 @@ pub mod panes;
 pub mod saved_state;
 pub mod search;
 pub mod session_text;
-pub mod startup;
+pub mod settings;
 pub mod ticket;
 pub mod title;
 pub mod update;

@@ -11,12 +11,12 @@ use crate::app::layers::files::FilesView;
 use crate::app::layers::stats::StatsView;
 use crate::app::layers::{LayerKind, Layers};
 use crate::app::machines::Machines;
-use crate::app::message::{Effect, EntryBody, SearchRequest, Work};
+use crate::app::message::{Effect, EntryLocation, SearchRequest, Work};
 use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::search::Search;
-use crate::app::startup::Startup;
+use crate::app::settings::Settings;
 use crate::app::ticket::{Claim, Ticket};
 use crate::app::title::title;
 use crate::base::javascript::utf16_prefix;
@@ -28,12 +28,12 @@ use crate::catalog::space::SessionKinds;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::changes::history::HistoryEntry;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::search::lost_work::LostWork;
 use crate::search::qualifier::value::{QueryScope, ValueLists};
 use crate::search::query::Query;
-use crate::session::digest::listed::SharedSession;
-use crate::session::tree::{Index, Tree};
+use crate::session::digest::listed::SharedLazySession;
+use crate::session::tree::{EntryIndex, Tree};
 
 /// A message in the footer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Notice {
 }
 
 /// Milliseconds for which the result of background work stays at least.
-const LEAST_SHOWN: i64 = 1500;
+const MIN_SHOWN: i64 = 1500;
 
 /// Columns of a text from a file in a question.
 const SHORT: usize = 60;
@@ -72,7 +72,7 @@ pub struct PendingChange {
 
 /// A text to read or copy or a request to pi, and the next step.
 #[derive(Debug)]
-pub struct Errand {
+pub struct PendingTask {
     /// Claim on the reply.
     pub claim: Claim,
     /// Next step.
@@ -100,7 +100,7 @@ pub struct StatsState {
     /// Claim on that cost.
     pub counting_month: Option<Claim>,
     /// The version of the catalog and the beginning of the month for which it was requested.
-    pub month_as_of: Option<(u64, Option<i64>)>,
+    pub counted_month: Option<(u64, Option<i64>)>,
 }
 
 /// The likely secrets of the session in the preview.
@@ -170,7 +170,7 @@ pub(crate) type FailureHandler = fn(&mut Model, u64, &str);
 #[derive(Debug, Default)]
 pub struct Model {
     /// Constant settings.
-    pub setting: Arc<Startup>,
+    pub settings: Arc<Settings>,
     /// Current time, in milliseconds since 1970.
     pub now: i64,
     /// Columns and rows of the terminal.
@@ -178,7 +178,7 @@ pub struct Model {
     /// All sessions.
     pub catalog: Catalog,
     /// The focused pane.
-    pub focus: Place,
+    pub focus: KeyContext,
     /// Sizes of the panes.
     pub pane_sizes: PaneSizes,
     /// The sessions pane.
@@ -202,7 +202,7 @@ pub struct Model {
     /// Changes that are queued or being made, in order.
     pub changes: VecDeque<PendingChange>,
     /// Texts to read or copy, and requests to pi.
-    pub errands: Vec<Errand>,
+    pub pending_tasks: Vec<PendingTask>,
     /// State of reading all sessions.
     pub scan: ScanState,
     /// The lost work that was found.
@@ -230,7 +230,7 @@ pub struct Model {
     /// The export that is prepared.
     pub export: Option<PreparedExport>,
     /// The change history, as last read.
-    pub past: Option<Vec<HistoryEntry>>,
+    pub history: Option<Vec<HistoryEntry>>,
     /// State of statistics.
     pub stats: StatsState,
     /// The kinds of content of sessions.
@@ -261,27 +261,27 @@ pub fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
 
 impl Model {
     /// Creates a browser without sessions.
-    pub fn new(setting: Arc<Startup>, size: (u16, u16), now: i64) -> Self {
-        let here = CurrentDir::new(setting.here.clone(), setting.home.clone());
-        let mut sessions = sessions::SessionsPane::new(setting.config.sort, here, setting.glyphs.clone());
-        sessions.shows.here_only = setting.here_only;
+    pub fn new(settings: Arc<Settings>, size: (u16, u16), now: i64) -> Self {
+        let here = CurrentDir::new(settings.current_dir.clone(), settings.home.clone());
+        let mut sessions = sessions::SessionsPane::new(settings.config.sort, here, settings.glyphs.clone());
+        sessions.shows.here_only = settings.here_only;
         let notice = |text| Notice { tone: Tone::Warning, text, can_undo: false, until: None };
         Self {
             now,
             size: bounded(size),
             sessions,
-            tree: tree::TreePane::new(setting.config.filter, setting.config.tool_runs),
-            preview: preview::PreviewPane::new(&setting.glyphs),
-            notice: setting.notice.clone().map(notice),
-            to_open: setting.at.clone(),
-            setting,
+            tree: tree::TreePane::new(settings.config.filter, settings.config.tool_runs),
+            preview: preview::PreviewPane::new(&settings.glyphs),
+            notice: settings.notice.clone().map(notice),
+            to_open: settings.at.clone(),
+            settings,
             ..Self::default()
         }
     }
 
     /// Returns the change history as last read, most recent first.
-    pub(crate) fn past(&self) -> &[HistoryEntry] {
-        self.past.as_deref().unwrap_or_default()
+    pub(crate) fn history(&self) -> &[HistoryEntry] {
+        self.history.as_deref().unwrap_or_default()
     }
 
     /// Returns the request that searches sessions.
@@ -291,7 +291,7 @@ impl Model {
 
     /// Returns the values that a query refers to: time, time zone, home and working directory.
     pub(crate) fn query_scope(&self) -> QueryScope {
-        let Startup { home, here, zone, .. } = &*self.setting;
+        let Settings { home, current_dir: here, zone, .. } = &*self.settings;
         QueryScope {
             now_ms: self.now,
             home: home.clone(),
@@ -305,8 +305,8 @@ impl Model {
     }
 
     /// Returns the place in which keys are resolved: the layer on top, else the focused pane.
-    pub fn place(&self) -> Place {
-        self.layers.place().unwrap_or(self.focus)
+    pub fn key_context(&self) -> KeyContext {
+        self.layers.key_context().unwrap_or(self.focus)
     }
 
     /// Returns the shape for the layout of the panes.
@@ -321,18 +321,18 @@ impl Model {
 
     /// Returns the current position for the jump history.
     pub(crate) fn jump_position(&self) -> JumpPosition {
-        let in_list = self.focus == Place::Sessions;
+        let in_list = self.focus == KeyContext::Sessions;
         let entry = self.tree.selected_entry().filter(|_| !in_list).and_then(|at| self.tree.entry(at));
         JumpPosition { focus: self.focus, session: self.sessions.selected_session(), entry }
     }
 
     /// Returns the area of a visible pane.
-    pub fn area(&self, place: Place) -> Option<PaneArea> {
+    pub fn area(&self, place: KeyContext) -> Option<PaneArea> {
         self.layout()?.pane(place)
     }
 
     /// Returns the number of rows of a pane's body; 1 if the pane is not visible.
-    pub fn height(&self, place: Place) -> usize {
+    pub fn height(&self, place: KeyContext) -> usize {
         self.area(place).map_or(1, |area| area.body.height.max(1).into())
     }
 
@@ -395,7 +395,7 @@ impl Model {
     /// Keeps the message in the footer for a moment, because it is the result of background work.
     pub(crate) fn hold_notice(&mut self) {
         if let Some(notice) = &mut self.notice {
-            notice.until = Some(self.now + LEAST_SHOWN);
+            notice.until = Some(self.now + MIN_SHOWN);
         }
     }
 
@@ -404,29 +404,29 @@ impl Model {
         self.notice = self.notice.take().filter(|notice| notice.until.is_some_and(|until| self.now < until));
     }
 
-    /// Removes the errand of a ticket and returns its next step.
-    pub(crate) fn end_errand(&mut self, ticket: u64) -> Option<NextStep> {
-        let at = self.errands.iter().position(|errand| errand.claim.number == ticket)?;
-        Some(self.errands.remove(at).then)
+    /// Removes the task of a ticket and returns its next step.
+    pub(crate) fn end_task(&mut self, ticket: u64) -> Option<NextStep> {
+        let at = self.pending_tasks.iter().position(|task| task.claim.number == ticket)?;
+        Some(self.pending_tasks.remove(at).then)
     }
 
-    /// Removes the errand of a ticket and returns its plan to resume in pi.
+    /// Removes the task of a ticket and returns its plan to resume in pi.
     pub(crate) fn end_resuming(&mut self, ticket: u64) -> Option<ResumePlan> {
-        if let Some(NextStep::Resume(plan)) = self.end_errand(ticket) { Some(*plan) } else { None }
+        if let Some(NextStep::Resume(plan)) = self.end_task(ticket) { Some(*plan) } else { None }
     }
 
     /// Shows a hint in the footer.
     pub(crate) fn hint(&mut self, text: impl Into<String>) {
-        self.say(Tone::Dim, text);
+        self.show_notice(Tone::Dim, text);
     }
 
     /// Shows a warning in the footer.
     pub(crate) fn warn(&mut self, text: impl Into<String>) {
-        self.say(Tone::Warning, text);
+        self.show_notice(Tone::Warning, text);
     }
 
     /// Shows a message in the footer.
-    pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
+    pub fn show_notice(&mut self, tone: Tone, text: impl Into<String>) {
         self.notice = Some(Notice { tone, text: text.into(), can_undo: false, until: None });
     }
 
@@ -443,22 +443,22 @@ impl Model {
 
     /// Returns the start of a text from a file, cleaned, for a question.
     pub fn short(&self, text: &str) -> String {
-        self.setting.glyphs.cut(&clean(utf16_prefix(text, 200)), SHORT).into_owned()
+        self.settings.glyphs.cut(&clean(utf16_prefix(text, 200)), SHORT).into_owned()
     }
 
     /// Returns the session that an action applies to: in the tree, that of the selected row; else the selected session.
-    pub(crate) fn meant_session(&self) -> Option<(SessionKey, &SharedSession)> {
-        let fork = || self.tree.selected_fork().filter(|_| self.focus == Place::Tree).map(|fork| fork.key);
-        let of_row = self.meant_ref().map(|entry| entry.session).or_else(fork);
+    pub(crate) fn target_session(&self) -> Option<(SessionKey, &SharedLazySession)> {
+        let fork = || self.tree.selected_fork().filter(|_| self.focus == KeyContext::Tree).map(|fork| fork.key);
+        let of_row = self.target_ref().map(|entry| entry.session).or_else(fork);
         let key = of_row.or_else(|| self.sessions.selected_session())?;
         Some((key, self.catalog.get(key)?))
     }
 
     /// Returns the entry that an action applies to: in the tree the selected one, in the preview the shown one.
-    fn meant_ref(&self) -> Option<EntryRef> {
+    fn target_ref(&self) -> Option<EntryRef> {
         match (self.focus, self.preview.subject) {
-            (Place::Tree, _) => self.tree.selected_entry().and_then(|at| self.tree.entry(at)),
-            (Place::Preview, PreviewSubject::Entry(entry) | PreviewSubject::Run(entry)) => {
+            (KeyContext::Tree, _) => self.tree.selected_entry().and_then(|at| self.tree.entry(at)),
+            (KeyContext::Preview, PreviewSubject::Entry(entry) | PreviewSubject::Run(entry)) => {
                 self.tree.shown(entry).is_some().then_some(entry)
             }
             _ => None,
@@ -466,23 +466,23 @@ impl Model {
     }
 
     /// Returns the entry that an action applies to, in the tree of its own file.
-    pub(crate) fn meant_entry(&self) -> Option<(SessionKey, Arc<Tree>, Index)> {
-        let EntryRef { session, at } = self.meant_ref()?;
+    pub(crate) fn target_entry(&self) -> Option<(SessionKey, Arc<Tree>, EntryIndex)> {
+        let EntryRef { session, at } = self.target_ref()?;
         Some((session, self.tree.file(session)?.clone(), at))
     }
 
     /// Returns the place of an entry in its file, if its session is shown in the tree.
-    pub(crate) fn entry_body(&self, EntryRef { session, at }: EntryRef) -> Option<EntryBody> {
+    pub(crate) fn entry_location(&self, EntryRef { session, at }: EntryRef) -> Option<EntryLocation> {
         let (path, tree) = (self.catalog.get(session)?.path.clone(), self.tree.file(session)?.clone());
-        Some(EntryBody { path, tree, at })
+        Some(EntryLocation { path, tree, at })
     }
 
     /// Returns the entry that an action applies to, in the complete tree of its session.
     ///
     /// # Errors
     /// No entry is selected, or its session is still being read; the message says which.
-    pub(crate) fn whole_entry(&self) -> Result<(SessionKey, Arc<Tree>, Index), &'static str> {
-        match self.meant_entry() {
+    pub(crate) fn whole_entry(&self) -> Result<(SessionKey, Arc<Tree>, EntryIndex), &'static str> {
+        match self.target_entry() {
             Some((session, tree, at)) if !tree.is_partial => Ok((session, tree, at)),
             _ if self.tree.tree.as_ref().is_none_or(|tree| tree.is_partial) => Err("the session is still being read"),
             _ if self.tree.selected_fork().is_some() => Err("this row is a fork; press Enter to go to its session"),

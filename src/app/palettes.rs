@@ -22,10 +22,10 @@ use crate::changes::change::Change;
 use crate::changes::history::{HistoryEntry, in_words, state};
 use crate::changes::{Request, SessionIdentity};
 use crate::config::SavedQuery;
-use crate::keymap::{Action, Group, Key, Place};
+use crate::keymap::{Action, Group, Key, KeyContext};
 use crate::session::digest::DigestLabel;
 use crate::session::digest::commits::DigestCommit;
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 
 /// Returns a palette with its title and rows.
 pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
@@ -36,7 +36,7 @@ pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
 
 /// Fills a palette with its current items.
 pub(crate) fn fill(model: &Model, palette: &mut Palette) {
-    palette.as_of = model.catalog.version();
+    palette.catalog_version = model.catalog.version();
     palette.fill(match palette.kind {
         PaletteKind::Actions => action_rows(model),
         PaletteKind::Labels => label_rows(model),
@@ -56,14 +56,14 @@ const SAVED: &str = "Saved";
 
 /// Returns `true` if the palette lists an action: one of a pane that does more than move or go back.
 pub(crate) fn is_listed(action: Action) -> bool {
-    let is_of_pane = Place::PANES.iter().any(|place| action.row().places.contains(place));
+    let is_of_pane = KeyContext::PANES.iter().any(|place| action.row().contexts.contains(place));
     is_of_pane && action.row().group != Group::Moving && !matches!(action, Action::Back | Action::Palette)
 }
 
 /// Returns recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
 fn action_rows(model: &Model) -> Vec<PaletteItem> {
     let row = |(group, action): (&'static str, Action)| {
-        let keys: Vec<String> = model.setting.config.keymap.keys(action).iter().map(Key::to_string).collect();
+        let keys: Vec<String> = model.settings.config.keymap.keys(action).iter().map(Key::to_string).collect();
         let keys = Span::accent(keys.join(", "));
         let title = vec![Span::text(action.row().title)];
         PaletteItem::new(title, Vec::new(), keys, ChoiceAction::Act(action))
@@ -80,18 +80,18 @@ fn action_rows(model: &Model) -> Vec<PaletteItem> {
         let key = Span::accent(key);
         PaletteItem::new(left, Vec::new(), key, ChoiceAction::Search(saved.query.clone())).under(SAVED)
     };
-    let saved = model.setting.config.queries.iter().map(saved);
+    let saved = model.settings.config.queries.iter().map(saved);
     recent.chain(others).map(row).chain(saved).collect()
 }
 
 /// Returns the group of an action: the focused pane if it works there, else the first pane in which it works.
-fn group_of(action: Action, focus: Place) -> &'static str {
-    let is_in = |place: &Place| action.row().places.contains(place);
-    if Place::PANES.iter().all(is_in) {
+fn group_of(action: Action, focus: KeyContext) -> &'static str {
+    let is_in = |place: &KeyContext| action.row().contexts.contains(place);
+    if KeyContext::PANES.iter().all(is_in) {
         return EVERYWHERE;
     }
-    let place = Some(focus).filter(is_in).or_else(|| Place::PANES.iter().copied().find(is_in));
-    place.map_or(EVERYWHERE, Place::name)
+    let place = Some(focus).filter(is_in).or_else(|| KeyContext::PANES.iter().copied().find(is_in));
+    place.map_or(EVERYWHERE, KeyContext::name)
 }
 
 /// Returns all projects, most recent first.
@@ -102,10 +102,10 @@ fn project_rows(model: &Model) -> Vec<PaletteItem> {
     let widest = sessions.iter().map(String::len).max().unwrap_or_default();
     let row = |(project, sessions): (&Project, String)| {
         let is_gone = model.catalog.gone_dirs.contains(&*project.cwd);
-        let gone = if is_gone { format!(" {}", model.setting.glyphs.gone) } else { String::new() };
+        let gone = if is_gone { format!(" {}", model.settings.glyphs.gone) } else { String::new() };
         let cost = nonzero_dollars(project.sum.cost).unwrap_or_default();
         let item = ProjectItem {
-            name: project.name(&model.setting.home),
+            name: project.name(&model.settings.home),
             symbol: Span::dim(gone),
             totals: Span::dim(format!("  {sessions:>widest$} {cost:>7}")),
         };
@@ -126,7 +126,7 @@ enum Landmark<'a> {
 
 impl Landmark<'_> {
     /// Returns the entry and the time.
-    fn place(&self) -> (Index, Option<i64>) {
+    fn place(&self) -> (EntryIndex, Option<i64>) {
         match self {
             Self::Label(label) => (label.at, label.time),
             Self::Commit(commit) => (commit.at, commit.time),
@@ -136,7 +136,7 @@ impl Landmark<'_> {
 
 /// Returns the labels and commits, most recent first.
 fn label_rows(model: &Model) -> Vec<PaletteItem> {
-    let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
+    let (catalog, glyphs) = (&model.catalog, &model.settings.glyphs);
     let has_some = |key: &SessionKey| {
         let facts = catalog[*key].facts();
         facts.is_labeled() || facts.is_committed()
@@ -151,7 +151,7 @@ fn label_rows(model: &Model) -> Vec<PaletteItem> {
             .chain(commits)
             .map(move |((entry, text), what)| ((entry, text, matches!(what, Landmark::Commit(_))), key, what))
     };
-    let mut all = cost_sharing::once(keys.iter().flat_map(of));
+    let mut all = cost_sharing::deduplicate(keys.iter().flat_map(of));
     sort::by_key(&mut all, |ListedItem { session, what, .. }| {
         let (at, time) = what.place();
         (Reverse(time), &catalog[*session].path, at)
@@ -180,7 +180,7 @@ fn title_of_item<T>(model: &Model, listed: &ListedItem<SessionKey, T>) -> Vec<Sp
     let forks = cost_sharing::in_forks(listed.forks);
     let room = TITLE - width(&forks).min(TITLE);
     let title = title(&model.catalog[listed.session]);
-    let title = model.setting.glyphs.cut(&title, room).into_owned();
+    let title = model.settings.glyphs.cut(&title, room).into_owned();
     let gap = " ".repeat(room - width(&title));
     vec![Span::dim(title), Span::new(Tone::Fork, forks), Span::dim(gap)]
 }
@@ -215,9 +215,9 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     let depth = catalog.families().line(key).skip(1).count().min(8);
     let number = tree.family.as_ref().and_then(|family| family.number_of(key));
     let is_shown = if is_of_family {
-        tree.is_whole() && !tree.place.wanted.hidden.contains(&key)
+        tree.is_whole() && !tree.position.wanted.hidden.contains(&key)
     } else {
-        tree.place.wanted.added.contains(&key)
+        tree.position.wanted.added.contains(&key)
     };
     let sign = match number {
         Some(number) => letter(number),
@@ -230,11 +230,11 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     let mut facts = Vec::new();
     facts.extend(is_open.then(|| "open".into()));
     facts.extend((!is_of_family).then(|| "same origin".into()));
-    facts.extend((is_of_family && tree.place.wanted.hidden.contains(&key)).then(|| "hidden".into()));
+    facts.extend((is_of_family && tree.position.wanted.hidden.contains(&key)).then(|| "hidden".into()));
     let own = catalog.own(key);
     facts.push(count(own.entries, "unique entry", "unique entries"));
     facts.extend(nonzero_dollars(own.cost));
-    let dot = format!(" {} ", model.setting.glyphs.dot);
+    let dot = format!(" {} ", model.settings.glyphs.dot);
     let age = catalog[key].facts().modified().map_or("?".into(), |then| time::age(model.now, then));
     let right = vec![Span::dim(facts.join(&dot))];
     let leads = if is_open {
@@ -246,35 +246,35 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
 }
 
 /// Maximum length of a title in a row, in UTF-16 code units: no box is wider.
-const MOST_UNITS: usize = 200;
+const MAX_UNITS: usize = 200;
 
 /// Returns the sessions in the trash.
 fn trash_rows(model: &Model) -> Vec<PaletteItem> {
-    let row = |past: &HistoryEntry| {
+    let row = |entry: &HistoryEntry| {
         // Another session may be at its path by now.
         let title =
-            past.session.as_ref().map_or_else(|| file_name(past.record.change.path()), |(title, _)| title.clone());
-        let cwd = past.session.as_ref().map_or("", |(_, cwd)| cwd);
-        let size = match &past.record.change {
+            entry.session.as_ref().map_or_else(|| file_name(entry.record.change.path()), |(title, _)| title.clone());
+        let cwd = entry.session.as_ref().map_or("", |(_, cwd)| cwd);
+        let size = match &entry.record.change {
             Change::Trash(trashed) if !trashed.link => bytes(trashed.bytes),
             _ => "link".into(),
         };
-        let (tone, right, leads) = if past.is_emptied {
+        let (tone, right, leads) = if entry.is_emptied {
             let why = "no longer in the trash; it was emptied, or another program removed the file";
             (Tone::Dim, "no longer in the trash".into(), ChoiceAction::Explain(why))
         } else {
-            (Tone::Text, shorten(cwd, &model.setting.home).into_owned(), ChoiceAction::Restore(past.record.number))
+            (Tone::Text, shorten(cwd, &model.settings.home).into_owned(), ChoiceAction::Restore(entry.record.number))
         };
-        let facts = format!("  {size:>8}{}", age(model, Some(past.record.time)).text);
-        let left = vec![Span::clean(tone, utf16_prefix(&title, MOST_UNITS))];
+        let facts = format!("  {size:>8}{}", age(model, Some(entry.record.time)).text);
+        let left = vec![Span::clean(tone, utf16_prefix(&title, MAX_UNITS))];
         PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::dim(facts), leads)
     };
-    model.past().iter().filter(|past| past.record.is_away()).map(row).collect()
+    model.history().iter().filter(|past| past.record.is_away()).map(row).collect()
 }
 
 /// Returns all changes, one row for each group.
 fn history_rows(model: &Model) -> Vec<PaletteItem> {
-    let together = model.past().chunk_by(|a, b| a.record.group == b.record.group);
+    let together = model.history().chunk_by(|a, b| a.record.group == b.record.group);
     let row = |group: &[HistoryEntry]| {
         let last = group.first()?;
         let in_force = group.iter().find(|past| past.record.can_be_undone());
@@ -285,7 +285,7 @@ fn history_rows(model: &Model) -> Vec<PaletteItem> {
         };
         let what = in_words(group.iter().rev().map(|past| &past.record));
         let tone = if in_force.is_some() { Tone::Text } else { Tone::Dim };
-        let mut left = vec![Span::clean(tone, utf16_prefix(&what, MOST_UNITS))];
+        let mut left = vec![Span::clean(tone, utf16_prefix(&what, MAX_UNITS))];
         left.push(Span::clean(Tone::Dim, &format!("  {}", changed_sessions(model, group))));
         let right = state.map(|state| Span::dim(format!("  {state}"))).into_iter().collect();
         Some(PaletteItem::new(left, right, age(model, Some(last.record.time)), leads))
@@ -300,7 +300,7 @@ fn changed_sessions(model: &Model, group: &[HistoryEntry]) -> String {
     let is_listed = |path: &&Path| model.catalog.key_of(path).is_some_and(|key| model.catalog.has(key));
     let path = change.other_path().filter(is_listed).unwrap_or(change.path());
     let title = model.title_of(path, first.session.as_ref().map(|(title, _)| &**title));
-    let title = clean(utf16_prefix(&title, MOST_UNITS)).into_owned();
+    let title = clean(utf16_prefix(&title, MAX_UNITS)).into_owned();
     match group.len() - 1 {
         0 => title,
         others => format!("{title} and {}", count(others, "other", "others")),

@@ -45,7 +45,7 @@ impl SavedState {
 
     /// Returns the current state of the browser.
     pub fn of(model: &Model, before: &Self) -> Self {
-        let config = &model.setting.config;
+        let config = &model.settings.config;
         let sort = (config.sort.name().to_owned(), model.sessions.shows.sort.name().to_owned());
         Self {
             panes: model.pane_sizes,
@@ -53,7 +53,7 @@ impl SavedState {
             tool_runs: Some((config.tool_runs, model.tree.collapses_runs))
                 .filter(|(setting, choice)| setting != choice),
             // A command-line option applies to this run only.
-            here_only: if model.setting.here_only { before.here_only } else { model.sessions.shows.here_only },
+            here_only: if model.settings.here_only { before.here_only } else { model.sessions.shows.here_only },
             folds: model.sessions.saved_folds(&model.catalog),
             welcomed: before.welcomed,
             queries: model.queries.all.clone(),
@@ -87,7 +87,7 @@ impl SavedState {
 
     /// Restores the state.
     pub fn restore(&self, model: &mut Model) {
-        let config = &model.setting.config;
+        let config = &model.settings.config;
         model.pane_sizes = self.panes;
         model.is_welcomed |= self.welcomed;
         if let Some((_, choice)) = self.sort.as_ref().filter(|(setting, _)| setting == config.sort.name()) {

@@ -61,7 +61,7 @@ pub struct Search {
     /// The sessions to search.
     pub sessions: Arc<[SearchedSession]>,
     /// Version of the catalog that was searched or whose search was postponed.
-    pub(crate) as_of: Option<u64>,
+    pub(crate) catalog_version: Option<u64>,
     /// Time at which the sessions were taken, in milliseconds since 1970.
     taken: i64,
     /// `true` if the sessions have changed and the next search is postponed.
@@ -121,7 +121,7 @@ impl Search {
 
     /// Returns `true` if the sessions have changed since the search.
     pub(crate) fn is_outdated(&self, catalog: &Catalog) -> bool {
-        self.as_of != Some(catalog.version())
+        self.catalog_version != Some(catalog.version())
     }
 
     /// Returns the time of the postponed search, in milliseconds since 1970: a pause after all pending work.
@@ -133,7 +133,7 @@ impl Search {
 
     /// Takes the sessions to search at `now`, in milliseconds since 1970.
     pub(crate) fn take_sessions(&mut self, catalog: &Catalog, now: i64) {
-        self.as_of = Some(catalog.version());
+        self.catalog_version = Some(catalog.version());
         (self.taken, self.is_put_off) = (now, false);
         self.sessions = catalog.searched_sessions();
         let mut seen = HashSet::new();

@@ -37,7 +37,7 @@ pub type SessionSymbol = (Tone, String, String);
 
 /// Returns the symbols before the name of a session, and the numbers of labels, branches and forks.
 pub fn symbols(model: &Model, key: SessionKey) -> [Vec<SessionSymbol>; 2] {
-    let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
+    let (catalog, glyphs) = (&model.catalog, &model.settings.glyphs);
     let digest = &catalog[key];
     let (mut kinds, marks, id) = (Vec::new(), catalog.marks(), digest.header.marks_key());
     let id = &*id;

@@ -20,7 +20,7 @@ const NAME_MAX: usize = 255;
 const MACHINE_MAX: usize = 32;
 
 /// The name of this machine in queries; no other machine can have it.
-pub(crate) const HERE: &str = "here";
+pub(crate) const LOCAL_MACHINE: &str = "here";
 
 /// Returns `true` if a text can be the name of a machine: ASCII letters, digits, and `.`, `_` or `-` inside.
 pub(crate) fn is_name(text: &str) -> bool {
@@ -31,7 +31,7 @@ pub(crate) fn is_name(text: &str) -> bool {
         && bytes.iter().all(|&byte| is_inner(byte))
         && is_outer(bytes.first())
         && is_outer(bytes.last())
-        && !text.eq_ignore_ascii_case(HERE)
+        && !text.eq_ignore_ascii_case(LOCAL_MACHINE)
 }
 
 /// Returns the directory with the mirrors of all machines in the data directory.

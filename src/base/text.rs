@@ -242,14 +242,14 @@ pub(crate) fn clean_char(c: char) -> char {
 
 /// The maximum number of code points drawn per grapheme cluster. The longest in use, emoji families with skin tones, have
 /// ten.
-const MOST_POINTS: usize = 16;
+const MAX_POINTS: usize = 16;
 
-/// Truncates each grapheme cluster to [`MOST_POINTS`] code points. Otherwise, a cell of the terminal would get any number
+/// Truncates each grapheme cluster to [`MAX_POINTS`] code points. Otherwise, a cell of the terminal would get any number
 /// of combining marks.
 pub(crate) fn limit_combining_marks(text: &str) -> Cow<'_, str> {
-    let end = |cluster: &str| cluster.char_indices().nth(MOST_POINTS).map_or(cluster.len(), |(end, _)| end);
+    let end = |cluster: &str| cluster.char_indices().nth(MAX_POINTS).map_or(cluster.len(), |(end, _)| end);
     // A cluster has at least one byte per code point.
-    if text.len() <= MOST_POINTS || text.is_ascii() || text.graphemes(true).all(|cluster| end(cluster) == cluster.len())
+    if text.len() <= MAX_POINTS || text.is_ascii() || text.graphemes(true).all(|cluster| end(cluster) == cluster.len())
     {
         return Cow::Borrowed(text);
     }

@@ -9,7 +9,7 @@ use crate::base::named::named;
 use crate::catalog::relations::SharingSessions;
 use crate::catalog::{Catalog, SessionKey};
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 
 named! {
 /// A rule that suggests sessions or files. The names are stable.
@@ -69,7 +69,7 @@ const FEW: usize = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct CleanCandidate {
     pub(crate) key: SessionKey,
-    pub(crate) session: SharedSession,
+    pub(crate) session: SharedLazySession,
     /// The direct forks and subagents. They would lose their parent.
     pub(crate) children: Vec<SessionKey>,
     /// `true` for a fork of a session that exists.

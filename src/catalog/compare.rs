@@ -9,8 +9,8 @@ use anyhow::{Result, bail, ensure};
 
 use crate::base::diff;
 use crate::base::paths::{full_path, relative_to};
-use crate::catalog::file_history::{FileVersion, ReplayControl};
-use crate::disk::load::{self, Bodies};
+use crate::catalog::file_history::{FileRevision, ReplayControl};
+use crate::disk::load::{self, EntryReader};
 use crate::session::compare::description::SIDES;
 use crate::session::compare::{BranchPath, Comparison, Divergence, SideCollector, SideSummary, diverge};
 use crate::session::entry::Entry;
@@ -18,7 +18,7 @@ use crate::session::lines::Line;
 use crate::session::replay::state::{Content, FileState};
 use crate::session::replay::{Files, Replay};
 use crate::session::tree::node::Node;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// A branch and its source.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct BranchEnd {
     /// The tree of the file; shared if both branches are in one file.
     pub tree: Arc<Tree>,
     /// The last entry of the branch.
-    pub at: Index,
+    pub at: EntryIndex,
 }
 
 /// A branch to compare.
@@ -39,7 +39,7 @@ pub struct CompareRequest {
     /// The tree of the file, if it is loaded.
     pub tree: Option<Arc<Tree>>,
     /// The last entry; `None` for the leaf.
-    pub at: Option<Index>,
+    pub at: Option<EntryIndex>,
 }
 
 /// Two compared branches.
@@ -97,7 +97,7 @@ pub fn compare(ends: [&BranchEnd; 2], reading: ReplayControl<'_>) -> Result<Comp
     Ok(Comparison { common, ends, shared: shared.len(), sides })
 }
 
-fn side(end: &BranchEnd, own: &[Index], reading: ReplayControl<'_>) -> Result<SideSummary> {
+fn side(end: &BranchEnd, own: &[EntryIndex], reading: ReplayControl<'_>) -> Result<SideSummary> {
     let cwd = &end.tree.header.cwd;
     let name = |path: &str| relative_to(cwd, &full_path(path, cwd, reading.home), reading.home).into_owned();
     let mut collector = SideCollector::new(&name);
@@ -108,17 +108,17 @@ fn side(end: &BranchEnd, own: &[Index], reading: ReplayControl<'_>) -> Result<Si
 /// Reads entries in order. Of an overlong line, only the beginning is read.
 fn each(
     end: &BranchEnd,
-    entries: &[Index],
+    entries: &[EntryIndex],
     reading: ReplayControl<'_>,
     mut take: impl FnMut(&Node, &Entry<'_>),
 ) -> Result<()> {
-    let mut bodies = Bodies::open(&end.path)?;
+    let mut reader = EntryReader::open(&end.path)?;
     for &at in entries {
         if !(reading.is_wanted)() {
             bail!("comparison canceled");
         }
         let node = &end.tree[at];
-        let bytes = bodies.known(node)?;
+        let bytes = reader.known(node)?;
         let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
         let entry = line.read().ok().flatten().unwrap_or_default();
         // pi rewrites old files when it opens them.
@@ -179,16 +179,16 @@ pub fn final_files(compared: &ComparedBranches, control: ReplayControl<'_>) -> R
             all.entry(name).or_default()[side] = Some(state.clone());
         }
     }
-    let own: [HashSet<Index>; 2] = own.map(|own| own.iter().copied().collect());
+    let own: [HashSet<EntryIndex>; 2] = own.map(|own| own.iter().copied().collect());
     all.retain(|_, states| differs(states, &own));
     let file = |(name, states): (String, [Option<Arc<FileState>>; 2])| {
         let version = match states.clone() {
-            [Some(before), Some(state)] => Some(FileVersion { entry: state.latest, state, before: Some(before) }),
+            [Some(before), Some(state)] => Some(FileRevision { entry: state.latest, state, before: Some(before) }),
             _ => None,
         };
-        let lines = version.as_ref().and_then(FileVersion::changed_lines);
+        let lines = version.as_ref().and_then(FileRevision::changed_lines);
         let texts =
-            version.as_ref().filter(|_| lines.is_some_and(|lines| lines != (0, 0))).and_then(FileVersion::texts);
+            version.as_ref().filter(|_| lines.is_some_and(|lines| lines != (0, 0))).and_then(FileRevision::texts);
         let diff = texts.map(|(before, after)| diff::unified(before, after, &name));
         FinalFile { name, states, lines, diff }
     };
@@ -196,17 +196,17 @@ pub fn final_files(compared: &ComparedBranches, control: ReplayControl<'_>) -> R
 }
 
 /// Applies consecutive entries to the files before them.
-fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[Index], control: ReplayControl<'_>) -> Result<Rc<Files>> {
-    let mut bodies = Bodies::open(&end.path)?;
+fn replay(end: &BranchEnd, files: Rc<Files>, entries: &[EntryIndex], control: ReplayControl<'_>) -> Result<Rc<Files>> {
+    let mut reader = EntryReader::open(&end.path)?;
     let read = |node: &Node| {
         ensure!((control.is_wanted)(), "comparison canceled");
-        bodies.known(node)
+        reader.known(node)
     };
     Replay::new(&end.tree, control.home, read).along(files, entries)
 }
 
 /// Returns `true` if a branch touched a file after the last common entry so that it may differ from the other one.
-fn differs(states: &[Option<Arc<FileState>>; 2], own: &[HashSet<Index>; 2]) -> bool {
+fn differs(states: &[Option<Arc<FileState>>; 2], own: &[HashSet<EntryIndex>; 2]) -> bool {
     let is_own = |side: usize| states[side].as_ref().is_some_and(|state| own[side].contains(&state.latest));
     match states {
         _ if !is_own(0) && !is_own(1) => false,

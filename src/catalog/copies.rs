@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::base::sort;
 use crate::catalog::key::SessionKey;
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::{ListedSession, SharedSession};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
 use crate::session::links::{ById, IdHash};
 
 /// A copy of a listed session, which is not listed itself.
@@ -37,7 +37,7 @@ pub(crate) struct SessionCopies {
 
 impl SessionCopies {
     /// Finds the copies among some sessions. Loads details only of copies that differ.
-    pub(super) fn new<'a>(keys: &[SessionKey], listed: impl Fn(SessionKey) -> &'a ListedSession) -> Self {
+    pub(super) fn new<'a>(keys: &[SessionKey], listed: impl Fn(SessionKey) -> &'a LazySession) -> Self {
         let mut copies = Self::default();
         for machine in keys.iter().filter_map(|&key| listed(key).facts().machine()) {
             if !copies.machines.contains(machine) {
@@ -62,13 +62,13 @@ impl SessionCopies {
     }
 
     /// Finds the copies among sessions whose keys are their indexes.
-    pub(crate) fn among(sessions: &[SharedSession]) -> Self {
+    pub(crate) fn among(sessions: &[SharedLazySession]) -> Self {
         let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
-        Self::new(&keys, |key| &sessions[key.place()])
+        Self::new(&keys, |key| &sessions[key.index()])
     }
 
     /// Removes the copies that are not listed from some sessions.
-    pub(crate) fn remove_from(sessions: &mut Vec<SharedSession>) {
+    pub(crate) fn remove_from(sessions: &mut Vec<SharedLazySession>) {
         let copies = Self::among(sessions);
         let mut keys = (0..).map(SessionKey::new);
         sessions.retain(|_| keys.next().is_none_or(|key| !copies.is_hidden(key)));
@@ -80,7 +80,7 @@ impl SessionCopies {
     }
 
     /// Adds sessions with the same ID. The longest copy is listed; of equal ones, that of this machine.
-    fn add<'a>(&mut self, group: &mut [SessionKey], listed: &impl Fn(SessionKey) -> &'a ListedSession) {
+    fn add<'a>(&mut self, group: &mut [SessionKey], listed: &impl Fn(SessionKey) -> &'a LazySession) {
         let rank = |key: &SessionKey| {
             let facts = listed(*key).facts();
             let time = Reverse(facts.order_time());
@@ -122,7 +122,7 @@ impl SessionCopies {
     pub(crate) fn machines<'a>(
         &self,
         key: SessionKey,
-        listed: impl Fn(SessionKey) -> &'a ListedSession,
+        listed: impl Fn(SessionKey) -> &'a LazySession,
     ) -> impl Iterator<Item = &'a str> {
         let keys = std::iter::once(key).chain(self.of(key).iter().map(|copy| copy.key));
         keys.filter_map(move |key| listed(key).facts().machine())
@@ -152,23 +152,23 @@ impl SessionCopies {
 /// A listed session of several with the same ID.
 struct ShownCopy<'a> {
     key: SessionKey,
-    session: &'a ListedSession,
+    session: &'a LazySession,
     /// The keys of its entries, once they are needed.
     entries: Option<ById<()>>,
 }
 
 impl ShownCopy<'_> {
     /// Returns `true` if one of both is mirrored. Sessions of this machine never replace each other.
-    fn can_replace(&self, other: &ListedSession) -> bool {
+    fn can_replace(&self, other: &LazySession) -> bool {
         self.session.facts().is_mirrored() || other.facts().is_mirrored()
     }
 
-    fn is_related(&self, other: &ListedSession) -> bool {
+    fn is_related(&self, other: &LazySession) -> bool {
         self.session.facts().roots().meets(other.facts().roots())
     }
 
     /// Returns `true` if this session has all entries of another one.
-    fn contains(&mut self, other: &ListedSession) -> bool {
+    fn contains(&mut self, other: &LazySession) -> bool {
         let (facts, others) = (self.session.facts(), other.facts());
         if has_same_content(&facts, &others) {
             return true;

@@ -11,8 +11,8 @@ use crate::catalog::key::SessionKey;
 use crate::disk::parallel;
 use crate::session::digest::Digest;
 use crate::session::digest::details::{Details, EntryTotals};
-use crate::session::digest::listed::{ListedSession, SharedSession};
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
+use crate::session::links::{ById, EntryIndex, IdHash};
 
 /// The entries shared by sessions, which are identified by their numbers.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(crate) struct CostSharing {
     /// The groups of sessions, and their indexes there.
     places: Vec<(u32, u32)>,
     /// For each session, the index after that of its place; 0 for most sessions, which share nothing.
-    of: Vec<u32>,
+    place_of: Vec<u32>,
 }
 
 /// A group of sessions that share entries.
@@ -44,10 +44,10 @@ struct SharedPart {
 }
 
 /// A session with a number that the caller chooses.
-type NumberedSession<'a> = (usize, &'a SharedSession);
+type NumberedSession<'a> = (usize, &'a SharedLazySession);
 
 /// Loads the details needed for sharing in parallel, so that drawing never waits for them.
-pub(crate) fn prepare(sessions: &[SharedSession]) {
+pub(crate) fn prepare(sessions: &[SharedLazySession]) {
     load_details(&groups_by_root(sessions.iter().enumerate()));
 }
 
@@ -69,8 +69,8 @@ impl CostSharing {
             let members: Vec<(usize, Arc<Details>)> = members.collect();
             for (place, &(session, _)) in (0..).zip(&members) {
                 shares.places.push((shares.groups.len() as u32, place));
-                shares.of.resize(shares.of.len().max(session + 1), 0);
-                shares.of[session] = shares.places.len() as u32;
+                shares.place_of.resize(shares.place_of.len().max(session + 1), 0);
+                shares.place_of[session] = shares.places.len() as u32;
             }
             let known = members.first().and_then(|(first, _)| known.remove(first));
             let known = known.filter(|known| is_same(&known.members, &members));
@@ -94,7 +94,7 @@ impl CostSharing {
     }
 
     fn place(&self, session: usize) -> Option<(&SharingGroup, usize, usize)> {
-        let at = self.of.get(session)?.checked_sub(1)?;
+        let at = self.place_of.get(session)?.checked_sub(1)?;
         let &(group, place) = self.places.get(at as usize)?;
         Some((self.groups.get(group as usize)?, group as usize, place as usize))
     }
@@ -111,7 +111,7 @@ impl CostSharing {
     }
 
     /// Returns the totals of the entries that no older session has.
-    pub(crate) fn own(&self, number: usize, session: &ListedSession) -> EntryTotals {
+    pub(crate) fn own(&self, number: usize, session: &LazySession) -> EntryTotals {
         self.place(number).map_or_else(|| session.facts().all(), |(group, _, place)| group.own[place])
     }
 
@@ -235,7 +235,7 @@ impl SharingGroup {
             for (at, id) in (0..).zip(&entries.ids) {
                 let used = used.next_if(|used| used.at == at);
                 // The oldest member with the entry removes it from the map.
-                if let Some(share) = sets.of.remove(id) {
+                if let Some(share) = sets.set_of.remove(id) {
                     let (cost, tokens) = used.map_or((0.0, 0.0), |used| (used.cost, used.tokens));
                     let one = EntryTotals { entries: 1, cost, tokens };
                     sums[share as usize] += one;
@@ -256,7 +256,7 @@ struct MemberSets {
     /// For each set, its last member and the set of the members before it.
     made: Vec<(u32, Option<u32>)>,
     /// The set of each item.
-    of: ById<u32>,
+    set_of: ById<u32>,
 }
 
 impl MemberSets {
@@ -266,7 +266,7 @@ impl MemberSets {
         for (member, things) in (0..).zip(members) {
             let mut next: HashMap<Option<u32>, u32> = HashMap::new();
             for thing in things {
-                let above = sets.of.get(thing).copied();
+                let above = sets.set_of.get(thing).copied();
                 if above.is_some_and(|set| sets.made[set as usize].0 == member) {
                     continue;
                 }
@@ -274,7 +274,7 @@ impl MemberSets {
                     sets.made.push((member, above));
                     sets.made.len() as u32 - 1
                 });
-                sets.of.insert(*thing, set);
+                sets.set_of.insert(*thing, set);
             }
         }
         sets
@@ -293,14 +293,14 @@ pub struct SharedEntries {
     /// Sets of sessions that contain the same entries; the first set is empty.
     sets: Vec<Vec<SessionKey>>,
     /// The set of each entry.
-    of: Vec<u32>,
+    set_of: Vec<u32>,
 }
 
 impl SharedEntries {
     /// Looks up entries, given by session and index, among sessions that share some.
     pub fn new<'a>(
-        sharing: &[(SessionKey, SharedSession)],
-        entries: impl Iterator<Item = (SessionKey, &'a Digest, Index)>,
+        sharing: &[(SessionKey, SharedLazySession)],
+        entries: impl Iterator<Item = (SessionKey, &'a Digest, EntryIndex)>,
     ) -> Self {
         if sharing.is_empty() {
             return Self::default(); // the common case
@@ -308,7 +308,8 @@ impl SharedEntries {
         let member_sets = MemberSets::new(sharing.iter().map(|(_, session)| &session.details().entries.ids[..]));
         let (mut sets, mut places) = (vec![Vec::new()], HashMap::new());
         let of = entries.map(|(session, digest, at)| {
-            let Some(&set) = digest.details().entries.ids.get(at as usize).and_then(|id| member_sets.of.get(id)) else {
+            let Some(&set) = digest.details().entries.ids.get(at as usize).and_then(|id| member_sets.set_of.get(id))
+            else {
                 return 0;
             };
             *places.entry((set, session)).or_insert_with(|| {
@@ -323,12 +324,12 @@ impl SharedEntries {
             })
         });
         let of = of.collect();
-        Self { sets, of }
+        Self { sets, set_of: of }
     }
 
     /// Returns the other sessions that contain an entry, in the given order.
-    pub fn of(&self, at: Index) -> &[SessionKey] {
-        let set = self.of.get(at as usize).copied().unwrap_or_default();
+    pub fn of(&self, at: EntryIndex) -> &[SessionKey] {
+        let set = self.set_of.get(at as usize).copied().unwrap_or_default();
         self.sets.get(set as usize).map_or(&[], |set| set)
     }
 }
@@ -351,7 +352,9 @@ pub(crate) fn in_forks(forks: usize) -> String {
 
 /// Lists items of several sessions once, at the first session. Equal items have equal keys; duplicates within a session
 /// are kept. The items of a session are consecutive, and those of the oldest session come first.
-pub(crate) fn once<K: Eq + Hash, S: Copy + Eq, T>(all: impl Iterator<Item = (K, S, T)>) -> Vec<ListedItem<S, T>> {
+pub(crate) fn deduplicate<K: Eq + Hash, S: Copy + Eq, T>(
+    all: impl Iterator<Item = (K, S, T)>,
+) -> Vec<ListedItem<S, T>> {
     let mut places: HashMap<K, usize> = HashMap::new();
     // For each key: the first session, the last session, and the number of sessions after the first.
     let mut seen: Vec<(S, S, usize)> = Vec::new();
@@ -396,11 +399,11 @@ mod tests {
         Digest { path: format!("{number:03}").into(), ..digest }
     }
 
-    fn digests(files: &[SampleFile]) -> Vec<SharedSession> {
+    fn digests(files: &[SampleFile]) -> Vec<SharedLazySession> {
         files.iter().enumerate().map(|(number, file)| digest(number, file).into()).collect()
     }
 
-    fn look(digests: &[SharedSession], is_there: impl Fn(usize) -> bool, before: CostSharing) -> CostSharing {
+    fn sharing(digests: &[SharedLazySession], is_there: impl Fn(usize) -> bool, before: CostSharing) -> CostSharing {
         CostSharing::new(digests.iter().enumerate().filter(|(number, _)| is_there(*number)), before)
     }
 
@@ -427,21 +430,21 @@ mod tests {
             let files = files(&steps);
             let digests = digests(&files);
             let is_there = |number: usize| (there >> (number % 64)) & 1 == 1;
-            let all = look(&digests, |_| true, CostSharing::default());
+            let all = sharing(&digests, |_| true, CostSharing::default());
             prop_assert_eq!(all.sum(digests.iter().enumerate()), slow(files.iter()));
             let is_wanted = |number: usize| (wanted >> (number % 64)) & 1 == 1;
             let some = || digests.iter().enumerate().filter(|(number, _)| is_wanted(*number));
             let slow_some = slow(files.iter().enumerate().filter(|(number, _)| is_wanted(*number)).map(|(_, file)| file));
             prop_assert_eq!(all.sum(some()), slow_some);
             // Removing sessions removes exactly the entries that only they had.
-            let left = look(&digests, is_there, all);
+            let left = sharing(&digests, is_there, all);
             let those = || digests.iter().enumerate().filter(|(number, _)| is_there(*number));
             let slow_left = slow(files.iter().enumerate().filter(|(number, _)| is_there(*number)).map(|(_, file)| file));
             prop_assert_eq!(left.sum(those()), slow_left);
             let mut own = EntryTotals::default();
             those().for_each(|(number, digest)| own += left.own(number, digest));
             prop_assert_eq!(own, slow_left);
-            let again = look(&digests, |_| true, left);
+            let again = sharing(&digests, |_| true, left);
             prop_assert_eq!(again.sum(digests.iter().enumerate()), slow(files.iter()));
         }
     }
@@ -457,9 +460,9 @@ mod tests {
         child.push(used("c", Some("a"), 6, 4.0));
         let digests = digests(&[child, parent]);
         let costs = |shares: &CostSharing| [0, 1].map(|number| shares.own(number, &digests[number]).cost);
-        let both = look(&digests, |_| true, CostSharing::default());
+        let both = sharing(&digests, |_| true, CostSharing::default());
         assert_eq!((costs(&both), both.sum(digests.iter().enumerate()).cost), ([4.0, 3.0], 7.0));
-        let orphan = look(&digests, |number| number == 0, both);
+        let orphan = sharing(&digests, |number| number == 0, both);
         assert_eq!((costs(&orphan)[0], orphan.sum(digests.iter().enumerate().take(1)).cost), (5.0, 5.0));
     }
 
@@ -467,7 +470,7 @@ mod tests {
     fn equal_ids_with_different_times_are_different_entries() {
         let session = |time| vec![header(time, 3), used("00000001", None, time, 1.0)];
         let digests = digests(&[session(1), session(2)]);
-        let shares = look(&digests, |_| true, CostSharing::default());
+        let shares = sharing(&digests, |_| true, CostSharing::default());
         assert_eq!(shares.sum(digests.iter().enumerate()).cost, 2.0);
     }
 
@@ -477,7 +480,7 @@ mod tests {
         let old = || vec![header(1, 1), line("a"), line("a"), line("b")];
         let no_time = || vec![header(1, 3), json!({"type": "usage", "id": "a", "usage": {"cost": 1.0}})];
         let digests = digests(&[old(), old(), no_time(), no_time()]);
-        let shares = look(&digests, |_| true, CostSharing::default());
+        let shares = sharing(&digests, |_| true, CostSharing::default());
         assert_eq!(shares.sum(digests.iter().enumerate()).cost, 4.0);
         assert_eq!([0, 1, 2, 3].map(|number| shares.own(number, &digests[number]).cost), [3.0, 0.0, 1.0, 0.0]);
     }
@@ -490,8 +493,8 @@ mod tests {
         }
         let parent = digest(0, &parent);
         let one = |number: usize| Digest { path: format!("{number:04}").into(), ..parent.clone() }.into();
-        let digests: Vec<SharedSession> = (0..5000).map(one).collect();
-        let shares = look(&digests, |_| true, CostSharing::default());
+        let digests: Vec<SharedLazySession> = (0..5000).map(one).collect();
+        let shares = sharing(&digests, |_| true, CostSharing::default());
         assert_eq!(shares.groups[0].shares.len(), 1);
         assert_eq!(shares.sum(digests.iter().enumerate()).cost, 49.0);
     }
@@ -500,7 +503,8 @@ mod tests {
     fn lists_shared_items_once_at_the_first_session() {
         let all =
             [("x", 1, 'a'), ("y", 1, 'b'), ("y", 1, 'c'), ("y", 2, 'd'), ("z", 2, 'e'), ("y", 3, 'f'), ("y", 3, 'g')];
-        let listed: Vec<_> = once(all.into_iter()).into_iter().map(|it| (it.session, it.what, it.forks)).collect();
+        let listed: Vec<_> =
+            deduplicate(all.into_iter()).into_iter().map(|it| (it.session, it.what, it.forks)).collect();
         assert_eq!(listed, [(1, 'a', 0), (1, 'b', 2), (1, 'c', 2), (2, 'e', 0)]);
     }
 }

@@ -15,9 +15,9 @@ use crate::disk::parallel::StopSignal;
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::{files, locate};
 use crate::session::digest::Digest;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::health::code::Code;
-use crate::session::health::{Checkup, Finding};
+use crate::session::health::{Checkup, HealthFinding};
 use crate::session::lines::Header;
 use crate::session::links::IdHash;
 use crate::session::problem::ConflictCopy;
@@ -34,7 +34,7 @@ const RECENT: i64 = 60_000;
 pub(crate) struct ExaminedFile {
     pub(crate) path: PathBuf,
     /// The session, if it is one.
-    pub(crate) session: Option<SharedSession>,
+    pub(crate) session: Option<SharedLazySession>,
 }
 
 /// Examines files in parallel; `report` gets the number of files done until it returns `false`. Returns the findings of files
@@ -45,7 +45,7 @@ pub(crate) fn examine_files(
     now: i64,
     home: &str,
     report: impl FnMut(usize) -> bool,
-) -> (BTreeMap<PathBuf, Vec<Finding>>, Vec<Unreadable>) {
+) -> (BTreeMap<PathBuf, Vec<HealthFinding>>, Vec<Unreadable>) {
     let examine = |one: &ExaminedFile, buffer: &mut Vec<u8>, stop: StopSignal<'_>| {
         Ok((one.path.clone(), examine(one, now, home, buffer, stop)?))
     };
@@ -59,7 +59,7 @@ fn examine(
     home: &str,
     buffer: &mut Vec<u8>,
     stop: StopSignal<'_>,
-) -> io::Result<Vec<Finding>> {
+) -> io::Result<Vec<HealthFinding>> {
     let mut checkup = read(path, buffer, stop)?;
     let is_recent = || scan::one(path, None).is_some_and(|file| now - file.version().1 < RECENT);
     if checkup.is_torn() && is_recent() {
@@ -68,10 +68,10 @@ fn examine(
     }
     let Some(mut found) = checkup.finish() else { return Ok(Vec::new()) };
     if files::is_writable_by_all(path) {
-        found.push(Finding::new(Code::WritableByOthers, None));
+        found.push(HealthFinding::new(Code::WritableByOthers, None));
     }
     let differs = session.as_ref().is_some_and(|session| session.is_stored() && differs(session, home));
-    found.extend(differs.then(|| Finding::new(Code::IndexDiffers, None)));
+    found.extend(differs.then(|| HealthFinding::new(Code::IndexDiffers, None)));
     Ok(found)
 }
 
@@ -86,15 +86,15 @@ fn read(path: &Path, buffer: &mut Vec<u8>, stop: StopSignal<'_>) -> io::Result<C
 
 /// Returns `true` if the digest in the index is not that of the file.
 fn differs(session: &Digest, home: &str) -> bool {
-    let Ok(Some(now)) = scan::again(&session.path, session.owner.clone(), home) else { return false };
+    let Ok(Some(now)) = scan::reread(&session.path, session.owner.clone(), home) else { return false };
     let bytes = |digest: &Digest| postcard::to_allocvec(digest).unwrap_or_default();
     (now.bytes, now.mtime) == (session.bytes, session.mtime) && bytes(&now) != bytes(session)
 }
 
 impl Catalog {
     /// Returns the findings that concern several sessions: parents of forks, and session IDs.
-    pub(crate) fn findings_between(&self) -> Vec<(PathBuf, Finding)> {
-        let sessions: Vec<&SharedSession> = self.with_copies().map(|key| &self[key]).collect();
+    pub(crate) fn findings_between(&self) -> Vec<(PathBuf, HealthFinding)> {
+        let sessions: Vec<&SharedLazySession> = self.with_copies().map(|key| &self[key]).collect();
         let path = |at: usize| sessions[at].file_path();
         let mut found = Vec::new();
         for (fork, parent) in parents(&sessions) {
@@ -108,7 +108,7 @@ impl Catalog {
                 ForkParent::Moved(parent) => format!("{named}; it is probably {}", path(parent).display()),
                 ForkParent::Missing => named.into(),
             };
-            found.push((path(fork), Finding::new(Code::ForkParentMissing, Some(detail))));
+            found.push((path(fork), HealthFinding::new(Code::ForkParentMissing, Some(detail))));
         }
         let mut by_id: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, session) in sessions.iter().enumerate() {
@@ -128,7 +128,8 @@ impl Catalog {
                     None => (Code::SharedSessionId, original), // its copies are reported
                 };
                 let kind = one.copy.map_or(String::new(), |copy| format!("{}; of ", copy.means()));
-                let finding = |other: &SameId| Finding::new(code, Some(format!("{kind}{}", other.path.display())));
+                let finding =
+                    |other: &SameId| HealthFinding::new(code, Some(format!("{kind}{}", other.path.display())));
                 found.extend(other.map(finding).map(|finding| (one.path.clone(), finding)));
             }
         }
@@ -186,8 +187,8 @@ struct SameId {
 }
 
 impl SameId {
-    fn new(session: &SharedSession, id: &str) -> Self {
-        let (path, digest) = (session.file_path(), session.once());
+    fn new(session: &SharedLazySession, id: &str) -> Self {
+        let (path, digest) = (session.file_path(), session.uncached_digest());
         let (created, first_entry) = (digest.header.created, digest.entry_key(0));
         Self { real_path: digest.real_path().clone(), created, first_entry, copy: ConflictCopy::of(&path, id), path }
     }
@@ -229,7 +230,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").unwrap();
-        let read = || scan::again(&path, None, "").unwrap().unwrap();
+        let read = || scan::reread(&path, None, "").unwrap().unwrap();
         let stale = Digest { message_count: 7, ..read() };
         assert!(!differs(&read(), "") && differs(&stale, ""));
         // Another version of the file can differ.

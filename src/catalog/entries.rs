@@ -11,21 +11,21 @@ use crate::base::{machine_paths, paths, sort, time};
 use crate::catalog::files::FilePlaces;
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::sessions::{EntryPlace, SharedPaths, StatsSessions};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::scan::Unreadable;
 use crate::disk::{files, lines, parallel};
 use crate::export::jsonl;
-use crate::secrets::{Redaction, Redactor, Rules};
+use crate::secrets::{Rules, SecretCollector, SecretReplacer};
 use crate::session::digest::details::identity;
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::text_fields::texts;
 use crate::session::entry::tool_call::touched;
 use crate::session::entry::{Entry, Message, RawTime, ToolCall};
 use crate::session::json::Str;
 use crate::session::lines::Line;
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::links::{ById, EntryIndex, IdHash};
 
 /// The time in milliseconds by which the clocks of file systems can be behind.
 const COARSE: i64 = 3000;
@@ -47,7 +47,7 @@ pub(crate) struct EntriesRequest<'a> {
 /// A session to read, with its file.
 struct GroupMember<'a> {
     key: SessionKey,
-    session: &'a SharedSession,
+    session: &'a SharedLazySession,
     path: PathBuf,
 }
 
@@ -121,7 +121,7 @@ impl EntriesRequest<'_> {
 /// An inaccessible file counts as changed, so that its error is reported.
 fn has_changed(path: &Path, since: i64) -> bool {
     let since = since.saturating_sub(COARSE).saturating_mul(1_000_000);
-    FileVersion::of(path).map_or(true, |version| version.written.max(version.changed) >= since)
+    FileMetadata::of(path).map_or(true, |version| version.written.max(version.changed) >= since)
 }
 
 /// The size in bytes from which lines are sent.
@@ -173,7 +173,7 @@ impl<'a> SessionReader<'a> {
             let Some(entry) = read.as_ref().ok().and_then(Option::as_ref).filter(|entry| !entry.is_header()) else {
                 return true;
             };
-            let (index, place) = (at as Index, places[at]);
+            let (index, place) = (at as EntryIndex, places[at]);
             let time = entry.timestamp.and_then(RawTime::ms);
             if identity(entry, entry.id.map(IdHash::of), index, time, line.bytes) != ids[at] {
                 failure = Some(changed());
@@ -212,8 +212,8 @@ impl<'a> SessionReader<'a> {
     }
 
     /// Collects the secrets of the file. Returns `None` if there are none, or if secrets are kept.
-    fn redactor(&mut self) -> io::Result<Option<Redactor<'a>>> {
-        let Some(mut found) = self.request.rules.map(Redaction::new) else { return Ok(None) };
+    fn redactor(&mut self) -> io::Result<Option<SecretReplacer<'a>>> {
+        let Some(mut found) = self.request.rules.map(SecretCollector::new) else { return Ok(None) };
         [self.facts.id(), self.facts.cwd(), self.project].iter().for_each(|text| found.collect(text));
         let mut file = files::open(self.path)?;
         lines::each(&mut file, 0, u64::MAX, self.buffer, |line| {
@@ -242,7 +242,7 @@ fn changed() -> io::Error {
 }
 
 /// Returns the line of an entry without likely secrets.
-fn redacted_line(line: &[u8], redactor: &Redactor<'_>) -> Vec<u8> {
+fn redacted_line(line: &[u8], redactor: &SecretReplacer<'_>) -> Vec<u8> {
     jsonl::replace_texts(line, &mut |key, text| match redactor.apply_field(key, text) {
         Cow::Owned(changed) => Some(changed),
         Cow::Borrowed(_) => None,
@@ -266,7 +266,7 @@ fn duration(entry: &Entry<'_>, time: Option<i64>, calls: &mut ById<i64>) -> Opti
 /// Returns the record of an entry: its index, place and time, the entry with its line, and the time its call took. `file`
 /// resolves a path.
 fn record<'a>(
-    (index, place, time): (Index, EntryPlace, Option<i64>),
+    (index, place, time): (EntryIndex, EntryPlace, Option<i64>),
     (entry, line): (&Entry<'a>, &Line<'a>),
     duration: Option<f64>,
     file: impl Fn(&str) -> String,

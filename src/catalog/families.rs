@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::base::sort;
 use crate::catalog::key::SessionKey;
-use crate::session::digest::listed::ListedSession;
+use crate::session::digest::listed::LazySession;
 
 /// The forests of families among sessions.
 #[derive(Clone, Debug, Default)]
@@ -42,37 +42,37 @@ impl Families {
     pub(super) fn new<'a>(
         sessions: &[SessionKey],
         parent: impl Fn(SessionKey) -> Option<SessionKey>,
-        listed: impl Fn(SessionKey) -> &'a ListedSession,
+        listed: impl Fn(SessionKey) -> &'a LazySession,
     ) -> Self {
-        let size = sessions.iter().map(|key| key.place() + 1).max().unwrap_or_default();
+        let size = sessions.iter().map(|key| key.index() + 1).max().unwrap_or_default();
         let mut is_member = vec![false; size];
         for key in sessions {
-            is_member[key.place()] = true;
+            is_member[key.index()] = true;
         }
         let mut families =
             Self { members: vec![FamilyMember::default(); size], len: sessions.len(), ..Self::default() };
         for &key in sessions {
-            let parent = parent(key).filter(|parent| is_member.get(parent.place()).is_some_and(|is| *is));
-            let member = &mut families.members[key.place()];
+            let parent = parent(key).filter(|parent| is_member.get(parent.index()).is_some_and(|is| *is));
+            let member = &mut families.members[key.index()];
             (member.parent, member.latest) = (parent, listed(key).facts().order_time());
             match parent {
-                Some(parent) => families.members[parent.place()].forks.1 += 1,
+                Some(parent) => families.members[parent.index()].forks.1 += 1,
                 None => families.roots.push(key),
             }
         }
         families.place_forks(sessions);
         for key in families.preorder().into_iter().rev() {
-            let FamilyMember { parent: Some(parent), latest, below, .. } = families.members[key.place()] else {
+            let FamilyMember { parent: Some(parent), latest, below, .. } = families.members[key.index()] else {
                 continue;
             };
-            let parent = &mut families.members[parent.place()];
+            let parent = &mut families.members[parent.index()];
             parent.latest = parent.latest.max(latest);
             parent.below += 1 + below;
         }
         let Self { roots, forks, members, .. } = &mut families;
         let newest_first = |keys: &mut [SessionKey]| {
             if keys.len() > 1 {
-                sort_newest_first(keys, |key| members[key.place()].latest, &listed);
+                sort_newest_first(keys, |key| members[key.index()].latest, &listed);
             }
         };
         newest_first(roots);
@@ -88,8 +88,8 @@ impl Families {
         }
         self.forks = vec![SessionKey::new(0); next as usize];
         for &key in sessions {
-            if let Some(parent) = self.members[key.place()].parent {
-                let end = &mut self.members[parent.place()].forks.1;
+            if let Some(parent) = self.members[key.index()].parent {
+                let end = &mut self.members[parent.index()].forks.1;
                 self.forks[*end as usize] = key;
                 *end += 1;
             }
@@ -97,7 +97,7 @@ impl Families {
     }
 
     /// Moves a session whose time changed, and its ancestors, to their new positions.
-    pub(super) fn reorder<'a>(&mut self, key: SessionKey, listed: impl Fn(SessionKey) -> &'a ListedSession) {
+    pub(super) fn reorder<'a>(&mut self, key: SessionKey, listed: impl Fn(SessionKey) -> &'a LazySession) {
         let mut next = Some(key);
         while let Some(key) = next {
             let newest_fork = self.forks(key).first().map_or(i64::MIN, |&fork| self.latest(fork));
@@ -108,15 +108,15 @@ impl Families {
             next = self.parent(key);
             let Self { roots, forks, members, .. } = self;
             let siblings = match next {
-                Some(parent) => &mut forks[members[parent.place()].forks()],
+                Some(parent) => &mut forks[members[parent.index()].forks()],
                 None => &mut roots[..],
             };
             let place = |members: &[FamilyMember], siblings: &[SessionKey]| {
-                let timed = |key: SessionKey| (members[key.place()].latest, listed(key));
+                let timed = |key: SessionKey| (members[key.index()].latest, listed(key));
                 siblings.partition_point(|&one| order([timed(one), timed(key)]).is_lt())
             };
             let from = place(members, siblings);
-            members[key.place()].latest = latest;
+            members[key.index()].latest = latest;
             if siblings.get(from) == Some(&key) {
                 siblings[from..].rotate_left(1);
                 let end = siblings.len() - 1;
@@ -127,7 +127,7 @@ impl Families {
     }
 
     /// Returns the families among a subset of the sessions.
-    pub fn of<'a>(&self, sessions: &[SessionKey], listed: impl Fn(SessionKey) -> &'a ListedSession) -> Self {
+    pub fn of<'a>(&self, sessions: &[SessionKey], listed: impl Fn(SessionKey) -> &'a LazySession) -> Self {
         Self::new(sessions, |key| self.parent(key), listed)
     }
 
@@ -148,7 +148,7 @@ impl Families {
 
     /// Returns the parent of a session.
     pub fn parent(&self, key: SessionKey) -> Option<SessionKey> {
-        self.members.get(key.place())?.parent
+        self.members.get(key.index())?.parent
     }
 
     /// Iterates over a session and its ancestors.
@@ -158,17 +158,17 @@ impl Families {
 
     /// Returns the direct forks of a session; the one with the newest member comes first.
     pub fn forks(&self, key: SessionKey) -> &[SessionKey] {
-        self.members.get(key.place()).map_or(&[], |member| &self.forks[member.forks()])
+        self.members.get(key.index()).map_or(&[], |member| &self.forks[member.forks()])
     }
 
     /// Returns the number of descendants of a session.
     pub fn below(&self, key: SessionKey) -> usize {
-        self.members.get(key.place()).map_or(0, |member| member.below as usize)
+        self.members.get(key.index()).map_or(0, |member| member.below as usize)
     }
 
     /// Returns the latest time of a session and its forks, in milliseconds since 1970.
     pub(crate) fn latest(&self, key: SessionKey) -> i64 {
-        self.members.get(key.place()).map_or(i64::MIN, |member| member.latest)
+        self.members.get(key.index()).map_or(i64::MIN, |member| member.latest)
     }
 
     /// Returns a session and all its descendants.
@@ -208,7 +208,7 @@ impl Families {
 
 /// Compares two sessions with their latest times: newest first. Copies have equal times, so the path breaks the tie and
 /// their order is the same at each start.
-pub(super) fn order([(latest_a, a), (latest_b, b)]: [(i64, &ListedSession); 2]) -> Ordering {
+pub(super) fn order([(latest_a, a), (latest_b, b)]: [(i64, &LazySession); 2]) -> Ordering {
     latest_b.cmp(&latest_a).then_with(|| a.facts().path().compare(b.facts().path()))
 }
 
@@ -216,10 +216,10 @@ pub(super) fn order([(latest_a, a), (latest_b, b)]: [(i64, &ListedSession); 2]) 
 pub(super) fn sort_newest_first<'a>(
     keys: &mut [SessionKey],
     latest: impl Fn(SessionKey) -> i64,
-    listed: impl Fn(SessionKey) -> &'a ListedSession,
+    listed: impl Fn(SessionKey) -> &'a LazySession,
 ) {
     // The times are looked up once, because there can be 100,000 sessions.
-    let timed = keys.iter().map(|&key| (latest(key), key.place() as u32)).collect();
+    let timed = keys.iter().map(|&key| (latest(key), key.index() as u32)).collect();
     let sorted = newest_first(timed, |place| listed(SessionKey::new(place)));
     keys.iter_mut().zip(sorted).for_each(|(key, place)| *key = SessionKey::new(place));
 }
@@ -227,7 +227,7 @@ pub(super) fn sort_newest_first<'a>(
 /// Sorts sessions, given by their times and numbers, newest first: see [`order`].
 pub(crate) fn newest_first<'a>(
     mut timed: Vec<(i64, u32)>,
-    listed: impl Fn(usize) -> &'a ListedSession,
+    listed: impl Fn(usize) -> &'a LazySession,
 ) -> impl Iterator<Item = usize> {
     let path = |number: u32| listed(number as usize).facts().path();
     sort::newest_first(&mut timed, &|a, b| path(a).compare(path(b)));
@@ -249,7 +249,7 @@ pub(super) fn cut_cycles(parents: &mut [Option<SessionKey>]) {
             }
             seen[at] = start;
             let Some(parent) = parents[at] else { break };
-            at = parent.place();
+            at = parent.index();
         }
     }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 
 use crate::base::diff;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::session::digest::commits::DigestCommit;
 use crate::session::entry::kind::EntryKind;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::replay::state::{Content, FileState, Source};
 use crate::session::replay::{CommandEffects, Files, Replay};
 use crate::session::tree::Tree;
@@ -19,9 +19,9 @@ use crate::session::tree::node::Node;
 
 /// A state of a file that differs from the state before it on its branch.
 #[derive(Clone, Debug)]
-pub(crate) struct FileVersion {
+pub(crate) struct FileRevision {
     /// The entry that brought the state.
-    pub(crate) entry: Index,
+    pub(crate) entry: EntryIndex,
     /// The state.
     pub(crate) state: Arc<FileState>,
     /// The state before the entry.
@@ -32,9 +32,14 @@ pub(crate) struct FileVersion {
 ///
 /// # Errors
 /// An entry cannot be read.
-pub(crate) fn files_at((path, tree): (&Path, &Tree), at: Index, paths: BTreeSet<String>, home: &str) -> Result<Files> {
-    let mut bodies = Bodies::open(path)?;
-    Replay::new(tree, home, |node| bodies.known(node)).only(paths)?.at(at)
+pub(crate) fn files_at(
+    (path, tree): (&Path, &Tree),
+    at: EntryIndex,
+    paths: BTreeSet<String>,
+    home: &str,
+) -> Result<Files> {
+    let mut reader = EntryReader::open(path)?;
+    Replay::new(tree, home, |node| reader.known(node)).only(paths)?.at(at)
 }
 
 /// The environment of a replay.
@@ -52,23 +57,23 @@ pub struct ReplayControl<'a> {
 /// An entry cannot be read, or the result is no longer wanted.
 pub(crate) fn files_at_ends(
     (path, tree): (&Path, &Tree),
-    ends: &[Index],
+    ends: &[EntryIndex],
     control: ReplayControl<'_>,
 ) -> Result<(Vec<Rc<Files>>, CommandEffects)> {
-    let mut bodies = Bodies::open(path)?;
+    let mut reader = EntryReader::open(path)?;
     let mut replay = Replay::new(tree, control.home, |node: &Node| {
         ensure!((control.is_wanted)(), "canceled");
-        bodies.known(node)
+        reader.known(node)
     });
-    let above = |end: Index| tree.to_root(end);
+    let above = |end: EntryIndex| tree.to_root(end);
     let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
     for &end in ends {
         shared.extend(above(end).find(|&at| !seen.insert(at)));
     }
-    let mut known: HashMap<Index, Rc<Files>> = HashMap::new();
+    let mut known: HashMap<EntryIndex, Rc<Files>> = HashMap::new();
     let mut states = Vec::with_capacity(ends.len());
     for &end in ends {
-        let mut own: Vec<Index> = above(end).take_while(|at| !known.contains_key(at)).collect();
+        let mut own: Vec<EntryIndex> = above(end).take_while(|at| !known.contains_key(at)).collect();
         own.reverse();
         let before = own.first().map_or(Some(end), |&first| tree.parent(first));
         let mut files = before.and_then(|before| known.get(&before)).cloned().unwrap_or_default();
@@ -92,12 +97,12 @@ pub(crate) fn each_version(
     files: &BTreeSet<String>,
     control: ReplayControl<'_>,
     effects: &mut CommandEffects,
-    visit: &mut dyn FnMut(&str, FileVersion),
+    visit: &mut dyn FnMut(&str, FileRevision),
 ) -> Result<()> {
-    let mut bodies = Bodies::open(path)?;
+    let mut reader = EntryReader::open(path)?;
     let read = |node: &Node| {
         ensure!((control.is_wanted)(), "canceled");
-        bodies.known(node)
+        reader.known(node)
     };
     let replay = Replay::new(tree, control.home, read).only(files.iter().cloned())?;
     let mut replay = replay.with_effects(std::mem::take(effects));
@@ -108,7 +113,7 @@ pub(crate) fn each_version(
         // The replay can also have other files, such as the sources of moves.
         for (file, state) in after.iter().filter(|(file, state)| state.latest == entry && files.contains(*file)) {
             let before = before.get(file).cloned();
-            visit(file, FileVersion { entry, state: state.clone(), before });
+            visit(file, FileRevision { entry, state: state.clone(), before });
         }
     });
     *effects = replay.into_effects();
@@ -119,9 +124,9 @@ pub(crate) fn each_version(
 /// are those of the session.
 pub(crate) fn commits_of_states<'c>(
     tree: &Tree,
-    states: &HashSet<Index>,
+    states: &HashSet<EntryIndex>,
     commits: &'c [DigestCommit],
-) -> HashMap<Index, &'c DigestCommit> {
+) -> HashMap<EntryIndex, &'c DigestCommit> {
     let mut found = HashMap::new();
     for commit in commits {
         let above = tree.to_root(commit.at);
@@ -132,11 +137,11 @@ pub(crate) fn commits_of_states<'c>(
 }
 
 /// Returns the prompt above an entry.
-pub(crate) fn prompt(tree: &Tree, at: Index) -> Option<Index> {
+pub(crate) fn prompt(tree: &Tree, at: EntryIndex) -> Option<EntryIndex> {
     tree.to_root(at).find(|&at| tree[at].kind == EntryKind::User)
 }
 
-impl FileVersion {
+impl FileRevision {
     /// Returns `true` if the content differs from the one before the entry.
     pub(crate) fn is_new(&self) -> bool {
         self.before.as_ref().is_none_or(|before| before.content != self.state.content)

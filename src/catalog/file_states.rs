@@ -11,14 +11,14 @@ use std::sync::{Arc, Weak};
 use anyhow::{Result, bail, ensure};
 
 use crate::base::sort;
-use crate::catalog::file_history::{FileVersion, ReplayControl, each_version, prompt};
+use crate::catalog::file_history::{FileRevision, ReplayControl, each_version, prompt};
 use crate::catalog::files::FilePlaces;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::disk::load::{self, Bodies};
-use crate::session::digest::listed::SharedSession;
+use crate::disk::load::{self, EntryReader};
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::Line;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::replay::state::{Content, Exactness, FileState};
 use crate::session::replay::{CommandEffects, Replay};
 use crate::session::tree::Tree;
@@ -26,7 +26,7 @@ use crate::session::tree::node::Node;
 use crate::session::worktrees::Worktrees;
 
 /// The maximum size in bytes of the texts in the cache, and the maximum number of replays.
-const MOST_CACHED: (usize, usize) = (64 * 1024 * 1024, 16);
+const MAX_CACHED: (usize, usize) = (64 * 1024 * 1024, 16);
 
 /// A file at an entry of a session.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct FileAt {
     /// Its tree.
     pub tree: Arc<Tree>,
     /// The entry.
-    pub entry: Index,
+    pub entry: EntryIndex,
     /// The absolute path of the file.
     pub file: String,
 }
@@ -118,7 +118,7 @@ pub struct ReplayedSession {
     /// Its key.
     pub key: SessionKey,
     /// The session.
-    pub session: SharedSession,
+    pub session: SharedLazySession,
     /// Its tree, if it is loaded.
     pub tree: Option<Arc<Tree>>,
 }
@@ -141,7 +141,7 @@ pub struct FileStates {
     tree: Arc<Tree>,
     file: String,
     /// The states after the entries that touched the file, in file order.
-    touches: Vec<FileVersion>,
+    touches: Vec<FileRevision>,
 }
 
 /// The last replays.
@@ -199,7 +199,7 @@ impl StatesCache {
 
     /// Adds a replay and removes the oldest ones above the limits, and those of an older tree of the session.
     fn keep(&self, states: &Arc<FileStates>) {
-        let (bytes, count) = MOST_CACHED;
+        let (bytes, count) = MAX_CACHED;
         if states.bytes() > bytes {
             return;
         }
@@ -221,18 +221,18 @@ impl StatesCache {
 /// Checks that the file of a session still has the lines of its tree. pi rewrites old files when it opens them.
 fn must_be_unchanged(session: &Path, tree: &Tree) -> Result<()> {
     let Some(last) = tree.nodes.last() else { return Ok(()) };
-    let bytes = Bodies::open(session)?.known(last)?;
+    let bytes = EntryReader::open(session)?.known(last)?;
     let line = Line { len: last.len, ..Line::new(last.offset, &bytes, true) };
     let entry = line.read().ok().flatten().unwrap_or_default();
-    let is_it = last.id.as_deref().is_none_or(|id| entry.id.is_some_and(|now| now.is(id)));
-    ensure!(is_it, "{} changed since it was opened; reload to see it as it is now", session.display());
+    let is_same_entry = last.id.as_deref().is_none_or(|id| entry.id.is_some_and(|now| now.is(id)));
+    ensure!(is_same_entry, "{} changed since it was opened; reload to see it as it is now", session.display());
     Ok(())
 }
 
 impl FileStates {
     /// Returns the approximate size of the texts in bytes. States with the same text share it.
     fn bytes(&self) -> usize {
-        let size = |version: &FileVersion| match &version.state.content {
+        let size = |version: &FileRevision| match &version.state.content {
             Content::Exact(_) if !version.is_new() => 0,
             Content::Exact(text) => text.len(),
             Content::Partial(known) => known.lines.values().map(|line| line.len() + size_of::<Arc<str>>()).sum(),
@@ -242,16 +242,16 @@ impl FileStates {
     }
 
     /// Returns the state after an entry: that of the last entry up to it which touched the file.
-    pub fn at(&self, entry: Index) -> Option<&Arc<FileState>> {
+    pub fn at(&self, entry: EntryIndex) -> Option<&Arc<FileState>> {
         self.touch_at(entry).map(|version| &version.state)
     }
 
     /// Returns the state before an entry.
-    pub fn before(&self, entry: Index) -> Option<&Arc<FileState>> {
+    pub fn before(&self, entry: EntryIndex) -> Option<&Arc<FileState>> {
         self.at(self.tree.parent(entry)?)
     }
 
-    fn touch_at(&self, entry: Index) -> Option<&FileVersion> {
+    fn touch_at(&self, entry: EntryIndex) -> Option<&FileRevision> {
         self.tree
             .to_root(entry)
             .find_map(|at| self.touches.binary_search_by_key(&at, |version| version.entry).ok())
@@ -259,9 +259,9 @@ impl FileStates {
     }
 
     /// Returns a row for each entry that touched the file and `is_listed`, in file order.
-    pub fn rows(&self, session: SessionKey, mut is_listed: impl FnMut(Index) -> bool) -> Vec<StateRow> {
+    pub fn rows(&self, session: SessionKey, mut is_listed: impl FnMut(EntryIndex) -> bool) -> Vec<StateRow> {
         let file: Arc<str> = (&*self.file).into();
-        let row = |version: &FileVersion| {
+        let row = |version: &FileRevision| {
             let node = &self.tree[version.entry];
             let prompt = prompt(&self.tree, version.entry).map(|at| &self.tree[at]);
             StateRow {
@@ -333,12 +333,12 @@ pub fn list(
 /// An entry cannot be read.
 pub fn changed_files(
     (session, tree): (&Path, &Tree),
-    entries: &[Index],
+    entries: &[EntryIndex],
     home: &str,
-) -> Result<Vec<(String, Index, Index)>> {
-    let mut bodies = Bodies::open(session)?;
-    let mut replay = Replay::new(tree, home, |node| bodies.known(node));
-    let mut changed: Vec<(String, Index, Index)> = Vec::new();
+) -> Result<Vec<(String, EntryIndex, EntryIndex)>> {
+    let mut reader = EntryReader::open(session)?;
+    let mut replay = Replay::new(tree, home, |node| reader.known(node));
+    let mut changed: Vec<(String, EntryIndex, EntryIndex)> = Vec::new();
     for &at in entries {
         // Without the files before, only those appear that the entry itself changes.
         let mut files = Rc::default();
@@ -357,7 +357,7 @@ pub fn changed_files(
 ///
 /// # Errors
 /// The content is unknown.
-pub fn text_of(state: Option<&FileState>) -> Result<Cow<'_, str>> {
+pub fn text_for_comparison(state: Option<&FileState>) -> Result<Cow<'_, str>> {
     Ok(match state.map(|state| (&state.content, state)) {
         None | Some((Content::Removed, _)) => Cow::Borrowed(""),
         Some((Content::Exact(text), _)) => Cow::Borrowed(text),
@@ -389,7 +389,7 @@ mod tests {
             outside: Vec::new(),
             latest: 0,
         };
-        let touches = vec![FileVersion { entry: 0, state: state.into(), before: None }];
+        let touches = vec![FileRevision { entry: 0, state: state.into(), before: None }];
         Arc::new(FileStates { session: "s".into(), tree: tree.clone(), file: file.into(), touches })
     }
 
@@ -401,11 +401,11 @@ mod tests {
             cache.keep(&states(&tree, &number.to_string(), 10));
         }
         assert!(!has("3") && has("4") && has("19"));
-        cache.keep(&states(&tree, "large", MOST_CACHED.0 - 10_000));
+        cache.keep(&states(&tree, "large", MAX_CACHED.0 - 10_000));
         assert!(has("19") && has("large"), "both fit");
         cache.keep(&states(&tree, "other", 20_000));
         assert!(has("other") && !has("large") && !has("19"), "only the last one fits");
-        cache.keep(&states(&tree, "too large", MOST_CACHED.0 + 1));
+        cache.keep(&states(&tree, "too large", MAX_CACHED.0 + 1));
         assert!(!has("too large") && has("other"));
         let new = Arc::new(Tree::default());
         cache.keep(&states(&new, "other", 1));

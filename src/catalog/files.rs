@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::base::sort;
-use crate::session::digest::listed::{ListedSession, SharedSession};
-use crate::session::digest::touched_files::{FileTouch, FileUses};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
+use crate::session::digest::touched_files::{FileOperationCall, FileUses};
 use crate::session::links::ById;
 use crate::session::replay::session_path;
 use crate::session::worktrees::Worktrees;
@@ -45,8 +45,8 @@ impl FilePlaces<'_> {
 
     /// Returns the path of a file in a session, where it can be in another worktree. Returns `None` if the session has not
     /// touched it.
-    pub fn own_path(self, file: &str, session: &ListedSession) -> Option<String> {
-        let session = session.once();
+    pub fn own_path(self, file: &str, session: &LazySession) -> Option<String> {
+        let session = session.uncached_digest();
         let (details, cwd) = (session.details_once(), &session.header.cwd);
         let path = details.touches.paths.iter().find(|path| self.path(path, cwd) == file)?;
         Some(session_path(path, cwd, self.home))
@@ -57,7 +57,7 @@ impl FilePlaces<'_> {
 #[derive(Clone, Debug)]
 pub struct FilesRequest {
     /// The sessions.
-    pub sessions: Vec<SharedSession>,
+    pub sessions: Vec<SharedLazySession>,
     /// The worktrees whose files are those of the main working tree.
     pub worktrees: Arc<Worktrees>,
     /// The directory to which paths are relative when shown; empty for absolute paths.
@@ -67,11 +67,11 @@ pub struct FilesRequest {
 /// Returns the files of sessions, most recently touched first. Calls that a fork inherited count once, for the oldest
 /// session. Returns `None` if the result is no longer wanted. Digests are not kept, because there can be many.
 pub fn outline(
-    sessions: &[SharedSession],
+    sessions: &[SharedLazySession],
     places: FilePlaces<'_>,
     is_wanted: &dyn Fn() -> bool,
 ) -> Option<Vec<TouchedFile>> {
-    let mut sessions: Vec<&SharedSession> = sessions.iter().collect();
+    let mut sessions: Vec<&SharedLazySession> = sessions.iter().collect();
     sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
     let mut by_path: HashMap<String, (usize, usize)> = HashMap::new(); // index in `all`, and the last session that touched the file
     let mut all: Vec<TouchedFile> = Vec::new();
@@ -80,11 +80,11 @@ pub fn outline(
         if !is_wanted() {
             return None;
         }
-        let session = session.once();
+        let session = session.uncached_digest();
         let details = session.details_once();
         let touches = &details.touches;
         let mut known: Vec<Option<usize>> = vec![None; touches.paths.len()];
-        for &FileTouch { path, touch, time, entry, .. } in &touches.all {
+        for &FileOperationCall { path, operation: touch, time, entry, .. } in &touches.all {
             let id = details.entries.ids.get(entry as usize);
             if id.is_some_and(|&id| *first.entry(id).or_insert(number) != number) {
                 continue;
@@ -111,22 +111,31 @@ pub fn outline(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::entry::tool_call::Touch;
+    use crate::session::entry::tool_call::FileOperation;
 
     #[test]
     fn sums_files_over_sessions() {
-        let session = |cwd: &str, touches: &[(&str, Touch, i64)]| {
+        let session = |cwd: &str, touches: &[(&str, FileOperation, i64)]| {
             let mut session = crate::session::digest::Digest::default();
             session.header.cwd = cwd.into();
             for (path, (name, touch, time)) in (0..).zip(touches) {
                 session.details_mut().touches.paths.push(name);
                 let (touch, time) = (*touch, Some(*time));
-                session.details_mut().touches.all.push(FileTouch { path, message: 0, entry: 0, touch, time });
+                session.details_mut().touches.all.push(FileOperationCall {
+                    path,
+                    message: 0,
+                    entry: 0,
+                    operation: touch,
+                    time,
+                });
             }
-            SharedSession::from(ListedSession::from(session))
+            SharedLazySession::from(LazySession::from(session))
         };
-        let one = session("/one", &[("a", Touch::Read, 1), ("@./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
-        let two = session("/two", &[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
+        let one = session(
+            "/one",
+            &[("a", FileOperation::Read, 1), ("@./a", FileOperation::Edit, 3), ("b", FileOperation::Write, 2)],
+        );
+        let two = session("/two", &[("/one/a", FileOperation::Read, 2), ("a", FileOperation::Read, 9)]);
         let places = FilePlaces { home: "", worktrees: &Worktrees::default() };
         let said: Vec<_> = outline(&[one, two], places, &|| true)
             .unwrap()

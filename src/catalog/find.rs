@@ -11,7 +11,7 @@ use crate::search::byte_search::Probe;
 use crate::search::text_match::Words;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, text_fields};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The time for which entries are collected before they are reported. Also the delay after which a canceled search
 /// stops.
@@ -21,9 +21,9 @@ const BATCH: Duration = Duration::from_millis(40);
 /// `false`. The last batch is marked.
 pub fn each(
     path: &Path,
-    (tree, start): (&Tree, Index),
+    (tree, start): (&Tree, EntryIndex),
     words: &Words,
-    mut batch: impl FnMut(Vec<Index>, bool) -> bool,
+    mut batch: impl FnMut(Vec<EntryIndex>, bool) -> bool,
 ) {
     let (mut found, mut folded) = (Vec::new(), String::new());
     let mut due = Instant::now() + BATCH;
@@ -52,9 +52,9 @@ pub fn each(
 /// Unreadable entries are skipped; a missing file is reported when it is opened.
 pub fn lines(
     path: &Path,
-    (tree, start): (&Tree, Index),
+    (tree, start): (&Tree, EntryIndex),
     may_have: impl Fn(&mut dyn FnMut(&Probe) -> bool) -> bool,
-    mut each: impl FnMut(Option<(Index, &Entry<'_>, &str)>) -> bool,
+    mut each: impl FnMut(Option<(EntryIndex, &Entry<'_>, &str)>) -> bool,
 ) -> bool {
     let Ok(Some(mut file)) = files::session(path) else { return true };
     // In a newer format, a line can hold several entries.
@@ -68,7 +68,7 @@ pub fn lines(
         // Entries written after the tree was loaded are not in it.
         let Ok(at) = tree.nodes.binary_search_by_key(&line.offset, |node| node.offset) else { return true };
         let node = &tree.nodes[at];
-        let label = tree.labels.get(&(at as Index)).map(|label| &*label.text);
+        let label = tree.labels.get(&(at as EntryIndex)).map(|label| &*label.text);
         if node.kind == EntryKind::Label {
             return true;
         }
@@ -86,7 +86,7 @@ pub fn lines(
             texts.extend(label);
             texts.push('\n');
             texts.push_str(&node.text);
-            is_wanted = each(Some((at as Index, &entry, &texts)));
+            is_wanted = each(Some((at as EntryIndex, &entry, &texts)));
         }
         is_wanted
     });
@@ -102,11 +102,11 @@ mod tests {
     use crate::catalog::tests::catalog;
     use crate::disk::load;
     use crate::search::entry_match::{EntryMatches, QueryParts};
-    use crate::search::qualifier::test_sample::here;
+    use crate::search::qualifier::test_sample::query_scope;
     use crate::search::query::Query;
 
     /// Reference implementation that parses each entry.
-    fn slowly(path: &Path, tree: &Tree, mut each: impl FnMut((Index, &Entry<'_>, &str))) {
+    fn slowly(path: &Path, tree: &Tree, mut each: impl FnMut((EntryIndex, &Entry<'_>, &str))) {
         lines(
             path,
             (tree, 0),
@@ -164,10 +164,10 @@ mod tests {
                 session.digest =
                     crate::session::digest::Digest { path: path.clone(), ..(**session.digest).clone() }.into();
                 let asked = (&session, &tree);
-                let found = Searcher::default().matching_entries(asked, (&query, &here()), || false).unwrap();
-                let (parts, mut matches) = (QueryParts::new(&query, &here()), EntryMatches::default());
+                let found = Searcher::default().matching_entries(asked, (&query, &query_scope()), || false).unwrap();
+                let (parts, mut matches) = (QueryParts::new(&query, &query_scope()), EntryMatches::default());
                 slowly(&path, &tree, |(at, entry, texts)| parts.match_line(entry, &fold(texts), at, &mut matches));
-                let wanted: Vec<Index> = matches.best().into_iter().map(|entry| entry.at).collect();
+                let wanted: Vec<EntryIndex> = matches.best().into_iter().map(|entry| entry.at).collect();
                 prop_assert_eq!(found, wanted, "{:?}", query);
             }
         }

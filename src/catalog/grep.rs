@@ -15,7 +15,7 @@ use crate::search::byte_search::{Probe, Snippet};
 use crate::session::entry::text_fields::{self, TextField};
 use crate::session::entry::{Entry, parse};
 use crate::session::lines::{Line, LineCollector};
-use crate::session::links::{ActivePath, Index};
+use crate::session::links::{ActivePath, EntryIndex};
 use crate::session::text_spans;
 
 /// The maximum size in bytes of a file that is read again to find out which hits are on its active path. This costs
@@ -206,7 +206,7 @@ impl Grep<'_> {
         let (active, stubs) = (ActivePath::new(&shape), lines.stubs(&shape));
         for hit in hits {
             let entry = lines.offsets.binary_search(&hit.offset);
-            hit.active = Some(entry.is_ok_and(|at| active.has(at as Index) || stubs[at]));
+            hit.active = Some(entry.is_ok_and(|at| active.has(at as EntryIndex) || stubs[at]));
         }
         Ok(())
     }

@@ -19,8 +19,8 @@ use crate::search::matching::{Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
 use crate::session::digest::Digest;
-use crate::session::digest::listed::ListedSession;
-use crate::session::links::{ById, Index};
+use crate::session::digest::listed::LazySession;
+use crate::session::links::{ById, EntryIndex};
 use crate::session::search_text::{SearchTexts, SearchTextsBuf};
 use crate::session::search_titles::{SearchTitles, TitlesBuf};
 use crate::session::tree::Tree;
@@ -91,7 +91,7 @@ impl Searcher {
         (session, tree): (&SearchedSession, &Tree),
         (query, scope): (&Query, &QueryScope),
         is_stale: impl Fn() -> bool,
-    ) -> Option<Vec<Index>> {
+    ) -> Option<Vec<EntryIndex>> {
         let parts = QueryParts::new(query, scope);
         if parts.feature().is_some() {
             return Some(parts.match_tree(tree));
@@ -121,7 +121,7 @@ impl Searcher {
                 !is_stale()
             })
         };
-        let is_there = |at: &Index| (*at as usize) < tree.nodes.len();
+        let is_there = |at: &EntryIndex| (*at as usize) < tree.nodes.len();
         is_read.then(|| matches.best().into_iter().map(|entry| entry.at).filter(is_there).collect())
     }
 }
@@ -182,9 +182,9 @@ fn assign_to_oldest<'a>(
 }
 
 /// Counts the entries of a hit, and returns the one to open, or `None` if the hit already points to an entry.
-fn entry_to_open(hit: &mut SessionHit, entries: &[MatchingEntry]) -> Option<Index> {
+fn entry_to_open(hit: &mut SessionHit, entries: &[MatchingEntry]) -> Option<EntryIndex> {
     hit.entries = entries.len();
-    let is_there = |at: Index| entries.binary_search_by_key(&at, |entry| entry.at).is_ok();
+    let is_there = |at: EntryIndex| entries.binary_search_by_key(&at, |entry| entry.at).is_ok();
     if matches!(hit.at, Some(HitPlace::Place(at)) if is_there(at)) {
         return None;
     }
@@ -197,7 +197,7 @@ fn point_to(
     known: &Candidate<'_>,
     parts: &QueryParts,
     hit: &mut SessionHit,
-    entry: Index,
+    entry: EntryIndex,
 ) {
     let field = hit.hit.place.as_ref().map_or(MatchField::File, |place| place.field);
     let place = parts.place(known, entry);
@@ -238,7 +238,7 @@ impl Searcher {
             let ranks = parallel::map(different.chunks(DIGESTS_AT_ONCE), |some| {
                 let (mut ranks, digests) =
                     (Vec::with_capacity(some.len()), some.iter().map(|&at| &*sessions[at].digest));
-                ListedSession::each_once(digests, &mut Vec::new(), |at, digest| {
+                LazySession::each_once(digests, &mut Vec::new(), |at, digest| {
                     let known = || Some(matcher.literal_rank(TitlesBuf::new(&digest).as_titles()));
                     let matched = || {
                         let session = (&sessions[some[at]], &*digest);

@@ -1,6 +1,6 @@
 //! Keys of sessions, projects and entries, valid while the program runs.
 
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 
 /// A session. A deleted session that is restored keeps its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,7 +11,7 @@ impl SessionKey {
         Self(place as u32)
     }
 
-    pub(crate) fn place(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -25,7 +25,7 @@ impl ProjectKey {
         Self(place as u32)
     }
 
-    pub(crate) fn place(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -36,5 +36,5 @@ pub struct EntryRef {
     /// The session.
     pub session: SessionKey,
     /// The index of the entry in the file.
-    pub at: Index,
+    pub at: EntryIndex,
 }

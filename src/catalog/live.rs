@@ -85,7 +85,7 @@ impl Catalog {
         // The session of a subagent is written by the pi of its parent session.
         let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
         let runs: Vec<usize> = self.dirs.iter().map(runs_in).collect();
-        let running = |key: SessionKey| runs[self.project(key).place()];
+        let running = |key: SessionKey| runs[self.project(key).index()];
         let is_guessed = |key: &SessionKey| running(*key) > 0 && !self[*key].facts().is_subagent();
         for key in self.keys().filter(is_guessed).filter(is_here).filter(|key| !live.contains_key(key)) {
             in_dirs.entry(self.project(key)).or_default().push(key);
@@ -143,10 +143,10 @@ impl Catalog {
 
     /// Describes the evidence that a pi is active in any of some sessions, one sentence each. Every pi in the directory
     /// of a session counts, because its session is a guess. Those of other machines are unknown.
-    pub fn signs(&self, sessions: &[SessionKey], now: i64, home: &str) -> Vec<String> {
+    pub fn running_pi_evidence(&self, sessions: &[SessionKey], now: i64, home: &str) -> Vec<String> {
         let here = sessions.iter().map(|&key| &self[key]).filter(|session| !session.facts().is_mirrored());
         let sessions: Vec<&Digest> = here.map(|session| &***session).collect();
-        warnings::signs(&sessions, &self.pis, now, home)
+        warnings::running_pi_evidence(&sessions, &self.pis, now, home)
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(live(&catalog), ["b", "c"], "one tells, and one does not");
         let key = catalog.key_of(Path::new("b")).unwrap();
         assert_eq!(catalog.live(key).unwrap().reported().unwrap().state, PiState::Blocked);
-        assert_eq!(catalog.signs(&[key], 60_000, ""), ["pi (pid 7) has it open: blocked for 1m"]);
+        assert_eq!(catalog.running_pi_evidence(&[key], 60_000, ""), ["pi (pid 7) has it open: blocked for 1m"]);
         catalog.set_pis(RunningPis { reported: vec![reported("/link/b", "")], ..RunningPis::default() }, long_ago);
         assert_eq!(live(&catalog), ["b"], "by another path");
         catalog.set_pis(RunningPis { reported: vec![reported("/link/b", "other")], ..RunningPis::default() }, long_ago);
@@ -225,7 +225,7 @@ mod tests {
         let pids: Vec<u32> = catalog.live(key).unwrap().all().iter().map(|pi| pi.pid).collect();
         assert_eq!(pids, [6, 7, 5, 8]);
         assert_eq!(catalog.live(key).unwrap().reported().unwrap().state, PiState::Blocked);
-        let signs = catalog.signs(&[key], 90_000, "");
+        let signs = catalog.running_pi_evidence(&[key], 90_000, "");
         assert_eq!(signs.len(), 4);
         assert_eq!(signs[0], "pi (pid 6) has it open: blocked for 1m");
         let counts = [(Some(PiState::Blocked), 1), (Some(PiState::Waiting), 2), (Some(PiState::Idle), 1)];
@@ -290,7 +290,7 @@ mod tests {
         let mut catalog = catalog(&sessions);
         catalog.set_pis(pis(&[("/home/me/app", 1)]), now);
         let keys: Vec<SessionKey> = catalog.keys().collect();
-        let signs = |keys: &[SessionKey]| catalog.signs(keys, now, "/home/me");
+        let signs = |keys: &[SessionKey]| catalog.running_pi_evidence(keys, now, "/home/me");
         assert_eq!(
             signs(&keys),
             ["A pi is running in ~/app", "\"c\" was modified 40 seconds ago; a pi may be using it"]

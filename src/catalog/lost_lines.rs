@@ -17,7 +17,7 @@ use crate::disk::fingerprint::{self, hash};
 use crate::disk::git::TipContents;
 use crate::disk::{files, git, load};
 use crate::search::lost_work::{LostFile, LostWork};
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::replay::CommandEffects;
 use crate::session::replay::files::Files;
 use crate::session::replay::state::FileState;
@@ -43,7 +43,7 @@ pub(super) type FileStamp = Option<(u64, i64)>;
 
 /// The result for a session, and the places that it was compared with.
 #[derive(Debug, Default)]
-pub(super) struct FoundLosses {
+pub(super) struct FoundLostWork {
     pub(super) work: LostWork,
     /// The files in the working tree.
     pub(super) files: Vec<(String, FileStamp)>,
@@ -55,7 +55,7 @@ pub(super) struct FoundLosses {
 
 /// The environment of a comparison.
 #[derive(Clone, Copy)]
-pub(super) struct LossControl<'a> {
+pub(super) struct LostWorkControl<'a> {
     pub(super) home: &'a str,
     pub(super) tips: &'a KnownTips,
     pub(super) is_wanted: &'a dyn Fn() -> bool,
@@ -82,7 +82,7 @@ impl KnownTips {
 ///
 /// # Errors
 /// The session cannot be read, or the result is no longer wanted.
-pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses> {
+pub(super) fn find(path: &Path, control: LostWorkControl<'_>) -> Result<FoundLostWork> {
     let tree = load::tree(path, control.home)?;
     let mut ends = tree.featured(EntryFeature::AbandonedEnd);
     ends.extend(tree.leaf);
@@ -95,7 +95,7 @@ pub(super) fn find(path: &Path, control: LossControl<'_>) -> Result<FoundLosses>
     let mut comparison = Comparison::new(control);
     let branches = states.iter().map(|files| comparison.missing_lines(files, top)).collect::<Result<Vec<_>>>()?;
     let brought = BroughtLines::find((path, &tree), &branches, control, &mut effects)?;
-    let mut result = FoundLosses::default();
+    let mut result = FoundLostWork::default();
     let mut lost: BTreeMap<&str, HashSet<&str>> = BTreeMap::new();
     for (&end, missing) in ends.iter().zip(branches) {
         let of_branch = comparison.lost(brought.on_branch(&tree, end, &missing))?;
@@ -126,14 +126,14 @@ type FileLines<'a> = Vec<(&'a str, HashSet<&'a str>)>;
 
 /// The lines that entries of a session brought to files.
 #[derive(Default)]
-struct BroughtLines<'a>(HashMap<&'a str, Vec<(Index, Vec<&'a str>)>>);
+struct BroughtLines<'a>(HashMap<&'a str, Vec<(EntryIndex, Vec<&'a str>)>>);
 
 impl<'a> BroughtLines<'a> {
     /// Finds the entries that brought some lines, except those that a fork inherited. Replays the session once.
     fn find(
         (path, tree): (&Path, &Tree),
         branches: &[MissingLines<'a>],
-        control: LossControl<'_>,
+        control: LostWorkControl<'_>,
         effects: &mut CommandEffects,
     ) -> Result<Self> {
         let mut wanted: HashMap<&str, HashSet<&str>> = HashMap::new();
@@ -159,11 +159,11 @@ impl<'a> BroughtLines<'a> {
     }
 
     /// Returns those of some lines that the entries of a branch brought.
-    fn on_branch(&self, tree: &Tree, end: Index, missing: &MissingLines<'a>) -> FileLines<'a> {
+    fn on_branch(&self, tree: &Tree, end: EntryIndex, missing: &MissingLines<'a>) -> FileLines<'a> {
         if missing.is_empty() {
             return Vec::new();
         }
-        let branch: HashSet<Index> = tree.path(end).into_iter().collect();
+        let branch: HashSet<EntryIndex> = tree.path(end).into_iter().collect();
         let of_file = |(file, missing): &(&'a str, Rc<HashSet<&'a str>>)| {
             let brought = self.0.get(file).into_iter().flatten().filter(|(entry, _)| branch.contains(entry));
             let lines = brought.flat_map(|(_, lines)| lines.iter().copied()).filter(|line| missing.contains(line));
@@ -175,7 +175,7 @@ impl<'a> BroughtLines<'a> {
 
 /// A comparison of the files of a session with those on the disk and in git.
 struct Comparison<'a> {
-    control: LossControl<'a>,
+    control: LostWorkControl<'a>,
     /// The files on the disk, with their texts; `None` if they are unknown.
     on_disk: BTreeMap<&'a str, (FileStamp, Option<String>)>,
     /// The lines of states that are missing on the disk.
@@ -187,7 +187,7 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(control: LossControl<'a>) -> Self {
+    fn new(control: LostWorkControl<'a>) -> Self {
         Self {
             control,
             on_disk: BTreeMap::new(),
@@ -285,7 +285,7 @@ fn count(lost: &[(&str, HashSet<&str>)]) -> usize {
 
 /// Returns the size and the time of a file.
 pub(super) fn stamp(path: &str) -> FileStamp {
-    fingerprint::FileVersion::of(Path::new(path)).ok().map(|version| (version.bytes, version.written))
+    fingerprint::FileMetadata::of(Path::new(path)).ok().map(|version| (version.bytes, version.written))
 }
 
 /// Reads a file of the working tree; empty if it is missing. Returns `None` if its content is unknown.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::lost_lines::{self, FileStamp, FoundLosses, KnownTips, LossControl, stamp};
+use crate::catalog::lost_lines::{self, FileStamp, FoundLostWork, KnownTips, LostWorkControl, stamp};
 use crate::catalog::session_results::{FoundResult, SessionResults};
 use crate::disk::parallel::StopSignal;
 use crate::search::lost_work::{LostSessions, LostWork};
@@ -31,7 +31,7 @@ struct ComparedSession {
 
 /// The results for all sessions that were compared.
 #[derive(Debug, Default)]
-pub struct LossCache(Option<SessionResults<ComparedSession>>);
+pub struct LostWorkCache(Option<SessionResults<ComparedSession>>);
 
 /// A session file and its working directory.
 pub type ComparedPaths = (PathBuf, String);
@@ -42,7 +42,7 @@ pub(crate) fn compared_paths(facts: &SessionFacts<'_>) -> Option<ComparedPaths> 
     (!facts.is_mirrored()).then(|| (facts.path().join(), facts.cwd().to_owned()))
 }
 
-impl LossCache {
+impl LostWorkCache {
     /// Returns the lost work of sessions. Compares sessions whose file, working tree or refs have changed; `report` gets
     /// their number so far, and the number of all sessions. Returns `None` if it returned `false`. Sessions without their
     /// working directory have no result. `cache` is the directory of the index, where the results are written.
@@ -54,7 +54,7 @@ impl LossCache {
     ) -> Option<LostSessions> {
         let (results, tips) = (self.results(cache), KnownTips::default());
         let find = |session: &ComparedPaths, known: Option<&ComparedSession>, _: &mut Vec<u8>, stop: StopSignal<'_>| {
-            compare(session, known, LossControl { home, tips: &tips, is_wanted: &|| !stop() })
+            compare(session, known, LostWorkControl { home, tips: &tips, is_wanted: &|| !stop() })
         };
         let found = results.update(sessions, |(path, _)| path, find, report).map(|found| {
             let lost = found.into_iter().filter(|(_, one)| !one.work.ends.is_empty());
@@ -72,7 +72,7 @@ impl LossCache {
         (home, cache): (&str, Option<&Path>),
         is_wanted: &dyn Fn() -> bool,
     ) -> LostWork {
-        let control = LossControl { home, tips: &KnownTips::default(), is_wanted };
+        let control = LostWorkControl { home, tips: &KnownTips::default(), is_wanted };
         let found = self.results(cache).update_one(&session.0, |known| compare(session, known, control));
         found.map(|found| found.work.clone()).unwrap_or_default()
     }
@@ -86,7 +86,7 @@ impl LossCache {
 fn compare(
     (path, cwd): &ComparedPaths,
     known: Option<&ComparedSession>,
-    control: LossControl<'_>,
+    control: LostWorkControl<'_>,
 ) -> Option<FoundResult<ComparedSession>> {
     let dir = Path::new(cwd);
     if !dir.is_absolute() || !dir.is_dir() {
@@ -100,7 +100,7 @@ fn compare(
         return Some(None);
     }
     // A session that cannot be read now is compared the next time.
-    let FoundLosses { work, files, roots, is_uncertain } = lost_lines::find(path, control).ok()?;
+    let FoundLostWork { work, files, roots, is_uncertain } = lost_lines::find(path, control).ok()?;
     let hash = control.tips.hash(&roots);
     Some(Some(ComparedSession { files, roots: (roots, hash), work, is_uncertain }))
 }
@@ -160,38 +160,38 @@ mod tests {
         fs::create_dir(&cwd).unwrap();
         fs::write(&path, session(&cwd, "")).unwrap();
         let sessions = [(path.clone(), cwd.to_str().unwrap().to_owned())];
-        let find = |losses: &mut LossCache| {
+        let find = |losses: &mut LostWorkCache| {
             let found = losses.find(&sessions, ("/home", Some(&cache)), |_, _| true).unwrap();
             let work = found.0.get(&path).cloned();
             assert_eq!(losses.find_in(&sessions[0], ("/home", None), &|| true), work.clone().unwrap_or_default());
             work.map(|work| (work.ends, work.files))
         };
         let file = |lines: usize| vec![LostFile { name: "a.txt".into(), lines }];
-        assert_eq!(find(&mut LossCache::default()), Some((vec![4, 2], file(4))), "each line is counted once");
+        assert_eq!(find(&mut LostWorkCache::default()), Some((vec![4, 2], file(4))), "each line is counted once");
         // From the file, without reading the session.
-        let mut losses = LossCache::default();
+        let mut losses = LostWorkCache::default();
         let kept = losses.results(Some(&cache));
         let bytes = fs::read(cache.join(NAME)).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains("second line"));
         kept.results.get_mut(&key(&path)).unwrap().1.work.ends = vec![1];
         kept.is_changed = true;
         kept.save([&path].into_iter());
-        assert_eq!(find(&mut LossCache::default()), Some((vec![1], file(4))));
+        assert_eq!(find(&mut LostWorkCache::default()), Some((vec![1], file(4))));
         // Other files on the disk, and another version of the session.
         fs::write(cwd.join("a.txt"), "\tthe first line\n").unwrap();
-        assert_eq!(find(&mut LossCache::default()), Some((vec![4], file(3))), "two lines are too few");
+        assert_eq!(find(&mut LostWorkCache::default()), Some((vec![4], file(3))), "two lines are too few");
         fs::write(cwd.join("a.txt"), LINES).unwrap();
-        assert_eq!(find(&mut LossCache::default()), None);
+        assert_eq!(find(&mut LostWorkCache::default()), None);
         fs::remove_file(cwd.join("a.txt")).unwrap();
         fs::write(&path, session(&cwd, r#","timestamp":"2026-01-01T00:03:00Z","parentSession":"/p.jsonl""#)).unwrap();
-        assert_eq!(find(&mut LossCache::default()), Some((vec![4], file(4))), "the other branch is the parent's");
+        assert_eq!(find(&mut LostWorkCache::default()), Some((vec![4], file(4))), "the other branch is the parent's");
         // A directory that looks like a repository, and no directory.
         fs::write(cwd.join(".git"), "gitdir: /nowhere").unwrap();
         fs::write(cwd.join("a.txt"), "").unwrap();
-        assert_eq!(find(&mut LossCache::default()), None, "git does not answer");
+        assert_eq!(find(&mut LostWorkCache::default()), None, "git does not answer");
         fs::remove_dir_all(&cwd).unwrap();
-        let found = LossCache::default().find(&sessions, ("/home", None), |_, _| true).unwrap();
+        let found = LostWorkCache::default().find(&sessions, ("/home", None), |_, _| true).unwrap();
         assert!(found.0.is_empty());
-        assert!(LossCache::default().find(&sessions, ("/home", None), |_, _| false).is_none());
+        assert!(LostWorkCache::default().find(&sessions, ("/home", None), |_, _| false).is_none());
     }
 }

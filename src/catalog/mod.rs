@@ -49,12 +49,11 @@ use crate::pi::status::PiStatus;
 use crate::session::digest::Digest;
 use crate::session::digest::details::EntryTotals;
 use crate::session::digest::joined_path::JoinedPath;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::last_seen::LastSeen;
 use crate::session::links::{ById, IdHash};
 use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
-pub use compare as final_files;
 use copies::SessionCopies;
 use cost_sharing::CostSharing;
 use families::{Families, cut_cycles};
@@ -75,7 +74,7 @@ pub struct ScanProgress {
 /// The last known state of a session.
 #[derive(Debug)]
 struct CatalogSlot {
-    session: SharedSession,
+    session: SharedLazySession,
     project: ProjectKey,
     /// `true` if its file exists.
     is_there: bool,
@@ -147,7 +146,7 @@ impl Catalog {
     }
 
     /// Creates a catalog of digests, and detects active pis. `now` is in milliseconds since 1970.
-    pub(crate) fn of(sessions: Vec<SharedSession>, now: i64) -> Self {
+    pub(crate) fn of(sessions: Vec<SharedLazySession>, now: i64) -> Self {
         let mut catalog = Self::default();
         catalog.add(sessions);
         catalog.progress.finished = true;
@@ -157,11 +156,11 @@ impl Catalog {
 
     /// Returns the session with the given path after resolving symbolic links.
     pub(crate) fn key_of_file(&self, real_path: &Path) -> Option<SessionKey> {
-        let is_it = |key: &SessionKey| {
+        let is_at_path = |key: &SessionKey| {
             let facts = self[*key].facts();
             facts.real_path().unwrap_or(facts.path()).is(real_path.as_os_str()) && !facts.is_link()
         };
-        self.with_copies().find(is_it)
+        self.with_copies().find(is_at_path)
     }
 
     /// Returns a number that changes with every change of the sessions.
@@ -178,7 +177,7 @@ impl Catalog {
     }
 
     /// Adds or replaces sessions.
-    pub fn add<S: Into<SharedSession>>(&mut self, sessions: Vec<S>) {
+    pub fn add<S: Into<SharedLazySession>>(&mut self, sessions: Vec<S>) {
         if self.slots.is_empty() {
             self.slots.reserve_exact(sessions.len());
             self.by_path.reserve(sessions.len());
@@ -195,7 +194,7 @@ impl Catalog {
         let (mut first_new, mut keeps_relations) = (None, true);
         for path in missing {
             if let Some(key) = self.key_of(path) {
-                keeps_relations &= !std::mem::take(&mut self.slots[key.place()].is_there);
+                keeps_relations &= !std::mem::take(&mut self.slots[key.index()].is_there);
             }
         }
         if !self.unreadable.is_empty() {
@@ -204,7 +203,7 @@ impl Catalog {
         }
         let mut keys = Vec::with_capacity(read.len());
         for mut session in read {
-            let known = self.key_of(&session.path).map(|key| &self.slots[key.place()]);
+            let known = self.key_of(&session.path).map(|key| &self.slots[key.index()]);
             session.owner = session.owner.or_else(|| known.and_then(|known| known.session.owner.clone()));
             let known = known.filter(|known| known.is_there);
             keeps_relations &= known.is_some_and(|known| has_same_relations(&known.session, &session));
@@ -227,16 +226,16 @@ impl Catalog {
         self.version += 1;
         let families = Arc::make_mut(&mut self.families);
         for &key in keys {
-            families.reorder(key, |key| &self.slots[key.place()].session);
+            families.reorder(key, |key| &self.slots[key.index()].session);
         }
-        self.shares.grow(keys.iter().map(|key| (key.place(), &self.slots[key.place()].session)));
+        self.shares.grow(keys.iter().map(|key| (key.index(), &self.slots[key.index()].session)));
     }
 
     /// Marks sessions as uncertain. They are removed at the end of a scan unless it reads them again.
     pub(crate) fn mark_uncertain(&mut self, paths: &[PathBuf]) {
         for path in paths {
             if let Some(key) = self.key_of(path) {
-                self.slots[key.place()].is_read = false;
+                self.slots[key.index()].is_read = false;
             }
         }
     }
@@ -251,7 +250,7 @@ impl Catalog {
         }
     }
 
-    fn put(&mut self, session: SharedSession) -> SessionKey {
+    fn put(&mut self, session: SharedLazySession) -> SessionKey {
         let facts = session.facts();
         let project = self.project_in(facts.cwd());
         let place = self.place_of(facts.path());
@@ -261,7 +260,7 @@ impl Catalog {
         let slot = CatalogSlot { session, project, is_there: true, is_read: true };
         match place {
             (_, Some(key)) => {
-                self.slots[key.place()] = slot;
+                self.slots[key.index()] = slot;
                 key
             }
             (hash, None) => {
@@ -278,7 +277,7 @@ impl Catalog {
         self.version += 1;
         let all: Vec<SessionKey> = self.with_copies().collect();
         self.copies = match self.has_mirrored {
-            true => SessionCopies::new(&all, |key| &self.slots[key.place()].session),
+            true => SessionCopies::new(&all, |key| &self.slots[key.index()].session),
             false => SessionCopies::default(),
         };
         let keys: Vec<SessionKey> = self.keys().collect();
@@ -290,7 +289,7 @@ impl Catalog {
         let mut parents = vec![None; self.slots.len()];
         let before = std::mem::take(&mut self.shares);
         let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
-        let listed = keys.iter().map(|&key| (key.place(), &self.slots[key.place()].session));
+        let listed = keys.iter().map(|&key| (key.index(), &self.slots[key.index()].session));
         let (shares, ParentIndex { found, moved, mut orphans }) = parallel::both(
             keys.len(),
             || CostSharing::new(listed, before),
@@ -302,7 +301,7 @@ impl Catalog {
             let owner = session.and_then(|session| session.owner.as_ref());
             let owner = owner.and_then(|owner| owner.path.as_deref());
             let parent = self.copies.base(key).or_else(|| found.get(&key).copied()).or_else(|| known(owner));
-            parents[key.place()] = parent.map(|parent| self.copies.shown(parent)).filter(|&parent| parent != key);
+            parents[key.index()] = parent.map(|parent| self.copies.shown(parent)).filter(|&parent| parent != key);
         }
         let is_lost = |key: &&SessionKey| orphans.contains(key) && !self[**key].facts().is_subagent();
         let mut lost: Vec<SessionKey> = keys.iter().filter(is_lost).copied().collect();
@@ -312,7 +311,7 @@ impl Catalog {
         (self.orphans, self.moved) = (orphans, moved);
         cut_cycles(&mut parents);
         self.find_unlisted(&keys);
-        self.families = Families::new(&keys, |key| parents[key.place()], |key| &self[key]).into();
+        self.families = Families::new(&keys, |key| parents[key.index()], |key| &self[key]).into();
         self.shares = shares;
     }
 
@@ -327,7 +326,7 @@ impl Catalog {
         let first = path.hash();
         let (mut hash, mut tries) = (first, 0);
         while let Some(&key) = self.by_path.get(&hash) {
-            if self.slots[key.place()].session.facts().path().compare(path).is_eq() {
+            if self.slots[key.index()].session.facts().path().compare(path).is_eq() {
                 return (hash, Some(key));
             }
             tries += 1;
@@ -337,8 +336,8 @@ impl Catalog {
     }
 
     /// Returns a session whose file exists.
-    pub fn get(&self, key: SessionKey) -> Option<&SharedSession> {
-        self.slots.get(key.place()).filter(|slot| slot.is_there).map(|slot| &slot.session)
+    pub fn get(&self, key: SessionKey) -> Option<&SharedLazySession> {
+        self.slots.get(key.index()).filter(|slot| slot.is_there).map(|slot| &slot.session)
     }
 
     /// Returns `true` if the file of a session exists.
@@ -381,12 +380,12 @@ impl Catalog {
 
     /// Returns the project of a session.
     pub fn project(&self, key: SessionKey) -> ProjectKey {
-        self.slots[key.place()].project
+        self.slots[key.index()].project
     }
 
     /// Returns the directory of a project.
     pub fn dir(&self, project: ProjectKey) -> &Arc<str> {
-        &self.dirs[project.place()]
+        &self.dirs[project.index()]
     }
 
     /// Returns the families of all sessions.
@@ -396,12 +395,12 @@ impl Catalog {
 
     /// Returns the totals of the entries that no older session has; zero for a missing session.
     pub fn own(&self, key: SessionKey) -> EntryTotals {
-        self.get(key).map_or(EntryTotals::default(), |session| self.shares.own(key.place(), session))
+        self.get(key).map_or(EntryTotals::default(), |session| self.shares.own(key.index(), session))
     }
 
     /// Returns the sessions that share entries with a session, including itself, oldest first.
     pub(crate) fn sharing(&self, key: SessionKey) -> Vec<SessionKey> {
-        let members: Vec<SessionKey> = self.shares.members(key.place()).map(SessionKey::new).collect();
+        let members: Vec<SessionKey> = self.shares.members(key.index()).map(SessionKey::new).collect();
         if members.is_empty() { vec![key] } else { members }
     }
 
@@ -414,7 +413,7 @@ impl Catalog {
 
     /// Returns the totals of several sessions, counting shared entries once.
     pub fn sum<'a>(&self, sessions: impl IntoIterator<Item = &'a SessionKey>) -> EntryTotals {
-        self.shares.sum(sessions.into_iter().filter_map(|&key| Some((key.place(), self.get(key)?))))
+        self.shares.sum(sessions.into_iter().filter_map(|&key| Some((key.index(), self.get(key)?))))
     }
 
     /// Sorts sessions, oldest first.
@@ -452,10 +451,10 @@ fn has_same_relations(before: &Digest, now: &Digest) -> bool {
 
 /// Returns the last known state of a session, also if its file is missing.
 impl std::ops::Index<SessionKey> for Catalog {
-    type Output = SharedSession;
+    type Output = SharedLazySession;
 
-    fn index(&self, key: SessionKey) -> &SharedSession {
-        &self.slots[key.place()].session
+    fn index(&self, key: SessionKey) -> &SharedLazySession {
+        &self.slots[key.index()].session
     }
 }
 

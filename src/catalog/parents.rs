@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::catalog::key::SessionKey;
-use crate::session::digest::listed::{ListedSession, SharedSession};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
 use crate::session::links::{ById, IdHash};
 
 /// The parents of forks.
@@ -31,21 +31,21 @@ pub(crate) enum ForkParent {
 }
 
 /// Finds the parents of all forks among some sessions, by the index of the fork.
-pub(crate) fn parents(sessions: &[&SharedSession]) -> HashMap<usize, ForkParent> {
+pub(crate) fn parents(sessions: &[&SharedLazySession]) -> HashMap<usize, ForkParent> {
     let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
-    let forks: Vec<SessionKey> = keys.iter().copied().filter(|key| sessions[key.place()].facts().is_fork()).collect();
+    let forks: Vec<SessionKey> = keys.iter().copied().filter(|key| sessions[key.index()].facts().is_fork()).collect();
     if forks.is_empty() {
         return HashMap::new();
     }
     let real_path = |key: SessionKey| {
-        let facts = sessions[key.place()].facts();
+        let facts = sessions[key.index()].facts();
         facts.real_path().unwrap_or(facts.path())
     };
     let mut by_path: ById<SessionKey> = ById::default();
     for &key in &keys {
         let known = by_path.entry(real_path(key).hash()).or_insert(key);
         // A file itself precedes a link to it.
-        if sessions[key.place()].facts().real_path().is_none() {
+        if sessions[key.index()].facts().real_path().is_none() {
             *known = key;
         }
     }
@@ -53,13 +53,13 @@ pub(crate) fn parents(sessions: &[&SharedSession]) -> HashMap<usize, ForkParent>
         let key = *by_path.get(&IdHash::new(path.as_os_str().as_encoded_bytes()))?;
         real_path(key).is(path.as_os_str()).then_some(key)
     };
-    let parents = ParentIndex::new(&keys, |key| sessions[key.place()], known);
+    let parents = ParentIndex::new(&keys, |key| sessions[key.index()], known);
     let parent = |key| match parents.found.get(key) {
-        Some(parent) if parents.moved.contains(key) => ForkParent::Moved(parent.place()),
-        Some(parent) => ForkParent::Present(parent.place()),
+        Some(parent) if parents.moved.contains(key) => ForkParent::Moved(parent.index()),
+        Some(parent) => ForkParent::Present(parent.index()),
         None => ForkParent::Missing,
     };
-    forks.iter().map(|key| (key.place(), parent(key))).collect()
+    forks.iter().map(|key| (key.index(), parent(key))).collect()
 }
 
 impl ParentIndex {
@@ -67,7 +67,7 @@ impl ParentIndex {
     /// real path.
     pub(super) fn new<'a>(
         keys: &[SessionKey],
-        listed: impl Fn(SessionKey) -> &'a ListedSession,
+        listed: impl Fn(SessionKey) -> &'a LazySession,
         known: impl Fn(&Path) -> Option<SessionKey>,
     ) -> Self {
         let by_id = || keys.iter().map(|&key| (listed(key).facts().id(), key)).collect::<HashMap<_, _>>();
@@ -127,7 +127,7 @@ impl ParentIndex {
 fn by_entries<'a>(
     mut forks: Vec<SessionKey>,
     keys: &[SessionKey],
-    listed: impl Fn(SessionKey) -> &'a ListedSession,
+    listed: impl Fn(SessionKey) -> &'a LazySession,
 ) -> Vec<(SessionKey, SessionKey)> {
     let roots_of = |key: SessionKey| listed(key).facts().roots().iter();
     let mut roots: ById<u32> = forks.iter().flat_map(|&fork| roots_of(fork)).map(|root| (root, 0)).collect();
@@ -153,9 +153,9 @@ fn by_entries<'a>(
         let holders = holders.get(&last(fork)?)?.iter().copied().filter(may_be);
         // A moved file usually keeps its name.
         let has_name =
-            |other: &ListedSession| other.path.file_name() == session.parent_path.as_deref().and_then(Path::file_name);
+            |other: &LazySession| other.path.file_name() == session.parent_path.as_deref().and_then(Path::file_name);
         // The youngest; of its copies, the one that counts as the oldest.
-        let compare = |a: &ListedSession, b: &ListedSession| {
+        let compare = |a: &LazySession, b: &LazySession| {
             let by_name = has_name(a).cmp(&has_name(b));
             let by_time = || a.header.created.cmp(&b.header.created);
             by_name.then_with(by_time).then_with(|| b.facts().compare_age(&a.facts()))
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn finds_renamed_parents_by_inherited_entries() {
-        let sessions: Vec<SharedSession> = [
+        let sessions: Vec<SharedLazySession> = [
             session("/grandparent", None, 1, (&[1, 2, 9], 0)),
             session("/renamed", Some("/grandparent"), 2, (&[1, 2, 3, 4], 2)),
             session("/fork", Some("/custom"), 3, (&[1, 2, 3, 5], 3)),

@@ -10,7 +10,7 @@ use crate::catalog::parents::{MissingParent, MissingParentKey};
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
 use crate::session::digest::joined_path::JoinedPath;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::links::{ById, IdHash};
 
 /// The files that pi's list omits.
@@ -63,19 +63,19 @@ impl Catalog {
     /// parent. Oldest first.
     pub(crate) fn same_origin(&self, key: SessionKey) -> Vec<SessionKey> {
         let family: HashSet<SessionKey> = self.family(key).into_iter().collect();
-        let members = self.shares.members(key.place()).map(SessionKey::new);
+        let members = self.shares.members(key.index()).map(SessionKey::new);
         members.filter(|member| !family.contains(member) && !self[*member].facts().is_subagent()).collect()
     }
 
     /// Returns all sessions that share entries with a session, including itself, oldest first.
-    pub(crate) fn sharing_sessions(&self, key: SessionKey) -> Vec<(SessionKey, SharedSession)> {
-        let members = self.shares.members(key.place()).map(SessionKey::new);
+    pub(crate) fn sharing_sessions(&self, key: SessionKey) -> Vec<(SessionKey, SharedLazySession)> {
+        let members = self.shares.members(key.index()).map(SessionKey::new);
         members.map(|member| (member, self[member].clone())).collect()
     }
 
     /// Returns the sessions that share entries with a session, including itself. `known` keeps the groups of a loop.
     pub(crate) fn sharing_group(&self, key: SessionKey, known: &mut HashMap<u32, SharingSessions>) -> SharingSessions {
-        let Some(group) = self.shares.group_of(key.place()) else { return SharingSessions::default() };
+        let Some(group) = self.shares.group_of(key.index()) else { return SharingSessions::default() };
         known.entry(group).or_insert_with(|| self.sharing_sessions(key).into()).clone()
     }
 
@@ -151,7 +151,7 @@ impl Catalog {
 }
 
 /// Sessions that share entries, oldest first; one list for all of them. Empty for a session that shares none.
-pub(crate) type SharingSessions = Arc<[(SessionKey, SharedSession)]>;
+pub(crate) type SharingSessions = Arc<[(SessionKey, SharedLazySession)]>;
 
 /// The entries of some sessions, with the number of sessions that contain each.
 #[derive(Debug, Default)]
@@ -162,13 +162,13 @@ pub(crate) struct EntryCounts {
 }
 
 impl EntryCounts {
-    pub(crate) fn add(&mut self, session: &SharedSession) {
+    pub(crate) fn add(&mut self, session: &SharedLazySession) {
         self.sessions += 1;
         unique_ids(session).for_each(|id| *self.entries.entry(id).or_default() += 1);
     }
 
     /// Removes a session that was added.
-    pub(crate) fn remove(&mut self, session: &SharedSession) {
+    pub(crate) fn remove(&mut self, session: &SharedLazySession) {
         self.sessions -= 1;
         unique_ids(session).for_each(|id| _ = self.entries.entry(id).and_modify(|count| *count -= 1));
     }
@@ -185,8 +185,8 @@ impl EntryCounts {
 }
 
 /// Returns the hashes of the IDs of a session. A damaged session can have an ID twice.
-fn unique_ids(session: &SharedSession) -> impl Iterator<Item = IdHash> {
-    let ids: ById<()> = session.once().details_once().entries.ids.iter().map(|&id| (id, ())).collect();
+fn unique_ids(session: &SharedLazySession) -> impl Iterator<Item = IdHash> {
+    let ids: ById<()> = session.uncached_digest().details_once().entries.ids.iter().map(|&id| (id, ())).collect();
     ids.into_keys()
 }
 

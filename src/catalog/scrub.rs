@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::base::path_context::PathContext;
-use crate::catalog::export::redact::{Collector, ListedSecret, Redact};
+use crate::catalog::export::redact::{ExportCollector, ExportRedactor, ListedSecret};
 use crate::disk::files::{self, Readable};
 use crate::disk::kept_files::{KeptFile, TextRemoval};
 use crate::disk::rewrite::{NewVersion, Rewriter, Rewritten};
@@ -18,7 +18,7 @@ use crate::session::entry::parse;
 
 /// The secrets of some files.
 pub(crate) struct ScrubValues<'r> {
-    redact: Redact<'r>,
+    redact: ExportRedactor<'r>,
     /// The secrets, without their values.
     pub(crate) secrets: Vec<ListedSecret>,
 }
@@ -38,7 +38,7 @@ impl<'r> ScrubValues<'r> {
     /// # Errors
     /// A file cannot be read.
     pub(crate) fn of<'p>(files: impl IntoIterator<Item = &'p Path>, rules: &'r Rules) -> Result<Self> {
-        let mut collector = Collector::new(&[], Vec::new(), Some(&[]), rules);
+        let mut collector = ExportCollector::new(&[], Vec::new(), Some(&[]), rules);
         for file in files {
             let mut reader = open(file)?;
             let mut line = Vec::new();

@@ -17,11 +17,11 @@ use crate::search::candidate::MatchField;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
-use crate::session::digest::listed::{ListedSession, SessionFilter, SessionSource};
+use crate::session::digest::listed::{LazySession, SessionFilter, SessionSource};
 use crate::session::entry::text_fields::TextField;
 use crate::session::search_text::{SearchTextBuilder, SearchTexts, TextBuffers};
 use crate::session::search_titles::TitlesBuf;
-use crate::session::tree::{EntryFeature, Index, Tree};
+use crate::session::tree::{EntryFeature, EntryIndex, Tree};
 
 /// The number of sessions that a thread matches between checks for cancellation.
 const CANCEL_CHECK_INTERVAL: usize = 64;
@@ -69,7 +69,7 @@ pub struct SessionHit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HitQuote {
     /// The kind of text; `None` if it is obvious.
-    pub of: Option<TextField>,
+    pub field: Option<TextField>,
     /// The excerpt.
     pub text: String,
     /// `true` if the excerpt is truncated at its start.
@@ -80,7 +80,7 @@ pub struct HitQuote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HitPlace {
     /// The index of the entry.
-    Place(Index),
+    Place(EntryIndex),
     /// The byte offset of its line.
     Offset(u64),
     /// The newest entry with a feature that requires the tree.
@@ -89,12 +89,12 @@ pub enum HitPlace {
 
 impl HitPlace {
     /// Finds the entry in the tree of its session.
-    pub fn find(self, tree: &Tree) -> Option<Index> {
+    pub fn find(self, tree: &Tree) -> Option<EntryIndex> {
         match self {
             Self::Place(at) => Some(at).filter(|&at| (at as usize) < tree.nodes.len()),
             Self::Offset(offset) => {
                 let found = tree.nodes.binary_search_by_key(&offset, |node| node.offset);
-                found.ok().map(|at| at as Index)
+                found.ok().map(|at| at as EntryIndex)
             }
             Self::Newest(feature) => tree.featured(feature).last().copied(),
         }
@@ -189,7 +189,7 @@ impl Searcher {
             drop(cache);
             for some in missing.chunks(TITLES_AT_ONCE) {
                 let titles = parallel::map(some.chunks(DIGESTS_AT_ONCE), |some| {
-                    ListedSession::load_all(&some.iter().map(|session| &*session.digest).collect::<Vec<_>>());
+                    LazySession::load_all(&some.iter().map(|session| &*session.digest).collect::<Vec<_>>());
                     some.iter().map(|session| TitlesBuf::new(&session.digest)).collect::<Vec<_>>()
                 });
                 let mut cache = self.cache.write();
@@ -333,7 +333,7 @@ impl Searcher {
                     let of_text = Match { tier: Tier::Text, score: 0, place: None, time };
                     found.push(SessionHit {
                         at: Some(HitPlace::Offset(hit.offset)),
-                        snippet: Some(HitQuote { of: Some(hit.field), text: hit.snippet.text, is_cut: false }),
+                        snippet: Some(HitQuote { field: Some(hit.field), text: hit.snippet.text, is_cut: false }),
                         is_active: hit.active,
                         ..SessionHit::new(session.key, of_text)
                     });
@@ -418,17 +418,17 @@ fn snippet(
     texts: Option<SearchTexts<'_>>,
 ) -> Option<HitQuote> {
     let place = hit.place.as_ref()?;
-    let whole = |text: String| Some(HitQuote { of: None, text, is_cut: false });
+    let whole = |text: String| Some(HitQuote { field: None, text, is_cut: false });
     let passages = match place.field {
         MatchField::Conversation => texts?.conversation,
         MatchField::Summary => texts?.summaries,
         MatchField::Label => {
-            let digest = session.digest.once();
+            let digest = session.digest.uncached_digest();
             let label = digest.labels.iter().find(|label| Some(label.at) == place.entry)?;
             return whole(format!("[{}]", label.text));
         }
         MatchField::File => {
-            let details = session.digest.once().details_once();
+            let details = session.digest.uncached_digest().details_once();
             let touched = details.touches.all.iter().find(|touched| Some(touched.entry) == place.entry)?;
             return whole(details.touches.paths.get(touched.path).to_string());
         }
@@ -445,7 +445,7 @@ fn snippet(
         _ => TextField::Assistant,
     };
     let excerpt = passages.original_text(start..folded.ceil_char_boundary(end));
-    Some(HitQuote { of: Some(of), text: excerpt, is_cut: start > text.start })
+    Some(HitQuote { field: Some(of), text: excerpt, is_cut: start > text.start })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::catalog::searched_session::SearchedSession;
 use crate::disk::files;
 use crate::disk::lines::{self, CancelableReader};
 use crate::search::candidate::Candidate;
-use crate::session::links::{ActivePath, Index};
+use crate::session::links::{ActivePath, EntryIndex};
 use crate::session::search_text::{Passages, SearchTextBuilder, SearchTexts, SearchTextsBuf, TextBuffers};
 use crate::session::search_titles::{SearchTitles, TitlesBuf};
 
@@ -41,7 +41,7 @@ pub(super) struct SearchCache {
 /// The cached data of a file, with the length and time of the file.
 #[derive(Clone, Debug)]
 pub(super) struct CachedFile {
-    as_of: (u64, i64),
+    version: (u64, i64),
     /// Name, id, directory, first message and labels.
     titles: [ArenaRange; 5],
     /// Conversation and summaries; empty unless they are cached.
@@ -54,7 +54,7 @@ pub(super) struct CachedFile {
 #[derive(Clone, Debug)]
 pub(super) struct EntryFacts {
     /// The user messages in file order.
-    pub(super) prompts: Box<[Index]>,
+    pub(super) prompts: Box<[EntryIndex]>,
     /// The entries on the path from the root to the leaf.
     pub(super) active: ActivePath,
 }
@@ -70,7 +70,7 @@ pub(super) enum TextState {
     OnDisk,
 }
 
-fn as_of(session: &SearchedSession) -> (u64, i64) {
+fn version(session: &SearchedSession) -> (u64, i64) {
     let facts = session.digest.facts();
     (facts.bytes(), facts.mtime())
 }
@@ -78,7 +78,7 @@ fn as_of(session: &SearchedSession) -> (u64, i64) {
 impl SearchCache {
     /// Returns the cached data of a session, if it is current.
     pub(super) fn get(&self, session: &SearchedSession) -> Option<&CachedFile> {
-        self.sessions.get(&session.key).filter(|known| known.as_of == as_of(session))
+        self.sessions.get(&session.key).filter(|known| known.version == version(session))
     }
 
     /// Releases all cached data.
@@ -94,7 +94,7 @@ impl SearchCache {
             [name, id, cwd, first_message].map(|folded| Passages { folded, ..Passages::default() });
         let titles = [name, id, cwd, first_message, labels].map(|title| self.arena.put(title));
         let known = CachedFile {
-            as_of: as_of(session),
+            version: version(session),
             titles,
             texts: Default::default(),
             text_state: TextState::Unread,
@@ -147,7 +147,7 @@ impl SearchCache {
         act: impl FnOnce(&Candidate<'_>) -> T,
     ) -> T {
         let Some(known) = self.get(session) else {
-            let digest = session.digest.once();
+            let digest = session.digest.uncached_digest();
             return act(&session.candidate(&digest, TitlesBuf::new(&digest).as_titles(), texts));
         };
         let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.arena.get(place));
@@ -159,7 +159,7 @@ impl SearchCache {
     /// Returns the details of a session that hits need. Loaded on demand.
     pub(super) fn facts(&self, session: &SearchedSession) -> Cow<'_, EntryFacts> {
         let read = || {
-            let digest = session.digest.once();
+            let digest = session.digest.uncached_digest();
             let details = digest.details_once();
             EntryFacts { prompts: details.prompts.clone(), active: details.active.clone() }
         };
@@ -211,8 +211,8 @@ pub(super) struct TextArena(Vec<ArenaBlock>);
 #[derive(Debug)]
 struct ArenaBlock {
     folded: String,
-    starts: Vec<(u32, Index)>,
-    capitals: Vec<u8>,
+    starts: Vec<(u32, EntryIndex)>,
+    uppercase_bits: Vec<u8>,
 }
 
 /// The place of texts.
@@ -222,23 +222,23 @@ struct ArenaRange {
     /// The start and end in bytes.
     folded: (u32, u32),
     starts: (u32, u32),
-    capitals: (u32, u32),
+    uppercase_bits: (u32, u32),
 }
 
 impl TextArena {
     /// Appends texts and returns their place.
-    fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> ArenaRange {
+    fn put(&mut self, Passages { folded, starts, uppercase_bits }: Passages<'_>) -> ArenaRange {
         let has_room = |block: &ArenaBlock| {
             block.folded.capacity() - block.folded.len() >= folded.len()
                 && block.starts.capacity() - block.starts.len() >= starts.len()
-                && block.capitals.capacity() - block.capitals.len() >= capitals.len()
+                && block.uppercase_bits.capacity() - block.uppercase_bits.len() >= uppercase_bits.len()
         };
         if !self.0.last().is_some_and(has_room) {
-            let most_starts = BLOCK_SIZE / size_of::<(u32, Index)>();
+            let most_starts = BLOCK_SIZE / size_of::<(u32, EntryIndex)>();
             self.0.push(ArenaBlock {
                 folded: String::with_capacity(folded.len().max(BLOCK_SIZE)),
                 starts: Vec::with_capacity(starts.len().max(most_starts)),
-                capitals: Vec::with_capacity(capitals.len().max(BLOCK_SIZE)),
+                uppercase_bits: Vec::with_capacity(uppercase_bits.len().max(BLOCK_SIZE)),
             });
         }
         let at = self.0.len() - 1;
@@ -248,29 +248,29 @@ impl TextArena {
             block: at as u32,
             folded: run(block.folded.len(), folded.len()),
             starts: run(block.starts.len(), starts.len()),
-            capitals: run(block.capitals.len(), capitals.len()),
+            uppercase_bits: run(block.uppercase_bits.len(), uppercase_bits.len()),
         };
         block.folded.push_str(folded);
         block.starts.extend_from_slice(starts);
-        block.capitals.extend_from_slice(capitals);
+        block.uppercase_bits.extend_from_slice(uppercase_bits);
         place
     }
 
     /// Returns the stored size in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        let bytes = |block: &ArenaBlock| block.folded.len() + size_of_val(&*block.starts) + block.capitals.len();
+        let bytes = |block: &ArenaBlock| block.folded.len() + size_of_val(&*block.starts) + block.uppercase_bits.len();
         self.0.iter().map(bytes).sum()
     }
 
     /// Returns the texts at a place.
-    fn get(&self, ArenaRange { block, folded, starts, capitals }: ArenaRange) -> Passages<'_> {
+    fn get(&self, ArenaRange { block, folded, starts, uppercase_bits }: ArenaRange) -> Passages<'_> {
         let run = |(from, to): (u32, u32)| from as usize..to as usize;
         let block = self.0.get(block as usize);
         block.map_or_else(Passages::default, |block| Passages {
             folded: &block.folded[run(folded)],
             starts: &block.starts[run(starts)],
-            capitals: &block.capitals[run(capitals)],
+            uppercase_bits: &block.uppercase_bits[run(uppercase_bits)],
         })
     }
 }
@@ -279,7 +279,7 @@ impl ArenaRange {
     /// Returns their size in bytes.
     fn bytes(&self) -> usize {
         let run = |(from, to): (u32, u32)| (to - from) as usize;
-        run(self.folded) + run(self.starts) * size_of::<(u32, Index)>() + run(self.capitals)
+        run(self.folded) + run(self.starts) * size_of::<(u32, EntryIndex)>() + run(self.uppercase_bits)
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
     use crate::catalog::tests::catalog;
     use crate::session::digest::Digest;
-    use crate::session::links::Index;
+    use crate::session::links::EntryIndex;
     use crate::session::search_text::PassagesBuf;
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
         let [still, growing] = &catalog.searched_sessions()[..] else { panic!("two sessions") };
         let (mut growing, mut cache) = (growing.clone(), SearchCache::default());
         let long = "x".repeat(MAX_OUTDATED / 4);
-        let add = |cache: &mut SearchCache, session: &SearchedSession, at: Index, text: &str| {
+        let add = |cache: &mut SearchCache, session: &SearchedSession, at: EntryIndex, text: &str| {
             let mut conversation = PassagesBuf::default();
             conversation.push(at, text);
             cache.add_texts(
@@ -364,13 +364,15 @@ mod text_arena_tests {
         let texts = texts.map(|(folded, starts)| Passages {
             folded,
             starts,
-            capitals: folded.get(..1).unwrap_or("").as_bytes(),
+            uppercase_bits: folded.get(..1).unwrap_or("").as_bytes(),
         });
         let places = texts.map(|passages| arena.put(passages));
         assert_eq!(arena.0.len(), 2);
         for (place, put) in places.into_iter().zip(texts) {
             let found = arena.get(place);
-            assert!(found.folded == put.folded && found.starts == put.starts && found.capitals == put.capitals);
+            assert!(
+                found.folded == put.folded && found.starts == put.starts && found.uppercase_bits == put.uppercase_bits
+            );
             assert_eq!(place.bytes(), put.bytes());
         }
         assert_eq!(TextArena::default().get(places[0]).folded, "");

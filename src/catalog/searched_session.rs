@@ -8,7 +8,7 @@ use crate::search::candidate::{Candidate, MachineName};
 use crate::search::qualifier::value::Needs;
 use crate::search::query::Query;
 use crate::session::digest::Digest;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::search_text::SearchTexts;
 use crate::session::search_titles::SearchTitles;
 
@@ -18,7 +18,7 @@ pub struct SearchedSession {
     /// The key of the session.
     pub key: SessionKey,
     /// The digest of the session.
-    pub digest: SharedSession,
+    pub digest: SharedLazySession,
     /// `true` if a pi is probably active in it.
     pub is_live: bool,
     /// `true` if it has forks.
@@ -45,7 +45,7 @@ impl SearchedSession {
     /// only if the query depends on that, or if some sessions are mirrored: only one copy of a session is searched. `now`
     /// is in milliseconds since 1970, and `pis` are the running pis of other machines.
     pub(crate) fn for_query(
-        sessions: Vec<SharedSession>,
+        sessions: Vec<SharedLazySession>,
         query: &Query,
         (now, pis): (i64, impl FnOnce() -> Vec<PiStatus>),
     ) -> Arc<[Self]> {
@@ -80,7 +80,7 @@ impl Catalog {
             is_live: self.is_live(key),
             has_forks: self.forks(key).next().is_some(),
             copies: self.copy_machines(key),
-            sharing_group: self.shares.group_of(key.place()),
+            sharing_group: self.shares.group_of(key.index()),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::disk::lines::{self, CancelableReader};
 use crate::disk::parallel::StopSignal;
 use crate::disk::scan::Unreadable;
 use crate::search::known_secrets::{KnownSecret, KnownSecrets};
-use crate::secrets::{Finding, RuleId, Rules, sample};
+use crate::secrets::{RuleId, Rules, SecretMatch, sample};
 use crate::session::json::value::{Fields, Value};
 use crate::session::json::{Str, strings};
 
@@ -107,7 +107,7 @@ pub fn in_reader(reader: &mut impl Read, rules: &Rules) -> io::Result<Vec<FoundS
 }
 
 impl FoundSecret {
-    fn new(text: &str, found: Finding, place: String) -> Self {
+    fn new(text: &str, found: SecretMatch, place: String) -> Self {
         let sample = sample(&text[found.range]);
         Self { entry_id: None, place, rule: found.rule, sample }
     }

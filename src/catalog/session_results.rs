@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::fingerprint::{FileVersion, hash};
+use crate::disk::fingerprint::{FileMetadata, hash};
 use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::Unreadable;
 use crate::disk::{create, files, new_file};
@@ -38,7 +38,7 @@ pub(super) fn read_files<T: Sync, R: Send>(
 }
 
 /// The number of sessions that are kept in addition to twice the searched ones, such as those of other directories.
-const MOST_OTHERS: usize = 1000;
+const MAX_OTHERS: usize = 1000;
 
 /// The results for sessions.
 #[derive(Debug, Serialize, Deserialize)]
@@ -129,7 +129,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> SessionResults<T> {
     /// they may be gone; a search in one session forgets none.
     pub(super) fn save<'a>(&mut self, paths: impl ExactSizeIterator<Item = &'a PathBuf>) {
         let Some(place) = self.place.clone().filter(|_| self.is_changed) else { return };
-        if paths.len() > 1 && self.results.len() > 2 * paths.len() + MOST_OTHERS {
+        if paths.len() > 1 && self.results.len() > 2 * paths.len() + MAX_OTHERS {
             let known: HashSet<u64> = paths.map(|path| key(path)).collect();
             self.results.retain(|path, _| known.contains(path));
         }
@@ -149,7 +149,7 @@ pub(super) fn key(path: &Path) -> u64 {
 
 /// Returns a hash of the version of a file, or `None` if it is inaccessible.
 fn version(path: &Path) -> Option<u64> {
-    let FileVersion { file, bytes, written, changed } = FileVersion::of(path).ok()?;
+    let FileMetadata { file, bytes, written, changed } = FileMetadata::of(path).ok()?;
     let numbers = [file.0, file.1, bytes, written as u64, changed as u64];
     Some(hash(&numbers.map(u64::to_le_bytes).concat()))
 }

@@ -16,7 +16,7 @@ use crate::disk::files;
 use crate::disk::lines::{self, CancelableReader};
 use crate::disk::parallel::{self, StopSignal};
 use crate::disk::scan::Unreadable;
-use crate::session::links::{ById, Index};
+use crate::session::links::{ById, EntryIndex};
 use crate::session::space::{LARGEST, LargeEntry, SessionSpace, SpaceCollector, SpaceKind, SpaceSum};
 use crate::session::stats::grouping::Grouping;
 
@@ -49,7 +49,7 @@ pub enum SpaceKey {
     /// A session.
     Session(SessionKey),
     /// An entry of a session.
-    Entry(SessionKey, Index),
+    Entry(SessionKey, EntryIndex),
 }
 
 /// A row: the bytes of a group.
@@ -81,7 +81,7 @@ pub struct SpaceReport {
 }
 
 /// The maximum number of rows of a grouping in [`SpaceContent`].
-const MOST_ROWS: usize = 500;
+const MAX_ROWS: usize = 500;
 
 /// The kinds of a session, for its card.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ pub struct SpaceContent {
 impl SpaceContent {
     /// Sums the rows of all groupings.
     pub fn new(report: SpaceReport, sessions: &StatsSessions) -> Self {
-        let rows = SpaceGrouping::ALL.iter().map(|&by| report.rows(by, MOST_ROWS, sessions).0).collect();
+        let rows = SpaceGrouping::ALL.iter().map(|&by| report.rows(by, MAX_ROWS, sessions).0).collect();
         let listed = |key: SessionKey| sessions.get(key).map_or(0, |session| session.facts().bytes());
         let kinds = report.sessions.iter().map(|(key, space)| (*key, SessionKinds::new(space, listed(*key))));
         Self { kinds: kinds.collect(), report, rows }
@@ -166,7 +166,7 @@ fn files_of(sessions: &StatsSessions, group: &[SessionKey]) -> Vec<MeasuredFile>
     for (key, session) in members {
         let mut is_duplicate = Vec::new();
         if group.len() > 1 {
-            let details = session.once().details_once();
+            let details = session.uncached_digest().details_once();
             let ids = &details.entries.ids;
             is_duplicate.extend(ids.iter().map(|id| seen.contains_key(id)));
             seen.extend(ids.iter().map(|id| (*id, ())));
@@ -256,7 +256,7 @@ impl SpaceReport {
         let names = |key: &SpaceKey| match key {
             SpaceKey::Kind(kind) => (*kind as usize, String::new()),
             SpaceKey::Text(text) => (0, text.clone()),
-            SpaceKey::Session(key) | SpaceKey::Entry(key, _) => (key.place(), String::new()),
+            SpaceKey::Session(key) | SpaceKey::Entry(key, _) => (key.index(), String::new()),
         };
         sort::by(&mut rows, |(one, a, _), (other, b, _)| {
             b.bytes.cmp(&a.bytes).then_with(|| names(one).cmp(&names(other)))
@@ -286,9 +286,9 @@ impl SpaceReport {
     }
 
     /// Returns one of the largest entries.
-    pub(crate) fn large_entry(&self, session: SessionKey, at: Index) -> Option<&LargeEntry> {
-        let is_it = |(key, entry): &&(SessionKey, LargeEntry)| *key == session && entry.at == at;
-        self.largest.iter().find(is_it).map(|(_, entry)| entry)
+    pub(crate) fn large_entry(&self, session: SessionKey, at: EntryIndex) -> Option<&LargeEntry> {
+        let is_same_entry = |(key, entry): &&(SessionKey, LargeEntry)| *key == session && entry.at == at;
+        self.largest.iter().find(is_same_entry).map(|(_, entry)| entry)
     }
 }
 

@@ -11,10 +11,10 @@ use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
 
 /// The maximum size of texts that are searched for a correct spelling, in bytes.
-const MOST_SPELLED: usize = 32 * 1024 * 1024;
+const MAX_SPELLED: usize = 32 * 1024 * 1024;
 
 /// The maximum number of query terms; longer queries get no suggestion.
-const MOST_TERMS: usize = 8;
+const MAX_TERMS: usize = 8;
 
 /// Hits of alternative searches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Searcher {
     /// Returns the nearest query with hits: without one qualifier, with a corrected word, without all qualifiers, with
     /// both differences, or without one word.
     fn nearest<F: Fn() -> bool + Sync>(&self, sessions: &Sessions<'_, F>, query: &Query) -> Option<NearestQuery> {
-        if query.terms.len() > MOST_TERMS {
+        if query.terms.len() > MAX_TERMS {
             return None;
         }
         let without = |is_left_out: &dyn Fn(usize) -> bool| {
@@ -131,7 +131,7 @@ impl Searcher {
     fn respelled<F: Fn() -> bool + Sync>(&self, sessions: &Sessions<'_, F>, word: &str) -> Option<String> {
         let word = fold(word);
         let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
-        let mut left = MOST_SPELLED;
+        let mut left = MAX_SPELLED;
         let mut take = |text: &str| {
             left = left.saturating_sub(text.len());
             for other in text.split(|c: char| !c.is_alphanumeric()) {

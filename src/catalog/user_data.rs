@@ -4,11 +4,11 @@
 use std::path::MAIN_SEPARATOR;
 use std::sync::Arc;
 
-use crate::base::machine_paths::HERE;
+use crate::base::machine_paths::LOCAL_MACHINE;
 use crate::catalog::copies::SessionCopy;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::search::candidate::MachineName;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
@@ -54,7 +54,7 @@ impl Catalog {
     pub(crate) fn cwds(&self) -> impl Iterator<Item = &str> {
         let mut is_known = vec![false; self.dirs.len()];
         let is_new = move |key: &SessionKey| {
-            let is_known = &mut is_known[self.project(*key).place()];
+            let is_known = &mut is_known[self.project(*key).index()];
             let is_new = !*is_known && !self[*key].facts().is_mirrored();
             *is_known |= is_new;
             is_new
@@ -91,7 +91,7 @@ impl Catalog {
     pub(super) fn project_in(&mut self, cwd: &str) -> ProjectKey {
         let dir = self.worktrees.project(cwd);
         // Most sessions are read next to others of their project.
-        let last = self.slots.last().map(|slot| slot.project).filter(|last| *self.dirs[last.place()] == *dir);
+        let last = self.slots.last().map(|slot| slot.project).filter(|last| *self.dirs[last.index()] == *dir);
         if let Some(last) = last {
             return last;
         }
@@ -137,7 +137,7 @@ impl Catalog {
     /// Returns the names of all machines in queries, this one first; empty without mirrored sessions.
     pub(crate) fn machine_names(&self) -> Vec<String> {
         let mut machines = self.copies.all_machines().map(String::from).peekable();
-        let here = machines.peek().map(|_| HERE.to_owned());
+        let here = machines.peek().map(|_| LOCAL_MACHINE.to_owned());
         here.into_iter().chain(machines).collect()
     }
 
@@ -149,7 +149,7 @@ impl Catalog {
 }
 
 /// Iterates over the working directories of sessions of this machine.
-pub(crate) fn local_cwds<'a>(sessions: impl Iterator<Item = &'a SharedSession>) -> impl Iterator<Item = &'a str> {
+pub(crate) fn local_cwds<'a>(sessions: impl Iterator<Item = &'a SharedLazySession>) -> impl Iterator<Item = &'a str> {
     let cwds = sessions.map(|session| session.facts()).filter(|facts| !facts.is_mirrored()).map(|facts| facts.cwd());
     // Sessions of a project follow one another.
     let mut previous = None;

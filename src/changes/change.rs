@@ -213,7 +213,7 @@ impl ChangeStep {
     }
 
     /// Returns the state after the step was taken or not taken.
-    pub(crate) fn settled(self, is_taken: bool) -> ChangeState {
+    pub(crate) fn ended(self, is_taken: bool) -> ChangeState {
         match (self, is_taken) {
             (Self::Make | Self::Redo, true) | (Self::Undo, false) => ChangeState::Done,
             (Self::Undo, true) | (Self::Redo, false) => ChangeState::Undone,
@@ -248,7 +248,8 @@ pub enum ChangeState {
     /// Never made.
     Dropped,
     /// Made, but its target was changed by another program; undo skips it.
-    Overtaken,
+    #[serde(rename = "overtaken")]
+    TargetChanged,
     /// A state of a newer pitree.
     #[serde(other)]
     Unknown,
@@ -261,7 +262,7 @@ impl ChangeState {
             Self::Begun => Some(ChangeStep::Make),
             Self::Undoing => Some(ChangeStep::Undo),
             Self::Redoing => Some(ChangeStep::Redo),
-            Self::Done | Self::Undone | Self::Dropped | Self::Overtaken | Self::Unknown => None,
+            Self::Done | Self::Undone | Self::Dropped | Self::TargetChanged | Self::Unknown => None,
         }
     }
 }

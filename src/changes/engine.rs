@@ -13,7 +13,7 @@ use crate::base::path_context::PathContext;
 use crate::base::paths::ExactPath;
 use crate::changes::change::{Change, ChangeStep};
 use crate::changes::journal::{Journal, JournalError, JournalLine, JournalRecord};
-use crate::changes::mending::{look_at, mend};
+use crate::changes::mending::{append_late_lines, mend};
 use crate::changes::request::{ChangeEvent, ChangeObserver, ChangeProgress, Refusal};
 use crate::disk::append::{self, PendingLine};
 use crate::disk::files::is_there;
@@ -21,19 +21,19 @@ use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load::NewerFormat;
 use crate::disk::lock::LockObserver;
 use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::{self, RestoreError, Trash, TrashEntry, TrashSession};
+use crate::disk::trash::{self, RestoreError, Trash, TrashBatch, TrashEntry};
 use crate::disk::vacated;
 
 /// The maximum number of changes in a batch. They are recorded before the first of them is made. Records must be synced
 /// to disk, and one sync serves many records. The number of open files can be limited to 256.
-pub(crate) const TOGETHER: usize = 128;
+pub(crate) const BATCH_SIZE: usize = 128;
 
 /// The time to wait for pis that write to vacated files.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WRITER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The execution of one request, with the locked journal.
 pub(crate) struct Engine<'a> {
-    pub(super) trash: TrashSession<'a>,
+    pub(super) trash: TrashBatch<'a>,
     pub(crate) journal: Journal,
     /// The file of lasting marks.
     pub(crate) marks: &'a Path,
@@ -138,7 +138,7 @@ impl<'a> Engine<'a> {
         change: &Change,
         again: Option<(u64, ChangeStep)>,
         keeps: Option<&Path>,
-        make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
+        make: impl FnOnce(&mut TrashBatch<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
         if self.is_dry {
             return Ok(());
@@ -160,7 +160,7 @@ impl<'a> Engine<'a> {
         self.journal.sync()?;
         let prepared = prepare();
         if !matches!(prepared, Ok(Some(_))) {
-            self.journal.settle(number, ChangeStep::Make, false)?;
+            self.journal.record_step_result(number, ChangeStep::Make, false)?;
         }
         Ok(prepared?.map(|prepared| (number, prepared)))
     }
@@ -196,18 +196,18 @@ impl<'a> Engine<'a> {
         &mut self,
         number: u64,
         step: ChangeStep,
-        make: impl FnOnce(&mut TrashSession<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
+        make: impl FnOnce(&mut TrashBatch<'_>, Option<&Path>, LockObserver<'_>) -> Result<()>,
     ) -> Result<()> {
         let Some(JournaledMove { item, claimed, .. }) = self.recorded.remove(&number) else { return Ok(()) };
         let made = claimed.and_then(|()| self.move_files(|trash, wait| make(trash, item.as_deref(), wait)));
         if made.is_err() {
             item.iter().for_each(|item| trash::give_up(item));
         }
-        self.settle(number, step, made.map_err(overtaken))
+        self.finish_step(number, step, made.map_err(as_target_changed))
     }
 
     /// Runs an operation that moves files. Releases the journal while another program moves them.
-    fn move_files(&mut self, work: impl FnOnce(&mut TrashSession<'_>, LockObserver<'_>) -> Result<()>) -> Result<()> {
+    fn move_files(&mut self, work: impl FnOnce(&mut TrashBatch<'_>, LockObserver<'_>) -> Result<()>) -> Result<()> {
         let Self { trash, journal, watch, is_canceled, .. } = self;
         let mut wait = waiting(watch, is_canceled);
         if !trash.is_command() {
@@ -266,10 +266,10 @@ impl<'a> Engine<'a> {
         if record.change.archive().is_some() {
             return self.record(&record.change, again, None);
         }
-        if record.change.brings(step).is_none() {
+        if record.change.created_path(step).is_none() {
             return self.record(&record.change, again, Some(path));
         }
-        let can_join = self.trash.can_join(path, record.place());
+        let can_join = self.trash.can_join(path, record.trash_path());
         let late = can_join.path_context("cannot access", path)?.then(|| trash::late(path));
         self.record(&record.change, again, late.as_deref())
     }
@@ -286,7 +286,7 @@ impl<'a> Engine<'a> {
     /// Returns the number of records to write before the first of their steps.
     pub(crate) fn together(&self) -> usize {
         // A trash command runs without the lock on the journal. Another pitree must not find unfinished changes in it.
-        if self.trash.is_command() { 1 } else { TOGETHER }
+        if self.trash.is_command() { 1 } else { BATCH_SIZE }
     }
 
     /// Syncs recorded moves, and reserves their places in the trash.
@@ -333,7 +333,7 @@ impl<'a> Engine<'a> {
             return Ok(());
         };
         item.iter().for_each(|item| trash::give_up(item));
-        self.journal.settle(number, step, false)
+        self.journal.record_step_result(number, step, false)
     }
 
     /// Restores the file of a change from the trash as a step, if it has at least the given size, then calls `then`.
@@ -342,19 +342,19 @@ impl<'a> Engine<'a> {
         record: &JournalRecord,
         step: ChangeStep,
         at_least: u64,
-        then: impl FnOnce(&mut TrashSession<'_>) -> Result<()>,
+        then: impl FnOnce(&mut TrashBatch<'_>) -> Result<()>,
     ) -> Result<()> {
         let path = record.change.path();
         is_there(path).path_context("cannot access", path)?;
         let mut back = self.take_back_once(record, step, at_least)?;
         // A pi created the file meanwhile.
         if back.as_ref().is_err_and(RestoreError::is_taken)
-            && self.trash.can_join(path, record.place()).unwrap_or(false)
+            && self.trash.can_join(path, record.trash_path()).unwrap_or(false)
         {
             back = self.take_back_once(record, step, at_least)?;
         }
         let back = back.and_then(|()| then(&mut self.trash));
-        self.settle(record.number, step, back.map_err(overtaken))
+        self.finish_step(record.number, step, back.map_err(as_target_changed))
     }
 
     /// Restores the file of a change from the trash, and adds the lines that a pi wrote to its path. The first error is
@@ -388,15 +388,16 @@ impl<'a> Engine<'a> {
         let (changes, files): (Vec<_>, Vec<File>) =
             std::mem::take(&mut self.unsynced).into_iter().map(|(number, step, file)| ((number, step), file)).unzip();
         self.warnings.extend(append::sync(&files).err().map(|error| append::unsynced(&error)));
-        let recorded = changes.into_iter().try_for_each(|(number, step)| self.journal.settle(number, step, true));
+        let recorded =
+            changes.into_iter().try_for_each(|(number, step)| self.journal.record_step_result(number, step, true));
         recorded.context("the changes were made, but")
     }
 
     /// Carries over the lines that pis wrote to the files which the last changes vacated. Returns the numbers of the changes
     /// that were reverted because a pi writes to the session, and the reasons.
-    pub(crate) fn look_at_vacated(&mut self) -> Vec<(u64, String)> {
+    pub(crate) fn append_late_lines(&mut self) -> Vec<(u64, String)> {
         let numbers = std::mem::take(&mut self.vacated);
-        let (back, warnings) = look_at(&mut self.journal, &mut self.trash, &numbers, PATIENCE);
+        let (back, warnings) = append_late_lines(&mut self.journal, &mut self.trash, &numbers, WRITER_TIMEOUT);
         self.warnings.extend(warnings);
         back
     }
@@ -405,7 +406,7 @@ impl<'a> Engine<'a> {
     pub(crate) fn finish(mut self) -> Vec<String> {
         let lines = self.sync_lines();
         self.warnings.extend(lines.err().map(|error| format!("{error:#}")));
-        let back = self.look_at_vacated();
+        let back = self.append_late_lines();
         self.warnings.extend(back.into_iter().map(|(_, reason)| reason));
         self.warnings.extend(self.trash.sync().err().map(|error| append::unsynced(&error)));
         self.warnings
@@ -414,12 +415,12 @@ impl<'a> Engine<'a> {
     /// Records the result of a step. A failed step can have taken effect, for example on a slow server, so the files
     /// decide. If they cannot be checked now, the next start resolves it. A failure to record the result is ignored for
     /// the same reason.
-    pub(super) fn settle(&mut self, number: u64, step: ChangeStep, made: Result<()>) -> Result<()> {
+    pub(super) fn finish_step(&mut self, number: u64, step: ChangeStep, made: Result<()>) -> Result<()> {
         let mut is_made = Some(made.is_ok());
         let made = made.or_else(|error| {
-            if !matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
+            if !matches!(error.downcast_ref(), Some(Refusal::TargetChanged { .. })) {
                 let marks = CurrentMarks::new(self.marks);
-                is_made = self.journal.records.find(number).and_then(|record| record.happened(step, &marks));
+                is_made = self.journal.records.find(number).and_then(|record| record.was_applied(step, &marks));
             }
             if is_made == Some(true) {
                 self.warnings.push(format!("{error:#}"));
@@ -431,12 +432,11 @@ impl<'a> Engine<'a> {
         let Some(is_made) = is_made else { return made };
         if !is_made && let Some(record) = self.journal.records.find(number) {
             // Second names of a file that is still in place, or copies of one in the trash. A move has vacated its new file.
-            let is_left = |file: &ExactPath| !vacated::remove_second_name(&file.0, &record.complete());
+            let is_left = |file: &ExactPath| !vacated::remove_if_contained(&file.0, &record.complete());
             vacated.retain(|file| is_left(file) && matches!(record.change, Change::Move(_)));
         }
         self.vacated.extend((!vacated.is_empty()).then_some(number));
-        let recorded =
-            self.journal.set(number, step.settled(is_made), JournalLine { vacated, ..JournalLine::default() });
+        let recorded = self.journal.set(number, step.ended(is_made), JournalLine { vacated, ..JournalLine::default() });
         made.and(recorded.context("the change was made, but"))
     }
 }
@@ -453,11 +453,11 @@ pub(crate) fn waiting<'b>(
     }
 }
 
-/// Converts permanent trash errors and newer file versions to [`Refusal::Overtaken`].
-pub(super) fn overtaken(error: anyhow::Error) -> anyhow::Error {
+/// Converts permanent trash errors and newer file versions to [`Refusal::TargetChanged`].
+pub(super) fn as_target_changed(error: anyhow::Error) -> anyhow::Error {
     let reason = error.downcast_ref().map(RestoreError::to_string);
     match reason.or_else(|| error.downcast_ref().map(NewerFormat::to_string)) {
-        Some(reason) => Refusal::Overtaken { reason }.into(),
+        Some(reason) => Refusal::TargetChanged { reason }.into(),
         None => error,
     }
 }

@@ -12,7 +12,7 @@ use crate::changes::request::summary;
 use crate::disk::scan;
 
 /// The maximum number of sessions in the trash whose names are read, newest first.
-const NAMED: usize = 500;
+const MAX_NAMED: usize = 500;
 
 /// A past change.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub fn state(state: ChangeState) -> Option<&'static str> {
         ChangeState::Undone => Some("undone"),
         ChangeState::Begun | ChangeState::Undoing | ChangeState::Redoing => Some("interrupted"),
         ChangeState::Dropped => Some("not applied"),
-        ChangeState::Overtaken => Some("skipped"),
+        ChangeState::TargetChanged => Some("skipped"),
         ChangeState::Unknown => Some("changed by a newer pitree"),
     }
 }
@@ -47,12 +47,12 @@ impl Changes {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub fn past(&self, is_wanted: impl Fn() -> bool) -> Result<Vec<HistoryEntry>> {
+    pub fn history_with_sessions(&self, is_wanted: impl Fn() -> bool) -> Result<Vec<HistoryEntry>> {
         let all = self.history()?;
         let away = all.iter().rev().filter(|record| record.is_away()).take_while(|_| is_wanted());
         let (emptied, there): (Vec<&JournalRecord>, Vec<&JournalRecord>) = away.partition(|record| record.is_gone());
         let emptied: HashSet<u64> = emptied.into_iter().map(|record| record.number).collect();
-        let mut sessions = sessions(&mut there.into_iter().take(NAMED), &all, &is_wanted);
+        let mut sessions = sessions(&mut there.into_iter().take(MAX_NAMED), &all, &is_wanted);
         let past = |record: JournalRecord| {
             let (session, is_emptied) = (sessions.remove(&record.number), emptied.contains(&record.number));
             HistoryEntry { record, session, is_emptied }
@@ -78,8 +78,8 @@ pub fn sessions(
         // Another file may be in its place now.
         let went = away.get(place).and_then(|went| went.iter().find(|other| other.number >= record.number));
         let mut order = match went {
-            Some(went) => [went.place().filter(|_| !went.is_gone()), None],
-            None => [Some(place), record.place().or_else(|| record.change.other_path())],
+            Some(went) => [went.trash_path().filter(|_| !went.is_gone()), None],
+            None => [Some(place), record.trash_path().or_else(|| record.change.other_path())],
         }
         .into_iter()
         .flatten();

@@ -181,7 +181,7 @@ impl JournalRecords {
             });
         } else if let Some(&at) = self.places.get(&number) {
             let record = &mut self.list[at];
-            if record.state.step().is_some_and(|step| state == step.settled(false)) {
+            if record.state.step().is_some_and(|step| state == step.ended(false)) {
                 record.item = record.item_before.take();
             } else {
                 if state.step().is_some() && record.state != state {
@@ -377,23 +377,23 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError`].
-    pub(crate) fn settle(&mut self, number: u64, step: ChangeStep, is_taken: bool) -> Result<()> {
-        self.set(number, step.settled(is_taken), JournalLine::default())
+    pub(crate) fn record_step_result(&mut self, number: u64, step: ChangeStep, is_taken: bool) -> Result<()> {
+        self.set(number, step.ended(is_taken), JournalLine::default())
     }
 
-    /// Records the results of interrupted changes. `happened` determines from the files if a step was taken, and which
+    /// Records the results of interrupted changes. `was_applied` determines from the files if a step was taken, and which
     /// files were vacated. Changes that cannot be checked now are skipped.
     ///
     /// # Errors
     /// [`JournalError`].
     pub(crate) fn mend(
         &mut self,
-        mut happened: impl FnMut(&JournalRecord, ChangeStep) -> Option<(bool, Vec<ExactPath>)>,
+        mut was_applied: impl FnMut(&JournalRecord, ChangeStep) -> Option<(bool, Vec<ExactPath>)>,
     ) -> Result<()> {
         let settled = |record: &JournalRecord| {
             let step = record.interrupted_step()?;
-            let (is_taken, vacated) = happened(record, step)?;
-            Some((record.number, step.settled(is_taken), vacated))
+            let (is_taken, vacated) = was_applied(record, step)?;
+            Some((record.number, step.ended(is_taken), vacated))
         };
         let settled: Vec<_> = self.records.list.iter().filter_map(settled).collect();
         for (number, state, vacated) in settled {

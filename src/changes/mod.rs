@@ -118,9 +118,9 @@ impl Changes {
         Self { dry_run: true, ..self }
     }
 
-    /// Reports the lasting marks whenever they change, until `tell` returns `false`.
-    pub(crate) fn follow_marks(&self, tell: impl FnMut(Marks) -> bool) {
-        disk::marks::follow(&self.marks, tell);
+    /// Reports the lasting marks whenever they change, until `on_marks` returns `false`.
+    pub(crate) fn follow_marks(&self, on_marks: impl FnMut(Marks) -> bool) {
+        disk::marks::follow(&self.marks, on_marks);
     }
 
     /// Makes a change; `now` is in milliseconds since 1970. `watch` is notified of the progress between changes, and of
@@ -180,7 +180,7 @@ impl Changes {
                 one.reason =
                     "entries without a header, written by a running pi after its session moved to the trash".into();
                 // If the place is unknown, the session cannot be restored while the other file exists.
-                if record.place().is_some() {
+                if record.trash_path().is_some() {
                     one.reason += &format!("; run `pitree restore {}` to restore and merge them", record.number);
                 }
             }
@@ -216,7 +216,7 @@ impl Changes {
             Request::IfSame { session, then } => {
                 for path in then.paths() {
                     // The change itself reports a missing or unreadable file.
-                    if let Ok(Some(now)) = scan::again(&path, None, "")
+                    if let Ok(Some(now)) = scan::reread(&path, None, "")
                         && !session.fits(&now)
                     {
                         return Err(Refusal::Replaced { path }.into());
@@ -249,7 +249,7 @@ impl Changes {
             Request::Trash { files } => trash::make(engine, files),
             Request::Delete { files } => trash::delete(engine, files),
             Request::EmptyTrash { numbers } => trash::empty(engine, numbers),
-            Request::UndoLast { sure } => {
+            Request::UndoLast { confirmed_group: sure } => {
                 undo::ask_first(engine, |group| *sure == Some(group) || self.own.lock().contains(&group))?;
                 undo::undo_last(engine)
             }

@@ -41,18 +41,18 @@ pub struct JournalRecord {
 
 impl JournalRecord {
     /// Returns the path of its file in the trash, if known.
-    pub(crate) fn place(&self) -> Option<&Path> {
+    pub(crate) fn trash_path(&self) -> Option<&Path> {
         self.item.as_ref()?.place.as_deref()
     }
 
     /// Returns the path of its file in the trash before the interrupted step.
-    pub(crate) fn place_before(&self) -> Option<&Path> {
+    pub(crate) fn trash_path_before(&self) -> Option<&Path> {
         self.item_before.as_ref()?.place.as_deref()
     }
 
     /// Returns the files that can be complete during a step: in place, and in the trash.
     pub(crate) fn complete(&self) -> Vec<&Path> {
-        [self.change.path()].into_iter().chain(self.place()).chain(self.place_before()).collect()
+        [self.change.path()].into_iter().chain(self.trash_path()).chain(self.trash_path_before()).collect()
     }
 
     /// Returns `true` if this pitree can interpret the change and its state.
@@ -62,7 +62,7 @@ impl JournalRecord {
 
     /// Returns `true` if the change can be undone by number, even if undo skips it.
     pub(crate) fn can_be_undone(&self) -> bool {
-        matches!(self.state, ChangeState::Done | ChangeState::Overtaken)
+        matches!(self.state, ChangeState::Done | ChangeState::TargetChanged)
     }
 
     /// Returns `true` if a synchronization with another machine made the change, and not the user.
@@ -82,7 +82,7 @@ impl JournalRecord {
 
     /// Returns the length of its file in the trash, in bytes: as it was when it is unknown where the file is.
     pub(crate) fn bytes_in_trash(&self) -> u64 {
-        let now = self.place().and_then(|place| place.symlink_metadata().ok());
+        let now = self.trash_path().and_then(|place| place.symlink_metadata().ok());
         now.map(|file| file.len()).unwrap_or(match &self.change {
             Change::Trash(TrashChange { bytes, .. }) => *bytes,
             _ => 0,
@@ -92,7 +92,7 @@ impl JournalRecord {
     /// Returns `true` if the trash holds a file of this settled change, as far as is known: a deleted session, a fork or
     /// import that was undone, or the original of a file that was replaced.
     pub(crate) fn is_in_trash(&self) -> bool {
-        let is_there = || self.place().is_some_and(|place| place.symlink_metadata().is_ok());
+        let is_there = || self.trash_path().is_some_and(|place| place.symlink_metadata().is_ok());
         self.interrupted_step().is_none() && self.is_known() && (self.is_away() || is_there()) && !self.is_gone()
     }
 

@@ -13,7 +13,7 @@ use crate::disk::fingerprint::hash;
 use crate::disk::rewrite::{self, NewVersion, Rewriter, Rewritten};
 use crate::disk::{files, lines};
 use crate::session::health::code::Code;
-use crate::session::health::{Checkup, Finding};
+use crate::session::health::{Checkup, HealthFinding};
 use crate::session::write::migrate::migrate;
 use crate::session::write::repair::{KnownHeader, RepairSteps, Survey};
 
@@ -113,7 +113,7 @@ impl Rewriter for RepairWriter {
         let found = checkup.finish().context("it is not a session")?;
         // pi reads lines that are too long for pitree.
         let problem = found.iter().find(|finding| finding.is_problem() && finding.code != Code::LongLine);
-        ensure!(problem.is_none(), "it still has a problem: {}", problem.map(Finding::text).unwrap_or_default());
+        ensure!(problem.is_none(), "it still has a problem: {}", problem.map(HealthFinding::text).unwrap_or_default());
         Ok(())
     }
 }

@@ -194,7 +194,7 @@ pub enum Request {
     /// [`Refusal::Earlier`](crate::changes::Refusal::Earlier).
     UndoLast {
         /// The group that the user confirmed.
-        sure: Option<u64>,
+        confirmed_group: Option<u64>,
     },
     /// Undo all changes of a group.
     UndoGroup {
@@ -285,7 +285,7 @@ impl ChangeResult {
     /// Creates the result of a step with these changes, and the number left when it was stopped.
     pub(crate) fn of(step: ChangeStep, changes: Vec<Change>, left: usize) -> Self {
         let summary = summary(step, &changes);
-        let made = changes.iter().find_map(|change| change.brings(step)).map(Path::to_path_buf);
+        let made = changes.iter().find_map(|change| change.created_path(step)).map(Path::to_path_buf);
         Self { summary, changes, made, ..Self::default() }.stopped(left)
     }
 
@@ -369,9 +369,9 @@ fn is_alike(one: &Change, other: &Change) -> bool {
 /// Lists the reasons why some of several changes were not made.
 pub(crate) fn reasons<'a>(failed: impl ExactSizeIterator<Item = &'a str>) -> String {
     /// The maximum number of listed reasons.
-    const MOST: usize = 3;
-    let more = failed.len().saturating_sub(MOST);
-    let mut reasons: Vec<String> = failed.take(MOST).map(String::from).collect();
+    const MAX_REASONS: usize = 3;
+    let more = failed.len().saturating_sub(MAX_REASONS);
+    let mut reasons: Vec<String> = failed.take(MAX_REASONS).map(String::from).collect();
     reasons.extend((more > 0).then(|| format!("and {} more", thousands(more))));
     reasons.join("; ")
 }
@@ -435,7 +435,7 @@ pub enum Refusal {
     },
     /// Another program has changed or removed the target of the undo. The next undo skips it.
     #[error("skipped: {reason}")]
-    Overtaken {
+    TargetChanged {
         /// The reason.
         reason: String,
     },

@@ -1,4 +1,4 @@
-//! Undo and redo. A change whose target was changed by another program is marked as overtaken and not touched.
+//! Undo and redo. A change whose target was changed by another program is marked and not touched.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::changes::target::EarlierChange;
 /// Undoes the last request.
 pub(crate) fn undo_last(engine: &mut Engine<'_>) -> Result<ChangeResult> {
     let records = to_undo(&engine.journal.records.list)?;
-    again(engine, &records, ChangeStep::Undo, true)
+    undo_or_redo(engine, &records, ChangeStep::Undo, true)
 }
 
 /// Refuses to undo the last change if another run of pitree made it.
@@ -24,11 +24,11 @@ pub(crate) fn undo_last(engine: &mut Engine<'_>) -> Result<ChangeResult> {
 /// [`Refusal::Earlier`], or the change was made by a newer pitree.
 pub(crate) fn ask_first(engine: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Result<()> {
     /// The maximum number of sessions named in the question.
-    const NAMED: usize = 4;
+    const MAX_NAMED: usize = 4;
     let records = to_undo(&engine.journal.records.list)?;
     let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
     // In chronological order.
-    let named = || records.iter().rev().take(NAMED);
+    let named = || records.iter().rev().take(MAX_NAMED);
     let mut known = history::sessions(&mut named(), &engine.journal.records.list, &|| true);
     let named = named().map(|record| {
         let title = known.remove(&record.number).map(|(title, _)| title);
@@ -39,17 +39,17 @@ pub(crate) fn ask_first(engine: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Re
         time: last.time,
         summary: history::in_words(records.iter().rev()),
         sessions: named.collect(),
-        more: records.len().saturating_sub(NAMED),
+        more: records.len().saturating_sub(MAX_NAMED),
     };
     Err(Refusal::Earlier(earlier).into())
 }
 
 /// Undoes all changes of a group.
 pub(crate) fn undo_group(engine: &mut Engine<'_>, group: u64) -> Result<ChangeResult> {
-    let is_it = |record: &&JournalRecord| record.group == group && record.can_be_undone();
-    let records: Vec<JournalRecord> = engine.journal.records.list.iter().rev().filter(is_it).cloned().collect();
+    let is_in_group = |record: &&JournalRecord| record.group == group && record.can_be_undone();
+    let records: Vec<JournalRecord> = engine.journal.records.list.iter().rev().filter(is_in_group).cloned().collect();
     records.iter().try_for_each(refuse_unknown)?;
-    again(engine, &records, ChangeStep::Undo, false)
+    undo_or_redo(engine, &records, ChangeStep::Undo, false)
 }
 
 /// Undoes one change by number.
@@ -61,17 +61,18 @@ pub(crate) fn undo(engine: &mut Engine<'_>, number: u64) -> Result<ChangeResult>
     if !record.can_be_undone() {
         bail!("change {number} is already reverted or was never applied; nothing to undo");
     }
-    again(engine, &[record], ChangeStep::Undo, false)
+    undo_or_redo(engine, &[record], ChangeStep::Undo, false)
 }
 
 /// Redoes the changes that were undone last.
 pub(crate) fn redo(engine: &mut Engine<'_>) -> Result<ChangeResult> {
     let records = to_redo(&engine.journal.records.list)?;
-    again(engine, &records, ChangeStep::Redo, true)
+    undo_or_redo(engine, &records, ChangeStep::Redo, true)
 }
 
-/// Takes a step with each record. Overtaken changes are skipped and do not stop the others; later undos skip them too.
-fn again(
+/// Takes a step with each record. Changes whose target was changed by another program are skipped and do not stop the
+/// others; later undos skip them too.
+fn undo_or_redo(
     engine: &mut Engine<'_>,
     records: &[JournalRecord],
     step: ChangeStep,
@@ -99,16 +100,16 @@ fn again(
             engine.withdraw(record.number, step)?;
             continue;
         }
-        let done = record.again(engine, step);
+        let done = record.undo_or_redo(engine, step);
         engine.withdraw(record.number, step)?;
         if done.is_err() && !is_mark {
             blocked.insert(record.change.path());
         }
         match done.map_err(|error| (concerns_all(&error), error.downcast())) {
             Ok(()) => taken.push(record),
-            Err((_, Ok(Refusal::Overtaken { reason }))) => {
-                if is_in_turn || record.state == ChangeState::Overtaken {
-                    engine.journal.set(record.number, ChangeState::Overtaken, JournalLine::default())?;
+            Err((_, Ok(Refusal::TargetChanged { reason }))) => {
+                if is_in_turn || record.state == ChangeState::TargetChanged {
+                    engine.journal.set(record.number, ChangeState::TargetChanged, JournalLine::default())?;
                 }
                 passed.push((record.number, reason));
             }
@@ -122,7 +123,7 @@ fn again(
             }
         }
     }
-    let back = engine.look_at_vacated();
+    let back = engine.append_late_lines();
     taken.retain(|record| back.iter().all(|(number, _)| *number != record.number));
     failed.extend(back);
     let changes: Vec<Change> = taken.into_iter().map(|record| record.change.clone()).collect();
@@ -139,7 +140,7 @@ fn again(
         if step == ChangeStep::Undo {
             reason += &format!(" (skipped from now on; run `pitree undo {number}` to retry)");
         }
-        return partly(changes, records.len(), step, Refusal::Overtaken { reason }.into());
+        return partly(changes, records.len(), step, Refusal::TargetChanged { reason }.into());
     }
     if changes.is_empty() {
         let verb = if step == ChangeStep::Undo { "undo" } else { "redo" };
@@ -194,7 +195,7 @@ fn is_in_force(record: &JournalRecord) -> bool {
     match record.state {
         ChangeState::Done | ChangeState::Unknown => true,
         ChangeState::Begun | ChangeState::Undoing | ChangeState::Redoing => !record.is_known(),
-        ChangeState::Undone | ChangeState::Dropped | ChangeState::Overtaken => false,
+        ChangeState::Undone | ChangeState::Dropped | ChangeState::TargetChanged => false,
     }
 }
 

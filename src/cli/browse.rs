@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::app::startup::Startup;
+use crate::app::settings::Settings;
 use crate::cli::{Cli, CommandContext, hits, resolve};
 use crate::config::Config;
 use crate::disk::locate::Environment;
@@ -37,7 +37,7 @@ pub(super) fn browse(context: CommandContext, cli: Cli) -> Result<ExitCode> {
     {
         located.dirs.push(folder.into());
     }
-    let mut setting = Startup::new(&config, located, home, demo.is_some());
+    let mut setting = Settings::new(&config, located, home, demo.is_some());
     if setting.located.mirrors.is_some() {
         // Without the list, the mirrors of added machines are not updated.
         match machines {
@@ -54,7 +54,7 @@ pub(super) fn browse(context: CommandContext, cli: Cli) -> Result<ExitCode> {
     setting.query = if setting.here_only { String::new() } else { query.join(" ") };
     setting.welcomes = is_plain && setting.picker.is_none() && Environment::current().session_file.is_none();
     if demo.is_none() {
-        setting.here = Environment::current().cwd.to_string_lossy().into_owned();
+        setting.current_dir = Environment::current().cwd.to_string_lossy().into_owned();
     }
     runtime::run(setting, cache, changes).map(ExitCode::from)
 }

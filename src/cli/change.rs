@@ -22,7 +22,7 @@ use crate::machines;
 use crate::machines::registry::Machine;
 use crate::machines::sync::SyncContext;
 use crate::pi::running;
-use crate::pi::warnings::{LOSES, signs};
+use crate::pi::warnings::{LOSES, running_pi_evidence};
 use crate::runtime::raw_output;
 use crate::session::digest::Digest;
 use crate::system::signals;
@@ -57,7 +57,7 @@ pub(super) struct ConfirmedArgs {
     #[arg(long)]
     pub(super) yes: bool,
     #[command(flatten)]
-    pub(super) switches: ChangeArgs,
+    pub(super) args: ChangeArgs,
 }
 
 impl ConfirmedArgs {
@@ -66,7 +66,7 @@ impl ConfirmedArgs {
     /// # Errors
     /// Input or standard error is no terminal.
     pub(super) fn asks(&self) -> Result<bool> {
-        let asks = !self.yes && !self.switches.dry_run;
+        let asks = !self.yes && !self.args.dry_run;
         if asks {
             output::check_can_ask()?;
         }
@@ -75,28 +75,28 @@ impl ConfirmedArgs {
 }
 
 /// Makes the changes of a command and prints the results.
-pub(super) struct Changer<'a> {
+pub(super) struct ChangePrinter<'a> {
     pub(super) changes: Changes,
-    switches: &'a ChangeArgs,
+    args: &'a ChangeArgs,
     pub(super) context: &'a CommandContext,
 }
 
-impl<'a> Changer<'a> {
+impl<'a> ChangePrinter<'a> {
     /// Creates it for the chosen files.
     ///
     /// # Errors
     /// The sessions are samples, or there is no directory for the journal.
-    pub(super) fn new(context: &'a CommandContext, switches: &'a ChangeArgs) -> Result<Self> {
+    pub(super) fn new(context: &'a CommandContext, args: &'a ChangeArgs) -> Result<Self> {
         context.refuse_samples()?;
         let changes = context.changes().context("cannot locate the journal: no home directory; set HOME")?;
-        let changes = if switches.dry_run { changes.dry_run() } else { changes };
+        let changes = if args.dry_run { changes.dry_run() } else { changes };
         signals::hold().context("cannot handle signals")?;
-        Ok(Self { changes, switches, context })
+        Ok(Self { changes, args, context })
     }
 
     /// Returns `true` for output as JSON.
     pub(super) fn is_json(&self) -> bool {
-        self.switches.json
+        self.args.json
     }
 
     /// Makes a change and prints it.
@@ -104,7 +104,7 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// The errors of [`make`](Self::make), or the output cannot be written.
     pub(super) fn finish(&self, request: &Request) -> Result<Exit> {
-        self.say(&self.make(request)?, CliStep::Make)
+        self.print_result(&self.make(request)?, CliStep::Make)
     }
 
     /// Makes a change, and shows its progress if it takes long. A signal stops it between two of several changes. The
@@ -130,7 +130,7 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// The machine is unknown or cannot be reached, or the change cannot be made there.
     pub(super) fn make_on(&self, name: &str, request: &Request) -> Result<ChangeResult> {
-        if self.switches.dry_run {
+        if self.args.dry_run {
             bail!("--dry-run cannot be used for sessions on other machines");
         }
         self.on_machine(name, |machine, context| machines::changes::make(machine, request, context))
@@ -146,7 +146,7 @@ impl<'a> Changer<'a> {
         let last = locate::state_dir()
             .and_then(|state| machines::changes::last_change(&state, since.unwrap_or(i64::MIN), redoes));
         let Some((machine, commands)) = last else { return Ok(None) };
-        if self.switches.dry_run {
+        if self.args.dry_run {
             bail!("the last change was made on {machine}; --dry-run cannot be used for it");
         }
         self.on_machine(&machine, |machine, context| machines::changes::make_step(machine, &commands, context))
@@ -175,7 +175,7 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// `error`, if there is no terminal; or the user declined.
     fn ask_to_bring_back(&self, error: &Error) -> Result<()> {
-        if self.switches.dry_run || !output::can_ask() {
+        if self.args.dry_run || !output::can_ask() {
             bail!("{error}");
         }
         note!("{error}.");
@@ -191,25 +191,25 @@ impl<'a> Changer<'a> {
         if !archive_paths::is_archived(&path) {
             return Ok(path);
         }
-        if !is_sure || self.switches.dry_run {
+        if !is_sure || self.args.dry_run {
             self.ask_to_bring_back(&Refusal::Archived { paths: vec![path.clone()] }.into())?;
         }
         let done = self.make_as_it_is(&Request::Unarchive { files: vec![path.clone()] })?;
-        self.say_aside(&done);
+        self.print_result_as_note(&done);
         Ok(done.made.unwrap_or(path))
     }
 
     fn make_as_it_is(&self, request: &Request) -> Result<ChangeResult> {
         let mut waits_since = None;
         let (begun, mut shown) = (now(), None);
-        let mut watch = |news: ChangeEvent<'_>| {
-            match news {
+        let mut watch = |event: ChangeEvent<'_>| {
+            match event {
                 ChangeEvent::Waits(who) => {
                     let since = waits_since.get_or_insert_with(|| {
                         note!("waiting for {who}; press Ctrl+C to cancel");
                         now()
                     });
-                    if now() - *since >= i64::try_from(self.switches.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
+                    if now() - *since >= i64::try_from(self.args.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
                         return ControlFlow::Break(());
                     }
                 }
@@ -221,37 +221,38 @@ impl<'a> Changer<'a> {
                     }
                 }
             }
-            signals::noted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+            signals::pending_signal().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
         };
         let made = signals::held_during(|| self.changes.make(request, now(), &mut watch));
         if shown.is_some() {
             output::progress("");
         }
-        made.map_err(|error| match signals::noted() {
+        made.map_err(|error| match signals::pending_signal() {
             Some(signal) => error.context(Stopped(Exit::Signal(signal), "stopped")),
             None => error,
         })
     }
 
     /// Lists signs of pis that may be using sessions. Returns `true` if there are any.
-    pub(super) fn tell_signs(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
+    pub(super) fn print_pi_evidence(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
         // The pis of other machines are unknown.
         let here = sessions.iter().map(|&key| &catalog[key]).filter(|session| !session.facts().is_mirrored());
-        self.tell_signs_of(&here.map(|session| &***session).collect::<Vec<_>>())
+        self.print_pi_evidence_of(&here.map(|session| &***session).collect::<Vec<_>>())
     }
 
-    /// Like [`tell_signs`](Self::tell_signs), with the consequence of moving their files.
-    pub(super) fn tell_signs_of_moved(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
-        let has_signs = self.tell_signs(catalog, sessions);
+    /// Like [`print_pi_evidence`](Self::print_pi_evidence), with the consequence of moving their files.
+    pub(super) fn print_pi_evidence_before_move(&self, catalog: &Catalog, sessions: &[SessionKey]) -> bool {
+        let has_signs = self.print_pi_evidence(catalog, sessions);
         if has_signs {
             output::note(LOSES);
         }
         has_signs
     }
 
-    /// Like [`tell_signs`](Self::tell_signs), for sessions of this machine.
-    fn tell_signs_of(&self, sessions: &[&Digest]) -> bool {
-        let signs = signs(sessions, &running::running(locate::state_dir().as_deref()), now(), &self.context.home);
+    /// Like [`print_pi_evidence`](Self::print_pi_evidence), for sessions of this machine.
+    fn print_pi_evidence_of(&self, sessions: &[&Digest]) -> bool {
+        let signs =
+            running_pi_evidence(sessions, &running::running(locate::state_dir().as_deref()), now(), &self.context.home);
         signs.iter().take(SIGNS).for_each(|sign| note!("{sign}."));
         if signs.len() > SIGNS {
             note!("and {} more", signs.len() - SIGNS);
@@ -270,7 +271,7 @@ impl<'a> Changer<'a> {
         catalog: &Catalog,
     ) -> Result<bool> {
         output::note("The originals move to the trash, and take space until it is emptied.");
-        let has_signs = self.tell_signs(catalog, keys);
+        let has_signs = self.print_pi_evidence(catalog, keys);
         is_confirmed(has_signs, &format!("{verb} {what}?"), &format!("{} {what}", verb.to_lowercase()))
     }
 
@@ -284,14 +285,14 @@ impl<'a> Changer<'a> {
             Err(error) if matches!(error.downcast_ref(), Some(Refusal::Old { .. })) => error,
             made => return made,
         };
-        if self.switches.dry_run || !output::can_ask() {
+        if self.args.dry_run || !output::can_ask() {
             return Err(anyhow!("{error}; use --migrate to convert it and move the original to the trash"));
         }
         note!("{error}. The original moves to the trash; `pitree undo` restores it.");
         if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
             && let Ok(session) = resolve::digest(path)
         {
-            self.tell_signs_of(&[&session]);
+            self.print_pi_evidence_of(&[&session]);
         }
         must_agree("Convert to version 3?")?;
         self.make(&request(true))
@@ -301,13 +302,13 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say(&self, done: &ChangeResult, step: CliStep) -> Result<Exit> {
+    pub(super) fn print_result(&self, done: &ChangeResult, step: CliStep) -> Result<Exit> {
         let print = || {
-            if self.switches.json {
+            if self.args.json {
                 for change in done.changes.iter().map(ChangeFields::from) {
                     let machine = done.machine.as_ref().map(|origin| object! { machine: &origin.machine });
                     let group = done.group.map(|group| object! { group });
-                    let done = !self.switches.dry_run;
+                    let done = !self.args.dry_run;
                     output::json(&object! {
                         step, #[serde(flatten)] change, done, #[serde(flatten)] machine, #[serde(flatten)] group,
                     })?;
@@ -326,28 +327,28 @@ impl<'a> Changer<'a> {
             return Ok(Exit::Done.found(is_found));
         }
         output::error(&format!("interrupted; {} remaining", thousands(done.left)));
-        Ok(signals::noted().map_or(Exit::Failed, Exit::Signal))
+        Ok(signals::pending_signal().map_or(Exit::Failed, Exit::Signal))
     }
 
     /// Prints the path of the file that a change made, and what was done to standard error. A dry run and JSON are printed
-    /// by [`say`](Self::say).
+    /// by [`print_result`](Self::print_result).
     ///
     /// # Errors
     /// The output cannot be written.
-    pub(super) fn say_made(&self, done: &ChangeResult) -> Result<Exit> {
+    pub(super) fn print_made(&self, done: &ChangeResult) -> Result<Exit> {
         match &done.made {
-            Some(made) if !self.switches.json && !self.switches.dry_run => {
-                self.say_aside(done);
+            Some(made) if !self.args.json && !self.args.dry_run => {
+                self.print_result_as_note(done);
                 raw_output::print(made.as_os_str()).with_context(|| self.unprinted(done))?;
                 Ok(Exit::Done)
             }
-            _ => self.say(done, CliStep::Make),
+            _ => self.print_result(done, CliStep::Make),
         }
     }
 
     /// Describes changes that could not be printed.
     pub(super) fn unprinted(&self, done: &ChangeResult) -> String {
-        match (self.switches.dry_run, done.changes.len()) {
+        match (self.args.dry_run, done.changes.len()) {
             (true, _) => "cannot print the dry run".into(),
             (_, 0) => format!("cannot print this: {}", done.summary),
             (_, 1) => "the change was made, but cannot be printed".into(),
@@ -356,7 +357,7 @@ impl<'a> Changer<'a> {
     }
 
     /// Prints what was done to standard error, if standard output has other content.
-    pub(super) fn say_aside(&self, done: &ChangeResult) {
+    pub(super) fn print_result_as_note(&self, done: &ChangeResult) {
         for line in self.lines(done, CliStep::Make).iter().chain(&done.warnings) {
             output::note(line);
         }
@@ -369,7 +370,7 @@ impl<'a> Changer<'a> {
             CliStep::Redo => ("redone: ", "would redo: "),
             CliStep::Restore => ("restored: ", "would restore: "),
         };
-        let start = if self.switches.dry_run { would } else { did };
+        let start = if self.args.dry_run { would } else { did };
         let short = |path: &Path| match &done.machine {
             Some(origin) => format!("{}:{}", origin.machine, path.display()),
             None => self.short(path),
@@ -408,7 +409,7 @@ pub(super) fn is_confirmed(has_signs: bool, question: &str, what: &str) -> Resul
 }
 
 /// Lists the number, the size and the age of sessions.
-pub(super) fn tell_sessions(catalog: &Catalog, sessions: &[SessionKey]) {
+pub(super) fn print_sessions(catalog: &Catalog, sessions: &[SessionKey]) {
     let facts = || sessions.iter().map(|&key| catalog[key].facts());
     let size = facts().filter(|facts| !facts.is_link()).map(|facts| facts.bytes()).sum();
     let newest = facts().filter_map(|facts| facts.modified()).max();

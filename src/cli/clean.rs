@@ -15,7 +15,7 @@ use crate::catalog::cleanup::{CleanRequest, CleanRule, CleanSuggestion, Leftover
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::slim::{PlannedSession, SlimOverview};
 use crate::changes::{FileSnapshot, Request};
-use crate::cli::change::{ChangeArgs, Changer, ConfirmedArgs};
+use crate::cli::change::{ChangeArgs, ChangePrinter, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{sessions_to_change, skip_mirrored};
 use crate::cli::table::Column;
@@ -46,7 +46,7 @@ pub(super) struct CleanCommand {
     #[arg(long, requires = "only")]
     yes: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl ValueEnum for CleanRule {
@@ -61,8 +61,8 @@ impl ValueEnum for CleanRule {
 
 impl CleanCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
-        if !self.yes && !self.switches.dry_run {
+        let changer = ChangePrinter::new(context, &self.args)?;
+        if !self.yes && !self.args.dry_run {
             output::check_can_ask()?;
         }
         let mut catalog = context.read_catalog();
@@ -72,7 +72,7 @@ impl CleanCommand {
         let state = locate::state_dir();
         let found = cleanup_job::suggest(&request, (&context.scanned, state.as_deref()), &|| true);
         let (suggestions, slimming) = found.unwrap_or_default();
-        let ChangeArgs { json, dry_run, .. } = self.switches;
+        let ChangeArgs { json, dry_run, .. } = self.args;
         if !json || dry_run {
             let row = |suggestion: &CleanSuggestion| {
                 let CleanSuggestion { rule, bytes: size, .. } = suggestion;
@@ -127,7 +127,7 @@ fn fields(suggestion: &CleanSuggestion, catalog: &Catalog) -> impl Serialize + u
     let session = |&key: &SessionKey| {
         let (session, facts) = (&catalog[key], catalog[key].facts());
         let path = PathFields::from(&*facts.path().join());
-        let (id, title) = (facts.id().to_owned(), session.once().title().to_owned());
+        let (id, title) = (facts.id().to_owned(), session.uncached_digest().title().to_owned());
         object! { id, #[serde(flatten)] path, title, bytes: facts.bytes() }
     };
     object! {
@@ -183,8 +183,8 @@ pub(super) struct SlimCommand {
 
 impl SlimCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let switches = &self.confirmed.switches;
-        let changer = Changer::new(context, switches)?;
+        let args = &self.confirmed.args;
+        let changer = ChangePrinter::new(context, args)?;
         let catalog = context.catalog();
         let mut keys = sessions_to_change(&self.words, false, catalog, context)?;
         skip_mirrored(catalog, &mut keys);
@@ -195,11 +195,11 @@ impl SlimCommand {
         let overview = cleanup_job::plan_slimming(&targets, self.rules(), progress).context("canceled")?;
         overview.failed.iter().for_each(|(_, reason)| output::error(reason));
         let (failed, total) = (!overview.failed.is_empty(), overview.total());
-        let is_plan = switches.json && switches.dry_run;
+        let is_plan = args.json && args.dry_run;
         if is_plan {
             overview.planned.iter().try_for_each(print_json)?;
         }
-        self.tell(&overview, &changer);
+        self.print_overview(&overview, &changer);
         if total == 0 {
             output::note("nothing to save with these rules");
             return Ok(if failed { Exit::Failed } else { Exit::Nothing });
@@ -229,10 +229,10 @@ impl SlimCommand {
         }
     }
 
-    /// Tells what is saved: by rule, and by session if there are several.
-    fn tell(&self, overview: &SlimOverview, changer: &Changer<'_>) {
+    /// Prints what is saved: by rule, and by session if there are several.
+    fn print_overview(&self, overview: &SlimOverview, changer: &ChangePrinter<'_>) {
         let [outside, inside, shared] = overview.sums();
-        let tell = |what: &str, saving: SlimSaving, off: Option<&str>| {
+        let print_saving = |what: &str, saving: SlimSaving, off: Option<&str>| {
             if saving.count > 0 {
                 let off = off.map_or(String::new(), |off| format!("; kept, {off}"));
                 let entries = count(saving.count, "entry", "entries");
@@ -240,13 +240,13 @@ impl SlimCommand {
             }
         };
         for (name, saving, is_on) in overview.types() {
-            tell(&format!("snapshots of {name}"), saving, (!is_on).then_some("by your choice"));
+            print_saving(&format!("snapshots of {name}"), saving, (!is_on).then_some("by your choice"));
         }
         let off = self.no_outside.then_some("by your choice");
-        tell("results and images that no model receives", outside, off);
+        print_saving("results and images that no model receives", outside, off);
         let off = self.inside.is_none().then_some("unless --inside is given");
-        tell("results and images that a model receives", inside, off);
-        tell("in entries that other sessions contain too", shared, Some("so that families stay as they are"));
+        print_saving("results and images that a model receives", inside, off);
+        print_saving("in entries that other sessions contain too", shared, Some("so that families stay as they are"));
         if overview.planned.len() > 1 {
             for PlannedSession { session, bytes: size, savings } in overview.saving().take(LISTED) {
                 let path = changer.short(&session.path);

@@ -30,7 +30,7 @@ use crate::runtime::jobs::now;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::tree::Tree;
@@ -170,8 +170,8 @@ impl CommandContext {
         &self,
         mut scan: Scan<'_>,
         mut is_wanted: impl FnMut(&SessionFacts<'_>) -> bool,
-    ) -> (Vec<SharedSession>, Vec<Unreadable>) {
-        let mut sessions: Vec<SharedSession> = Vec::new();
+    ) -> (Vec<SharedLazySession>, Vec<Unreadable>) {
+        let mut sessions: Vec<SharedLazySession> = Vec::new();
         let unreadable = read(&mut scan, |batch| {
             sessions.extend(batch.into_iter().filter(|session| is_wanted(&session.facts())));
         });
@@ -199,7 +199,7 @@ impl CommandContext {
     }
 
     /// Returns sessions in the form needed for a query.
-    pub(super) fn searched(&self, sessions: Vec<SharedSession>, query: &Query) -> Arc<[SearchedSession]> {
+    pub(super) fn searched(&self, sessions: Vec<SharedLazySession>, query: &Query) -> Arc<[SearchedSession]> {
         SearchedSession::for_query(sessions, query, (now(), || self.remote_pis()))
     }
 
@@ -218,7 +218,7 @@ impl CommandContext {
     }
 
     /// Returns the time and directory of a query.
-    pub(super) fn here_and_now(&self) -> QueryScope {
+    pub(super) fn query_scope(&self) -> QueryScope {
         let dir = Environment::current().cwd.to_string_lossy().into_owned();
         let (home, zone) = (self.home.clone(), jiff::tz::TimeZone::system());
         QueryScope { now_ms: now(), home, dir, zone, ..QueryScope::default() }
@@ -300,7 +300,7 @@ impl CommandContext {
             changes,
             can_ask: output::can_ask(),
             now,
-            is_wanted: &|| signals::noted().is_none(),
+            is_wanted: &|| signals::pending_signal().is_none(),
         })
     }
 
@@ -327,11 +327,11 @@ pub(super) fn refuse_demo() -> Result<()> {
 }
 
 /// Reads sessions in batches, and returns the files that could not be read.
-pub(super) fn read(scan: &mut Scan<'_>, mut tell: impl FnMut(Vec<SharedSession>)) -> Vec<Unreadable> {
+pub(super) fn read(scan: &mut Scan<'_>, mut on_sessions: impl FnMut(Vec<SharedLazySession>)) -> Vec<Unreadable> {
     let mut unreadable = std::mem::take(&mut scan.found.unreadable);
     scan.read(|batch| {
         unreadable.extend(batch.unreadable);
-        tell(batch.sessions);
+        on_sessions(batch.sessions);
         true
     });
     unreadable

@@ -19,9 +19,9 @@ use crate::catalog::copies::SessionCopies;
 use crate::cli::{Cli, CommandContext, Options, output};
 use crate::machines::registry::Machine;
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::entry::kind::EntryKind;
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 
 /// The environment variable set by the completion scripts.
 const ASKED_BY: &str = "PITREE_COMPLETE";
@@ -80,8 +80,8 @@ fn sessions_like(typed: &OsStr) -> Vec<CompletionCandidate> {
     });
     SessionCopies::remove_from(&mut sessions);
     sort::by_cached_key(&mut sessions, |session| (Reverse(session.facts().order_time()), session.file_path()));
-    let one = |session: &SharedSession| {
-        let session = session.once();
+    let one = |session: &SharedLazySession| {
+        let session = session.uncached_digest();
         let name = session.name.as_deref().filter(|name| !typed.is_empty() && name.starts_with(typed));
         let id = Some(&*session.header.id).filter(|id| id.starts_with(typed));
         let title: String = clean(session.title()).chars().take(60).collect();
@@ -100,16 +100,16 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
     let (_, command) = line.subcommand().context("the line has no command")?;
     let session = command.get_one::<OsString>("session").context("the line has no session")?;
     let tree = context.tree(&context.session(session)?)?;
-    let text = |at: Index| clean(&tree[at].text).chars().take(60).collect::<String>();
-    let newest_first = || (0..tree.nodes.len() as Index).rev();
+    let text = |at: EntryIndex| clean(&tree[at].text).chars().take(60).collect::<String>();
+    let newest_first = || (0..tree.nodes.len() as EntryIndex).rev();
     let labels = newest_first().filter_map(|at| Some((&*tree.labels.get(&at)?.text, at)));
     // Before the first character, only prompts are suggested, because a list of all ids would be too long.
-    let is_offered = |at: &Index| match tree[*at].kind {
+    let is_offered = |at: &EntryIndex| match tree[*at].kind {
         EntryKind::User => true,
         kind => !typed.is_empty() && !kind.is_bookkeeping(),
     };
     let ids = newest_first().filter(is_offered).filter_map(|at| Some((tree.id(at)?, at)));
-    let fits = |(word, _): &(&str, Index)| word.starts_with(typed);
+    let fits = |(word, _): &(&str, EntryIndex)| word.starts_with(typed);
     Ok(labels.chain(ids).filter(fits).filter_map(|(word, at)| candidate(word, &text(at))).collect())
 }
 

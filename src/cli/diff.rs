@@ -19,7 +19,7 @@ use crate::cli::{CommandContext, Exit, output};
 use crate::disk::files;
 use crate::session::compare::SideSummary;
 use crate::session::compare::description::{self, SIDES};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The version of the JSON format. Increased when a field is removed or changes its meaning.
 const FORM: u32 = 1;
@@ -87,8 +87,8 @@ fn end(place: SessionPlace, context: &CommandContext, known: Option<&BranchEnd>)
 }
 
 /// Returns the row of an entry as in pi's `/tree`.
-fn row(tree: &Tree, at: Index, context: &CommandContext) -> String {
-    spans_text(&row_text::pi_entry(tree, at, context.config.signs()))
+fn row(tree: &Tree, at: EntryIndex, context: &CommandContext) -> String {
+    spans_text(&row_text::pi_entry(tree, at, context.config.glyphs()))
 }
 
 fn text(
@@ -96,7 +96,7 @@ fn text(
     files: &[FinalFile],
     context: &CommandContext,
 ) -> Result<()> {
-    let glyphs = context.config.signs();
+    let glyphs = context.config.glyphs();
     let columns = output::columns();
     let cut = |line: String| match columns {
         Some(columns) => glyphs.cut(&line, columns).into_owned(),
@@ -188,7 +188,7 @@ fn comparison_object<'a>(
     }
 }
 
-fn side_object<'a>(side: &'a SideSummary, end: &'a BranchEnd, at: Index) -> impl Serialize {
+fn side_object<'a>(side: &'a SideSummary, end: &'a BranchEnd, at: EntryIndex) -> impl Serialize {
     let usage = side.usage;
     let time = |ms: Option<i64>| ms.and_then(time::iso);
     let models = side.models.iter();

@@ -15,7 +15,7 @@ use crate::catalog::doctor::{self, ExaminedFile};
 use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{Changes, ExpectedSession, Request, SharedRewriter};
-use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{self, ProjectArg, note_mirrored};
@@ -25,7 +25,7 @@ use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
 use crate::disk::trash::Trash;
 use crate::disk::{files, load, locate, relocations};
-use crate::session::health::Finding;
+use crate::session::health::HealthFinding;
 use crate::session::health::code::Code;
 use crate::session::write::repair::{RepairSteps, Unrepairable};
 
@@ -83,12 +83,12 @@ pub(super) struct DoctorCommand {
 const LISTED: usize = 20;
 
 /// The findings by file.
-type Found = BTreeMap<PathBuf, Vec<Finding>>;
+type Found = BTreeMap<PathBuf, Vec<HealthFinding>>;
 
 impl DoctorCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
-        let changer = self.repair.then(|| Changer::new(context, &switches)).transpose()?;
+        let changer = self.repair.then(|| ChangePrinter::new(context, &switches)).transpose()?;
         let mut unreadable = Vec::new();
         let (files, is_all) = self.files(context, &mut unreadable)?;
         let progress = |done| output::progress_of(done, files.len(), "files");
@@ -107,23 +107,23 @@ impl DoctorCommand {
             let own = leftovers(&context.scanned, locate::state_dir().as_deref()).into_iter().map(|path| (path, false));
             for (path, is_orphan) in own.chain(drafts_of_others(&context.scanned)) {
                 let code = if is_orphan { Code::OrphanDraft } else { Code::Leftover };
-                found.entry(path).or_default().push(Finding::new(code, None));
+                found.entry(path).or_default().push(HealthFinding::new(code, None));
             }
         }
         add_history(&mut found, is_all);
         self.print(&found, context)?;
-        tell_count(&found, files.len(), self.notes || self.json);
+        print_count(&found, files.len(), self.notes || self.json);
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
         let is_complete = unreadable.is_empty();
         let end = output::end(unreadable)?;
         let can_be_repaired =
-            |(_, found): &(&PathBuf, &Vec<Finding>)| found.iter().any(|one| one.code.can_be_repaired());
+            |(_, found): &(&PathBuf, &Vec<HealthFinding>)| found.iter().any(|one| one.code.can_be_repaired());
         let damaged = found.iter().filter(can_be_repaired).map(|(path, _)| path.clone());
         let (mirrored, damaged): (Vec<PathBuf>, Vec<PathBuf>) =
             damaged.partition(|path| machine_paths::is_mirrored(path));
         note_mirrored(if self.repair { mirrored.len() } else { 0 });
-        let has_problems = found.values().flatten().any(Finding::is_problem);
+        let has_problems = found.values().flatten().any(HealthFinding::is_problem);
         let code = match changer {
             Some(changer) if !damaged.is_empty() => self.mend(&damaged, &changer)?,
             _ if has_problems => Exit::Over,
@@ -152,10 +152,10 @@ impl DoctorCommand {
     }
 
     fn print(&self, found: &Found, context: &CommandContext) -> Result<()> {
-        let is_listed = |(_, finding): &(&PathBuf, &Finding)| self.json || self.notes || finding.is_problem();
+        let is_listed = |(_, finding): &(&PathBuf, &HealthFinding)| self.json || self.notes || finding.is_problem();
         let findings = found.iter().flat_map(|(path, findings)| findings.iter().map(move |finding| (path, finding)));
-        let findings: Vec<(&PathBuf, &Finding)> = findings.filter(is_listed).collect();
-        let line = |&(path, finding): &(&PathBuf, &Finding)| {
+        let findings: Vec<(&PathBuf, &HealthFinding)> = findings.filter(is_listed).collect();
+        let line = |&(path, finding): &(&PathBuf, &HealthFinding)| {
             object! {
                 #[serde(flatten)] path: PathFields::from(&**path),
                 severity: finding.code.severity(),
@@ -167,7 +167,7 @@ impl DoctorCommand {
                 text: finding.text(),
             }
         };
-        let row = |&(path, finding): &(&PathBuf, &Finding)| {
+        let row = |&(path, finding): &(&PathBuf, &HealthFinding)| {
             [
                 context.short(path),
                 finding.line.map(|line| line.to_string()).unwrap_or_default(),
@@ -183,7 +183,7 @@ impl DoctorCommand {
     }
 
     /// Repairs files.
-    fn mend(&self, damaged: &[PathBuf], changer: &Changer<'_>) -> Result<Exit> {
+    fn mend(&self, damaged: &[PathBuf], changer: &ChangePrinter<'_>) -> Result<Exit> {
         let catalog = changer.context.catalog();
         // The change replaces the target of a link.
         let real_paths = damaged.iter().map(|path| files::resolved(path));
@@ -204,7 +204,7 @@ impl DoctorCommand {
                 Ok(result) if result.steps.is_empty() => continue,
                 Ok(result) if told < LISTED || self.dry_run => {
                     told += 1;
-                    tell_steps(&short, &result.steps, result.rest.len());
+                    print_steps(&short, &result.steps, result.rest.len());
                 }
                 Ok(_) => output::progress(&format!("{done} of {} files", damaged.len())),
                 Err(error) => {
@@ -261,7 +261,7 @@ fn examined(catalog: &Catalog, path: PathBuf) -> ExaminedFile {
 
 /// Adds what the journal has: missing parents in the trash, and interrupted changes if all files are examined.
 fn add_history(found: &mut Found, is_all: bool) {
-    let is_missing = |finding: &Finding| finding.code == Code::ForkParentMissing;
+    let is_missing = |finding: &HealthFinding| finding.code == Code::ForkParentMissing;
     let Some(state_dir) = locate::state_dir().filter(|_| is_all || found.values().flatten().any(is_missing)) else {
         return;
     };
@@ -275,17 +275,17 @@ fn add_history(found: &mut Found, is_all: bool) {
     }
     for record in history.iter().filter(|record| is_all && record.interrupted_step().is_some()) {
         let detail = format!("change {} was interrupted; the next change completes or reverts it", record.number);
-        let finding = Finding::new(Code::Leftover, Some(detail));
+        let finding = HealthFinding::new(Code::Leftover, Some(detail));
         found.entry(record.change.path().into()).or_default().push(finding);
     }
 }
 
 /// Prints the number of findings.
-fn tell_count(found: &Found, files: usize, has_notes: bool) {
+fn print_count(found: &Found, files: usize, has_notes: bool) {
     let all = || found.values().flatten();
     let problems: usize = all().filter(|finding| finding.is_problem()).map(|finding| finding.more + 1).sum();
     let notes: usize = all().filter(|finding| !finding.is_problem()).map(|finding| finding.more + 1).sum();
-    let damaged = found.values().filter(|findings| findings.iter().any(Finding::is_problem)).count();
+    let damaged = found.values().filter(|findings| findings.iter().any(HealthFinding::is_problem)).count();
     let all_files = count(files, "file", "files");
     let first = match problems {
         0 => format!("no problem in {all_files}"),
@@ -300,7 +300,7 @@ fn tell_count(found: &Found, files: usize, has_notes: bool) {
 }
 
 /// Prints what a repair does to a file.
-fn tell_steps(path: &str, steps: &RepairSteps, rest: usize) {
+fn print_steps(path: &str, steps: &RepairSteps, rest: usize) {
     note!("{path}:");
     steps.listed.iter().for_each(|step| note!("  {step}"));
     if steps.more > 0 {

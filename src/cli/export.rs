@@ -16,11 +16,11 @@ use crate::catalog::export::source::{Scope, Source};
 use crate::catalog::export::target::{FileTaken, Target};
 use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
 use crate::changes::{ImportRequest, Request};
-use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
 use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::disk::{program, relocations};
 use crate::export::document::{Detail, ToolDetail};
 use crate::export::personal::PersonalData;
@@ -299,12 +299,12 @@ pub(super) struct ImportCommand {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     cwd: Option<PathBuf>,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl ImportCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let cwd = self.cwd()?;
         let bytes = self.bytes(context)?;
         // The same checks as when it is written, for the id and the omitted lines.
@@ -323,7 +323,7 @@ impl ImportCommand {
         if new_id {
             note!("another session has the id {}; the imported session gets a new one", checked.id);
         }
-        changer.say_made(&done)
+        changer.print_made(&done)
     }
 
     fn is_stdin(&self) -> bool {
@@ -339,7 +339,7 @@ impl ImportCommand {
             // Sessions of this machine are forked, not imported.
             let there = || context.session(self.file.as_os_str()).ok().filter(|path| machine_paths::is_mirrored(path));
             let there = if self.file.exists() { None } else { there() };
-            return Bodies::open(there.as_ref().unwrap_or(&self.file))?.whole();
+            return EntryReader::open(there.as_ref().unwrap_or(&self.file))?.whole();
         }
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;

@@ -15,7 +15,7 @@ use crate::base::numbers::count;
 use crate::base::paths::{full_path, shorten};
 use crate::base::time;
 use crate::catalog::file_history::{ReplayControl, files_at, files_at_ends};
-use crate::catalog::file_states::text_of;
+use crate::catalog::file_states::text_for_comparison;
 use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::catalog::user_data::local_cwds;
 use crate::cli::output::{PathFields, object};
@@ -24,12 +24,12 @@ use crate::cli::table::{self, Column};
 use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::files::read_regular;
 use crate::disk::new_file::{self, RecoveredDir, is_taken};
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::replay::files::Files;
 use crate::session::replay::places::{places, runs_by_itself, safe_name};
 use crate::session::replay::session_path;
 use crate::session::replay::state::{Content, Exactness, FileState};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::worktrees::Worktrees;
 
 /// Print a file as it was at an entry of a session
@@ -72,7 +72,7 @@ pub(super) struct FileCommand {
 struct FoundFile {
     session: PathBuf,
     tree: Tree,
-    at: Index,
+    at: EntryIndex,
     path: String,
     state: Arc<FileState>,
 }
@@ -99,7 +99,7 @@ impl FileCommand {
             output::note("use --partial to print it");
             return Ok(exit);
         }
-        let text = text_of(Some(&found.state))?;
+        let text = text_for_comparison(Some(&found.state))?;
         match (&self.output, &self.diff) {
             (Some(path), _) if is_taken(path) && !self.force => {
                 bail!("{} exists; use --force to replace it, or another --output", path.display());
@@ -163,7 +163,7 @@ impl FoundFile {
     fn fields(&self) -> impl Serialize + '_ {
         let Self { session, tree, at, path: file, state } = self;
         let ids =
-            |entries: &[Index]| entries.iter().filter_map(|&at| tree.id(at).map(String::from)).collect::<Vec<_>>();
+            |entries: &[EntryIndex]| entries.iter().filter_map(|&at| tree.id(at).map(String::from)).collect::<Vec<_>>();
         let lines = match &state.content {
             Content::Partial(lines) => Some(lines.with_gaps()),
             Content::Exact(_) | Content::Unknown | Content::Removed => None,
@@ -252,7 +252,7 @@ impl FilesCommand {
 }
 
 /// Returns the entries that touched each file, in file order.
-fn calls(sessions: &[SharedSession], context: &CommandContext) -> Result<HashMap<String, Vec<impl Serialize>>> {
+fn calls(sessions: &[SharedLazySession], context: &CommandContext) -> Result<HashMap<String, Vec<impl Serialize>>> {
     let mut calls: HashMap<String, Vec<_>> = HashMap::new();
     for session in sessions {
         let tree = context.tree(&session.path)?;
@@ -260,7 +260,7 @@ fn calls(sessions: &[SharedSession], context: &CommandContext) -> Result<HashMap
         for touched in &touches.all {
             let call = object! {
                 id: tree.nodes.get(touched.entry as usize).and_then(|node| node.id.as_deref()).map(String::from),
-                touch: touched.touch.name(),
+                touch: touched.operation.name(),
                 active: session.is_active(touched.entry),
                 timestamp: touched.time.and_then(time::iso),
             };
@@ -313,7 +313,7 @@ impl RecoverCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let place = context.place(&self.at, None)?;
         let (path, tree) = (&place.path, context.tree(&place.path)?);
-        let ends: Vec<Index> = match &place.entry {
+        let ends: Vec<EntryIndex> = match &place.entry {
             Some(_) if self.abandoned => bail!("--abandoned takes a session without an entry"),
             None if self.abandoned => tree.abandoned().iter().map(|branch| branch.end).collect(),
             _ => place.entry_in(&tree)?.or(tree.leaf).into_iter().collect(),
@@ -361,7 +361,7 @@ impl RecoverCommand {
     }
 
     /// Writes the files at the end of a branch.
-    fn write(&self, tree: &Tree, end: Index, files: &Files, dir: &RecoveredDir) -> Vec<RecoveredFile> {
+    fn write(&self, tree: &Tree, end: EntryIndex, files: &Files, dir: &RecoveredDir) -> Vec<RecoveredFile> {
         // Each of several branches has a directory of its own.
         let below = self.abandoned.then(|| tree.id(end).map_or_else(|| end.to_string(), safe_name));
         let known = files.iter().filter(|(_, state)| state.whole().is_some());

@@ -11,7 +11,7 @@ use crate::base::time;
 use crate::catalog::search::SessionHit;
 use crate::cli::output::PathFields;
 use crate::cli::table;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::search::byte_search::Snippet;
 use crate::search::candidate::MatchField;
 use crate::search::matching::{Matcher, Tier};
@@ -19,11 +19,11 @@ use crate::session::digest::Digest;
 use crate::session::entry::{RawTime, parse};
 use crate::session::search_text::searched;
 use crate::session::search_titles::capped;
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 use crate::session::worktrees::Worktrees;
 
 /// The maximum length of a title in a hit, in UTF-16 code units, because a first message can be very long.
-const MOST_TITLE: usize = 500;
+const MAX_TITLE: usize = 500;
 
 /// The JSON form of a hit.
 #[derive(Serialize)]
@@ -55,7 +55,7 @@ pub(super) struct HitLine {
 }
 
 /// An entry with a match, and the field.
-pub(super) type EntryPlace = (Index, MatchField);
+pub(super) type EntryPlace = (EntryIndex, MatchField);
 
 /// Texts that an entry can have beside others. The identifiers of their hits contain the kind of text.
 const OTHER_FIELDS: [&str; 3] = [LABEL, "thinking", "arguments"];
@@ -99,12 +99,12 @@ impl HitLine {
         if places.is_empty() {
             return Ok(Vec::new());
         }
-        let mut bodies = Bodies::open(&session.path)?;
+        let mut reader = EntryReader::open(&session.path)?;
         let has_ids = session.header.version >= 2.0;
         let mut lines = Vec::new();
         for (at, field) in places {
             let Some(&offset) = session.details().offsets.get(at as usize) else { continue };
-            let line = bodies.line_at(offset)?;
+            let line = reader.line_at(offset)?;
             let entry = parse::line(&line).ok().flatten();
             let (field, said) = match field {
                 MatchField::Label => {
@@ -149,8 +149,8 @@ impl HitLine {
             snippet: snippet.text,
             ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
             time: time.and_then(time::iso),
-            title: utf16_prefix(session.title(), MOST_TITLE).to_string(),
-            name: session.name.as_deref().map(|name| utf16_prefix(name, MOST_TITLE).into()),
+            title: utf16_prefix(session.title(), MAX_TITLE).to_string(),
+            name: session.name.as_deref().map(|name| utf16_prefix(name, MAX_TITLE).into()),
             cwd: session.header.cwd.clone(),
             project: file_name(Path::new(&session.header.cwd)),
             worktree: None,

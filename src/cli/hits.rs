@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::base::catch_panic;
 use crate::base::text::{clean, width};
 use crate::catalog::grep::{self, HitOrder};
-use crate::catalog::lost_work::{LossCache, compared_paths};
+use crate::catalog::lost_work::{LostWorkCache, compared_paths};
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::catalog::user_data::local_cwds;
 use crate::cli::hit_line::{EntryPlace, HitLine, LABEL, hit_name};
@@ -25,9 +25,9 @@ use crate::search::matching::Matcher;
 use crate::search::qualifier::value::{Needs, QueryScope};
 use crate::search::query::{Query, QueryProblem};
 use crate::session::digest::Digest;
-use crate::session::digest::listed::ListedSession;
+use crate::session::digest::listed::LazySession;
 use crate::session::search_text::SearchTexts;
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 
 /// The totals of a search, and their JSON form.
 #[derive(Default, Serialize)]
@@ -61,7 +61,7 @@ pub(super) struct HitSearch {
     sessions: Arc<[SearchedSession]>,
     /// See [`HitSearch::newest_first`].
     newest_first: OnceLock<Arc<[SearchedSession]>>,
-    here: QueryScope,
+    scope: QueryScope,
     matcher: Matcher,
     /// The matcher without fuzzy matches.
     literal: Matcher,
@@ -89,7 +89,7 @@ pub(super) fn read_query(words: &[String]) -> Result<Query> {
 /// Returns the number of hits in a session that were printed before, if it contains the hit after which to continue.
 fn skipped(session: &Digest, places: Option<&[EntryPlace]>, after: &str) -> Option<usize> {
     let Some(places) = places else { return (hit_name(session, None, None) == after).then_some(1) };
-    let offset = |at: Index| session.details().offsets.get(at as usize).copied();
+    let offset = |at: EntryIndex| session.details().offsets.get(at as usize).copied();
     let name = |&(at, field): &EntryPlace| hit_name(session, offset(at), (field == MatchField::Label).then_some(LABEL));
     places.iter().position(|place| name(place) == after).map(|at| at + 1)
 }
@@ -108,41 +108,41 @@ impl HitSearch {
     pub(super) fn new(
         query: Query,
         sessions: Arc<[SearchedSession]>,
-        mut here: QueryScope,
+        mut scope: QueryScope,
         context: &CommandContext,
     ) -> Result<Self> {
         let cache = context.cache.as_deref();
         if query.needs(Needs::SECRETS) {
             let progress = |done: usize, all: usize| output::progress_of(done, all, "files");
             let known = SecretFinder::default().find(&sessions, (&context.config.redact, cache), progress)?;
-            here.secrets = known.map(Arc::new);
+            scope.secrets = known.map(Arc::new);
         }
         if query.needs(Needs::LOST_WORK) {
             let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
             let progress = |done: usize, all: usize| output::progress_of(done, all, "sessions compared");
-            here.lost = LossCache::default().find(&compared, (&context.home, cache), progress).map(Arc::new);
+            scope.lost = LostWorkCache::default().find(&compared, (&context.home, cache), progress).map(Arc::new);
         }
         if query.needs(Needs::MARKS) {
-            here.marks = Arc::new(context.marks()?);
+            scope.marks = Arc::new(context.marks()?);
         }
         if query.needs(Needs::LAST_SEEN) {
-            here.last_seen = Arc::new(context.last_seen());
+            scope.last_seen = Arc::new(context.last_seen());
         }
         if query.needs(Needs::WORKTREES) {
-            here.worktrees = Arc::new(context.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
+            scope.worktrees = Arc::new(context.worktrees(local_cwds(sessions.iter().map(|sought| &sought.digest))));
         }
-        let (matcher, literal) = (Matcher::new(&query, &here), Matcher::literal(&query, &here));
+        let (matcher, literal) = (Matcher::new(&query, &scope), Matcher::literal(&query, &scope));
         let search = Self {
             query,
             sessions,
             newest_first: OnceLock::new(),
-            here,
+            scope,
             matcher,
             literal,
             searcher: Searcher::default(),
         };
         // A byte search needs no texts, but excluded words do.
-        let without_words = Matcher::new(&search.query.without_words(), &search.here);
+        let without_words = Matcher::new(&search.query.without_words(), &search.scope);
         if !search.is_of_bytes() || without_words.has_texts() {
             // Texts in the index are searched there.
             let is_unread = |session: &&SearchedSession| !session.digest.has_stored_texts();
@@ -178,7 +178,7 @@ impl HitSearch {
             });
             return found;
         }
-        let asked = (&self.query, &self.here);
+        let asked = (&self.query, &self.scope);
         let found = self.searcher.search_quietly(self.newest_first(), asked, || false).unwrap_or_default();
         self.note_undecided();
         found.into_iter().map(|(sought, _)| sought.digest.file_path()).collect()
@@ -196,7 +196,7 @@ impl HitSearch {
     /// Searches the complete content of files, newest sessions first, until `each` returns `false`. It receives the
     /// sessions by file.
     fn bytes(&self, most: usize, mut each: impl FnMut(grep::GrepBatch, &HashMap<&Path, &SearchedSession>) -> bool) {
-        let asked = (&self.query, &self.here);
+        let asked = (&self.query, &self.scope);
         let fit = self.searcher.sessions_to_grep(self.newest_first(), asked, || false).unwrap_or_default();
         let paths: Vec<PathBuf> = fit.iter().map(|sought| sought.digest.file_path()).collect();
         let by_path = paths.iter().map(PathBuf::as_path).zip(fit.iter().copied()).collect();
@@ -222,7 +222,7 @@ impl HitSearch {
                 return Ok(sum);
             }
         }
-        let asked = (&self.query, &self.here);
+        let asked = (&self.query, &self.scope);
         let hits = self.searcher.search_quietly(self.newest_first(), asked, || false).unwrap_or_default();
         let found: Vec<FoundSession<'_>> = hits.iter().map(|(session, hit)| (*session, Some(hit))).collect();
         let start = self.start(&found, after).ok_or_else(|| unknown(after.unwrap_or_default()))?;
@@ -234,7 +234,7 @@ impl HitSearch {
     fn start(&self, found: &[FoundSession<'_>], after: Option<&str>) -> Option<(usize, usize)> {
         let Some(after) = after else { return Some((0, 0)) };
         let skipped = |found: FoundSession<'_>| {
-            let session = &*found.0.digest.once();
+            let session = &*found.0.digest.uncached_digest();
             let (_, places) = catch_panic::catch(|| self.matched(found, session)).ok()??;
             skipped(session, places.as_deref(), after)
         };
@@ -273,7 +273,7 @@ impl HitSearch {
         let lines = |&first: &usize, room: &mut Vec<u8>, send: &dyn Fn(Vec<SessionLines>) -> bool| {
             let some = &found[first..found.len().min(first + SESSIONS_AT_ONCE)];
             let (mut results, mut left) = (Vec::with_capacity(some.len()), limit);
-            ListedSession::each_once(some.iter().map(|(sought, _)| &*sought.digest), room, |at, session| {
+            LazySession::each_once(some.iter().map(|(sought, _)| &*sought.digest), room, |at, session| {
                 let skipped = if first + at == start { skipped } else { 0 };
                 // The hits before the page are only counted.
                 let left_now = if first + at < start || is_full.load(Ordering::Relaxed) { 0 } else { left };
@@ -353,7 +353,7 @@ impl HitSearch {
         self.bytes(if after.is_some() { usize::MAX } else { limit }, |batch, by_path| {
             unreadable.extend(batch.unreadable);
             let line = |hit: grep::EntryHit| {
-                let session = by_path.get(&*hit.path)?.digest.once();
+                let session = by_path.get(&*hit.path)?.digest.uncached_digest();
                 let what = (Some(hit.field.name()), hit.active);
                 let time = session.modified; // the time of the entry would require reading its line again
                 Some(HitLine::new(&session, (Some(hit.offset), hit.id), what, time, hit.snippet))

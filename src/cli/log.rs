@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::{sort, time};
 use crate::catalog::cost_sharing::{self, ListedItem};
-use crate::catalog::file_history::{FileVersion, ReplayControl, commits_of_states, each_version, prompt};
+use crate::catalog::file_history::{FileRevision, ReplayControl, commits_of_states, each_version, prompt};
 use crate::catalog::files::FilePlaces;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
@@ -23,9 +23,9 @@ use crate::disk::scan::Unreadable;
 use crate::session::digest::Digest;
 use crate::session::digest::commits::{CommitPrefix, DigestCommit};
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::replay::CommandEffects;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::worktrees::Worktrees;
 
 /// List the states of a file in all sessions, most recent first
@@ -66,7 +66,7 @@ struct LoggedEntry {
     time: Option<i64>,
     prompt: String,
     is_abandoned: bool,
-    at: Index,
+    at: EntryIndex,
 }
 
 /// A listed state, without its text.
@@ -85,7 +85,7 @@ impl LogCommand {
         };
         let file = context.full_path(path);
         let mut all: Vec<LoggedState> = Vec::new();
-        let visit = |entry: LoggedEntry, version: &FileVersion| {
+        let visit = |entry: LoggedEntry, version: &FileRevision| {
             let is_listed = self.search.as_ref().is_none_or(|text| version.changes_count(text));
             is_listed.then(|| LoggedState {
                 entry,
@@ -153,7 +153,7 @@ impl LogCommand {
             let such = session.commits.iter().filter(|commit| wanted.is_of(&commit.sha));
             such.map(move |commit| (session.commit_key(commit), number, commit))
         });
-        let mut found = cost_sharing::once(all);
+        let mut found = cost_sharing::deduplicate(all);
         sort::by_key(&mut found, |listed| Reverse((listed.what.time, listed.what.at)));
         found.truncate(self.limit.unwrap_or(usize::MAX));
         let (mut made, mut trees, mut repositories) = (Vec::new(), HashMap::new(), HashMap::new());
@@ -168,7 +168,7 @@ impl LogCommand {
             let dir = &*session.header.cwd;
             let mut is_confirmed = None;
             // The repositories of other machines are unknown.
-            if number < MOST_CONFIRMED && !session.facts().is_mirrored() {
+            if number < MAX_CONFIRMED && !session.facts().is_mirrored() {
                 let repository = repositories.entry(dir).or_insert_with(|| Repository::of(Path::new(dir)));
                 is_confirmed = repository.as_ref().and_then(|repository| repository.has_commit(sha));
             }
@@ -225,7 +225,7 @@ impl LogCommand {
 fn sessions(
     is_wanted: impl Fn(&SessionFacts<'_>) -> bool,
     context: &CommandContext,
-) -> (Vec<SharedSession>, Vec<Unreadable>) {
+) -> (Vec<SharedLazySession>, Vec<Unreadable>) {
     let (mut sessions, unreadable) = context.read_sessions(context.sources().scan(), is_wanted);
     sort::by(&mut sessions, |a, b| a.facts().compare_age(&b.facts()));
     (sessions, unreadable)
@@ -238,7 +238,7 @@ fn each_state<R>(
     file: &str,
     is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
     context: &CommandContext,
-    mut visit: impl FnMut(LoggedEntry, &FileVersion) -> R,
+    mut visit: impl FnMut(LoggedEntry, &FileRevision) -> R,
     mut done: impl FnMut(R, Option<&DigestCommit>),
 ) -> Result<Vec<Unreadable>> {
     let (sessions, unreadable) = sessions(is_wanted, context);
@@ -270,7 +270,7 @@ fn each_state<R>(
 }
 
 impl LoggedEntry {
-    fn new(session: &Path, tree: &Tree, at: Index) -> Self {
+    fn new(session: &Path, tree: &Tree, at: EntryIndex) -> Self {
         let node = &tree[at];
         Self {
             session: session.into(),
@@ -284,7 +284,7 @@ impl LoggedEntry {
     }
 
     /// Returns the order by age.
-    fn age(&self) -> (Option<i64>, Index) {
+    fn age(&self) -> (Option<i64>, EntryIndex) {
         (self.time, self.at)
     }
 
@@ -295,7 +295,7 @@ impl LoggedEntry {
 }
 
 /// The maximum number of commits for which git is asked.
-const MOST_CONFIRMED: usize = 20;
+const MAX_CONFIRMED: usize = 20;
 
 /// A commit with the entry that made it.
 struct MadeCommit<'a> {
@@ -319,7 +319,7 @@ fn abandoned(is_abandoned: bool) -> String {
 }
 
 /// Returns the words of the prompt above an entry.
-fn prompt_words(tree: &Tree, at: Index) -> String {
+fn prompt_words(tree: &Tree, at: EntryIndex) -> String {
     prompt(tree, at).map_or(String::new(), |at| tree[at].words().into())
 }
 
@@ -365,7 +365,7 @@ impl BlameCommand {
         }
         // The newest entry that brought each line.
         let mut origins: Vec<Option<Rc<LoggedEntry>>> = vec![None; lines.len()];
-        let visit = |entry: LoggedEntry, version: &FileVersion| {
+        let visit = |entry: LoggedEntry, version: &FileRevision| {
             let entry = Rc::new(entry);
             for (origin, _) in origins.iter_mut().zip(version.brought(&lines)).filter(|(_, brought)| *brought) {
                 if origin.as_ref().is_none_or(|known| known.age() < entry.age()) {
@@ -382,7 +382,7 @@ impl BlameCommand {
         });
         let wanted: Vec<BlamedLine<'_>> = wanted.filter(|one| line.is_none_or(|line| line == one.number)).collect();
         let row = |&BlamedLine { number, text, origin }: &BlamedLine<'_>| {
-            let prompt = |origin: &LoggedEntry| words(&origin.prompt, PROMPT, context.config.signs());
+            let prompt = |origin: &LoggedEntry| words(&origin.prompt, PROMPT, context.config.glyphs());
             let (place, prompt) = origin.map(|origin| (origin.place(length), prompt(origin))).unwrap_or_default();
             [place, prompt, number.to_string(), text.replace('\t', "    ")]
         };

@@ -25,18 +25,18 @@ use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
 use crate::pi::running;
 use crate::session::digest::details::EntryTotals;
-use crate::session::digest::listed::{ListedSession, SharedSession};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
 use crate::session::digest::{Digest, NO_MESSAGES};
 use crate::session::problem::Problem;
 
 /// The number of sessions formatted per task, because formatted lines take much more memory than sessions.
-const AT_ONCE: usize = 64;
+const BATCH_SIZE: usize = 64;
 
 /// The number of bytes reserved for the line of a session.
 const LINE: usize = 1536;
 
 /// A session with its index and the totals of its own entries.
-type SessionRow<'a> = (usize, &'a ListedSession, EntryTotals);
+type SessionRow<'a> = (usize, &'a LazySession, EntryTotals);
 
 /// List sessions, most recent first
 #[derive(Debug, clap::Args)]
@@ -69,18 +69,18 @@ impl LsCommand {
         }
         // A query can depend on all sessions, for example on forks.
         let mut unread = if self.subagents || query.is_some() { Vec::new() } else { scan.skip_subagents() };
-        let mut sessions: Vec<SharedSession> = Vec::new();
+        let mut sessions: Vec<SharedLazySession> = Vec::new();
         unreadable.extend(read(&mut scan, |batch| sessions.extend(batch)));
-        let mut unlisted: Vec<SharedSession> = Vec::new();
+        let mut unlisted: Vec<SharedLazySession> = Vec::new();
         let found = query.map(|query| {
-            let here = context.here_and_now();
+            let scope = context.query_scope();
             let all = context.searched(sessions.clone(), &query);
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.facts().is_subagent()).collect();
-            HitSearch::new(query, all, here, context).map(|search| search.files())
+            HitSearch::new(query, all, scope, context).map(|search| search.files())
         });
         let found = found.transpose()?;
         // A subagent session can be the parent of a listed session.
-        let parents_among = |subagents: &[SharedSession]| {
+        let parents_among = |subagents: &[SharedLazySession]| {
             parents(&sessions.iter().chain(&unlisted).chain(subagents).collect::<Vec<_>>())
         };
         let (mut known, (copies, shares, mut rows)) = parallel::both(
@@ -103,7 +103,7 @@ impl LsCommand {
         if self.json {
             let reported = context.reported_pis();
             let reported = running::by_session(&reported);
-            let mut subagents: Vec<SharedSession> = Vec::new();
+            let mut subagents: Vec<SharedLazySession> = Vec::new();
             if !unread.is_empty() && known.values().any(|one| *one == ForkParent::Missing) {
                 scan.found.files = std::mem::take(&mut unread);
                 read(&mut scan, |batch| subagents.extend(batch));
@@ -118,7 +118,7 @@ impl LsCommand {
                 // Files outside the session directories are not read.
                 let named = || session.parent_path.clone().filter(|path| scan::one(path, None).is_some());
                 let (state, path) = match (copies.base(SessionKey::new(at)), known.get(&at)) {
-                    (Some(base), _) => ("present", Some(sessions[base.place()].file_path())),
+                    (Some(base), _) => ("present", Some(sessions[base.index()].file_path())),
                     (None, Some(&ForkParent::Present(at))) => ("present", session_path(at)),
                     (None, parent) => match (parent?, named()) {
                         (_, Some(path)) => ("present", Some(path)),
@@ -131,7 +131,7 @@ impl LsCommand {
             let push_line = |lines: &mut Vec<u8>, at: usize, session: &Digest, own: EntryTotals| {
                 let header = &session.header;
                 let copies = copies.of(SessionKey::new(at)).iter().map(|copy| {
-                    let path = PathFields::from(&*sessions[copy.key.place()].file_path());
+                    let path = PathFields::from(&*sessions[copy.key.index()].file_path());
                     object! { #[serde(flatten)] path, older: copy.is_older }
                 });
                 let copies: Vec<_> = copies.collect();
@@ -154,7 +154,7 @@ impl LsCommand {
                     // The directory of the project: `cwd`, or the same one in the main working tree of the repository.
                     project: worktrees.project(&header.cwd),
                     worktree: worktrees.of(&header.cwd).map(|worktree| &*worktree.name),
-                    name: session.name.as_deref().map(|name| utf16_prefix(name, MOST_NAME)),
+                    name: session.name.as_deref().map(|name| utf16_prefix(name, MAX_NAME)),
                     first_message: session.first_message().unwrap_or(NO_MESSAGES.into()),
                     message_count: session.message_count,
                     entry_count: session.entry_count,
@@ -187,7 +187,7 @@ impl LsCommand {
             let lines = |part: &&[usize], room: &mut Vec<u8>, send: &dyn Fn(Result<Vec<u8>>) -> bool| {
                 let (mut lines, mut formatted) = (Vec::with_capacity(part.len() * LINE), Ok(()));
                 let rows = rows_of(part);
-                ListedSession::each_once(rows.iter().map(|(_, session, _)| *session), room, |row, session| {
+                LazySession::each_once(rows.iter().map(|(_, session, _)| *session), room, |row, session| {
                     let (at, _, own) = rows[row];
                     if formatted.is_ok() {
                         formatted = push_line(&mut lines, at, &session, own);
@@ -196,7 +196,7 @@ impl LsCommand {
                 send(formatted.map(|()| lines));
             };
             let lost = |_: &&[usize], why: String| Err(anyhow!("{why}"));
-            let parts: Vec<&[usize]> = rows.chunks(AT_ONCE).collect();
+            let parts: Vec<&[usize]> = rows.chunks(BATCH_SIZE).collect();
             let mut written = Ok(());
             parallel::in_order(&parts, (lines, lost), |lines| {
                 written = lines.and_then(|lines| Ok(output::write(&lines)?));
@@ -229,13 +229,13 @@ impl LsCommand {
     /// Returns the numbers of the sessions to list, newest first.
     fn rows(
         &self,
-        sessions: &[SharedSession],
+        sessions: &[SharedLazySession],
         copies: &SessionCopies,
         found: Option<&HashSet<PathBuf>>,
         context: &CommandContext,
     ) -> Vec<usize> {
         let is_in_project = self.project.matcher(context);
-        let is_listed = |(at, session): &(usize, &SharedSession)| {
+        let is_listed = |(at, session): &(usize, &SharedLazySession)| {
             !copies.is_hidden(SessionKey::new(*at))
                 && found.is_none_or(|found| found.contains(&session.file_path()))
                 && is_in_project(&session.facts())
@@ -270,13 +270,13 @@ fn nothing(unreadable: &[Unreadable], context: &CommandContext) -> String {
 const OTHERWISE: &str = "specify another directory with --dir, or try --demo";
 
 /// The maximum length of a name in a line, in UTF-16 code units.
-const MOST_NAME: usize = 500;
+const MAX_NAME: usize = 500;
 
 /// Prints the table. The cost of a fork has a plus and is that of its unique entries, so that the column adds up.
 /// Machines come before the title.
 fn print(
     rows: &[SessionRow<'_>],
-    sessions: &[SharedSession],
+    sessions: &[SharedLazySession],
     copies: &SessionCopies,
     context: &CommandContext,
 ) -> Result<()> {
@@ -284,10 +284,10 @@ fn print(
     const COLUMNS: [Column; 6] = [NUMBER, NUMBER, NUMBER, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
     let ids = resolve::shortest(rows.iter().map(|(_, session, _)| session.facts().id()));
     let row = |(at, session, own): &SessionRow<'_>| {
-        let machines = copies.machines(SessionKey::new(*at), |key| &sessions[key.place()]);
+        let machines = copies.machines(SessionKey::new(*at), |key| &sessions[key.index()]);
         let mut title = machine_chips(machines);
         title += if title.is_empty() { "" } else { " " };
-        let session = session.once();
+        let session = session.uncached_digest();
         let plus = if own.entries < session.all.entries { "+" } else { "" };
         [
             table::age(session.modified),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::base::numbers::{bytes, count};
 use crate::base::{machine_paths, time};
 use crate::changes::{FileSnapshot, Request};
-use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::{NO_MIRRORS, absolute, machine_dirs, machine_named};
 use crate::cli::output::object;
 use crate::cli::table::{Column, LAST, PATH};
@@ -32,11 +32,11 @@ const NO_MACHINES: &str = "no machines; add one with `pitree machine add NAME ss
 #[derive(Debug, clap::Args)]
 pub(super) struct MachineCommand {
     #[command(subcommand)]
-    what: What,
+    what: MachineAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum MachineAction {
     /// Add a machine and check it
     Add {
         /// A name of up to 32 letters, digits, dots, dashes and underscores
@@ -84,10 +84,10 @@ impl MachineCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         context.refuse_samples()?;
         match &self.what {
-            What::Add { name, address } => add(context, name, address),
-            What::List { json } => list(context, *json),
-            What::Remove { name, delete } => remove(context, name, *delete),
-            What::Sync { names, delete_gone, keep_gone, verbose, json } => {
+            MachineAction::Add { name, address } => add(context, name, address),
+            MachineAction::List { json } => list(context, *json),
+            MachineAction::Remove { name, delete } => remove(context, name, *delete),
+            MachineAction::Sync { names, delete_gone, keep_gone, verbose, json } => {
                 let gone = match (delete_gone, keep_gone) {
                     (true, _) => GoneFiles::Remove,
                     (_, true) => GoneFiles::Keep,
@@ -160,8 +160,8 @@ fn remove(context: &CommandContext, name: &str, deletes: bool) -> Result<Exit> {
         ensure!(!machine.is_configured, "{name} is in config.toml; remove it there");
     }
     if deletes {
-        let switches = ChangeArgs::default();
-        let changer = Changer::new(context, &switches)?;
+        let args = ChangeArgs::default();
+        let changer = ChangePrinter::new(context, &args)?;
         let found = scan::find(&[machine_paths::mirrors_in(&data)]);
         let file = |file: &scan::SessionFile| {
             let (bytes, mtime) = file.version();
@@ -170,7 +170,7 @@ fn remove(context: &CommandContext, name: &str, deletes: bool) -> Result<Exit> {
         let is_of = |file: &&scan::SessionFile| machine_paths::machine(&file.path) == Some(name);
         let files: Vec<FileSnapshot> = found.files.iter().filter(is_of).map(file).collect();
         if !files.is_empty() {
-            changer.say_aside(&changer.make_in_mirrors(&Request::Trash { files })?);
+            changer.print_result_as_note(&changer.make_in_mirrors(&Request::Trash { files })?);
         }
     }
     registry::remove(name, &data)?;

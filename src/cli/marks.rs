@@ -10,7 +10,7 @@ use clap::ValueHint;
 
 use crate::base::text::clean;
 use crate::changes::{ExpectedSession, NewMark, Request};
-use crate::cli::change::{ChangeArgs, Changer};
+use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
@@ -117,7 +117,7 @@ impl TagCommand {
     }
 
     fn print(&self, context: &CommandContext, sessions: &[ExpectedSession]) -> Result<Exit> {
-        let marks = Changer::new(context, &self.switches)?.changes.marks()?;
+        let marks = ChangePrinter::new(context, &self.switches)?.changes.marks()?;
         let mut is_found = false;
         for ExpectedSession { path, id } in sessions {
             for tag in marks.tags(id) {
@@ -161,7 +161,7 @@ impl NoteCommand {
             }
         };
         let Some(text) = &self.text else {
-            let marks = Changer::new(context, &self.switches)?.changes.marks()?;
+            let marks = ChangePrinter::new(context, &self.switches)?.changes.marks()?;
             let note = marks.get(&session.id, &mark.key()).and_then(|note| note.as_str());
             note.map_or(Ok(()), |note| output::lines(note, ""))?;
             return Ok(Exit::Done.found(note.is_some()));
@@ -204,7 +204,7 @@ impl MarksCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
             MarksAction::Export { file } => {
-                let marks = Changer::new(context, &ChangeArgs::default())?.changes.marks()?;
+                let marks = ChangePrinter::new(context, &ChangeArgs::default())?.changes.marks()?;
                 let text = marks::to_json(&marks)?;
                 if is_standard(file) {
                     output::write(&text)?;
@@ -285,5 +285,5 @@ fn expected(path: PathBuf) -> Result<ExpectedSession> {
 
 /// Sets marks and prints the changes.
 fn make(context: &CommandContext, switches: &ChangeArgs, marks: Vec<NewMark>) -> Result<Exit> {
-    Changer::new(context, switches)?.finish(&Request::Mark { marks })
+    ChangePrinter::new(context, switches)?.finish(&Request::Mark { marks })
 }

@@ -58,7 +58,7 @@ use anyhow::{Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 use jiff::tz::TimeZone;
 
-use crate::app::startup::PickerFormat;
+use crate::app::settings::PickerFormat;
 use crate::base::text::clean;
 use crate::base::{catch_panic, typo};
 pub(crate) use crate::cli::command_context::CommandContext;

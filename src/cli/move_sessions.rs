@@ -13,7 +13,7 @@ use crate::base::paths::shorten;
 use crate::catalog::moves::MovePlan;
 use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{FileSnapshot, Refusal, Request};
-use crate::cli::change::{Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
+use crate::cli::change::{ChangePrinter, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
 use crate::cli::command_context::absolute;
 use crate::cli::selection::{sessions_to_change, skip_mirrored};
 use crate::cli::{CommandContext, Exit, completions, exit, output};
@@ -68,7 +68,7 @@ struct ChosenMove {
 
 impl MoveCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let changer = ChangePrinter::new(context, &self.confirmed.args)?;
         let moved = self.sessions_to_move(context)?;
         let asks = self.confirmed.asks()?;
         if moved.archived > 0 {
@@ -143,7 +143,7 @@ fn suggestion(catalog: &Catalog, old: &str, home: &str) -> String {
 }
 
 /// Asks for confirmation.
-fn is_wanted(plan: &MovePlan, moved: &ChosenMove, changer: &Changer<'_>) -> Result<bool> {
+fn is_wanted(plan: &MovePlan, moved: &ChosenMove, changer: &ChangePrinter<'_>) -> Result<bool> {
     let catalog = changer.context.catalog();
     let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
     let size: u64 = keys.iter().map(|&key| catalog[key].facts().bytes()).sum();
@@ -198,7 +198,7 @@ struct ArchiveArgs {
 impl ArchiveCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let args = &self.args;
-        let changer = Changer::new(context, &args.confirmed.switches)?;
+        let changer = ChangePrinter::new(context, &args.confirmed.args)?;
         let asks = args.confirmed.asks()?;
         let mut read_again: Option<Catalog> = None;
         loop {
@@ -208,8 +208,8 @@ impl ArchiveCommand {
                 return output::nothing("no session to archive");
             }
             if !args.confirmed.yes {
-                tell_sessions(catalog, &sessions);
-                let has_signs = changer.tell_signs_of_moved(catalog, &sessions);
+                print_sessions(catalog, &sessions);
+                let has_signs = changer.print_pi_evidence_before_move(catalog, &sessions);
                 if asks {
                     output::note("pi's /resume will not list them until they are brought back.");
                     if !is_confirmed(has_signs, "Move to the archive?", "move them")? {
@@ -219,7 +219,7 @@ impl ArchiveCommand {
             }
             let files = sessions.iter().map(|&key| FileSnapshot::listed(&catalog[key].facts())).collect();
             match changer.make(&Request::Archive { files }) {
-                Ok(done) => return changer.say(&done, CliStep::Make),
+                Ok(done) => return changer.print_result(&done, CliStep::Make),
                 Err(error) => match error.downcast_ref() {
                     // A pi may be using it: ask again, or retry once without questions.
                     Some(Refusal::Changed { .. }) if asks || read_again.is_none() => {
@@ -235,7 +235,7 @@ impl ArchiveCommand {
 
 impl UnarchiveCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.args.confirmed.switches)?;
+        let changer = ChangePrinter::new(context, &self.args.confirmed.args)?;
         let asks = self.args.confirmed.asks()?;
         let catalog = context.catalog();
         let sessions = self.args.sessions(catalog, context, true)?;

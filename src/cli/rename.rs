@@ -10,7 +10,7 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::{sort, time};
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::changes::{ExpectedSession, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::change::{ChangeArgs, ChangePrinter, CliStep};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::selection::ProjectArg;
@@ -35,12 +35,12 @@ pub(super) struct RenameCommand {
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl RenameCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let [session] = &self.sessions[..] else { return self.rename_all(&changer) };
         let path = context.session(session)?;
         if self.by_pi {
@@ -50,7 +50,7 @@ impl RenameCommand {
         changer.finish(&Request::Rename { path, name: self.name.clone() })
     }
 
-    fn rename_all(&self, changer: &Changer<'_>) -> Result<Exit> {
+    fn rename_all(&self, changer: &ChangePrinter<'_>) -> Result<Exit> {
         if self.by_pi {
             bail!("--by-pi renames only one session");
         }
@@ -85,7 +85,7 @@ pub(super) struct LabelCommand {
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     by_pi: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl LabelCommand {
@@ -105,7 +105,7 @@ impl LabelCommand {
     }
 
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let (SessionPlace { path, .. }, entry, label) = self.words(context)?;
         let tree = context.tree(&path)?;
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
@@ -117,7 +117,7 @@ impl LabelCommand {
         let request =
             |migrate| Request::Label { path: path.clone(), target: target.clone(), label: label.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;
-        changer.say(&done, CliStep::Make)
+        changer.print_result(&done, CliStep::Make)
     }
 }
 
@@ -187,7 +187,7 @@ impl LabelsCommand {
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
             session.labels.iter().map(move |label| (session.label_key(label), number, label))
         });
-        let mut labels: Vec<ListedItem<usize, &DigestLabel>> = cost_sharing::once(all);
+        let mut labels: Vec<ListedItem<usize, &DigestLabel>> = cost_sharing::deduplicate(all);
         sort::by_cached_key(&mut labels, |listed| {
             let path = sessions[listed.session].path.clone().into_os_string();
             (Reverse(listed.what.time), path, listed.what.entry.id().map(String::from))

@@ -20,13 +20,13 @@ use crate::disk::locate::{self, Environment};
 use crate::disk::scan::{self, Unreadable};
 use crate::search::qualifier;
 use crate::session::digest::Digest;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The minimum length of an entry id prefix; ids of pi have 8 characters.
-const LEAST: usize = 4;
+const MIN_PREFIX: usize = 4;
 
 /// The maximum number of listed matches.
-const NAMED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 impl CommandContext {
     /// Returns the sessions whose ID starts with a text, in the order of their IDs and paths.
@@ -167,12 +167,12 @@ impl CommandContext {
             (None, []) => Ok(None),
             (None, several) => {
                 let line = |&key: &SessionKey| {
-                    let session = catalog[key].once();
-                    let title = words(session.title(), TITLE, self.config.signs());
+                    let session = catalog[key].uncached_digest();
+                    let title = words(session.title(), TITLE, self.config.glyphs());
                     format!("\n{}  {title}  {}", session.header.id, path(key).display())
                 };
-                let list: String = several.iter().take(NAMED).map(line).collect();
-                let more = several.len().saturating_sub(NAMED);
+                let list: String = several.iter().take(MAX_LISTED).map(line).collect();
+                let more = several.len().saturating_sub(MAX_LISTED);
                 let more = if more > 0 { format!("\nand {} more", thousands(more)) } else { String::new() };
                 bail!("{word:?} matches {} sessions; give a longer id prefix or a path:{list}{more}", several.len())
             }
@@ -220,7 +220,7 @@ impl SessionPlace {
     ///
     /// # Errors
     /// The errors of [`entry`].
-    pub(super) fn entry_in(&self, tree: &Tree) -> Result<Option<Index>> {
+    pub(super) fn entry_in(&self, tree: &Tree) -> Result<Option<EntryIndex>> {
         self.entry.as_deref().map(|word| entry(word, tree)).transpose()
     }
 }
@@ -250,7 +250,7 @@ pub(super) fn shortest<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
 /// # Errors
 /// The file is missing, cannot be read, or is not a session.
 pub(super) fn digest(path: &Path) -> Result<Digest> {
-    match scan::again(path, None, "") {
+    match scan::reread(path, None, "") {
         Ok(Some(digest)) => Ok(digest),
         Ok(None) if !path.is_file() => bail!("no such file: {}", path.display()),
         Ok(None) => bail!("{} is not a pi session", path.display()),
@@ -263,7 +263,7 @@ pub(super) fn digest(path: &Path) -> Result<Digest> {
 ///
 /// # Errors
 /// No entry or several entries match, or the file has version 1, whose entries have no ids.
-pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
+pub(super) fn entry(word: &str, tree: &Tree) -> Result<EntryIndex> {
     if tree.header.version < 2.0 {
         bail!(
             "entries in a version 1 session have no ids; select the entry in the browser (`pitree`), or open the session in pi once to convert it"
@@ -272,11 +272,11 @@ pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
     if let Some(at) = tree.find(word) {
         return Ok(at);
     }
-    let has_label = |at: &Index| tree.labels.get(at).is_some_and(|label| *label.text == *word);
-    let starts = |at: &Index| tree[*at].id.as_ref().is_some_and(|id| id.starts_with(word));
-    let all = || 0..tree.nodes.len() as Index;
-    let mut matches: Vec<Index> = all().filter(has_label).collect();
-    if matches.is_empty() && word.chars().count() >= LEAST {
+    let has_label = |at: &EntryIndex| tree.labels.get(at).is_some_and(|label| *label.text == *word);
+    let starts = |at: &EntryIndex| tree[*at].id.as_ref().is_some_and(|id| id.starts_with(word));
+    let all = || 0..tree.nodes.len() as EntryIndex;
+    let mut matches: Vec<EntryIndex> = all().filter(has_label).collect();
+    if matches.is_empty() && word.chars().count() >= MIN_PREFIX {
         matches = all().filter(starts).collect();
         // Of several entries with the same id, the last one counts, as in pi.
         matches.retain(|&at| tree.id(at).and_then(|id| tree.find(id)) == Some(at));
@@ -284,10 +284,10 @@ pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
     match &matches[..] {
         [at] => Ok(*at),
         [] => bail!(
-            "no entry matches {word:?}; give an id, an id prefix of at least {LEAST} characters, or a label (see `pitree tree --json`)"
+            "no entry matches {word:?}; give an id, an id prefix of at least {MIN_PREFIX} characters, or a label (see `pitree tree --json`)"
         ),
         several => {
-            let line = |&at: &Index| {
+            let line = |&at: &EntryIndex| {
                 let node = &tree[at];
                 format!("\n{}  {}", node.id.as_deref().unwrap_or("(no id)"), node.text)
             };

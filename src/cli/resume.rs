@@ -10,20 +10,20 @@ use anyhow::{Context, Result, bail};
 use crate::base::machine_paths;
 use crate::base::paths::base64;
 use crate::changes::{ChangeResult, Request};
-use crate::cli::change::{ChangeArgs, Changer, CliStep};
+use crate::cli::change::{ChangeArgs, ChangePrinter, CliStep};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::config::GoBy;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::disk::locate;
 use crate::machines::resume::RemoteStart;
 use crate::pi::launch::{self, Launch, Start, is_there};
 use crate::pi::running;
-use crate::pi::warnings::{is_open, signs};
+use crate::pi::warnings::{is_open, running_pi_evidence};
 use crate::runtime::{clipboard, raw_output};
 use crate::session::entry::{EntryId, parse};
-use crate::session::tree::{Index, Tree, resume};
+use crate::session::tree::{EntryIndex, Tree, resume};
 
 /// Resume a session in pi, at its leaf or at any entry
 ///
@@ -67,8 +67,8 @@ pub(super) struct ResumeCommand {
 
 impl ResumeCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let switches = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
-        let changer = Changer::new(context, &switches)?;
+        let args = ChangeArgs { dry_run: self.dry_run, json: self.json, wait: self.wait };
+        let changer = ChangePrinter::new(context, &args)?;
         let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
         if machine_paths::is_mirrored(&path) {
             return self.resume_there(&path, entry.as_deref(), context);
@@ -85,7 +85,8 @@ impl ResumeCommand {
         let entry = entry.as_deref().map(|word| resolve::entry(word, &tree)).transpose()?.or(tree.leaf);
         let goal = entry.map(|entry| resume::at(&tree, entry));
         let to = goal.and_then(|goal| goal.at).map(|at| EntryId::of(&tree, at));
-        let moves = entry.zip(goal).filter(|(_, goal)| self.fork || !goal.is_here || goal.text_of.is_some());
+        let moves =
+            entry.zip(goal).filter(|(_, goal)| self.fork || !goal.is_here || goal.returned_text_entry.is_some());
         let config = &context.config;
         let goes = match (moves, config.go_by) {
             (None, _) => Ok(()),
@@ -93,7 +94,7 @@ impl ResumeCommand {
             (_, GoBy::Line) => Err(launch::GOES_BY_LINE.into()),
         };
         let first = moves.filter(|_| goes.is_ok()).and_then(|(entry, goal)| match self.fork {
-            true => resume::give_back(&tree, goal.text_of?, &path),
+            true => resume::text_command(&tree, goal.returned_text_entry?, &path),
             false => Some(resume::goto(&tree, entry, self.summarize)),
         });
         if self.summarize && (self.fork || first.is_none()) {
@@ -103,7 +104,7 @@ impl ResumeCommand {
             }
         }
         // Text that pi cannot restore itself is copied.
-        let text_of = goal.and_then(|goal| goal.text_of);
+        let text_of = goal.and_then(|goal| goal.returned_text_entry);
         let text = text_of.map(|at| text(&tree, at, &path)).transpose()?;
         let moves_leaf = !self.fork && first.is_none() && goal.is_some_and(|goal| !goal.is_here);
         // The command line or the configuration can allow a line in the session file to move the leaf.
@@ -162,7 +163,7 @@ impl ResumeCommand {
     /// Starts pi, or prints the command. `text` is the text of a message to return to the user.
     fn go_on(
         &self,
-        changer: &Changer<'_>,
+        changer: &ChangePrinter<'_>,
         done: Option<&ChangeResult>,
         launch: Launch<'_>,
         text: Option<String>,
@@ -170,7 +171,7 @@ impl ResumeCommand {
         let Start { path, cwd, first, .. } = launch.start;
         if self.dry_run || self.json {
             if let Some(done) = done {
-                changer.say(done, CliStep::Make)?;
+                changer.print_result(done, CliStep::Make)?;
             }
             if self.json {
                 let words = launch.words();
@@ -188,10 +189,10 @@ impl ResumeCommand {
             return Ok(Exit::Done);
         }
         if let Some(done) = done {
-            changer.say_aside(done);
+            changer.print_result_as_note(done);
         }
         if let Some(text) = text.filter(|_| first.is_none()) {
-            give_back(&text);
+            offer_text(&text);
         }
         if !self.print {
             bail!("{}", launch.replace_process());
@@ -217,7 +218,7 @@ const APART: &str =
 fn may_start(session: &Path, starts: bool, context: &CommandContext) -> Result<bool> {
     let pis = running::running(locate::state_dir().as_deref());
     let digest = resolve::digest(session)?;
-    let signs = signs(&[&digest], &pis, now(), &context.home);
+    let signs = running_pi_evidence(&[&digest], &pis, now(), &context.home);
     for sign in &signs {
         note!("{sign}.");
     }
@@ -235,12 +236,12 @@ fn may_start(session: &Path, starts: bool, context: &CommandContext) -> Result<b
 }
 
 /// Returns the text of a message.
-fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
-    Ok(parse::text(&Bodies::open(path)?.line(&tree[at])?))
+fn text(tree: &Tree, at: EntryIndex, path: &Path) -> Result<String> {
+    Ok(parse::text(&EntryReader::open(path)?.line(&tree[at])?))
 }
 
 /// Returns the text of a message to the user for editing: on the clipboard in a terminal, otherwise as output.
-fn give_back(text: &str) {
+fn offer_text(text: &str) {
     if !text.is_empty() && std::io::stderr().is_terminal() && clipboard::copy(text) {
         output::note("copied the message text to the clipboard");
     } else if !text.is_empty() {
@@ -261,18 +262,18 @@ pub(super) struct ForkCommand {
     #[arg(long)]
     migrate: bool,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl ForkCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let SessionPlace { path, entry } = context.place(&self.session, self.entry.as_deref())?;
         let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
         let tree = context.tree(&path)?;
         let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
         let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;
-        changer.say_made(&done)
+        changer.print_made(&done)
     }
 }

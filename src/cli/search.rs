@@ -65,7 +65,7 @@ impl SearchCommand {
         let mut query = read_query(&self.query)?;
         query.everything |= self.all;
         let (sessions, mut unreadable, worktrees) = self.sessions(&query, context)?;
-        let search = HitSearch::new(query, sessions, context.here_and_now(), context)?;
+        let search = HitSearch::new(query, sessions, context.query_scope(), context)?;
         let page = (self.limit, self.after.as_deref());
         let mut lines = Vec::new();
         let mut sum = search.each(page, &mut unreadable, |mut found| {

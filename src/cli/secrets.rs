@@ -21,7 +21,7 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::changes::change::RewritePurpose;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{ExpectedSession, Request, SharedRewriter};
-use crate::cli::change::{Changer, CliStep, ConfirmedArgs};
+use crate::cli::change::{ChangePrinter, CliStep, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{ProjectArg, note_mirrored};
 use crate::cli::table::{Column, LAST, PATH, TITLE};
@@ -48,7 +48,7 @@ use crate::secrets::Rules;
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct SecretsCommand {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<SecretsAction>,
     /// Files, sessions (path, id, or unique id prefix), `-` for standard input, or a query (see `pitree search --help`)
     #[arg(value_name = "QUERY|FILE", add = completions::sessions())]
     words: Vec<OsString>,
@@ -66,7 +66,7 @@ pub(super) struct SecretsCommand {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum SecretsAction {
     Scrub(ScrubCommand),
 }
 
@@ -82,7 +82,7 @@ struct SearchedFile {
 
 impl SecretsCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        if let Some(What::Scrub(command)) = &self.what {
+        if let Some(SecretsAction::Scrub(command)) = &self.what {
             return command.run(context);
         }
         let rules = ChosenRules::new(&context.config.redact)?;
@@ -197,7 +197,7 @@ struct ScrubCommand {
 
 impl ScrubCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let changer = ChangePrinter::new(context, &self.confirmed.args)?;
         let rules = ChosenRules::new(&context.config.redact)?.for_process();
         let mut catalog = context.read_catalog();
         let targets = self.targets(context, &mut catalog, rules)?;
@@ -261,17 +261,17 @@ impl ScrubCommand {
         let values = Arc::new(Mutex::new(values));
         let by = SharedRewriter(values.clone());
         let made = changer.make(&Request::Rewrite { purpose: RewritePurpose::Scrub, sessions, by });
-        if !self.confirmed.switches.dry_run {
+        if !self.confirmed.args.dry_run {
             let values = values.lock();
             kept.iter().filter(|_| made.is_ok()).try_for_each(|file| values.replace_in(file))?;
             // The index forgets the values.
             drop(context.read_catalog());
             // The change was made, also if the journal cannot be read again.
             let history = changer.changes.history().unwrap_or_default();
-            tell_rest(trashed, history.get(count..).unwrap_or_default());
+            print_rest(trashed, history.get(count..).unwrap_or_default());
         }
         let done = made?;
-        changer.say(&done, CliStep::Make)
+        changer.print_result(&done, CliStep::Make)
     }
 
     /// Returns the sessions whose secrets are removed: the named one, or all with secrets.
@@ -298,9 +298,9 @@ fn is_rest_of(rest: &Path, session: &Path) -> bool {
 }
 
 /// Tells what remains to be done: the trash has the values, and new keys are needed.
-fn tell_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
+fn print_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
     output::note("Replace these keys where they were issued: they can have been copied.");
-    let is_known = new.iter().all(|record| record.place().is_some());
+    let is_known = new.iter().all(|record| record.trash_path().is_some());
     let new = new.iter().filter(|record| record.is_in_trash()).map(|record| record.number);
     let numbers: BTreeSet<u64> = trashed.into_iter().chain(new).collect();
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
@@ -314,10 +314,10 @@ fn tell_rest(trashed: Vec<u64>, new: &[JournalRecord]) {
 
 /// Lists files in pitree's trash and names in its journal that contain a value. Returns the numbers of the changes with
 /// such files.
-fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u64>> {
+fn list_others(values: &ScrubValues<'_>, changer: &ChangePrinter<'_>) -> Result<Vec<u64>> {
     let mut trashed = Vec::new();
     for record in changer.changes.history()? {
-        let place: Option<PathBuf> = record.place().filter(|_| record.is_in_trash()).map(Into::into);
+        let place: Option<PathBuf> = record.trash_path().filter(|_| record.is_in_trash()).map(Into::into);
         if let Some(place) = place
             && values.count(&place).is_ok_and(|found| found.lines + found.left > 0)
         {
@@ -332,8 +332,8 @@ fn list_others(values: &ScrubValues<'_>, changer: &Changer<'_>) -> Result<Vec<u6
 }
 
 /// Refuses sessions that a pi may be using: it would write its old lines again.
-fn refuse_running(catalog: &Catalog, keys: &[SessionKey], changer: &Changer<'_>) -> Result<()> {
-    match changer.tell_signs(catalog, keys) {
+fn refuse_running(catalog: &Catalog, keys: &[SessionKey], changer: &ChangePrinter<'_>) -> Result<()> {
+    match changer.print_pi_evidence(catalog, keys) {
         true => bail!("a pi may be using a session; end it first"),
         false => Ok(()),
     }

@@ -106,7 +106,7 @@ pub(super) fn sessions_to_change(
     catalog: &Catalog,
     context: &CommandContext,
 ) -> Result<Vec<SessionKey>> {
-    let found = chosen_sessions(words, catalog, context.here_and_now(), context)?;
+    let found = chosen_sessions(words, catalog, context.query_scope(), context)?;
     let mut found: Vec<SessionKey> = found.into_iter().collect();
     catalog.sort_newest_first(&mut found);
     Ok(if with_family { catalog.families().whole(&found) } else { found })
@@ -138,7 +138,7 @@ pub(super) fn files(
     let catalog = context.catalog();
     let mut found = None;
     if !words.is_empty() {
-        found = Some(found_files(words, catalog, context.here_and_now(), context)?);
+        found = Some(found_files(words, catalog, context.query_scope(), context)?);
     }
     let is_in_project = project.matcher(context);
     unreadable.clone_from(&catalog.unreadable);
@@ -183,13 +183,13 @@ fn project(dir: &str) -> Result<String, String> {
 impl ProjectArg {
     /// Returns a test of a session's working directory, which is only looked up if the option is given.
     pub(super) fn matcher(&self, context: &CommandContext) -> impl Fn(&SessionFacts<'_>) -> bool {
-        let here = context.here_and_now();
+        let scope = context.query_scope();
         let mut dirs: Vec<String> = self.dir.iter().cloned().collect();
         // pi records a directory with symbolic links resolved.
         let real =
             self.dir.iter().filter(|dir| dir.starts_with(['/', '.'])).filter_map(|dir| dunce::canonicalize(dir).ok());
         dirs.extend(real.map(|real| real.to_string_lossy().into_owned()));
-        let tests: Vec<_> = dirs.iter().map(|dir| is_in_dir(dir, &here)).collect();
+        let tests: Vec<_> = dirs.iter().map(|dir| is_in_dir(dir, &scope)).collect();
         let is_any = tests.is_empty();
         let mut finder = (!is_any && context.demo.is_none()).then(|| context.worktree_finder());
         // Removed worktrees are found by the repository of the named directory.

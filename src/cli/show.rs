@@ -23,7 +23,7 @@ use crate::cli::output::{PathFields, RemoteFields, object};
 use crate::cli::table::{Column, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::config::Filter;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::disk::prompt;
 use crate::render::entry::{related, source_text};
 use crate::runtime::raw_output;
@@ -33,7 +33,7 @@ use crate::session::lines::Line;
 use crate::session::prompt::listing::{Listing, row};
 use crate::session::prompt::message::{SentCall, SentMessage, from, role};
 use crate::session::prompt::plan::{Plan, PlannedPart};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Show an entry with the entries around it
 ///
@@ -103,17 +103,17 @@ impl ShowCommand {
         let (path, tree) = (&place.path, context.tree(&place.path)?);
         let asked = place.entry_in(&tree)?.or_else(|| last(&tree)).context("the session has no entries")?;
         let branch = branch(&tree, asked);
-        let is_said = |at: &Index| *at == asked || !tree[*at].kind.is_bookkeeping();
-        let way: Vec<Index> = branch.iter().copied().filter(is_said).collect();
+        let is_said = |at: &EntryIndex| *at == asked || !tree[*at].kind.is_bookkeeping();
+        let way: Vec<EntryIndex> = branch.iter().copied().filter(is_said).collect();
         let at = way.iter().position(|&at| at == asked).unwrap_or_default();
         let from = at.saturating_sub(self.context);
         let to = (at + self.context + 1).min(way.len());
-        let mut bodies = Bodies::open(path)?;
-        let on_branch: HashSet<Index> = branch.into_iter().collect();
+        let mut reader = EntryReader::open(path)?;
+        let on_branch: HashSet<EntryIndex> = branch.into_iter().collect();
         let shown = way[from..to].iter();
-        let entries = shown.map(|&at| self.entry(&tree, at, at == asked, &on_branch, &mut bodies));
+        let entries = shown.map(|&at| self.entry(&tree, at, at == asked, &on_branch, &mut reader));
         let entries = entries.collect::<Result<Vec<_>>>()?;
-        let name = name(&tree, &mut bodies)?;
+        let name = name(&tree, &mut reader)?;
         let shown = ShownEntries {
             path: (&**path).into(),
             id: &tree.header.id,
@@ -131,20 +131,20 @@ impl ShowCommand {
     fn entry<'a>(
         &self,
         tree: &'a Tree,
-        at: Index,
+        at: EntryIndex,
         asked: bool,
-        on_branch: &HashSet<Index>,
-        bodies: &mut Bodies,
+        on_branch: &HashSet<EntryIndex>,
+        reader: &mut EntryReader,
     ) -> Result<EntryFields<'a>> {
-        let line = bodies.line(&tree[at])?;
-        let others = related(tree, at).into_iter().map(|at| bodies.line(&tree[at])).collect::<Result<Vec<_>>>()?;
+        let line = reader.line(&tree[at])?;
+        let others = related(tree, at).into_iter().map(|at| reader.line(&tree[at])).collect::<Result<Vec<_>>>()?;
         let whole = source_text(tree, at, (&line, &others), &TimeZone::system());
         let entry = parse::line(&line).ok().flatten().unwrap_or_default();
         // The first line is shown as fields.
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
         let end = whole.char_indices().nth(self.chars).filter(|_| !self.full);
         let text = end.map_or(whole, |(end, _)| &whole[..end]);
-        let id = |at: Index| tree.id(at);
+        let id = |at: EntryIndex| tree.id(at);
         Ok(EntryFields {
             id: id(at),
             parent_id: tree.parent(at).and_then(id),
@@ -163,14 +163,14 @@ impl ShowCommand {
 }
 
 /// Returns the last message or summary before the leaf, or else the leaf.
-fn last(tree: &Tree) -> Option<Index> {
-    let says = |at: &Index| !tree[*at].kind.is_bookkeeping();
+fn last(tree: &Tree) -> Option<EntryIndex> {
+    let says = |at: &EntryIndex| !tree[*at].kind.is_bookkeeping();
     tree.to_root(tree.leaf).find(says).or(tree.leaf)
 }
 
 /// Returns the path to an entry, and its continuation: the branch that leads to the leaf, or else the newest branch.
-fn branch(tree: &Tree, asked: Index) -> Vec<Index> {
-    let behind = |&at: &Index| {
+fn branch(tree: &Tree, asked: EntryIndex) -> Vec<EntryIndex> {
+    let behind = |&at: &EntryIndex| {
         let children = tree.children(at);
         children.iter().copied().find(|&child| tree.is_active(child)).or(children.iter().copied().max())
     };
@@ -180,9 +180,9 @@ fn branch(tree: &Tree, asked: Index) -> Vec<Index> {
 }
 
 /// Returns the session name: the last one set on any branch.
-fn name(tree: &Tree, bodies: &mut Bodies) -> Result<Option<String>> {
+fn name(tree: &Tree, reader: &mut EntryReader) -> Result<Option<String>> {
     let Some(last) = tree.nodes.iter().rfind(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
-    let line = bodies.line(last)?;
+    let line = reader.line(last)?;
     Ok(parse::line(&line).ok().flatten().and_then(|entry| entry.session_name()))
 }
 
@@ -274,8 +274,8 @@ impl TreeCommand {
 
     fn print(&self, tree: &Tree, context: &CommandContext) -> Result<()> {
         let filter = self.filter.unwrap_or_else(|| context.filter());
-        let glyphs = context.config.signs();
-        let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).place();
+        let glyphs = context.config.glyphs();
+        let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).layout();
         let columns = output::columns();
         for row in 0..rows.list.len() {
             let RowItem::Entry(at) = rows.list[row].item else { continue };
@@ -300,13 +300,13 @@ impl TreeCommand {
 
 /// Prints all entries as JSON Lines.
 fn print_entries(tree: &Tree, path: &Path) -> Result<()> {
-    let mut bodies = Bodies::open(path)?;
+    let mut reader = EntryReader::open(path)?;
     let has_ids = tree.header.version >= 2.0;
     let mut depth = vec![0; tree.nodes.len()];
     for at in tree.preorder(false) {
         depth[at as usize] = tree.parent(at).map_or(0, |parent| depth[parent as usize] + 1);
         let node = &tree[at];
-        let bytes = bodies.known(node)?;
+        let bytes = reader.known(node)?;
         let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
         let entry = line.read().ok().flatten().unwrap_or_default();
         let role = entry.role().map(|role| role.text().into_owned());
@@ -425,7 +425,7 @@ impl ContextCommand {
         if listing.messages == 0 {
             output::note("the context is empty: no messages");
         }
-        output::line(clean(&listing.summary(&context.config.signs().dot)))
+        output::line(clean(&listing.summary(&context.config.glyphs().dot)))
     }
 }
 

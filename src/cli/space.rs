@@ -53,7 +53,7 @@ pub(super) struct SpaceCommand {
 impl SpaceCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let catalog = context.catalog();
-        let is_wanted = self.selection.matcher(context.here_and_now(), context)?;
+        let is_wanted = self.selection.matcher(context.query_scope(), context)?;
         let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(context.worktrees(catalog.cwds()));
         let report = measure(&sessions, |done, all| output::progress_of(done, all, "sessions")).unwrap_or_default();
         let printer = Printer { report: &report, sessions: &sessions, context };

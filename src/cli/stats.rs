@@ -52,6 +52,13 @@ pub(super) fn named_value<T: Copy>(
     }
 }
 
+/// Returns the help of `--by`.
+fn grouping_help() -> String {
+    let names: Vec<&str> = Grouping::ALL.iter().map(|grouping| grouping.name()).collect();
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("Group by {} or {last}; twice for two groupings [default: month]", others.join(", "))
+}
+
 /// Show what sessions cost and did, by day, model, project and others
 ///
 /// Each entry is counted once, in the session in which it was made, and belongs to one row of a grouping. So the rows of
@@ -66,8 +73,7 @@ pub(super) fn named_value<T: Copy>(
   pitree stats is:abandoned after:2w         sessions with abandoned branches
   pitree stats --json --by month | jq 'select(.type==\"row\").cost'  sums for scripts"))]
 pub(super) struct StatsCommand {
-    /// Group by day, week, month, hour, model, provider, project, machine, tag, family, session, branch, commit, tool or prompt; twice for two groupings [default: month]
-    #[arg(long, value_name = "GROUPING", value_parser = named_value(Grouping::ALL, Grouping::name))]
+    #[arg(long, value_name = "GROUPING", help = grouping_help(), value_parser = named_value(Grouping::ALL, Grouping::name))]
     by: Vec<Grouping>,
     /// Count only entries since this date or age (2026-05-01, today, 2w)
     #[arg(long, value_name = "DATE", value_parser = DateValue::read)]
@@ -103,7 +109,7 @@ pub(super) struct StatsCommand {
 impl StatsCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         let zone = if self.utc { TimeZone::UTC } else { TimeZone::system() };
-        let here = QueryScope { zone: zone.clone(), ..context.here_and_now() };
+        let scope = QueryScope { zone: zone.clone(), ..context.query_scope() };
         let settings = &context.config.stats;
         let mut groupings = if self.by.is_empty() { vec![Grouping::Month] } else { self.by.clone() };
         groupings.dedup();
@@ -111,7 +117,7 @@ impl StatsCommand {
             bail!("too many groupings: use --by once or twice");
         }
         let catalog = context.catalog();
-        let is_selected = self.selection.matcher(here.clone(), context)?;
+        let is_selected = self.selection.matcher(scope.clone(), context)?;
         let is_wanted = |key: SessionKey| {
             let is_of_kind = match self.subagents {
                 SubagentChoice::With => true,
@@ -121,10 +127,10 @@ impl StatsCommand {
             is_of_kind && is_selected(key)
         };
         let mut sessions = StatsSessions::new(catalog, is_wanted);
-        if groupings.contains(&Grouping::Tag) {
+        if groupings.iter().any(|grouping| grouping.needs_marks()) {
             sessions = sessions.with_marks(context.marks()?);
         }
-        if groupings.contains(&Grouping::Project) {
+        if groupings.iter().any(|grouping| grouping.needs_worktrees()) {
             sessions = sessions.with_worktrees(context.worktrees(catalog.cwds()));
         }
         let rules = settings.rules(zone, prices::all(price_table(), &settings.prices));
@@ -133,8 +139,8 @@ impl StatsCommand {
             TableRequest { since: rules.calendar.month_start(now()), ..TableRequest::by(&[]) }
         } else {
             TableRequest {
-                since: self.since.map(|date| date.ms(&here)),
-                until: self.until.map(|date| date.ms(&here)),
+                since: self.since.map(|date| date.ms(&scope)),
+                until: self.until.map(|date| date.ms(&scope)),
                 sort: self.sort.unwrap_or(if is_time { StatsColumn::Key } else { StatsColumn::Cost }),
                 limit: self.limit,
                 ..TableRequest::by(&groupings)
@@ -214,7 +220,7 @@ impl Report<'_> {
     /// Prints a table with bars of the cost. The keys come last, because that column is dropped last.
     fn table(&self, context: &CommandContext) -> Result<()> {
         const NUMBER: Column = Column::Number;
-        let is_paths = self.groupings == [Grouping::Project];
+        let is_paths = matches!(self.groupings, [grouping] if grouping.is_path());
         let most_words = if self.groupings.len() == 1 { LAST } else { TITLE };
         let last = if is_paths { Column::Path(LAST) } else { Column::Words(LAST) };
         let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR), last];
@@ -238,11 +244,11 @@ impl Report<'_> {
             fitted([cost, abandoned, tokens, rate, time, sessions, prompts, bar, keys])
         };
         let names = self.groupings.iter().map(|grouping| grouping.name().to_string()).collect();
-        let glyphs = context.config.signs();
+        let glyphs = context.config.glyphs();
         // Of a path, the end is kept.
         let key_words = |(key, &grouping): (&GroupName, &Grouping)| match (grouping, key.words(grouping, &context.home))
         {
-            (Grouping::Project, words) => glyphs.cut_start(&clean(&words), most_words).into_owned(),
+            (grouping, words) if grouping.is_path() => glyphs.cut_start(&clean(&words), most_words).into_owned(),
             (_, words) => table::words(&words, most_words, glyphs),
         };
         let words = |row: &NamedRow| row.names.iter().zip(self.groupings).map(key_words).collect();
@@ -358,12 +364,12 @@ impl EntriesCommand {
         let run = time::iso(now()).unwrap_or_default();
         let rules = (!self.no_redact).then(|| ChosenRules::new(&context.config.redact)).transpose()?;
         let catalog = context.catalog();
-        let here = context.here_and_now();
+        let scope = context.query_scope();
         let since = self.since.map(|since| match since {
-            Since::Date(date) => date.ms(&here),
+            Since::Date(date) => date.ms(&scope),
             Since::Time(ms) => ms,
         });
-        let is_wanted = self.selection.matcher(here, context)?;
+        let is_wanted = self.selection.matcher(scope, context)?;
         let has_sessions = catalog.keys().any(&is_wanted);
         let sessions = StatsSessions::new(catalog, is_wanted).with_worktrees(context.worktrees(catalog.cwds()));
         let request =

@@ -27,7 +27,7 @@ pub(super) const PATH: usize = 40;
 pub(super) const BAR: usize = 16;
 
 /// The minimum width of a truncated column, and of the last one in two steps.
-const LEAST: (usize, [usize; 2]) = (8, [20, 8]);
+const MIN_WIDTHS: (usize, [usize; 2]) = (8, [20, 8]);
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl CommandContext {
         rows: impl IntoIterator<Item = [String; COLUMNS]>,
         none: &str,
     ) -> Result<()> {
-        print(columns, rows, none, self.config.signs())
+        print(columns, rows, none, self.config.glyphs())
     }
 
     /// Prints items as JSON Lines, or as a table.
@@ -82,7 +82,7 @@ impl CommandContext {
         (has_header, has_total): (bool, bool),
     ) -> Result<()> {
         let has_colors = has_header && output::has_colors();
-        for (at, line) in lines(columns, rows, output::columns(), self.config.signs()).enumerate() {
+        for (at, line) in lines(columns, rows, output::columns(), self.config.glyphs()).enumerate() {
             let styled = match at {
                 _ if !has_colors => line,
                 0 => line.dim().to_string(),
@@ -184,7 +184,7 @@ fn widths<const COLUMNS: usize>(
     let may_be_cut = |&at: &usize| matches!(columns[at], Column::Path(_) | Column::Words(_));
     let mut left_out = (0..COLUMNS).rev().skip(1).chain([COLUMNS - 1]).filter(may_be_cut);
     loop {
-        let fitted = LEAST.1.iter().find_map(|&last| fitted(columns, widths, room, last));
+        let fitted = MIN_WIDTHS.1.iter().find_map(|&last| fitted(columns, widths, room, last));
         if let Some(fitted) = fitted {
             return fitted;
         }
@@ -205,7 +205,7 @@ fn fitted<const COLUMNS: usize>(
     for _ in room..widths.iter().sum::<usize>() + gaps {
         let may_be_cut = |&at: &usize| match columns[at] {
             Column::Number | Column::Whole => false,
-            Column::Path(_) | Column::Words(_) => widths[at] > if is_last(at) { last } else { LEAST.0 },
+            Column::Path(_) | Column::Words(_) => widths[at] > if is_last(at) { last } else { MIN_WIDTHS.0 },
         };
         let widest = (0..COLUMNS).filter(may_be_cut).max_by_key(|&at| widths[at] * if is_last(at) { 1 } else { 2 })?;
         widths[widest] -= 1;

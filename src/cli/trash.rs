@@ -15,12 +15,12 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::changes::change::TrashChange;
 use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, FileSnapshot, Refusal, Request, history};
-use crate::cli::change::{self, ChangeArgs, Changer, CliStep, ConfirmedArgs, is_confirmed, tell_sessions};
+use crate::cli::change::{self, ChangeArgs, ChangePrinter, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
 use crate::cli::command_context::absolute;
 use crate::cli::table::{Column, TITLE, words};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::session::digest::Digest;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 
 /// List or empty pitree's trash
 ///
@@ -29,11 +29,11 @@ use crate::session::digest::listed::SharedSession;
 #[derive(Debug, clap::Args)]
 pub(super) struct TrashCommand {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<TrashAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum TrashAction {
     /// List the sessions in pitree's trash, most recent last (default)
     List {
         /// Print each change as a line of JSON
@@ -47,18 +47,18 @@ enum What {
         /// Numbers in the list, original paths, or id prefixes
         what: Vec<OsString>,
         #[command(flatten)]
-        switches: ChangeArgs,
+        args: ChangeArgs,
     },
 }
 
 impl TrashCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
-            Some(What::Empty { what, switches }) => empty(context, what, switches),
+            Some(TrashAction::Empty { what, args }) => empty(context, what, args),
             what => {
-                let json = matches!(what, Some(What::List { json: true }));
-                let switches = ChangeArgs { json, ..ChangeArgs::default() };
-                let changer = Changer::new(context, &switches)?;
+                let json = matches!(what, Some(TrashAction::List { json: true }));
+                let args = ChangeArgs { json, ..ChangeArgs::default() };
+                let changer = ChangePrinter::new(context, &args)?;
                 print_trash(&trashed(&changer)?, &changer)
             }
         }
@@ -66,16 +66,16 @@ impl TrashCommand {
 }
 
 /// Returns the changes with a file in the trash.
-fn trashed(changer: &Changer<'_>) -> Result<Vec<JournalRecord>> {
+fn trashed(changer: &ChangePrinter<'_>) -> Result<Vec<JournalRecord>> {
     Ok(changer.changes.history()?.into_iter().filter(JournalRecord::is_in_trash).collect())
 }
 
-fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> Result<Exit> {
-    let changer = Changer::new(context, switches)?;
+fn empty(context: &CommandContext, what: &[OsString], args: &ChangeArgs) -> Result<Exit> {
+    let changer = ChangePrinter::new(context, args)?;
     let mut away = trashed(&changer)?;
     if what.is_empty() {
         let all = away.len();
-        away.retain(|record| record.place().is_some());
+        away.retain(|record| record.trash_path().is_some());
         if away.len() < all {
             let left = count(all - away.len(), "session is", "sessions are");
             note!("{left} in a trash whose places pitree does not know; empty it there");
@@ -87,7 +87,7 @@ fn empty(context: &CommandContext, what: &[OsString], switches: &ChangeArgs) -> 
     if away.is_empty() {
         return output::nothing("pitree's trash is empty");
     }
-    if !switches.dry_run {
+    if !args.dry_run {
         ensure!(output::can_ask(), "cannot ask for confirmation without a terminal; empty the trash in one");
         let size = away.iter().map(JournalRecord::bytes_in_trash).sum();
         let sessions = count(away.len(), "session", "sessions");
@@ -106,7 +106,7 @@ fn is_deletion_wanted() -> Result<bool> {
 }
 
 /// Prints the sessions in the trash as JSON or as a table: number, age, size, session title, original path.
-fn print_trash(away: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
+fn print_trash(away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Exit> {
     if changer.is_json() {
         return change::print_records(away);
     }
@@ -130,7 +130,7 @@ fn print_trash(away: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
 ///
 /// # Errors
 /// No change or several changes match.
-fn find(what: &OsStr, away: &[JournalRecord], changer: &Changer<'_>) -> Result<u64> {
+fn find(what: &OsStr, away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<u64> {
     let number = what.to_str().and_then(|what| what.parse().ok());
     if let Some(record) = away.iter().find(|record| number == Some(record.number)) {
         return Ok(record.number);
@@ -148,7 +148,7 @@ fn find(what: &OsStr, away: &[JournalRecord], changer: &Changer<'_>) -> Result<u
             let sessions = history::sessions(&mut matches.iter().copied(), away, &|| true);
             let line = |one: &&JournalRecord| {
                 let title = sessions.get(&one.number).map_or("", |(title, _)| title);
-                let title = words(title, TITLE, changer.context.config.signs());
+                let title = words(title, TITLE, changer.context.config.glyphs());
                 format!("\n{}  {title}  {}", one.number, one.change.path().display())
             };
             let list: String = several.iter().map(line).collect();
@@ -166,7 +166,7 @@ fn has_id(path: &Path, start: &OsStr) -> bool {
 }
 
 /// The maximum number of sessions listed in a question.
-const NAMED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// Move sessions to the trash
 ///
@@ -186,11 +186,11 @@ pub(super) struct RmCommand {
 
 impl RmCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.confirmed.switches)?;
+        let changer = ChangePrinter::new(context, &self.confirmed.args)?;
         let asks = self.confirmed.asks()?;
         let mut removal = self.removal(context, asks)?;
-        if self.confirmed.switches.dry_run {
-            changer.tell_signs_of_moved(&removal.catalog, &removal.goes);
+        if self.confirmed.args.dry_run {
+            changer.print_pi_evidence_before_move(&removal.catalog, &removal.goes);
         }
         let mut is_retried = false;
         loop {
@@ -199,7 +199,7 @@ impl RmCommand {
             }
             let files = removal.going().map(|session| FileSnapshot::of(session)).collect();
             let error = match changer.make(&Request::Trash { files }) {
-                Ok(done) => return changer.say(&done, CliStep::Make),
+                Ok(done) => return changer.print_result(&done, CliStep::Make),
                 Err(error) => error,
             };
             match error.downcast_ref() {
@@ -240,10 +240,10 @@ impl RmCommand {
     }
 
     /// Permanently deletes files that the trash refused, if the user types the word for it.
-    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[FileSnapshot]) -> Result<Exit> {
+    fn delete(&self, changer: &ChangePrinter<'_>, reason: &str, left: &[FileSnapshot]) -> Result<Exit> {
         let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
         let what = format!("cannot move to the trash: {reason}\nnot moved: {}", names(&paths, changer));
-        if self.confirmed.yes || self.confirmed.switches.dry_run {
+        if self.confirmed.yes || self.confirmed.args.dry_run {
             bail!("{what}");
         }
         output::note(&what);
@@ -263,7 +263,7 @@ struct Removal {
 }
 
 impl Removal {
-    fn going(&self) -> impl Iterator<Item = &SharedSession> {
+    fn going(&self) -> impl Iterator<Item = &SharedLazySession> {
         self.goes.iter().map(|&key| &self.catalog[key])
     }
 
@@ -279,35 +279,39 @@ impl Removal {
     }
 
     /// Asks for confirmation.
-    fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
-        let glyphs = changer.context.config.signs();
-        tell_sessions(&self.catalog, &self.goes);
-        for session in self.going().take(NAMED) {
+    fn is_wanted(&self, changer: &ChangePrinter<'_>) -> Result<bool> {
+        let glyphs = changer.context.config.glyphs();
+        print_sessions(&self.catalog, &self.goes);
+        for session in self.going().take(MAX_LISTED) {
             let link = if session.is_link { "  (symbolic link; its target stays)" } else { "" };
             note!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path));
         }
-        if self.goes.len() > NAMED {
-            note!("  and {} more", self.goes.len() - NAMED);
+        if self.goes.len() > MAX_LISTED {
+            note!("  and {} more", self.goes.len() - MAX_LISTED);
         }
         let orphans = self.orphans();
         if !orphans.is_empty() {
-            let titles: Vec<String> = orphans.iter().take(NAMED).map(|session| title(session, glyphs)).collect();
-            let more = if orphans.len() > NAMED { format!(", {}", glyphs.ellipsis) } else { String::new() };
+            let titles: Vec<String> = orphans.iter().take(MAX_LISTED).map(|session| title(session, glyphs)).collect();
+            let more = if orphans.len() > MAX_LISTED { format!(", {}", glyphs.ellipsis) } else { String::new() };
             let stay =
                 count(orphans.len(), "remaining session loses its parent", "remaining sessions lose their parent");
             note!("{stay}: {}{more}", titles.join(", "));
         }
-        is_confirmed(changer.tell_signs_of_moved(&self.catalog, &self.goes), "Move to the trash?", "move them")
+        is_confirmed(
+            changer.print_pi_evidence_before_move(&self.catalog, &self.goes),
+            "Move to the trash?",
+            "move them",
+        )
     }
 
     /// Returns the remaining sessions whose parent is removed.
-    fn orphans(&self) -> Vec<&SharedSession> {
+    fn orphans(&self) -> Vec<&SharedLazySession> {
         // Removing a symbolic link keeps the parent.
         let gone: HashSet<&PathBuf> =
             self.going().filter(|session| !session.is_link).map(|session| session.real_path()).collect();
         let goes: HashSet<SessionKey> = self.goes.iter().copied().collect();
         let stays = self.catalog.keys().filter(|key| !goes.contains(key)).map(|key| &self.catalog[key]);
-        let loses = |session: &&SharedSession| {
+        let loses = |session: &&SharedLazySession| {
             let owner = session.owner.as_ref().and_then(|owner| owner.path.as_ref());
             session.parent_path.iter().chain(owner).any(|parent| gone.contains(parent))
         };
@@ -319,7 +323,7 @@ fn title(session: &Digest, glyphs: &Glyphs) -> String {
     format!("\"{}\"", words(session.title(), 60, glyphs))
 }
 
-fn names(paths: &[PathBuf], changer: &Changer<'_>) -> String {
+fn names(paths: &[PathBuf], changer: &ChangePrinter<'_>) -> String {
     paths.iter().map(|path| changer.short(path)).collect::<Vec<_>>().join(", ")
 }
 
@@ -332,12 +336,12 @@ pub(super) struct RestoreCommand {
     /// Number in the list, original path, or id prefix
     what: Option<OsString>,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl RestoreCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let mut away: Vec<JournalRecord> =
             changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
         let Some(what) = &self.what else {
@@ -346,6 +350,6 @@ impl RestoreCommand {
         };
         let number = find(what, &away, &changer)?;
         let done = changer.make(&Request::Undo { number: Some(number) })?;
-        changer.say(&done, CliStep::Restore)
+        changer.print_result(&done, CliStep::Restore)
     }
 }

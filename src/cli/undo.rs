@@ -11,7 +11,7 @@ use crate::base::time;
 use crate::changes::Request;
 use crate::changes::history::{self, state};
 use crate::changes::journal::{ChangeState, JournalRecord};
-use crate::cli::change::{self, ChangeArgs, Changer, CliStep};
+use crate::cli::change::{self, ChangeArgs, ChangePrinter, CliStep};
 use crate::cli::table::{Column, LAST};
 use crate::cli::{CommandContext, Exit, completions, now};
 
@@ -27,7 +27,7 @@ pub(super) struct UndoCommand {
     #[arg(long, value_name = "MACHINE", conflicts_with = "list", add = completions::machines())]
     on: Option<String>,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 /// The number of a change in the list, or the range of one command.
@@ -67,10 +67,10 @@ impl ChangeNumbers {
 
 impl UndoCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         let history = || changer.changes.history();
         let request = match self.number {
-            _ if self.list && self.switches.json => return change::print_records(&history()?),
+            _ if self.list && self.args.json => return change::print_records(&history()?),
             _ if self.list => return print_changes(&history()?, &changer),
             Some(ChangeNumbers { first, last }) if self.on.is_some() => {
                 ensure!(first == last, "--on undoes one change or the last command; give one number");
@@ -84,18 +84,24 @@ impl UndoCommand {
 }
 
 /// Undoes or redoes a change: on a machine, or else where the last one was made.
-fn make(changer: &Changer<'_>, on: Option<&str>, request: &Request, is_last: bool, step: CliStep) -> Result<Exit> {
+fn make(
+    changer: &ChangePrinter<'_>,
+    on: Option<&str>,
+    request: &Request,
+    is_last: bool,
+    step: CliStep,
+) -> Result<Exit> {
     let elsewhere = match on {
         Some(machine) => Some(changer.make_on(machine, request)?),
         None if is_last => changer.undo_elsewhere(step == CliStep::Redo)?,
         None => None,
     };
     let done = elsewhere.map_or_else(|| changer.make(request), Ok)?;
-    changer.say(&done, step)
+    changer.print_result(&done, step)
 }
 
 /// Prints changes as a table: numbers, age, state, change, session.
-fn print_changes(records: &[JournalRecord], changer: &Changer<'_>) -> Result<Exit> {
+fn print_changes(records: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Exit> {
     const COLUMNS: [Column; 5] =
         [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
     let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
@@ -138,12 +144,12 @@ pub(super) struct RedoCommand {
     #[arg(long, value_name = "MACHINE", add = completions::machines())]
     on: Option<String>,
     #[command(flatten)]
-    switches: ChangeArgs,
+    args: ChangeArgs,
 }
 
 impl RedoCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = Changer::new(context, &self.switches)?;
+        let changer = ChangePrinter::new(context, &self.args)?;
         make(&changer, self.on.as_deref(), &Request::Redo, true, CliStep::Redo)
     }
 }

@@ -152,6 +152,13 @@ choices! {
     }
 }
 
+impl Filter {
+    /// Returns `true` if rows of prompts show a summary of their turn.
+    pub fn has_turns(self) -> bool {
+        matches!(self, Self::Turns | Self::Outline)
+    }
+}
+
 choices! {
     /// The behavior after starting pi.
     AfterPi {
@@ -320,7 +327,7 @@ impl Config {
     }
 
     /// Returns the symbols to draw with.
-    pub(crate) fn signs(&self) -> &Glyphs {
+    pub(crate) fn glyphs(&self) -> &Glyphs {
         if self.ascii { &ASCII } else { &self.glyphs }
     }
 
@@ -407,7 +414,7 @@ pub(crate) fn default_toml() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keymap::Place;
+    use crate::keymap::KeyContext;
     use proptest::prelude::*;
 
     fn parse(text: &str) -> Config {
@@ -458,7 +465,7 @@ mod tests {
         assert_eq!((config.theme, config.ascii, config.mouse), (ThemeName::Light, true, false));
         assert_eq!((config.sort, config.filter), (Sort::Cost, Filter::NoTools));
         assert_eq!((config.pi.join(" ").as_str(), config.dirs.join(" ").as_str()), ("nix run pi", "~/a /b"));
-        assert_eq!(config.keymap.resolve(Place::Tree, "Q".parse().unwrap()), Some(Action::Quit));
+        assert_eq!(config.keymap.resolve(KeyContext::Tree, "Q".parse().unwrap()), Some(Action::Quit));
         assert_eq!(config.keymap.keys(Action::Reload), []);
     }
 
@@ -484,8 +491,8 @@ mod tests {
     #[test]
     fn reads_signs_and_says_what_is_wrong_with_them() {
         let config = parse("glyphs.fork = 'ψ'");
-        assert_eq!((&*config.signs().fork, &*config.signs().tee), ("ψ", "├"));
-        assert_eq!(parse("ascii = true\nglyphs.fork = 'ψ'").signs(), &ASCII);
+        assert_eq!((&*config.glyphs().fork, &*config.glyphs().tee), ("ψ", "├"));
+        assert_eq!(parse("ascii = true\nglyphs.fork = 'ψ'").glyphs(), &ASCII);
         assert_eq!(
             errors("[glyphs]\nforks = 'x'\nfork = 'ab'\nleaf = '漢'\ndot = \"\\u001b\"\nbar = 1\n"),
             "config.toml:2: unknown symbol \"forks\" in [glyphs]; did you mean \"fork\"?\n\

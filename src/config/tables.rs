@@ -11,7 +11,7 @@ use toml::de::{DeString, DeValue};
 
 use crate::base::text::{Glyphs, Tone, UNICODE, clean, is_one_column};
 use crate::base::{sort, typo};
-use crate::keymap::{Action, Key, Keymap, Place};
+use crate::keymap::{Action, Key, KeyContext, Keymap};
 use crate::search::query::Query;
 
 /// The problems found so far.
@@ -316,7 +316,7 @@ fn read_query(name: &str, text: &str) -> Result<String, String> {
 /// Parses an unbound key.
 fn read_key(name: &str, text: &str, keymap: &Keymap, queries: &[SavedQuery]) -> Result<Key, String> {
     let key: Key = text.parse().map_err(|error| format!("{name:?}: {error}"))?;
-    let action = Place::PANES.iter().find_map(|&place| keymap.resolve(place, key));
+    let action = KeyContext::PANES.iter().find_map(|&place| keymap.resolve(place, key));
     let query = queries.iter().find(|other| other.key == Some(key));
     let owner = match (action, query) {
         (Some(action), _) => format!("{:?}", action.row().name),

@@ -22,12 +22,12 @@ use crate::disk::files::open_regular;
 use crate::disk::load;
 use crate::disk::lock::{self, LockObserver};
 use crate::session::tree::Tree;
-use crate::system::kernel;
+use crate::system::os;
 
 /// The minimum number of attempts on a file that keeps growing, and how long to continue after them: on a busy machine, a
 /// few lines of pi can win many races in a row.
 const TRIES: usize = 20;
-const PATIENCE: Duration = Duration::from_secs(5);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A line about to be appended. It identifies a partial line if the process is killed during the write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub fn line(
     let mut file = open(path, wait).path_context(failed, path)?;
     let started = Instant::now();
     let mut tries = 0;
-    while tries < TRIES || started.elapsed() < PATIENCE {
+    while tries < TRIES || started.elapsed() < RETRY_TIMEOUT {
         tries += 1;
         if !lock::is_at(&file, path).path_context(failed, path)? {
             file = open(path, wait).path_context(failed, path)?;
@@ -121,7 +121,7 @@ pub(crate) fn write(
 /// # Errors
 /// The disk fails.
 pub(crate) fn sync(files: &[File]) -> io::Result<()> {
-    kernel::sync_files(files)
+    os::sync_files(files)
 }
 
 /// Describes a failed sync.

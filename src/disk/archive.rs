@@ -40,7 +40,7 @@ const END: u64 = 9;
 const TAIL: u64 = 4096;
 
 /// The maximum length in bytes of a frame and of the facts; longer frames are damaged.
-const MOST: u64 = 1 << 27;
+const MAX_FRAME: u64 = 1 << 27;
 
 /// Facts about an archived session besides its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,7 +181,7 @@ impl ArchiveReader {
         file.seek(SeekFrom::Start(tail_start))?;
         file.read_exact(&mut tail)?;
         let mut part = |at: u64, count: u64| match at.checked_sub(tail_start) {
-            _ if count > MOST || at + count > len => Err(damaged()),
+            _ if count > MAX_FRAME || at + count > len => Err(damaged()),
             Some(start) => Ok(tail[start as usize..][..count as usize].to_vec()),
             None => {
                 let mut bytes = vec![0; count as usize];
@@ -233,7 +233,7 @@ impl ArchiveReader {
     fn unpack(&mut self, frame: usize, to: Option<&mut [u8]>) -> io::Result<()> {
         let ((start, place), (end, after)) = (self.start(frame), self.frames[frame]);
         let (count, len) = (end - start, after - place);
-        if count.max(len) > MOST {
+        if count.max(len) > MAX_FRAME {
             return Err(damaged());
         }
         let Unpacker { plain, packed, decompressor } = &mut self.unpacker;

@@ -6,13 +6,13 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use crate::disk::files;
-use crate::system::files as system;
+use crate::system::files as system_files;
 pub(crate) use crate::system::files::{make_private, sync_names};
 
 /// Returns options that create a file accessible only by its owner.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    system::for_owner(&mut options);
+    system_files::for_owner(&mut options);
     options
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn private() -> OpenOptions {
 /// The directory cannot be created, or others can write to it and this cannot be changed.
 pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
     folders(folder)?;
-    system::close_folder(folder)
+    system_files::close_folder(folder)
 }
 
 /// Creates a directory and its missing parents, accessible only by the owner regardless of the umask. Existing
@@ -35,7 +35,7 @@ pub(crate) fn folders(folder: &Path) -> io::Result<()> {
     let is_there = |folder: &&Path| folder.as_os_str().is_empty() || folder.is_dir();
     let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !is_there(folder)).collect();
     for folder in missing.into_iter().rev() {
-        match system::make_folder(folder) {
+        match system_files::make_folder(folder) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {} // created meanwhile
             Err(error) => return Err(error),
@@ -115,7 +115,7 @@ pub(crate) fn second_name(path: &Path, to: &Path) -> io::Result<()> {
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let before = from.symlink_metadata()?;
     if before.is_symlink() {
-        return system::link(&fs::read_link(from)?, to);
+        return system_files::link(&fs::read_link(from)?, to);
     }
     if !before.is_file() {
         return Err(io::Error::other("it is neither a file nor a link"));
@@ -174,7 +174,7 @@ pub(crate) fn skip_same(one: &mut impl BufRead, other: &mut impl BufRead) -> io:
 /// # Errors
 /// The target exists, or the file system fails.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    match system::rename_new(from, to) {
+    match system_files::rename_new(from, to) {
         // Some file systems do not support this operation.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
         renamed => return renamed,
@@ -213,7 +213,7 @@ pub(crate) fn temp_folder(prefix: &str) -> io::Result<PathBuf> {
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     let folder = env::temp_dir().join(format!("{prefix}{:016x}", u64::from_ne_bytes(random)));
     // The directory must be new, because an existing directory is not trusted.
-    system::make_folder(&folder)?;
+    system_files::make_folder(&folder)?;
     Ok(folder)
 }
 

@@ -219,10 +219,10 @@ fn shifted_name(name: &str, shift: i64) -> Option<String> {
 mod tests {
     use super::*;
     use crate::disk::scan::ScanSources;
-    use crate::session::digest::listed::SharedSession;
+    use crate::session::digest::listed::SharedLazySession;
 
     /// Reads the headers and digests of all samples in a directory.
-    fn digests(dir: &Path) -> Vec<SharedSession> {
+    fn digests(dir: &Path) -> Vec<SharedLazySession> {
         let mut digests = Vec::new();
         let dirs = [dir.to_path_buf()];
         ScanSources { dirs: &dirs, home: HOME, cache: None }.scan().read(|batch| {
@@ -266,7 +266,7 @@ mod tests {
         let shift = NOW - fixed.iter().map(|digest| digest.mtime).max().unwrap();
         for (old, new) in fixed.iter().zip(&late) {
             assert_eq!((&old.header.id, old.mtime + shift), (&new.header.id, new.mtime));
-            let exists = |digest: &SharedSession| digest.parent_path.as_ref().map(|parent| parent.is_file());
+            let exists = |digest: &SharedLazySession| digest.parent_path.as_ref().map(|parent| parent.is_file());
             assert_eq!(exists(old), exists(new), "{}", old.header.id);
         }
     }

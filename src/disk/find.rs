@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use std::{fs, io};
 
 use crate::base::{archive_paths, machine_paths};
-use crate::disk::fingerprint::FileVersion;
-use crate::disk::index::Index;
+use crate::disk::fingerprint::FileMetadata;
+use crate::disk::index::SessionIndex;
 use crate::disk::session_file::{FoundFiles, IndexedFile, SessionFile, UnchangedFile, Unreadable};
 use crate::disk::{files, parallel};
 use crate::session::digest::SubagentOwner;
@@ -31,7 +31,13 @@ impl FoundFiles {
     fn root(&mut self, root: &Path) -> Option<PendingDir> {
         let (level, owner) = (DirLevel::Root, None);
         if let Some(real) = archive_paths::original(root) {
-            return root.is_dir().then(|| PendingDir { path: root.into(), real, level, owner, is_archive: true });
+            return root.is_dir().then(|| PendingDir {
+                path: root.into(),
+                canonical: real,
+                level,
+                owner,
+                is_archive: true,
+            });
         }
         let is_mirrors = machine_paths::is_mirrors(root);
         if is_mirrors && !root.is_dir() {
@@ -39,7 +45,7 @@ impl FoundFiles {
         }
         let level = if is_mirrors { DirLevel::Mirrors } else { level };
         let real = self.note(root, dunce::canonicalize(root))?;
-        Some(PendingDir { path: root.into(), real, level, owner, is_archive: false })
+        Some(PendingDir { path: root.into(), canonical: real, level, owner, is_archive: false })
     }
 }
 
@@ -55,29 +61,29 @@ fn why(error: &io::Error) -> String {
 
 /// Finds session files in directories.
 pub fn find(dirs: &[PathBuf]) -> FoundFiles {
-    let none: &[Index] = &[];
+    let none: &[SessionIndex] = &[];
     Listings::pending(dirs).find(&none)
 }
 
 /// Returns the place of a file in a directory, given its name, if its version is known.
-pub(super) type FindUnchanged<'a> = Box<dyn Fn(&OsStr, &FileVersion) -> Option<u32> + Sync + 'a>;
+pub(super) type FindUnchanged<'a> = Box<dyn Fn(&OsStr, &FileMetadata) -> Option<u32> + Sync + 'a>;
 
 /// Known versions of files, to tell which ones are unchanged.
 pub(super) trait KnownDirs: Sync {
-    /// Returns the known files of a directory below a session directory with a number; `real` is its path with symbolic
+    /// Returns the known files of a directory below a session directory with a number; `canonical` is its path with symbolic
     /// links resolved.
-    fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<FindUnchanged<'a>>;
+    fn dir<'a>(&'a self, number: usize, path: &Path, canonical: &Path) -> Option<FindUnchanged<'a>>;
 }
 
-impl KnownDirs for &[Index] {
-    fn dir<'a>(&'a self, number: usize, path: &Path, real: &Path) -> Option<FindUnchanged<'a>> {
-        let records = self.get(number)?.records_in(path, real)?;
+impl KnownDirs for &[SessionIndex] {
+    fn dir<'a>(&'a self, number: usize, path: &Path, canonical: &Path) -> Option<FindUnchanged<'a>> {
+        let records = self.get(number)?.records_in(path, canonical)?;
         Some(Box::new(move |name, stamp| records.unchanged(name, stamp)))
     }
 }
 
 /// The maximum number of names that are listed before it is known which files are unchanged. They need much memory.
-const MOST_NAMES: usize = 20_000;
+const MAX_NAMES: usize = 20_000;
 
 /// The lists of the files in some session directories and below.
 #[derive(Default)]
@@ -96,7 +102,7 @@ impl Listings {
     pub(super) fn new(dirs: &[PathBuf]) -> Self {
         let mut listings = Self::pending(dirs);
         let names = |listings: &Self| listings.listed.iter().map(|(.., listing)| listing.sessions.len()).sum::<usize>();
-        while !listings.pending.is_empty() && names(&listings) < MOST_NAMES {
+        while !listings.pending.is_empty() && names(&listings) < MAX_NAMES {
             listings.list(&|_| true);
         }
         listings
@@ -130,7 +136,7 @@ impl Listings {
     /// the path with symbolic links resolved.
     pub(super) fn dirs(&self) -> impl Iterator<Item = (usize, PathBuf, PathBuf)> {
         let listed = self.listed.iter().filter(|(_, folder, _)| folder.owner.is_none());
-        listed.map(|(number, folder, _)| (*number, folder.path.clone(), folder.real.clone()))
+        listed.map(|(number, folder, _)| (*number, folder.path.clone(), folder.canonical.clone()))
     }
 
     /// Lists some of the pending directories. Those in them that fulfill a condition are pending then.
@@ -146,25 +152,25 @@ impl Listings {
 
     /// Lists the pending directories, looks at all files, and compares them with what is known.
     pub(super) fn find(mut self, known: &dyn KnownDirs) -> FoundFiles {
-        self.look(known);
+        self.compare_listed(known);
         while !self.pending.is_empty() {
             self.list(&|_| true);
-            self.look(known);
+            self.compare_listed(known);
         }
         self.found.without_repetitions(self.count)
     }
 
     /// Looks at the listed files, compares them with what is known, and forgets their names.
-    fn look(&mut self, known: &dyn KnownDirs) {
+    fn compare_listed(&mut self, known: &dyn KnownDirs) {
         let listed = std::mem::take(&mut self.listed);
         let names = listed
             .iter()
             .enumerate()
-            .flat_map(|(at, (.., listing))| listing.sessions.chunks(AT_ONCE).map(move |names| (at, names)));
+            .flat_map(|(at, (.., listing))| listing.sessions.chunks(BATCH_SIZE).map(move |names| (at, names)));
         let looked = parallel::map(names.collect::<Vec<_>>(), |(at, names)| {
             let (number, folder, listing) = &listed[at];
-            let files = if folder.owner.is_none() { known.dir(*number, &folder.path, &folder.real) } else { None };
-            look_at(folder, *number, listing, names, files.as_ref()).map_err(|error| (at, error))
+            let files = if folder.owner.is_none() { known.dir(*number, &folder.path, &folder.canonical) } else { None };
+            compare_files(folder, *number, listing, names, files.as_ref()).map_err(|error| (at, error))
         });
         let mut last = None;
         for looked in looked {
@@ -237,7 +243,7 @@ pub(super) fn is_named_as_session(path: &Path) -> bool {
 /// The session files and directories in a directory, and `true` for each symbolic link.
 struct DirListing {
     /// The path with symbolic links resolved, or the original path of an archive, if it differs.
-    real: Option<PathBuf>,
+    canonical: Option<PathBuf>,
     sessions: Vec<(OsString, bool)>,
     folders: Vec<(PathBuf, bool)>,
 }
@@ -247,7 +253,7 @@ impl DirListing {
     fn real_path(&self, path: &Path, is_link: bool) -> Option<PathBuf> {
         let resolved = || dunce::canonicalize(path).ok();
         let name = || if archive_paths::is_archived(path) { path.file_stem() } else { path.file_name() };
-        let beside = || Some(self.real.as_ref()?.join(name()?));
+        let beside = || Some(self.canonical.as_ref()?.join(name()?));
         if is_link { resolved() } else { beside() }.filter(|real| real != path)
     }
 
@@ -278,13 +284,13 @@ impl DirListing {
 }
 
 /// Lists a directory.
-fn list(PendingDir { path: dir, real, is_archive, .. }: &PendingDir) -> io::Result<DirListing> {
+fn list(PendingDir { path: dir, canonical: real, is_archive, .. }: &PendingDir) -> io::Result<DirListing> {
     let real = (real != dir).then(|| real.clone());
     let is_named = |file: &OsStr| match is_archive {
         true => archive_paths::is_archived(file),
         false => is_named_as_session(Path::new(file)),
     };
-    let mut listing = DirListing { real, sessions: Vec::new(), folders: Vec::new() };
+    let mut listing = DirListing { canonical: real, sessions: Vec::new(), folders: Vec::new() };
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let (file, kind) = (entry.file_name(), entry.file_type()?);
@@ -302,13 +308,13 @@ fn list(PendingDir { path: dir, real, is_archive, .. }: &PendingDir) -> io::Resu
 const DIRS_AT_ONCE: usize = 64;
 
 /// The number of files of a directory processed per task.
-const AT_ONCE: usize = 64;
+const BATCH_SIZE: usize = 64;
 
 /// A directory to search.
 struct PendingDir {
     path: PathBuf,
     /// The path with symbolic links resolved, or the original path of an archive.
-    real: PathBuf,
+    canonical: PathBuf,
     level: DirLevel,
     /// The session whose subagents wrote the files in it.
     owner: Option<SubagentOwner>,
@@ -358,7 +364,7 @@ impl PendingDir {
                 },
             };
             let real = listing.real_path(path, *is_link).unwrap_or_else(|| path.clone());
-            Some(PendingDir { real, path: path.clone(), level, owner, is_archive: self.is_archive })
+            Some(PendingDir { canonical: real, path: path.clone(), level, owner, is_archive: self.is_archive })
         })
     }
 
@@ -368,11 +374,11 @@ impl PendingDir {
         let mut owners = listing.owners(&self.path, &names);
         names.retain(|name| !owners.contains_key(name));
         if self.is_archive && !names.is_empty() {
-            let dir = self.real.clone();
+            let dir = self.canonical.clone();
             let original =
-                PendingDir { path: dir.clone(), real: dir, level: self.level, owner: None, is_archive: false };
+                PendingDir { path: dir.clone(), canonical: dir, level: self.level, owner: None, is_archive: false };
             // The original directory can be missing.
-            owners.extend(list(&original).map(|original| original.owners(&self.real, &names)).unwrap_or_default());
+            owners.extend(list(&original).map(|original| original.owners(&self.canonical, &names)).unwrap_or_default());
         }
         owners
     }
@@ -383,7 +389,7 @@ impl PendingDir {
 ///
 /// # Errors
 /// The directory can be listed but not entered, which affects all its files.
-fn look_at(
+fn compare_files(
     folder: &PendingDir,
     dir: usize,
     listing: &DirListing,
@@ -431,7 +437,7 @@ mod tests {
         #[test]
         fn files_are_put_newest_first(times in proptest::collection::vec((0i64..5, "[a-c]{1,2}"), 0..40)) {
             let file = |(mtime, name): &(i64, String)| {
-                let stamp = FileVersion { written: mtime * 1_000_000, ..FileVersion::default() };
+                let stamp = FileMetadata { written: mtime * 1_000_000, ..FileMetadata::default() };
                 SessionFile { path: name.into(), stamp, ..SessionFile::default() }
             };
             let mut files: Vec<SessionFile> = times.iter().map(file).collect();

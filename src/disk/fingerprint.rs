@@ -11,7 +11,7 @@ use twox_hash::XxHash3_64;
 
 use crate::disk::files::{self, Readable};
 use crate::system;
-pub(crate) use crate::system::FileVersion;
+pub(crate) use crate::system::FileMetadata;
 
 /// Twice the longest timestamp granularity of a kernel, in nanoseconds.
 const TICK: i64 = 20_000_000;
@@ -19,7 +19,7 @@ const TICK: i64 = 20_000_000;
 /// The granularity of file systems that count in milliseconds, seconds or two seconds (FAT), plus a margin.
 const COARSE: i64 = 2_100_000_000;
 
-impl FileVersion {
+impl FileMetadata {
     /// Returns the version of the file at a path.
     pub(crate) fn new(metadata: &Metadata, path: &Path) -> Self {
         system::files::version(metadata, path)

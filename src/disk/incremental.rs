@@ -20,11 +20,11 @@ use crate::disk::watch::WatchEvents;
 use crate::disk::{lines, load, scan};
 use crate::session::digest::Digest;
 use crate::session::digest::builder::DigestBuilder;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::lines::{NotASession, PartialLine};
 
 /// The time in milliseconds to wait for the rest of a line before it counts as damaged.
-const PATIENCE: i64 = 5000;
+const LINE_TIMEOUT: i64 = 5000;
 
 /// The maximum number of files whose state is kept to read only new bytes.
 const KEPT: usize = 64;
@@ -34,7 +34,7 @@ const RECENT: usize = 16;
 
 /// Returns `true` if a file was written so recently that an incomplete last line may still be completed.
 pub fn is_fresh(mtime: i64, now: i64) -> bool {
-    (now - mtime).abs() < PATIENCE
+    (now - mtime).abs() < LINE_TIMEOUT
 }
 
 /// Changes of session files.
@@ -90,7 +90,7 @@ pub struct IncrementalReader {
 
 impl IncrementalReader {
     /// Creates a reader of directories with known sessions. In tool calls, paths below `home` start with `~`.
-    pub fn new(home: &str, dirs: &[PathBuf], sessions: &[SharedSession]) -> Self {
+    pub fn new(home: &str, dirs: &[PathBuf], sessions: &[SharedLazySession]) -> Self {
         let known = KnownFiles::new(sessions);
         let mut reader = Self { home: home.into(), dirs: dirs.into(), known, ..Self::default() };
         for session in sessions {
@@ -123,18 +123,18 @@ impl IncrementalReader {
         self.waiting.values().min().copied()
     }
 
-    /// Checks paths that may have changed, and reports changes to `news` until it returns `false`. `now` is in
+    /// Checks paths that may have changed, and reports changes to `on_changes` until it returns `false`. `now` is in
     /// milliseconds since 1970.
-    pub fn look(
+    pub fn check_paths(
         &mut self,
         seen: &WatchEvents,
-        noted: &OwnChanges,
+        own_changes: &OwnChanges,
         now: i64,
-        news: &mut dyn FnMut(FileChanges) -> bool,
+        on_changes: &mut dyn FnMut(FileChanges) -> bool,
     ) {
-        for (path, as_of) in noted.take() {
-            match (as_of, self.known.get(&path)) {
-                (Some(_), Some(known)) => self.known.insert(&path, TrackedFile { as_of, ..known }),
+        for (path, version) in own_changes.take() {
+            match (version, self.known.get(&path)) {
+                (Some(_), Some(known)) => self.known.insert(&path, TrackedFile { version, ..known }),
                 (Some(_), None) => {} // a directory walk determines the owner of a subagent session
                 (None, _) => self.forget(&path),
             }
@@ -151,7 +151,7 @@ impl IncrementalReader {
         for path in paths.iter().flat_map(|path| self.same_as(path)) {
             match self.known.get(&path) {
                 Some(known) => match scan::one(&path, known.owner) {
-                    Some(found) if known.as_of == Some(found.version()) => {}
+                    Some(found) if known.version == Some(found.version()) => {}
                     Some(found) => changed.push(found),
                     None => gone.push(path),
                 },
@@ -169,16 +169,16 @@ impl IncrementalReader {
         gone.iter().for_each(|path| self.forget(path));
         for found in &changed {
             let (owner, real_path) = (found.owner.clone(), found.real_path.clone());
-            self.know(&found.path, TrackedFile { as_of: Some(found.version()), owner, real_path });
+            self.know(&found.path, TrackedFile { version: Some(found.version()), owner, real_path });
         }
-        self.read(&changed, gone, now, news);
+        self.read(&changed, gone, now, on_changes);
     }
 
     /// Returns the directories whose files changed last.
     fn recent_dirs(&self) -> Vec<PathBuf> {
         let mut dirs = HashMap::<PathBuf, i64>::new();
-        self.known.each(|path, as_of| {
-            let mtime = as_of.map_or(i64::MAX, |(_, mtime)| mtime);
+        self.known.each(|path, version| {
+            let mtime = version.map_or(i64::MAX, |(_, mtime)| mtime);
             let Some(dir) = path.parent() else { return };
             match dirs.get_mut(dir) {
                 Some(last) => *last = mtime.max(*last),
@@ -223,7 +223,7 @@ impl IncrementalReader {
         gone.retain(|path| !unread.iter().any(|dir| path.starts_with(dir)));
         let is_other = |found: &SessionFile| {
             let known = self.known.get(&found.path);
-            known.is_none_or(|known| known.as_of != Some(found.version()) || known.owner != found.owner)
+            known.is_none_or(|known| known.version != Some(found.version()) || known.owner != found.owner)
         };
         (found.files.into_iter().filter(is_other).collect(), gone)
     }
@@ -244,7 +244,7 @@ impl IncrementalReader {
         changed: &[SessionFile],
         gone: Vec<PathBuf>,
         now: i64,
-        news: &mut dyn FnMut(FileChanges) -> bool,
+        on_changes: &mut dyn FnMut(FileChanges) -> bool,
     ) {
         let mut all = FileChanges { gone, ..FileChanges::default() };
         let is_growing = |found: &&SessionFile| self.growing.iter().any(|(path, _)| *path == found.path);
@@ -256,7 +256,7 @@ impl IncrementalReader {
             let many: Vec<SessionFile> = many.into_iter().cloned().collect();
             scan::read(&many, &self.home, |batch| {
                 let read = batch.sessions.into_iter().map(|session| (**session).clone()).collect();
-                news(FileChanges { read, unreadable: batch.unreadable, ..std::mem::take(&mut all) })
+                on_changes(FileChanges { read, unreadable: batch.unreadable, ..std::mem::take(&mut all) })
             });
         }
         for found in single {
@@ -268,7 +268,7 @@ impl IncrementalReader {
             }
         }
         if !all.is_empty() {
-            news(all);
+            on_changes(all);
         }
     }
 
@@ -285,7 +285,7 @@ impl IncrementalReader {
         let (_, mtime) = found.version();
         let (read, waits) = growing.read(&mut file, mtime, is_fresh(mtime, now)).map_err(|error| unreadable(&error))?;
         if waits {
-            self.waiting.insert(found.path.clone(), mtime + PATIENCE);
+            self.waiting.insert(found.path.clone(), mtime + LINE_TIMEOUT);
         }
         match read {
             Ok(digest) => {
@@ -369,14 +369,14 @@ mod tests {
     }
 
     /// Returns the result of checking some paths.
-    fn look(reader: &mut IncrementalReader, paths: &[&Path], now: i64) -> FileChanges {
+    fn check(reader: &mut IncrementalReader, paths: &[&Path], now: i64) -> FileChanges {
         let seen =
             WatchEvents { paths: paths.iter().map(|path| path.to_path_buf()).collect(), ..WatchEvents::default() };
         let mut all = FileChanges::default();
-        reader.look(&seen, &OwnChanges::default(), now, &mut |news| {
-            all.read.extend(news.read);
-            all.gone.extend(news.gone);
-            all.unreadable.extend(news.unreadable);
+        reader.check_paths(&seen, &OwnChanges::default(), now, &mut |changes| {
+            all.read.extend(changes.read);
+            all.gone.extend(changes.gone);
+            all.unreadable.extend(changes.unreadable);
             true
         });
         all
@@ -407,13 +407,13 @@ mod tests {
             fs::write(&path, "").unwrap();
             let mut reader = IncrementalReader::new("", &[dir.path().into()], &[]);
             let mut opened = OpenFile::default();
-            reader.know(&path, TrackedFile { as_of: None, owner: None, real_path: None });
+            reader.know(&path, TrackedFile { version: None, owner: None, real_path: None });
             for cut in cuts {
                 fs::write(&path, &text[..cut]).unwrap();
                 reader.known.insert(&path, TrackedFile::default());
-                let news = look(&mut reader, &[&path], LATE);
-                let whole = scan::again(&path, None, "").ok().flatten();
-                prop_assert_eq!(format!("{:?}", news.read.first()), format!("{:?}", whole));
+                let changes = check(&mut reader, &[&path], LATE);
+                let whole = scan::reread(&path, None, "").ok().flatten();
+                prop_assert_eq!(format!("{:?}", changes.read.first()), format!("{:?}", whole));
                 let (grown, whole) = (opened.tree(LoadRequest::new(&path, ""), false), load::tree(&path, ""));
                 prop_assert_eq!(grown.ok().as_deref().map(facts), whole.ok().as_ref().map(facts));
             }
@@ -426,7 +426,7 @@ mod tests {
         let path = dir.path().join("s.jsonl");
         fs::write(&path, text).unwrap();
         let mut reader = IncrementalReader::new("", &[dir.path().into()], &[]);
-        assert_eq!(look(&mut reader, &[&path], LATE).read.len(), 1);
+        assert_eq!(check(&mut reader, &[&path], LATE).read.len(), 1);
         (dir, path, reader)
     }
 
@@ -446,8 +446,8 @@ mod tests {
             opened.tree(LoadRequest::new(&path, ""), false).unwrap();
             fs::write(&path, &text).unwrap();
             reader.known.insert(&path, TrackedFile::default());
-            let read = look(&mut reader, &[&path], LATE).read;
-            assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::again(&path, None, "").unwrap()));
+            let read = check(&mut reader, &[&path], LATE).read;
+            assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::reread(&path, None, "").unwrap()));
             let tree = opened.tree(LoadRequest::new(&path, ""), false).unwrap();
             assert_eq!(facts(&tree), facts(&load::tree(&path, "").unwrap()));
         }
@@ -460,17 +460,17 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap() + half;
         fs::write(&path, &text).unwrap();
         let now = scan::one(&path, None).unwrap().version().1;
-        let read = look(&mut reader, &[&path], now).read;
+        let read = check(&mut reader, &[&path], now).read;
         let is_cut = |problems: &[Problem]| problems.contains(&Problem::CutOff);
         assert!(!is_cut(&read[0].problems) && read[0].entry_count == 1 && read[0].bytes == text.len() as u64);
         let tree = |may_go_on| OpenFile::default().tree(LoadRequest::new(&path, ""), may_go_on).unwrap();
         assert!(!is_cut(&tree(true).problems) && is_cut(&tree(false).problems));
         let due = reader.due().unwrap();
-        assert!(due > now && look(&mut reader, &[], due - 1).is_empty());
-        assert!(is_cut(&look(&mut reader, &[], due).read[0].problems));
+        assert!(due > now && check(&mut reader, &[], due - 1).is_empty());
+        assert!(is_cut(&check(&mut reader, &[], due).read[0].problems));
         assert_eq!(reader.due(), None);
         fs::write(&path, text + rest).unwrap();
-        let read = look(&mut reader, &[&path], now).read;
+        let read = check(&mut reader, &[&path], now).read;
         assert!(!is_cut(&read[0].problems) && read[0].entry_count == 2 && reader.due().is_none());
     }
 
@@ -480,14 +480,14 @@ mod tests {
         let (dir, path, _) = known(&format!("{HEADER}\n"));
         let link = dir.path().join("link.jsonl");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        let mut digests = [&path, &link].map(|path| scan::again(path, None, "").unwrap().unwrap());
+        let mut digests = [&path, &link].map(|path| scan::reread(path, None, "").unwrap().unwrap());
         for path in [&path, &link] {
             let mut reader =
-                IncrementalReader::new("", &[dir.path().into()], &digests.clone().map(SharedSession::from));
+                IncrementalReader::new("", &[dir.path().into()], &digests.clone().map(SharedLazySession::from));
             let text = fs::read_to_string(path).unwrap() + &lines(1..2);
             fs::write(path, text).unwrap();
-            assert_eq!(look(&mut reader, &[path], LATE).read.len(), 2);
-            digests = digests.map(|digest| scan::again(&digest.path, None, "").unwrap().unwrap());
+            assert_eq!(check(&mut reader, &[path], LATE).read.len(), 2);
+            digests = digests.map(|digest| scan::reread(&digest.path, None, "").unwrap().unwrap());
         }
     }
 
@@ -496,54 +496,54 @@ mod tests {
         let (dir, path, mut reader) = known(&format!("{HEADER}\n"));
         let all = WatchEvents { is_all: true, ..WatchEvents::default() };
         let mut seen = Vec::new();
-        let noted = OwnChanges::default();
-        let mut walk = |reader: &mut IncrementalReader, noted: &OwnChanges| {
+        let own_changes = OwnChanges::default();
+        let mut walk = |reader: &mut IncrementalReader, own_changes: &OwnChanges| {
             seen.clear();
-            reader.look(&all, noted, LATE, &mut |news| {
-                seen.extend(news.read.into_iter().map(|digest| digest.path).chain(news.gone));
+            reader.check_paths(&all, own_changes, LATE, &mut |changes| {
+                seen.extend(changes.read.into_iter().map(|digest| digest.path).chain(changes.gone));
                 true
             });
             seen.clone()
         };
-        assert!(walk(&mut reader, &noted).is_empty());
+        assert!(walk(&mut reader, &own_changes).is_empty());
         // More files than are read one by one.
         let folder = dir.path().join("--p--");
         let paths: Vec<PathBuf> = (0..KEPT + 9).map(|at| folder.join(format!("{at}.jsonl"))).collect();
         fs::create_dir(&folder).unwrap();
         paths.iter().for_each(|path| fs::write(path, format!("{HEADER}\n")).unwrap());
         fs::write(folder.join("notes.txt"), "").unwrap();
-        assert_eq!(look(&mut reader, &[&folder.join("notes.txt")], LATE).read.len(), 0);
-        assert_eq!(look(&mut reader, &[&folder], LATE).read.len(), paths.len());
-        assert!(look(&mut reader, &[&folder, &paths[0]], LATE).is_empty());
+        assert_eq!(check(&mut reader, &[&folder.join("notes.txt")], LATE).read.len(), 0);
+        assert_eq!(check(&mut reader, &[&folder], LATE).read.len(), paths.len());
+        assert!(check(&mut reader, &[&folder, &paths[0]], LATE).is_empty());
         let moved = dir.path().join("--q--");
         fs::rename(&folder, &moved).unwrap();
-        let news = look(&mut reader, &[&folder, &moved], LATE);
-        assert_eq!((news.read.len(), news.gone.len()), (paths.len(), paths.len()));
+        let changes = check(&mut reader, &[&folder, &moved], LATE);
+        assert_eq!((changes.read.len(), changes.gone.len()), (paths.len(), paths.len()));
         fs::remove_file(&path).unwrap();
-        assert_eq!(look(&mut reader, &[&path], LATE).gone, std::slice::from_ref(&path));
+        assert_eq!(check(&mut reader, &[&path], LATE).gone, std::slice::from_ref(&path));
         // Changes by pitree itself are not reported.
         fs::write(&path, format!("{HEADER}\n{}", lines(1..2))).unwrap();
-        assert_eq!(walk(&mut reader, &noted), std::slice::from_ref(&path));
+        assert_eq!(walk(&mut reader, &own_changes), std::slice::from_ref(&path));
         fs::write(&path, format!("{HEADER}\n{}", lines(1..3))).unwrap();
-        noted.note(&[scan::again(&path, None, "").unwrap().unwrap()], &[]);
-        assert!(walk(&mut reader, &noted).is_empty());
+        own_changes.note(&[scan::reread(&path, None, "").unwrap().unwrap()], &[]);
+        assert!(walk(&mut reader, &own_changes).is_empty());
         fs::remove_file(&path).unwrap();
-        noted.note(&[], &[path]);
-        assert!(walk(&mut reader, &noted).is_empty());
+        own_changes.note(&[], &[path]);
+        assert!(walk(&mut reader, &own_changes).is_empty());
     }
 
     #[test]
     fn recent_directories_are_checked_without_a_watcher() {
         let (dir, path, mut reader) = known(&format!("{HEADER}\n"));
-        let noted = OwnChanges::default();
+        let own_changes = OwnChanges::default();
         let mut look = |is_all| {
             let mut seen = Vec::new();
-            reader.look(
+            reader.check_paths(
                 &WatchEvents { is_recent: true, is_all, ..WatchEvents::default() },
-                &noted,
+                &own_changes,
                 LATE,
-                &mut |news| {
-                    seen.extend(news.read.into_iter().map(|digest| digest.path).chain(news.gone));
+                &mut |changes| {
+                    seen.extend(changes.read.into_iter().map(|digest| digest.path).chain(changes.gone));
                     true
                 },
             );

@@ -9,7 +9,7 @@ use crate::base::sort;
 use crate::disk::find::{FindUnchanged, KnownDirs};
 use crate::session::digest::SubagentOwner;
 use crate::session::digest::joined_path::JoinedPath;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 
 /// The known length and modification time of a file, as precise as its digest.
 pub(super) type KnownVersion = (u64, i64);
@@ -18,17 +18,17 @@ pub(super) type KnownVersion = (u64, i64);
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrackedFile {
     /// The known version; `None` to read the file in any case.
-    pub(super) as_of: Option<KnownVersion>,
+    pub(super) version: Option<KnownVersion>,
     pub(super) owner: Option<SubagentOwner>,
     /// The path with symbolic links resolved, if it differs.
     pub(super) real_path: Option<PathBuf>,
 }
 
 impl TrackedFile {
-    fn new(session: &SharedSession) -> Self {
+    fn new(session: &SharedLazySession) -> Self {
         let facts = session.facts();
         Self {
-            as_of: version(session),
+            version: version(session),
             owner: if facts.is_subagent() { session.owner.clone() } else { None },
             real_path: facts.real_path().map(JoinedPath::join),
         }
@@ -36,7 +36,7 @@ impl TrackedFile {
 }
 
 /// Returns the version of a session; `None` if its last line may have been incomplete.
-fn version(session: &SharedSession) -> Option<KnownVersion> {
+fn version(session: &SharedLazySession) -> Option<KnownVersion> {
     let facts = session.facts();
     (!facts.is_cut_off()).then_some((facts.bytes(), facts.mtime()))
 }
@@ -45,14 +45,14 @@ fn version(session: &SharedSession) -> Option<KnownVersion> {
 #[derive(Debug, Default)]
 pub(super) struct KnownFiles {
     /// The sessions as first known, in order of the bytes of their paths.
-    sessions: Vec<SharedSession>,
+    sessions: Vec<SharedLazySession>,
     /// Later states by the bytes of the paths; `None` for missing files.
     changes: BTreeMap<OsString, Option<TrackedFile>>,
 }
 
 impl KnownFiles {
     /// Creates the state of sessions as they are listed.
-    pub(super) fn new(sessions: &[SharedSession]) -> Self {
+    pub(super) fn new(sessions: &[SharedLazySession]) -> Self {
         let mut sessions = sessions.to_vec();
         sort::by(&mut sessions, |one, other| one.facts().path().compare(other.facts().path()));
         Self { sessions, changes: BTreeMap::new() }
@@ -104,7 +104,7 @@ impl KnownFiles {
     fn range(&self, prefix: &OsStr) -> Range<usize> {
         let start = self.place(0..self.sessions.len(), JoinedPath::whole(Path::new(prefix)));
         let prefix = prefix.as_encoded_bytes();
-        let starts = |session: &SharedSession| {
+        let starts = |session: &SharedLazySession| {
             let [dir, rest] = session.facts().path().bytes();
             match prefix.strip_prefix(dir) {
                 Some(end) => rest.starts_with(end),
@@ -114,7 +114,7 @@ impl KnownFiles {
         start..start + self.sessions[start..].partition_point(starts)
     }
 
-    fn is_changed(&self, session: &SharedSession) -> bool {
+    fn is_changed(&self, session: &SharedLazySession) -> bool {
         !self.changes.is_empty() && self.changes.contains_key(session.file_path().as_os_str())
     }
 
@@ -138,7 +138,7 @@ impl KnownFiles {
             file(&session.file_path(), version(session));
         }
         for (path, known) in &self.changes {
-            known.iter().for_each(|known| file(Path::new(path), known.as_of));
+            known.iter().for_each(|known| file(Path::new(path), known.version));
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
     use crate::session::digest::Digest;
     use proptest::prelude::*;
 
-    fn session(path: &str) -> SharedSession {
+    fn session(path: &str) -> SharedLazySession {
         Digest { path: path.into(), bytes: path.len() as u64, ..Digest::default() }.into()
     }
 
@@ -183,25 +183,25 @@ mod tests {
             first in proptest::collection::btree_set("/[ab]/[ab]{1,2}(/c)?", 0..8),
             changes in proptest::collection::vec(("/[ab]/[ab]{1,2}(/c)?", any::<bool>()), 0..8),
         ) {
-            let sessions: Vec<SharedSession> = first.iter().map(|path| session(path)).collect();
+            let sessions: Vec<SharedLazySession> = first.iter().map(|path| session(path)).collect();
             let mut known = KnownFiles::new(&sessions);
             let mut map: BTreeMap<PathBuf, KnownVersion> =
                 first.iter().map(|path| (path.into(), (path.len() as u64, 0))).collect();
             for (path, is_there) in changes {
                 let path = PathBuf::from(path);
                 if is_there {
-                    known.insert(&path, TrackedFile { as_of: Some((1, 1)), ..TrackedFile::default() });
+                    known.insert(&path, TrackedFile { version: Some((1, 1)), ..TrackedFile::default() });
                     map.insert(path, (1, 1));
                 } else {
-                    let before = known.remove(&path).and_then(|file| file.as_of);
+                    let before = known.remove(&path).and_then(|file| file.version);
                     prop_assert_eq!(before, map.remove(&path));
                 }
             }
             let mut all = BTreeMap::new();
-            known.each(|path, as_of| all.extend(as_of.map(|as_of| (path.to_path_buf(), as_of))));
+            known.each(|path, version| all.extend(version.map(|version| (path.to_path_buf(), version))));
             prop_assert_eq!(&all, &map);
             for path in ["/a/a", "/a/b", "/b/ab", "/a/a/c", "/x"].map(Path::new) {
-                prop_assert_eq!(known.get(path).and_then(|file| file.as_of), map.get(path).copied());
+                prop_assert_eq!(known.get(path).and_then(|file| file.version), map.get(path).copied());
                 prop_assert_eq!(known.get(path).is_some(), map.contains_key(path));
                 let mut files = known.files_in(path.parent().unwrap());
                 files.sort();

@@ -8,10 +8,10 @@ use crate::disk::create;
 use crate::disk::files::entries;
 use crate::disk::find::name;
 use crate::disk::new_file::DRAFT;
-use crate::disk::vacated::SPARE;
+use crate::disk::vacated::VACATED_SUFFIX;
 
 /// The endings of files next to a session while it is written, replaced, archived or restored.
-const OF_SESSIONS: [&str; 5] = [DRAFT, SPARE, create::LATE, create::ORIGINAL, create::REWRITTEN];
+const OF_SESSIONS: [&str; 5] = [DRAFT, VACATED_SUFFIX, create::LATE, create::ORIGINAL, create::REWRITTEN];
 
 /// The endings of files in the state directory.
 const OF_STATE: [&str; 2] = [DRAFT, ".invalid"];

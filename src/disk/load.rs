@@ -298,12 +298,12 @@ pub(crate) fn line_at(file: &mut Box<dyn Readable>, offset: u64) -> io::Result<V
 }
 
 /// A reader for the bodies of a file's entries.
-pub struct Bodies {
+pub struct EntryReader {
     file: Box<dyn Readable>,
     path: PathBuf,
 }
 
-impl Bodies {
+impl EntryReader {
     /// Opens the file.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ pub struct Located {
 }
 
 /// The origin of directories from the command line.
-const NAMED: &str = "--dir";
+const DIR_OPTION: &str = "--dir";
 
 /// The origin of the default directory.
 const DEFAULT: &str = "pi's default";
@@ -38,7 +38,7 @@ const AGENT_DIR: &str = "$PI_CODING_AGENT_DIR";
 impl Located {
     /// Returns `true` if the directories are from the command line.
     pub fn is_named(&self) -> bool {
-        self.origin == NAMED
+        self.origin == DIR_OPTION
     }
 
     /// Returns the directory for new sessions with a working directory. pi's own session directory has one for each
@@ -141,12 +141,12 @@ fn project_folder(cwd: &str) -> String {
 /// Returns the existing directories below `root` to which pi gives this project directory. Several directories can have one.
 pub(crate) fn project_dirs(folder: &Path, root: &Path) -> Vec<PathBuf> {
     /// The maximum number of results, and of visited directories.
-    const MOST: usize = 9;
+    const MAX_DIRS: usize = 9;
     const VISITED: usize = 10_000;
     let name = folder.file_name().and_then(|name| name.to_str()).filter(|name| is_project_folder(name.as_bytes()));
     let Some(name) = name.and_then(|name| name.strip_prefix("--")?.strip_suffix("--")) else { return Vec::new() };
     let (mut found, mut open, mut visited) = (Vec::new(), vec![(root.to_path_buf(), name)], 0);
-    while let Some((dir, rest)) = open.pop().filter(|_| visited < VISITED && found.len() < MOST) {
+    while let Some((dir, rest)) = open.pop().filter(|_| visited < VISITED && found.len() < MAX_DIRS) {
         visited += 1;
         for child in children(&dir) {
             let Some(name) = child.file_name().and_then(|name| name.to_str()) else { continue };
@@ -311,7 +311,7 @@ pub(crate) fn expand(path: impl AsRef<Path>, home: &Path) -> PathBuf {
 /// Returns the session directories: from the command line, or else from the configuration, or else those of pi.
 pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environment) -> Located {
     if !asked.is_empty() {
-        return located(asked.iter().map(|dir| expand(dir, &environment.home)), NAMED);
+        return located(asked.iter().map(|dir| expand(dir, &environment.home)), DIR_OPTION);
     }
     if !configured.is_empty() {
         let of_setting = |dir: &String| match dir.as_str() {

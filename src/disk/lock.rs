@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::files::open_regular;
 pub(crate) use crate::system::files::{has_no_locks, is_at};
-use crate::system::kernel;
+use crate::system::os;
 
 /// A callback that receives a description of the lock holder, and returns `true` to keep waiting.
 pub(crate) type LockObserver<'a> = &'a mut dyn FnMut(&str) -> ControlFlow<()>;
@@ -19,7 +19,7 @@ pub(crate) type LockObserver<'a> = &'a mut dyn FnMut(&str) -> ControlFlow<()>;
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
 /// The interval between attempts to take a lock.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The interval between lookups of the lock holder.
 const WHO: Duration = Duration::from_secs(1);
@@ -64,13 +64,13 @@ pub(crate) fn take(file: &File, wait: LockObserver<'_>) -> io::Result<()> {
         if begun.elapsed() >= QUIET {
             let (holder, _) = match who.take().filter(|(_, seen)| seen.elapsed() < WHO) {
                 Some(known) => who.insert(known),
-                None => who.insert((kernel::lock_holder(file).unwrap_or_else(|| SOMEBODY.into()), Instant::now())),
+                None => who.insert((os::lock_holder(file).unwrap_or_else(|| SOMEBODY.into()), Instant::now())),
             };
             if wait(holder).is_break() {
                 return Err(io::Error::new(io::ErrorKind::WouldBlock, format!("locked by {holder}")));
             }
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
 }
 

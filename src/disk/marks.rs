@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::lock::LockObserver;
 use crate::disk::watch::Watch;
 use crate::disk::{create, new_file, state};
@@ -63,19 +63,19 @@ pub(crate) fn update(
     Ok(())
 }
 
-/// Reports the marks whenever another program may have changed them, until `tell` returns `false`. A file that cannot be
+/// Reports the marks whenever another program may have changed them, until `on_marks` returns `false`. A file that cannot be
 /// read is skipped.
-pub(crate) fn follow(path: &Path, mut tell: impl FnMut(Marks) -> bool) {
+pub(crate) fn follow(path: &Path, mut on_marks: impl FnMut(Marks) -> bool) {
     let folder = path.parent().unwrap_or(Path::new(""));
     let _ = create::private_folder(folder); // without it, nothing is reported
     let mut watch = Watch::files_in(folder);
     let mut last = None;
     loop {
-        let now = FileVersion::of(path).ok();
+        let now = FileMetadata::of(path).ok();
         if now != last {
             last = now;
             if let Ok(marks) = read(path)
-                && !tell(marks)
+                && !on_marks(marks)
             {
                 return;
             }

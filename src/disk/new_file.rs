@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::disk::create::{self, folders, private, private_folder, rename, sync_folder};
 use crate::disk::files::open_regular;
-use crate::system::files as system;
+use crate::system::files as system_files;
 use crate::system::files::make_folder;
 
 /// The end of the name of a draft. Before it are the name of the file and a random number.
@@ -41,10 +41,10 @@ impl Draft {
         for _ in 0..TRIES {
             let path = create::unique(place, DRAFT)?;
             let file = private().read(true).write(true).create_new(true).open(&path)?;
-            let _ = system::lock_draft(&file); // without a lock, the draft counts as abandoned when it is old
+            let _ = system_files::lock_draft(&file); // without a lock, the draft counts as abandoned when it is old
             let draft = Self { file, path, is_placed: false };
             // Another process may have removed the draft before it was locked.
-            if system::is_at(&draft.file, &draft.path).unwrap_or(false) {
+            if system_files::is_at(&draft.file, &draft.path).unwrap_or(false) {
                 return Ok(draft);
             }
         }
@@ -78,13 +78,13 @@ impl Draft {
     /// # Errors
     /// The name is taken, or the file system fails.
     pub(crate) fn finish(self, at: &Path, like: Option<&Path>) -> io::Result<()> {
-        like.map_or(Ok(()), |like| system::open_as(&self.file, like))?;
+        like.map_or(Ok(()), |like| system_files::open_as(&self.file, like))?;
         self.file.sync_all()?;
         self.place(at)
     }
 
     fn give_name(mut self, at: &Path, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
-        if !system::is_at(&self.file, &self.path)? {
+        if !system_files::is_at(&self.file, &self.path)? {
             return Err(io::Error::other(format!("another program replaced {}", self.path.display())));
         }
         rename(&self.path, at)?;
@@ -106,7 +106,7 @@ impl Write for Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        let is_other = || system::is_at(&self.file, &self.path).is_ok_and(|is_at| !is_at);
+        let is_other = || system_files::is_at(&self.file, &self.path).is_ok_and(|is_at| !is_at);
         if !self.is_placed && !is_other() {
             let _ = fs::remove_file(&self.path); // a later run removes it
         }
@@ -122,7 +122,7 @@ pub(crate) fn remove_drafts(place: &Path) {
 pub(crate) fn remove_abandoned(draft: &Path) {
     let Ok(file) = open_regular(draft, OpenOptions::new().read(true).write(true)) else { return };
     let is_old = || Some(file.metadata().ok()?.modified().ok()?.elapsed().ok()? > WRITING);
-    let is_abandoned = match system::lock_draft(&file) {
+    let is_abandoned = match system_files::lock_draft(&file) {
         Ok(()) => true,
         Err(TryLockError::WouldBlock) => false,
         // The file system has no locks.

@@ -12,13 +12,13 @@ use crate::base::{catch_panic, sort};
 const BATCH: Duration = Duration::from_millis(40);
 
 /// The maximum number of threads; more would only wait for the disk.
-const MOST: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// Returns the number of threads. Cached, because the system reads it from files, which takes as long as a search in
 /// many sessions.
 pub fn threads() -> usize {
     static THREADS: LazyLock<usize> =
-        LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from).min(MOST));
+        LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS));
     *THREADS
 }
 

@@ -12,7 +12,7 @@ use crate::system::files::is_executable;
 use crate::system::programs;
 
 /// The interval between checks for the end of a subprocess.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The maximum wait for the output of a program that ended; a background child can keep the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
@@ -57,7 +57,7 @@ pub(crate) fn ended(child: &mut Child, mut gives_up: impl FnMut(Duration) -> boo
             programs::end(child);
             return Ok(None);
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::session::lines::Line;
 use crate::session::prompt::listing::ContextSum;
 use crate::session::prompt::message::SentMessage;
-use crate::session::prompt::plan::{EntryOutcome, Plan, PlannedPart};
-use crate::session::tree::{Index, Tree};
+use crate::session::prompt::plan::{Plan, PlannedPart, PromptOutcome};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Passes each part of a plan with its messages to `take` until it returns `false`, in which case there is no sum.
 /// Omitted parts are not read and have no messages.
@@ -21,13 +21,13 @@ pub fn each(
     (tree, plan): (&Tree, &Plan),
     mut take: impl FnMut(&PlannedPart, Vec<SentMessage>) -> Result<bool>,
 ) -> Result<Option<ContextSum>> {
-    let mut bodies = Bodies::open(path)?;
+    let mut reader = EntryReader::open(path)?;
     let mut sum = ContextSum::default();
     for part in &plan.parts {
         let messages = match part.outcome {
-            EntryOutcome::Sent | EntryOutcome::Counted(_) => read(&mut bodies, tree, plan, part)?,
-            EntryOutcome::NoResult => vec![SentMessage::no_result()],
-            EntryOutcome::LeftOut(_) => Vec::new(),
+            PromptOutcome::Sent | PromptOutcome::Counted(_) => read(&mut reader, tree, plan, part)?,
+            PromptOutcome::NoResult => vec![SentMessage::no_result()],
+            PromptOutcome::LeftOut(_) => Vec::new(),
         };
         if part.is_in_context() {
             messages.iter().for_each(|message| sum.add(part.at, message));
@@ -39,8 +39,8 @@ pub fn each(
     Ok(Some(sum))
 }
 
-fn read(bodies: &mut Bodies, tree: &Tree, plan: &Plan, part: &PlannedPart) -> Result<Vec<SentMessage>> {
-    let mut known = |at: Index| bodies.known(&tree.nodes[at as usize]);
+fn read(reader: &mut EntryReader, tree: &Tree, plan: &Plan, part: &PlannedPart) -> Result<Vec<SentMessage>> {
+    let mut known = |at: EntryIndex| reader.known(&tree.nodes[at as usize]);
     let node = &tree.nodes[part.at as usize];
     let bytes = known(part.at)?;
     let edit = part.words.map(known).transpose()?;

@@ -13,17 +13,17 @@ use serde_json::{Map, Value};
 use crate::base::paths::normalize;
 use crate::base::sort;
 use crate::disk::files::{self, read_small};
-use crate::disk::fingerprint::{FileVersion, hash};
+use crate::disk::fingerprint::{FileMetadata, hash};
 use crate::disk::state;
 
 /// The maximum number of directories searched for a moved one.
-const MOST_DIRS: usize = 5_000;
+const MAX_DIRS: usize = 5_000;
 
 /// The maximum number of suggestions.
-const MOST: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// The maximum number of files checked in each directory.
-const MOST_FILES: usize = 200;
+const MAX_FILES: usize = 200;
 
 /// A possible new location of a missing directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct RelocationCandidate {
     /// The number of files touched by the session that it contains.
     pub files: usize,
     /// The number of files that were checked.
-    pub of: usize,
+    pub checked: usize,
 }
 
 /// Returns possible new locations of `gone`, best first. These are git worktrees of that name, and directories with that name
@@ -58,17 +58,17 @@ pub fn candidates(
     let near = gone.ancestors().skip(1).find(|dir| dir.is_dir());
     dirs.extend(near.into_iter().flat_map(below).filter(|dir| is_of_name(dir) || is_same(dir)));
     let inside = |file: &String| normalize(&gone.join(file)).strip_prefix(gone).map(Path::to_path_buf).ok();
-    let files: BTreeSet<PathBuf> = touched.iter().filter_map(inside).take(MOST_FILES).collect();
+    let files: BTreeSet<PathBuf> = touched.iter().filter_map(inside).take(MAX_FILES).collect();
     let candidate = |dir: PathBuf| {
         let there = files.iter().filter(|file| dir.join(file).exists()).count();
-        RelocationCandidate { files: there, of: files.len(), dir }
+        RelocationCandidate { files: there, checked: files.len(), dir }
     };
     let is_likely = |one: &RelocationCandidate| {
-        one.files > 0 || is_same(&one.dir) || (one.of == 0 && one.dir.join(".git").exists())
+        one.files > 0 || is_same(&one.dir) || (one.checked == 0 && one.dir.join(".git").exists())
     };
     let mut all: Vec<RelocationCandidate> = dirs.into_iter().map(candidate).filter(is_likely).collect();
     sort::by_cached_key(&mut all, |one| std::cmp::Reverse((one.files, is_same(&one.dir))));
-    all.truncate(MOST);
+    all.truncate(MAX_SUGGESTIONS);
     all
 }
 
@@ -90,7 +90,7 @@ fn below(dir: &Path) -> Vec<PathBuf> {
             let is_dir = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
             let is_hidden = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
             found.extend(inside.filter(|entry| is_dir(entry) && !is_hidden(entry)).map(|entry| entry.path()));
-            if found.len() > MOST_DIRS {
+            if found.len() > MAX_DIRS {
                 return found;
             }
         }
@@ -166,10 +166,10 @@ pub(crate) fn file(state: &Path) -> PathBuf {
 }
 
 /// The maximum number of recorded directories.
-const MOST_IDENTITIES: usize = 5_000;
+const MAX_IDENTITIES: usize = 5_000;
 
 /// The maximum number of bytes read of the configuration of a repository.
-const MOST_CONFIG: u64 = 64 * 1024;
+const MAX_CONFIG: u64 = 64 * 1024;
 
 /// The identity of a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,7 +185,7 @@ struct DirIdentity {
 impl DirIdentity {
     /// Reads the identity of an existing directory.
     fn read(dir: &Path) -> Option<Self> {
-        let (device, inode) = FileVersion::of(dir).ok().filter(|_| dir.is_dir())?.file;
+        let (device, inode) = FileMetadata::of(dir).ok().filter(|_| dir.is_dir())?.file;
         Some(Self { device, inode, remote: remote(dir) })
     }
 
@@ -212,11 +212,11 @@ impl IdentityRecord {
     /// again.
     fn add(&mut self, found: &BTreeMap<String, DirIdentity>) {
         self.directories.extend(found.clone());
-        let excess = self.directories.len().saturating_sub(MOST_IDENTITIES);
+        let excess = self.directories.len().saturating_sub(MAX_IDENTITIES);
         for dir in found.keys().take(excess) {
             self.directories.remove(dir);
         }
-        while self.directories.len() > MOST_IDENTITIES {
+        while self.directories.len() > MAX_IDENTITIES {
             self.directories.pop_first();
         }
     }
@@ -230,7 +230,7 @@ pub(crate) fn record_identities<'a>(state: &Path, dirs: impl Iterator<Item = &'a
     let dirs: BTreeSet<&str> = dirs.collect();
     let found = dirs
         .into_iter()
-        .take(MOST_IDENTITIES)
+        .take(MAX_IDENTITIES)
         .filter_map(|dir| Some((dir.to_owned(), DirIdentity::read(Path::new(dir))?)));
     let found: BTreeMap<String, DirIdentity> = found.collect();
     let known: IdentityRecord = state::read(&identities_file(state))?;
@@ -252,7 +252,7 @@ fn identities_file(state: &Path) -> PathBuf {
 
 /// Returns the hash of the URL of the remote `origin` in the configuration of a repository.
 fn remote(dir: &Path) -> Option<u64> {
-    let config = read_small(&dir.join(".git/config"), MOST_CONFIG).ok()??;
+    let config = read_small(&dir.join(".git/config"), MAX_CONFIG).ok()??;
     let text = String::from_utf8(config).ok()?;
     let mut lines = text.lines().map(str::trim).skip_while(|line| *line != "[remote \"origin\"]").skip(1);
     let url = lines.by_ref().take_while(|line| !line.starts_with('['));
@@ -284,7 +284,7 @@ mod tests {
         fs::write(moved.join("src/main.rs"), "").unwrap();
         fs::write(elsewhere.join("README.md"), "").unwrap();
         let found = candidates(&gone, &touched, &[elsewhere.clone(), root.join("gone/app"), empty.clone()], None);
-        let dirs: Vec<_> = found.iter().map(|one| (one.dir.clone(), one.files, one.of)).collect();
+        let dirs: Vec<_> = found.iter().map(|one| (one.dir.clone(), one.files, one.checked)).collect();
         assert_eq!(dirs, [(moved, 2, 2), (elsewhere, 1, 2)]);
         // Without touched files, a repository is a candidate.
         assert_eq!(candidates(&gone, &[], &[], None), []);

@@ -8,12 +8,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use twox_hash::XxHash3_64;
 
-use crate::base::numbers::bytes as size;
+use crate::base::numbers::bytes as format_bytes;
 use crate::base::path_context::PathContext;
 use crate::disk::files;
-use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::fingerprint::{ContentHash, FileMetadata};
 use crate::disk::new_file::Draft;
-use crate::system::files as system;
+use crate::system::files as system_files;
 
 /// The number of attempts to write a new version of a file to which a pi writes meanwhile.
 const TRIES: usize = 3;
@@ -79,12 +79,12 @@ impl NewVersion<'_> {
     /// # Errors
     /// It has less.
     pub fn needs(&self, bytes: u64) -> Result<()> {
-        match system::free_bytes(self.folder) {
+        match system_files::free_bytes(self.folder) {
             Some(free) if free < bytes && self.to.is_some() => bail!(
                 "disk full: the new version of {} needs {}, but {} are free; the original stays in the trash until it is emptied",
                 self.path.display(),
-                size(bytes),
-                size(free)
+                format_bytes(bytes),
+                format_bytes(free)
             ),
             _ => Ok(()),
         }
@@ -94,7 +94,7 @@ impl NewVersion<'_> {
         let content = ContentHash::of_parts(self.bytes, self.hasher.finish());
         if let Some(to) = self.to {
             let file = to.into_inner()?;
-            system::open_as(file, like)?;
+            system_files::open_as(file, like)?;
             // `pi -c` opens the most recently written file.
             file.set_modified(fs::metadata(like)?.modified()?)?;
             file.sync_all()?;
@@ -125,7 +125,7 @@ pub(crate) struct Written {
     /// Its content.
     pub(crate) content: ContentHash,
     /// The version of the file from which it was made.
-    pub(crate) version: FileVersion,
+    pub(crate) version: FileMetadata,
     /// Bytes that have no place in it.
     pub(crate) rest: Vec<u8>,
 }
@@ -137,9 +137,9 @@ pub(crate) struct Written {
 /// The file cannot be read or is being written, the new version cannot be written, or it fails its check; nothing is left.
 pub(crate) fn write(path: &Path, place: &Path, by: &dyn Rewriter, is_dry: bool) -> Result<Option<Written>> {
     for _ in 0..TRIES {
-        let before = FileVersion::of(path).path_context("cannot access", path)?;
+        let before = FileMetadata::of(path).path_context("cannot access", path)?;
         let written = write_once(path, place, by, is_dry, before);
-        let is_same = FileVersion::of(path).is_ok_and(|now| now == before);
+        let is_same = FileMetadata::of(path).is_ok_and(|now| now == before);
         match written {
             Ok(written) if is_same => return Ok(written),
             Err(error) if is_same => return Err(error),
@@ -154,7 +154,7 @@ fn write_once(
     place: &Path,
     by: &dyn Rewriter,
     is_dry: bool,
-    version: FileVersion,
+    version: FileMetadata,
 ) -> Result<Option<Written>> {
     let failed = || format!("cannot write {}", place.display());
     let draft = if is_dry { None } else { Some(Draft::of(place).with_context(failed)?) };

@@ -10,19 +10,19 @@ use crate::disk::digest::{self, ScanOptions};
 use crate::disk::find::Listings;
 pub use crate::disk::find::find;
 pub use crate::disk::index::IndexPlace;
-use crate::disk::index::{self, Index, MergeScope, WORTH_GOING_ON};
+use crate::disk::index::{self, MergeScope, SessionIndex, WORTH_GOING_ON};
 pub use crate::disk::session_file::{FoundFiles, SessionFile, Unreadable, milliseconds, one};
 use crate::disk::session_file::{IndexedFile, RealPaths, complete};
 use crate::disk::{bug_log, parallel};
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::digest::{Digest, SubagentOwner};
 
 /// The results since the last batch.
 #[derive(Clone, Debug, Default)]
 pub struct ScanBatch {
     /// The sessions.
-    pub sessions: Vec<SharedSession>,
+    pub sessions: Vec<SharedLazySession>,
     /// The files that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// The number of files processed so far, including those that are not sessions.
@@ -49,9 +49,9 @@ pub struct Scan<'a> {
     /// The files of shown sessions that have changed; those that are not read again are missing.
     pub outdated: Vec<PathBuf>,
     /// The index of each directory.
-    index: Vec<Index>,
+    index: Vec<SessionIndex>,
     /// Indexes of directories inside or around these. Text of missing sessions must be removed from them too.
-    related: Vec<Index>,
+    related: Vec<SessionIndex>,
     real: RealPaths,
 }
 
@@ -62,12 +62,12 @@ impl<'a> ScanSources<'a> {
             let index = scope.spawn(|| self.index());
             (Listings::new(self.dirs), index.join().unwrap_or_default())
         });
-        self.with(index).look(Some(listings))
+        self.with(index).compare_with_index(Some(listings))
     }
 
     /// Finds the files to rebuild the index from all of them.
     pub fn rebuild(self) -> Scan<'a> {
-        let empty = |cache| self.dirs.iter().map(|dir| Index::empty(cache, dir, self.home)).collect();
+        let empty = |cache| self.dirs.iter().map(|dir| SessionIndex::empty(cache, dir, self.home)).collect();
         self.with(self.cache.map_or_else(Vec::new, empty)).scan()
     }
 
@@ -82,9 +82,9 @@ impl<'a> ScanSources<'a> {
     ///
     /// Returns `None` if a scan is needed: without a complete index, or to remove the text of a deleted or changed file in
     /// one of these directories.
-    pub fn recalled(self, is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool) -> Option<Vec<SharedSession>> {
+    pub fn recalled(self, is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool) -> Option<Vec<SharedLazySession>> {
         let index = self.index();
-        let since: Option<Vec<SystemTime>> = index.iter().map(Index::known_until).collect();
+        let since: Option<Vec<SystemTime>> = index.iter().map(SessionIndex::known_until).collect();
         let since = since.filter(|since| !since.is_empty())?;
         let listings = Listings::changed(self.dirs, &since);
         let listed: Vec<(usize, PathBuf, PathBuf)> = listings.dirs().collect();
@@ -96,7 +96,7 @@ impl<'a> ScanSources<'a> {
                 return None;
             }
         }
-        let mut sessions: Vec<SharedSession> = Vec::new();
+        let mut sessions: Vec<SharedLazySession> = Vec::new();
         for index in &index {
             sessions.extend(index.sessions_with(is_wanted)?);
         }
@@ -123,50 +123,50 @@ impl<'a> ScanSources<'a> {
         self.of(one(path, None).into_iter().collect())
     }
 
-    fn with(self, index: Vec<Index>) -> Scan<'a> {
+    fn with(self, index: Vec<SessionIndex>) -> Scan<'a> {
         let (found, outdated, related, real) = Default::default();
         Scan { sources: self, found, outdated, index, related, real }
     }
 
-    fn index(&self) -> Vec<Index> {
+    fn index(&self) -> Vec<SessionIndex> {
         let Some(cache) = self.cache else { return Vec::new() };
-        self.dirs.iter().map(|dir| Index::open(cache, dir, self.home)).collect()
+        self.dirs.iter().map(|dir| SessionIndex::open(cache, dir, self.home)).collect()
     }
 }
 
 impl Scan<'_> {
     /// Returns the sessions as last read; some may have changed or be missing. The following scan skips those that are
     /// unchanged.
-    pub fn sessions(&mut self) -> Vec<SharedSession> {
-        self.index.iter_mut().flat_map(Index::show).collect()
+    pub fn sessions(&mut self) -> Vec<SharedLazySession> {
+        self.index.iter_mut().flat_map(SessionIndex::show).collect()
     }
 
     /// Finds the files.
     #[must_use]
     pub fn scan(self) -> Self {
-        self.look(None)
+        self.compare_with_index(None)
     }
 
     /// Looks at the files and compares them with the index. Lists them first, if they are not listed yet.
-    fn look(self, listings: Option<Listings>) -> Self {
+    fn compare_with_index(self, listings: Option<Listings>) -> Self {
         let Self { sources, mut index, mut related, real, .. } = self;
-        let find = |known: &[Index]| listings.unwrap_or_else(|| Listings::pending(sources.dirs)).find(&known);
+        let find = |known: &[SessionIndex]| listings.unwrap_or_else(|| Listings::pending(sources.dirs)).find(&known);
         let found = if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
-            let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
-            let open = |dir: &PathBuf| Index::open(cache, dir, sources.home);
+            let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::canonical(dir)).collect();
+            let open = |dir: &PathBuf| SessionIndex::open(cache, dir, sources.home);
             related = index::related(cache.dir, &dirs).iter().map(open).collect();
             // Indexes of nested directories need all files.
             let is_nested = |(at, dir): (usize, &PathBuf)| dirs[..at].iter().any(|other| is_inside(dir, other));
             let is_alone = related.is_empty() && !dirs.iter().enumerate().any(is_nested);
             let mut found = find(if is_alone { &index } else { &[] });
             for (dir, index) in (0..).map(Some).zip(&mut index).chain(related.iter_mut().map(|index| (None, index))) {
-                index.look(dir, &dirs, &mut found);
+                index.compare_rows(dir, &dirs, &mut found);
             }
             found
         } else {
             find(&[])
         };
-        let mut outdated: Vec<PathBuf> = index.iter().flat_map(Index::outdated).collect();
+        let mut outdated: Vec<PathBuf> = index.iter().flat_map(SessionIndex::outdated).collect();
         if index.len() > 1 && !outdated.is_empty() {
             // For nested session directories, the index of another directory may contain the file.
             let same = found.files.iter().filter(|file| matches!(file.known, IndexedFile::Same(_)));
@@ -202,7 +202,7 @@ impl Scan<'_> {
             let (dir, place) = file.record();
             index.get(dir)?.unshown(place)
         });
-        let mut sessions: Vec<SharedSession> = unchanged.collect();
+        let mut sessions: Vec<SharedLazySession> = unchanged.collect();
         let known = parallel::map(files, |file| {
             let session = match (index.get(file.dir), file.known) {
                 (Some(index), IndexedFile::Same(place)) if index.is_shown(place) => Some(None),
@@ -228,7 +228,7 @@ impl Scan<'_> {
         }
         let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: parallel::StopSignal<'_>| {
             let digest = sources.digest(found, index.get(found.dir), real, buffer, stop);
-            digest.map(|digest| digest.map(SharedSession::from)).transpose()
+            digest.map(|digest| digest.map(SharedLazySession::from)).transpose()
         };
         let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
         parallel::each(&rest, (work, lost), |results, done| {
@@ -268,7 +268,7 @@ impl ScanSources<'_> {
     fn digest(
         &self,
         found: &SessionFile,
-        index: Option<&Index>,
+        index: Option<&SessionIndex>,
         real: &RealPaths,
         buffer: &mut Vec<u8>,
         is_stopped: &dyn Fn() -> bool,
@@ -304,7 +304,7 @@ pub fn read(found: &[SessionFile], home: &str, batch: impl FnMut(ScanBatch) -> b
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn again(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Option<Digest>, Unreadable> {
+pub fn reread(path: &Path, owner: Option<SubagentOwner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(path, owner) else { return Ok(None) };
     let sources = ScanSources { dirs: &[], home, cache: None };
     sources.digest(&found, None, &RealPaths::default(), &mut Vec::new(), &|| false)

@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use crate::base::text::without_os_error_codes;
 use crate::base::{archive_paths, machine_paths};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::lines::NotASession;
 use crate::session::problem::{ConflictCopy, Problem};
@@ -25,7 +25,7 @@ pub struct SessionFile {
     /// The owner if it is a subagent session.
     pub owner: Option<SubagentOwner>,
     /// The file version.
-    pub(crate) stamp: FileVersion,
+    pub(crate) stamp: FileMetadata,
     /// The index of the session directory in which it was found.
     pub(super) dir: usize,
     /// The state of the file in the index.
@@ -126,7 +126,7 @@ pub fn one(path: &Path, owner: Option<SubagentOwner>) -> Option<SessionFile> {
         real_path: archive_paths::original(path).or_else(|| dunce::canonicalize(path).ok().filter(|real| real != path)),
         is_link: fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()),
         owner,
-        stamp: FileVersion::new(&metadata, path),
+        stamp: FileMetadata::new(&metadata, path),
         ..SessionFile::default()
     })
 }

@@ -1,7 +1,7 @@
 //! Session files that lose their name to a change, because a new version replaces them or they move, while a pi may be
 //! writing. pi opens, writes and closes the file for each line (`appendFileSync`, 1.6.0), and creates a file without a
 //! header if there is none. So a line can still arrive in a file that pi opened under its former name. Such late lines
-//! are carried over to the file that took its place, until no process has the vacated file open for writing.
+//! are appended to the file that took its place, until no process has the vacated file open for writing.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -18,14 +18,14 @@ use crate::disk::fingerprint::hash;
 use crate::disk::new_file::Draft;
 use crate::disk::{create, lines, lock};
 use crate::session::lines::NotASession;
-use crate::system::kernel;
+use crate::system::os;
 
 /// The end of the name of a vacated file that is not in the trash.
-pub(crate) const SPARE: &str = ".pitree-old";
+pub(crate) const VACATED_SUFFIX: &str = ".pitree-old";
 
 /// The interval between two looks at files that a process may be writing, and the number of looks for the end of a line.
-const LOOK: Duration = Duration::from_millis(10);
-const LOOKS: usize = 20;
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_POLLS: usize = 20;
 
 /// The age from which a file is not that of a running pi, on systems that do not tell which files are open.
 const IDLE: Duration = Duration::from_secs(3600);
@@ -64,8 +64,8 @@ pub(crate) fn start(path: &Path) -> io::Result<FileStart> {
 ///
 /// # Errors
 /// The system has no random numbers.
-pub(crate) fn spare(path: &Path) -> io::Result<PathBuf> {
-    create::unique(path, SPARE)
+pub(crate) fn vacated_path(path: &Path) -> io::Result<PathBuf> {
+    create::unique(path, VACATED_SUFFIX)
 }
 
 /// Takes the name from a file. Returns its present path.
@@ -73,24 +73,24 @@ pub(crate) fn spare(path: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// It cannot be renamed.
 pub(crate) fn vacate(path: &Path) -> io::Result<PathBuf> {
-    let spare = spare(path)?;
+    let spare = vacated_path(path)?;
     create::rename(path, &spare)?;
     create::sync_folder(path);
     Ok(spare)
 }
 
 /// Returns `true` for a name of this kind.
-pub(crate) fn is_spare(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().ends_with(SPARE.as_bytes())
+pub(crate) fn is_vacated_path(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(VACATED_SUFFIX.as_bytes())
 }
 
 /// Returns the vacated files next to their former path. Only an interrupted change leaves them.
-pub(crate) fn spares(path: &Path) -> Vec<PathBuf> {
-    create::uniques(path, SPARE)
+pub(crate) fn vacated_siblings(path: &Path) -> Vec<PathBuf> {
+    create::uniques(path, VACATED_SUFFIX)
 }
 
 /// The file at a path before it is vacated.
-pub(crate) struct Original<'a> {
+pub(crate) struct FileToVacate<'a> {
     pub(super) path: &'a Path,
     file: File,
     /// The length that its successor has.
@@ -99,7 +99,7 @@ pub(crate) struct Original<'a> {
     is_headless: bool,
 }
 
-impl<'a> Original<'a> {
+impl<'a> FileToVacate<'a> {
     /// Opens a file, of which its successor has the first `bytes`.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl<'a> Original<'a> {
     }
 
     /// Puts another file in place with `rename`. The caller gave this one a second name before, and
-    /// [carries](Self::carry) its late lines over afterwards.
+    /// [appends](Self::append_late_lines) its late lines to it afterwards.
     ///
     /// # Errors
     /// The file changed meanwhile, or the file system fails; it is still in place.
@@ -154,8 +154,8 @@ impl<'a> Original<'a> {
         Ok(())
     }
 
-    /// Replaces the file like [`replace`](Self::replace), and carries over its late lines. Its second name is a spare one,
-    /// which is added to `vacated`. `start` is the offset from which the other file can have late lines.
+    /// Replaces the file like [`replace`](Self::replace), and appends its late lines. Its second name is that of a vacated
+    /// file, which is added to `vacated`. `start` is the offset from which the other file can have late lines.
     ///
     /// # Errors
     /// Those of [`replace`](Self::replace), or late lines cannot be written.
@@ -165,15 +165,15 @@ impl<'a> Original<'a> {
         start: u64,
         vacated: &mut Vec<PathBuf>,
     ) -> Result<()> {
-        let (path, spare) = (self.path, spare(self.path)?);
+        let (path, spare) = (self.path, vacated_path(self.path)?);
         create::second_name(path, &spare).path_context("cannot give a second name to", path)?;
         self.replace(rename).inspect_err(|_| drop(fs::remove_file(&spare)))?;
         vacated.push(spare);
-        self.carry(path, start)
+        self.append_late_lines(path, start)
     }
 
     /// Puts a complete new file at `to`, then takes the name from this one with `remove`. The caller
-    /// [carries](Self::carry) its late lines over afterwards.
+    /// [appends](Self::append_late_lines) its late lines to it afterwards.
     ///
     /// # Errors
     /// The place is taken, this file changed meanwhile, or the file system fails; both files can exist.
@@ -190,13 +190,13 @@ impl<'a> Original<'a> {
     ///
     /// # Errors
     /// A file cannot be read or written.
-    pub(crate) fn carry(self, to: &Path, start: u64) -> Result<()> {
+    pub(crate) fn append_late_lines(self, to: &Path, start: u64) -> Result<()> {
         let Self { mut file, bytes, .. } = self;
-        carry(&mut file, bytes, to, start).path_context("cannot write", to)
+        append_late_lines(&mut file, bytes, to, start).path_context("cannot write", to)
     }
 }
 
-/// The file to which late lines are carried over.
+/// The file to which late lines are appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Successor {
     /// Its path.
@@ -214,34 +214,34 @@ impl Successor {
 
 /// A file that may have late lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Vacated {
-    /// Its present path: in the trash, or a [`spare`].
+pub(crate) struct VacatedFile {
+    /// Its present path: in the trash, or a [`vacated_path`].
     pub(crate) path: PathBuf,
     /// The offset in bytes from which its lines are late.
     pub(crate) from: u64,
-    /// `None` if late lines cannot be carried over, because the session was archived.
+    /// `None` if late lines cannot be appended, because the session was archived.
     pub(crate) to: Option<Successor>,
 }
 
-impl Vacated {
+impl VacatedFile {
     /// Carries over the late lines. Returns `true` if there is no successor for them.
     ///
     /// # Errors
     /// A file cannot be read or written.
-    pub(crate) fn carry(&self) -> io::Result<bool> {
+    pub(crate) fn append_late_lines(&self) -> io::Result<bool> {
         let mut file = match open_regular(&self.path, File::options().read(true)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             opened => opened?,
         };
         match &self.to {
-            Some(to) => carry(&mut file, self.from, &to.path, to.start).map(|()| false),
+            Some(to) => append_late_lines(&mut file, self.from, &to.path, to.start).map(|()| false),
             None => Ok(file.metadata()?.len() != self.from),
         }
     }
 
     /// Removes the file, unless it is in the trash.
     pub(crate) fn remove(&self) {
-        if is_spare(&self.path) {
+        if is_vacated_path(&self.path) {
             let _ = fs::remove_file(&self.path); // not a session name, and all its lines are elsewhere
         }
     }
@@ -260,23 +260,23 @@ pub(crate) fn put_back(spare: &Path, path: &Path, vacated: &mut Vec<PathBuf>) ->
     }
     let mut session = open_regular(spare, File::options().read(true).append(true)).with_context(failed)?;
     let bytes = session.metadata().with_context(failed)?.len();
-    let original = Original::headless(path, &mut session).with_context(failed)?;
+    let original = FileToVacate::headless(path, &mut session).with_context(failed)?;
     original.replace_beside(|path| fs::rename(spare, path), bytes, vacated).with_context(failed)
 }
 
 /// Resolves the vacated files that an interrupted change left next to a path. One whose content is the start of one of
-/// the files `complete` is removed. Of another one, the lines after an offset are carried over, or it gets its path again.
+/// the files `complete` is removed. Of another one, the lines after an offset are appended to it, or it gets its path again.
 ///
 /// # Errors
 /// A file cannot be read or written.
 pub(crate) fn resolve(path: &Path, complete: &[&Path], late: Option<&(u64, Successor)>) -> Result<()> {
-    for spare in spares(path) {
-        if remove_second_name(&spare, complete) {
+    for spare in vacated_siblings(path) {
+        if remove_if_contained(&spare, complete) {
             continue;
         }
         if let Some((from, to)) = late {
-            let vacated = Vacated { path: spare, from: *from, to: Some(to.clone()) };
-            vacated.carry().path_context("cannot write", &to.path)?;
+            let vacated = VacatedFile { path: spare, from: *from, to: Some(to.clone()) };
+            vacated.append_late_lines().path_context("cannot write", &to.path)?;
             vacated.remove();
         } else {
             put_back(&spare, path, &mut Vec::new())?;
@@ -286,28 +286,28 @@ pub(crate) fn resolve(path: &Path, complete: &[&Path], late: Option<&(u64, Succe
 }
 
 /// Removes a vacated file whose content is the start of one of the files `complete`. Returns `true` if it was.
-pub(crate) fn remove_second_name(spare: &Path, complete: &[&Path]) -> bool {
+pub(crate) fn remove_if_contained(spare: &Path, complete: &[&Path]) -> bool {
     let is_second = complete.iter().any(|file| create::starts_with(file, spare).unwrap_or(false));
-    if is_second && is_spare(spare) {
+    if is_second && is_vacated_path(spare) {
         let _ = fs::remove_file(spare); // not a session name
     }
     is_second
 }
 
 /// Waits until no process has the files open for writing. Returns for each file `true` if no line can arrive any more.
-pub(crate) fn wait(files: &[PathBuf], patience: Duration) -> Vec<bool> {
+pub(crate) fn wait_for_writers(files: &[PathBuf], timeout: Duration) -> Vec<bool> {
     let begun = Instant::now();
     loop {
-        let is_over = begun.elapsed() >= patience;
-        match kernel::are_written(files) {
+        let is_over = begun.elapsed() >= timeout;
+        match os::are_written(files) {
             Some(written) if is_over || !written.contains(&true) => {
                 return written.into_iter().map(|is_written| !is_written).collect();
             }
             None => {
-                sleep(LOOK.min(patience));
+                sleep(POLL_INTERVAL.min(timeout));
                 return files.iter().map(|file| is_idle(file)).collect();
             }
-            Some(_) => sleep(LOOK),
+            Some(_) => sleep(POLL_INTERVAL),
         }
     }
 }
@@ -319,16 +319,16 @@ fn is_idle(file: &Path) -> bool {
 }
 
 /// Appends the lines of a file after `from` to another file, except those that it has from an offset on.
-fn carry(file: &mut File, from: u64, to: &Path, start: u64) -> io::Result<()> {
+fn append_late_lines(file: &mut File, from: u64, to: &Path, start: u64) -> io::Result<()> {
     let mut late = Vec::new();
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_POLLS {
         late.clear();
         file.seek(SeekFrom::Start(from))?;
         file.read_to_end(&mut late)?;
         if late.last().is_none_or(|&last| last == b'\n') {
             break;
         }
-        sleep(LOOK); // pi is writing the line
+        sleep(POLL_INTERVAL); // pi is writing the line
     }
     let mut lines: Vec<(u64, &[u8])> =
         late.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(|line| (hash(line), line)).collect();

@@ -15,7 +15,7 @@ use notify::event::ModifyKind;
 use notify::{Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::disk::files;
-use crate::system::kernel;
+use crate::system::os;
 
 /// The time for which changes are collected before they are reported.
 const BATCH: Duration = Duration::from_millis(100);
@@ -57,7 +57,7 @@ pub type MakeWatcher = fn(Sender<WatcherMessage>) -> notify::Result<Box<dyn Watc
 /// # Errors
 /// The system has no file watcher, or its limit is reached.
 pub fn of_system(sender: Sender<WatcherMessage>) -> notify::Result<Box<dyn Watcher>> {
-    let tell = move |message: WatcherMessage| {
+    let on_message = move |message: WatcherMessage| {
         // Ignores open events, because pitree itself opens files.
         if !matches!(&message, Ok(event) if event.kind.is_access()) {
             let _ = sender.send(message); // the receiver is gone
@@ -65,7 +65,7 @@ pub fn of_system(sender: Sender<WatcherMessage>) -> notify::Result<Box<dyn Watch
     };
     // Follows symbolic links where sessions can be behind them, but not in cycles.
     let config = Config::default().with_follow_symlinks(false);
-    Ok(Box::new(RecommendedWatcher::new(tell, config)?))
+    Ok(Box::new(RecommendedWatcher::new(on_message, config)?))
 }
 
 /// A watch on directories, including those that do not exist yet.
@@ -89,31 +89,31 @@ pub struct Watch {
 struct WatchedDir {
     named: PathBuf,
     absolute: PathBuf,
-    real: PathBuf,
+    canonical: PathBuf,
 }
 
 impl WatchedDir {
     fn new(named: &Path) -> Self {
         let absolute = std::path::absolute(named).unwrap_or_else(|_| named.into());
         let real = dunce::canonicalize(named).unwrap_or_else(|_| absolute.clone());
-        Self { named: named.into(), absolute, real }
+        Self { named: named.into(), absolute, canonical: real }
     }
 
     /// Converts a path of an event to a path below the directory as named.
     fn own(&self, path: &Path) -> Option<PathBuf> {
-        Some(self.named.join(path.strip_prefix(&self.real).ok()?))
+        Some(self.named.join(path.strip_prefix(&self.canonical).ok()?))
     }
 }
 
 impl Watch {
     /// Watches directories and all below, with watchers created by `make`.
     pub fn new(dirs: &[PathBuf], make: MakeWatcher) -> Self {
-        Self::with((dirs, RecursiveMode::Recursive), make, kernel::is_remote)
+        Self::with((dirs, RecursiveMode::Recursive), make, os::is_remote)
     }
 
     /// Watches the files in a directory.
     pub(crate) fn files_in(dir: &Path) -> Self {
-        Self::with((&[dir.to_path_buf()], RecursiveMode::NonRecursive), of_system, kernel::is_remote)
+        Self::with((&[dir.to_path_buf()], RecursiveMode::NonRecursive), of_system, os::is_remote)
     }
 
     fn with((dirs, mode): (&[PathBuf], RecursiveMode), make: MakeWatcher, is_remote: fn(&Path) -> bool) -> Self {
@@ -143,7 +143,7 @@ impl Watch {
         (self.watcher, self.messages) = (None, messages);
         self.dirs = self.dirs.iter().map(|dir| WatchedDir::new(&dir.named)).collect();
         // Two watches on one directory would report events twice.
-        let is_inside = |link: &WatchedDir| self.dirs.iter().any(|dir| link.real.starts_with(&dir.real));
+        let is_inside = |link: &WatchedDir| self.dirs.iter().any(|dir| link.canonical.starts_with(&dir.canonical));
         let is_recursive = self.mode == RecursiveMode::Recursive;
         let links = self.dirs.iter().filter(|_| is_recursive).flat_map(|dir| links_in(&dir.named));
         let links = links.map(|link| WatchedDir::new(&link));
@@ -172,11 +172,11 @@ impl Watch {
                 }
             }
             if dir.absolute.is_dir() {
-                watcher.watch(&dir.real, self.mode)?;
+                watcher.watch(&dir.canonical, self.mode)?;
             }
         }
         for link in &self.links {
-            watcher.watch(&link.real, RecursiveMode::Recursive)?;
+            watcher.watch(&link.canonical, RecursiveMode::Recursive)?;
         }
         Ok(watcher)
     }
@@ -191,8 +191,8 @@ impl Watch {
             _ => None,
         };
         let reason = match code {
-            Some(ENOSPC) => format!("no file watches left{}", kernel::RAISE_WATCHES),
-            Some(ENFILE | EMFILE) => format!("no file watcher left{}", kernel::RAISE_WATCHERS),
+            Some(ENOSPC) => format!("no file watches left{}", os::RAISE_WATCHES),
+            Some(ENFILE | EMFILE) => format!("no file watcher left{}", os::RAISE_WATCHERS),
             _ => format!("cannot watch for changes ({error})"),
         };
         self.problem = Some(format!("{reason}; polling instead"));
@@ -261,7 +261,7 @@ impl Watch {
         );
         for path in &event.paths {
             // A watched directory, or the target of a link, was created or removed.
-            let is_dir = |dir: &WatchedDir| dir.absolute.starts_with(path) || dir.real.starts_with(path);
+            let is_dir = |dir: &WatchedDir| dir.absolute.starts_with(path) || dir.canonical.starts_with(path);
             let is_link = || path.is_symlink() && path.is_dir();
             if is_move && (self.dirs.iter().any(is_dir) || is_link()) {
                 self.begin();
@@ -287,13 +287,13 @@ mod tests {
     use super::*;
 
     /// Far longer than anything takes.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 
     /// Waits for an event on a path.
     fn tells(watch: &mut Watch, path: &Path) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + EVENT_TIMEOUT;
         loop {
-            let seen = watch.wait(Some(PATIENCE));
+            let seen = watch.wait(Some(EVENT_TIMEOUT));
             if seen.paths.contains(path) || seen.is_all {
                 return;
             }
@@ -332,7 +332,7 @@ mod tests {
         let mut watch = Watch::files_in(dir.path());
         fs::write(dir.path().join("below/file"), "a").unwrap();
         fs::write(dir.path().join("file"), "a").unwrap();
-        let seen = watch.wait(Some(PATIENCE));
+        let seen = watch.wait(Some(EVENT_TIMEOUT));
         assert_eq!(seen.paths, BTreeSet::from([dir.path().join("file")]));
     }
 

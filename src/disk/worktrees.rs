@@ -16,23 +16,23 @@ use crate::disk::state;
 use crate::session::worktrees::{Worktree, Worktrees};
 
 /// The maximum length of a path in bytes, and of a file with one.
-const MOST_PATH: usize = 4096;
+const MAX_PATH: usize = 4096;
 
 /// The maximum number of directories looked at above a working directory.
-const MOST_ABOVE: usize = 64;
+const MAX_ABOVE: usize = 64;
 
 /// The maximum number of worktrees read from a repository.
-const MOST_OF_REPOSITORY: usize = 1000;
+const MAX_OF_REPOSITORY: usize = 1000;
 
 /// The maximum number of recorded worktrees. Those that were not found for the longest time are removed first.
-const MOST_RECORDED: usize = 5000;
+const MAX_RECORDED: usize = 5000;
 
 /// The time after which the time in a record is updated, in milliseconds.
 const RECORD_AGAIN: i64 = 30 * 24 * 60 * 60 * 1000;
 
 /// A recorded worktree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct RecordedTree {
+struct RecordedWorktree {
     main: String,
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ struct RecordedTree {
 struct Record {
     /// The worktrees by directory.
     #[serde(default)]
-    trees: BTreeMap<String, RecordedTree>,
+    trees: BTreeMap<String, RecordedWorktree>,
     /// Fields of a newer pitree, preserved.
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -62,17 +62,17 @@ impl Record {
         let mut is_changed = false;
         for Worktree { dir, main, name, branch } in found {
             let before = self.trees.get(dir);
-            let is_same = |tree: &RecordedTree| (&tree.main, &tree.name, &tree.branch) == (main, name, branch);
+            let is_same = |tree: &RecordedWorktree| (&tree.main, &tree.name, &tree.branch) == (main, name, branch);
             if before.is_some_and(|tree| is_same(tree) && now.saturating_sub(tree.seen) < RECORD_AGAIN) {
                 continue;
             }
             let others = before.map(|tree| tree.others.clone()).unwrap_or_default();
             let tree =
-                RecordedTree { main: main.clone(), name: name.clone(), branch: branch.clone(), seen: now, others };
+                RecordedWorktree { main: main.clone(), name: name.clone(), branch: branch.clone(), seen: now, others };
             self.trees.insert(dir.clone(), tree);
             is_changed = true;
         }
-        let excess = self.trees.len().saturating_sub(MOST_RECORDED);
+        let excess = self.trees.len().saturating_sub(MAX_RECORDED);
         if excess > 0 {
             let mut by_age: Vec<(i64, String)> =
                 self.trees.iter().map(|(dir, tree)| (tree.seen, dir.clone())).collect();
@@ -113,8 +113,8 @@ impl WorktreeFinder {
     pub(crate) fn new(state: Option<&Path>, are_separate: bool) -> Self {
         let path = state.map(|state| state.join("worktrees.json"));
         let record: Record = path.as_deref().and_then(|path| state::read(path).ok()).unwrap_or_default();
-        let tree = |(dir, tree): (&String, &RecordedTree)| {
-            let RecordedTree { main, name, branch, .. } = tree.clone();
+        let tree = |(dir, tree): (&String, &RecordedWorktree)| {
+            let RecordedWorktree { main, name, branch, .. } = tree.clone();
             (dir.clone(), Arc::new(Worktree { dir: dir.clone(), main, name, branch }))
         };
         let known = record.trees.iter().map(tree).collect();
@@ -203,7 +203,7 @@ impl WorktreeFinder {
         let mut nearest = Nearest::Other(0);
         for dir in above(cwd) {
             let known = self.looked_at.get(dir).cloned();
-            if let Some(found) = known.or_else(|| self.look(dir)) {
+            if let Some(found) = known.or_else(|| self.find_repository(dir)) {
                 nearest = found;
                 break;
             }
@@ -214,7 +214,7 @@ impl WorktreeFinder {
     }
 
     /// Looks for a repository in a directory.
-    fn look(&mut self, dir: &Path) -> Option<Nearest> {
+    fn find_repository(&mut self, dir: &Path) -> Option<Nearest> {
         let git = dir.join(".git");
         let own = dir.as_os_str().len();
         let metadata = fs::metadata(&git).ok()?;
@@ -242,7 +242,7 @@ impl WorktreeFinder {
             if std::mem::replace(is_read, true) {
                 continue;
             }
-            for folder in files::children(&common.join("worktrees")).take(MOST_OF_REPOSITORY) {
+            for folder in files::children(&common.join("worktrees")).take(MAX_OF_REPOSITORY) {
                 let dir = pointer(&folder.join("gitdir"), &folder);
                 let tree = dir.as_deref().and_then(Path::parent).and_then(|dir| worktree(dir, &folder, common));
                 if let Some(tree) = tree {
@@ -255,8 +255,8 @@ impl WorktreeFinder {
 
 /// Iterates over an absolute path of bounded length and the directories above it.
 fn above(cwd: &str) -> impl Iterator<Item = &Path> {
-    let is_bounded = cwd.len() <= MOST_PATH && Path::new(cwd).is_absolute();
-    Path::new(cwd).ancestors().take(if is_bounded { MOST_ABOVE } else { 0 })
+    let is_bounded = cwd.len() <= MAX_PATH && Path::new(cwd).is_absolute();
+    Path::new(cwd).ancestors().take(if is_bounded { MAX_ABOVE } else { 0 })
 }
 
 /// Returns the linked worktree in a directory with the repository's directory for it, and the repository.
@@ -292,7 +292,7 @@ fn pointer(file: &Path, base: &Path) -> Option<PathBuf> {
 
 /// Reads a small file with one line; `None` for other files.
 fn text(file: &Path) -> Option<String> {
-    let text = String::from_utf8(read_small(file, MOST_PATH as u64).ok()??).ok()?;
+    let text = String::from_utf8(read_small(file, MAX_PATH as u64).ok()??).ok()?;
     let line = text.trim_end_matches(['\n', '\r']);
     (!line.contains(['\n', '\0'])).then(|| line.to_owned())
 }
@@ -433,9 +433,9 @@ mod tests {
         let mut record = Record::default();
         assert!(record.note([&tree(0)].into_iter(), 5) && !record.note([&tree(0)].into_iter(), RECORD_AGAIN));
         assert!(record.note([&tree(0)].into_iter(), RECORD_AGAIN + 5));
-        let all: Vec<Worktree> = (1..=MOST_RECORDED).map(tree).collect();
+        let all: Vec<Worktree> = (1..=MAX_RECORDED).map(tree).collect();
         assert!(record.note(all.iter(), 7));
-        assert!(record.trees.len() == MOST_RECORDED && record.trees.contains_key("/0"));
+        assert!(record.trees.len() == MAX_RECORDED && record.trees.contains_key("/0"));
     }
 
     #[test]

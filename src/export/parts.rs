@@ -8,7 +8,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
 use crate::session::json::value::{Fields, items, pretty};
-use crate::session::json::{Str, text_of};
+use crate::session::json::{Str, text_or_empty};
 
 /// The number of context lines around a change in a diff.
 const CONTEXT: usize = 3;
@@ -57,7 +57,7 @@ impl<'a> Builder<'a> {
                 (BlockRole::Tool, String::new())
             }
             EntryKind::Bash => {
-                let command = text_of(message.command);
+                let command = text_or_empty(message.command);
                 if command.len() > 80 || command.contains('\n') {
                     self.parts.push(Part::Code("bash".into(), command.clone()));
                 }
@@ -80,10 +80,10 @@ impl<'a> Builder<'a> {
             }
             EntryKind::CustomMessage => {
                 self.content(&entry.content);
-                (BlockRole::Message, one_line(&text_of(entry.custom_type)))
+                (BlockRole::Message, one_line(&text_or_empty(entry.custom_type)))
             }
             EntryKind::Compaction => {
-                self.parts.push(Part::Markdown(text_of(entry.summary)));
+                self.parts.push(Part::Markdown(text_or_empty(entry.summary)));
                 if let Some(raw) = entry.system_message {
                     self.system(&parse::message(raw));
                 }
@@ -91,18 +91,18 @@ impl<'a> Builder<'a> {
                 (BlockRole::Summary, format!("Compaction{}", tokens.unwrap_or_default()))
             }
             EntryKind::BranchSummary => {
-                self.parts.push(Part::Markdown(text_of(entry.summary)));
+                self.parts.push(Part::Markdown(text_or_empty(entry.summary)));
                 (BlockRole::Summary, "Summary of another branch".into())
             }
             EntryKind::ModelChange => {
-                let model = format!("{}/{}", text_of(entry.provider), text_of(entry.model_id));
+                let model = format!("{}/{}", text_or_empty(entry.provider), text_or_empty(entry.model_id));
                 (BlockRole::Note, format!("Model: {}", one_line(&model)))
             }
             EntryKind::ThinkingLevel => {
-                (BlockRole::Note, format!("Thinking level: {}", one_line(&text_of(entry.thinking_level))))
+                (BlockRole::Note, format!("Thinking level: {}", one_line(&text_or_empty(entry.thinking_level))))
             }
             EntryKind::Custom => {
-                (BlockRole::Note, format!("Extension data: {}", one_line(&text_of(entry.custom_type))))
+                (BlockRole::Note, format!("Extension data: {}", one_line(&text_or_empty(entry.custom_type))))
             }
             EntryKind::Label | EntryKind::SessionInfo | EntryKind::Usage | EntryKind::ContextEdit => {
                 (BlockRole::Note, one_line(&entry.text()))
@@ -152,7 +152,7 @@ impl<'a> Builder<'a> {
     }
 
     fn bash_output(&mut self, message: &Message<'_>) {
-        let output = text_of(message.output);
+        let output = text_or_empty(message.output);
         if !output.trim().is_empty() && self.detail.tools == ToolDetail::Full {
             self.parts.push(Part::Plain(output));
         }

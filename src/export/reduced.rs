@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::base::numbers::bytes as size;
+use crate::base::numbers::bytes as format_bytes;
 use crate::export::document::{Detail, ToolDetail};
 use crate::export::jsonl::SIGNATURES;
 use crate::session::entry::kind::EntryKind;
@@ -72,7 +72,7 @@ fn block(raw: &[u8], detail: Detail) -> Cow<'_, [u8]> {
         Some("thinking") if !detail.thinking => Cow::default(),
         Some("image") if !detail.images => {
             let mime = object.text("mimeType").unwrap_or("image".into());
-            let note = format!("[image left out of this export: {mime}, {}]", size(raw.len() as u64));
+            let note = format!("[image left out of this export: {mime}, {}]", format_bytes(raw.len() as u64));
             text_block(&note).into_bytes().into()
         }
         _ if !detail.thinking => {

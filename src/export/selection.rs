@@ -10,15 +10,15 @@ use crate::export::parts;
 use crate::render::entry::related;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, parse, typed_prompt};
-use crate::session::tree::node::EntryStatus;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::node::EntryOutcome;
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The entries of a document, in order.
 pub struct Selection<'a> {
     /// The tree.
     pub tree: &'a Tree,
     /// The entries, each with the context edit that replaces its content.
-    pub entries: Vec<(Index, Option<Index>)>,
+    pub entries: Vec<(EntryIndex, Option<EntryIndex>)>,
     /// `true` if they contain several branches.
     pub has_branches: bool,
     /// The included content.
@@ -28,7 +28,7 @@ pub struct Selection<'a> {
 }
 
 /// Reads the line of an entry.
-pub type ReadBody<'a> = &'a mut dyn FnMut(Index) -> Result<Vec<u8>>;
+pub type ReadBody<'a> = &'a mut dyn FnMut(EntryIndex) -> Result<Vec<u8>>;
 
 /// The line of an entry, with the line of the context edit that replaces its content.
 struct Body {
@@ -43,8 +43,8 @@ impl Selection<'_> {
     /// The errors of `read` and `take`.
     pub fn each(&self, read: ReadBody<'_>, take: &mut dyn FnMut(EntryBlock) -> Result<()>) -> Result<()> {
         let mut state = State::default();
-        let mut told = Told::default();
-        let known: HashSet<Index> = self.entries.iter().map(|&(at, _)| at).filter(|_| self.has_branches).collect();
+        let mut told = PrintedFacts::default();
+        let known: HashSet<EntryIndex> = self.entries.iter().map(|&(at, _)| at).filter(|_| self.has_branches).collect();
         let mut joined = HashSet::new();
         for (place, &(at, edit)) in self.entries.iter().enumerate() {
             let above = self.tree.parent(at).and_then(|parent| state.near.get(&parent).cloned());
@@ -76,7 +76,7 @@ impl Selection<'_> {
     }
 
     /// Returns the tool results that follow an answer: on its branch, or in a whole tree, on its first branch with results.
-    fn results(&self, place: usize, known: &HashSet<Index>) -> Vec<Index> {
+    fn results(&self, place: usize, known: &HashSet<EntryIndex>) -> Vec<EntryIndex> {
         let at = self.entries[place].0;
         if self.tree.node(at).kind != EntryKind::Assistant {
             return Vec::new();
@@ -100,10 +100,10 @@ impl Selection<'_> {
     /// Builds the block of an entry, or returns `None` if it is empty. Keeps only the results of its calls in `results`.
     fn block(
         &self,
-        at: Index,
+        at: EntryIndex,
         body: &Body,
-        results: &mut Vec<(Index, Vec<u8>)>,
-        told: &mut Told,
+        results: &mut Vec<(EntryIndex, Vec<u8>)>,
+        told: &mut PrintedFacts,
     ) -> Option<EntryBlock> {
         let node = self.tree.node(at);
         let mut entry = parse::entry(&body.line);
@@ -138,13 +138,13 @@ impl Selection<'_> {
             let typed = typed_prompt::typed(&entry).unwrap_or_else(|| entry.text());
             block.title = one_line(&typed);
         }
-        if node.outcome == EntryStatus::Aborted {
+        if node.outcome == EntryOutcome::Aborted {
             block.parts.push(Part::Note("aborted".into()));
         }
         Some(block)
     }
 
-    fn facts(&self, at: Index, entry: &Entry<'_>, told: &mut Told) -> Vec<String> {
+    fn facts(&self, at: EntryIndex, entry: &Entry<'_>, told: &mut PrintedFacts) -> Vec<String> {
         let node = self.tree.node(at);
         let mut facts = Vec::new();
         if let Some(time) = node.time.and_then(minute) {
@@ -162,7 +162,7 @@ impl Selection<'_> {
     }
 
     /// Returns the ID of an entry, or its position if it has none of its own, or a secret one.
-    fn anchor(&self, at: Index) -> String {
+    fn anchor(&self, at: EntryIndex) -> String {
         match self.tree.node(at).id.as_deref() {
             Some(id) if !id.is_empty() && self.tree.find(id) == Some(at) && (self.label)(id) == id => id.into(),
             _ => format!("n{}", at + 1),
@@ -172,7 +172,7 @@ impl Selection<'_> {
 
 /// Facts that are repeated only when they change.
 #[derive(Default)]
-struct Told {
+struct PrintedFacts {
     day: String,
     model: String,
 }
@@ -181,20 +181,20 @@ struct Told {
 #[derive(Default)]
 struct State {
     /// The titles of branch points.
-    last_title: HashMap<Index, String>,
+    last_title: HashMap<EntryIndex, String>,
     /// The block of each entry, or of the nearest one above it.
-    near: HashMap<Index, String>,
+    near: HashMap<EntryIndex, String>,
     /// The last block.
     last: Option<String>,
     /// The branches that start at entries without a block.
-    branches: HashMap<Index, BranchStart>,
+    branches: HashMap<EntryIndex, BranchStart>,
     /// The places of the branches of each entry with several children, which can be very many.
-    places: HashMap<Index, HashMap<Index, usize>>,
+    places: HashMap<EntryIndex, HashMap<EntryIndex, usize>>,
 }
 
 impl State {
     /// Passes an entry without a block of its own.
-    fn pass(&mut self, tree: &Tree, at: Index, above: Option<String>) {
+    fn pass(&mut self, tree: &Tree, at: EntryIndex, above: Option<String>) {
         let branch = self.branch(tree, at);
         self.branches.extend(branch.map(|branch| (at, branch)));
         let title = tree.parent(at).and_then(|parent| self.last_title.get(&parent).cloned());
@@ -203,7 +203,7 @@ impl State {
     }
 
     /// Returns the branch that starts at an entry, if its siblings are in the document too.
-    fn branch(&mut self, tree: &Tree, at: Index) -> Option<BranchStart> {
+    fn branch(&mut self, tree: &Tree, at: EntryIndex) -> Option<BranchStart> {
         let parent = tree.parent(at)?;
         let passed = self.branches.remove(&parent);
         if tree.children(parent).len() < 2 {

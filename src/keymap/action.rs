@@ -9,7 +9,7 @@ use crate::base::typo;
 named! {
     /// The context of a key: the focused pane or the layer on top.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-    pub enum Place {
+    pub enum KeyContext {
         /// The list of projects and sessions.
         #[default]
         Sessions = "Sessions",
@@ -30,7 +30,7 @@ named! {
         /// A question box.
         Question = "questions",
         /// A message box.
-        Note = "messages",
+        MessageBox = "messages",
         /// A comparison of two branches.
         Compare = "comparison",
         /// The list of keys.
@@ -46,100 +46,100 @@ named! {
     }
 }
 
-use Place as P;
+use KeyContext as C;
 
 /// Every pane.
-const PANES: &[Place] = &[P::Sessions, P::Tree, P::Preview];
-const SESSIONS: &[Place] = &[P::Sessions];
-const TREE: &[Place] = &[P::Tree];
-const PREVIEW: &[Place] = &[P::Preview];
-/// Places with a selected entry.
-const ENTRIES: &[Place] = &[P::Tree, P::Preview];
+const PANES: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview];
+const SESSIONS: &[KeyContext] = &[C::Sessions];
+const TREE: &[KeyContext] = &[C::Tree];
+const PREVIEW: &[KeyContext] = &[C::Preview];
+/// Contexts with a selected entry.
+const ENTRIES: &[KeyContext] = &[C::Tree, C::Preview];
 /// The same, the ends of a compared branch, and sessions, whose last messages are meant.
-const ENTRIES_AND_SESSIONS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
+const ENTRIES_AND_SESSIONS: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare];
 /// The same, and the model context.
-const ENTRIES_AND_CONTEXT: &[Place] = &[P::Tree, P::Preview, P::Context];
-/// Places with marks on sessions, entries or states of files.
-const MARKING: &[Place] = &[P::Sessions, P::Tree, P::Files];
-const COMPARE: &[Place] = &[P::Compare];
+const ENTRIES_AND_CONTEXT: &[KeyContext] = &[C::Tree, C::Preview, C::Context];
+/// Contexts with marks on sessions, entries or states of files.
+const MARKING: &[KeyContext] = &[C::Sessions, C::Tree, C::Files];
+const COMPARE: &[KeyContext] = &[C::Compare];
 /// Panes and layers with the same keys for scrolling and selection.
-const ROWS: &[Place] = &[
-    P::Sessions,
-    P::Tree,
-    P::Preview,
-    P::Search,
-    P::Question,
-    P::Note,
-    P::Compare,
-    P::Help,
-    P::Context,
-    P::Stats,
-    P::Files,
-    P::FileText,
+const ROWS: &[KeyContext] = &[
+    C::Sessions,
+    C::Tree,
+    C::Preview,
+    C::Search,
+    C::Question,
+    C::MessageBox,
+    C::Compare,
+    C::Help,
+    C::Context,
+    C::Stats,
+    C::Files,
+    C::FileText,
 ];
 /// Panes and layers with the same keys for folding.
-const FOLDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
+const FOLDING: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare];
 /// The same, and layers in which each row is folded alone.
-const FOLDING_ONE: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Files];
-const PANES_AND_LONG: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context, P::Stats, P::Files, P::FileText];
+const FOLDING_ONE: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare, C::Files];
+const PANES_AND_LONG: &[KeyContext] =
+    &[C::Sessions, C::Tree, C::Preview, C::Compare, C::Help, C::Context, C::Stats, C::Files, C::FileText];
 /// Panes and boxes closed with the same keys.
-const PANES_AND_BOXES: &[Place] =
-    &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context, P::Stats, P::Files, P::FileText];
-const PANES_AND_STATS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Stats];
-const PANES_AND_FILES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Files];
-const PANES_AND_TEXT: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::FileText];
-/// Places from which something can be copied.
-const COPYING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Stats, P::Files, P::FileText];
-/// Places in which a text is searched or filtered.
-const FINDING: &[Place] = &[P::Tree, P::Preview, P::Files];
-const FILES: &[Place] = &[P::Files];
+const PANES_AND_BOXES: &[KeyContext] =
+    &[C::Sessions, C::Tree, C::Preview, C::Question, C::Compare, C::Help, C::Context, C::Stats, C::Files, C::FileText];
+const PANES_AND_STATS: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Stats];
+const PANES_AND_FILES: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Files];
+const PANES_AND_TEXT: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::FileText];
+/// Contexts from which something can be copied.
+const COPYING: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Stats, C::Files, C::FileText];
+/// Contexts in which a text is searched or filtered.
+const FINDING: &[KeyContext] = &[C::Tree, C::Preview, C::Files];
+const FILES: &[KeyContext] = &[C::Files];
 /// The list of files, and the content of one.
-const FILES_AND_TEXT: &[Place] = &[P::Files, P::FileText];
-const STATS: &[Place] = &[P::Stats];
+const FILES_AND_TEXT: &[KeyContext] = &[C::Files, C::FileText];
+const STATS: &[KeyContext] = &[C::Stats];
 /// The list of sessions, also while a search is typed.
-const SEARCHED: &[Place] = &[P::Sessions, P::Search];
+const SEARCHED: &[KeyContext] = &[C::Sessions, C::Search];
 /// The same, and the model context.
-const SORTED: &[Place] = &[P::Sessions, P::Search, P::Context];
-const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
-/// Places where the quit key quits pitree.
-const LEAVING: &[Place] = &[
-    P::Sessions,
-    P::Tree,
-    P::Preview,
-    P::Search,
-    P::Question,
-    P::Compare,
-    P::Help,
-    P::Context,
-    P::Stats,
-    P::Files,
-    P::FileText,
+const SORTED: &[KeyContext] = &[C::Sessions, C::Search, C::Context];
+const PANES_AND_SEARCH: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Search];
+/// Contexts where the quit key quits pitree.
+const LEAVING: &[KeyContext] = &[
+    C::Sessions,
+    C::Tree,
+    C::Preview,
+    C::Search,
+    C::Question,
+    C::Compare,
+    C::Help,
+    C::Context,
+    C::Stats,
+    C::Files,
+    C::FileText,
 ];
 /// The same, and boxes that any key closes.
-const SUSPENDING: &[Place] = &[
-    P::Sessions,
-    P::Tree,
-    P::Preview,
-    P::Search,
-    P::Question,
-    P::Note,
-    P::Compare,
-    P::Help,
-    P::Context,
-    P::Stats,
-    P::Files,
-    P::FileText,
+const SUSPENDING: &[KeyContext] = &[
+    C::Sessions,
+    C::Tree,
+    C::Preview,
+    C::Search,
+    C::Question,
+    C::MessageBox,
+    C::Compare,
+    C::Help,
+    C::Context,
+    C::Stats,
+    C::Files,
+    C::FileText,
 ];
-const EVERYWHERE: &[Place] = Place::ALL;
+const EVERYWHERE: &[KeyContext] = KeyContext::ALL;
 /// Input lines that end with a key.
-const LINES: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels];
-/// Places for text input.
-const TYPING: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels, P::Help];
-const SEARCH: &[Place] = &[P::Search];
-const PALETTES: &[Place] = &[P::Palette, P::Labels];
-/// Places where the quit key only closes the layer.
-const CLOSED: &[Place] = &[P::Find, P::Prompt, P::Palette, P::Labels];
+const LINES: &[KeyContext] = &[C::Search, C::Find, C::Prompt, C::Palette, C::Labels];
+/// Contexts for text input.
+const TYPING: &[KeyContext] = &[C::Search, C::Find, C::Prompt, C::Palette, C::Labels, C::Help];
+const SEARCH: &[KeyContext] = &[C::Search];
+const PALETTES: &[KeyContext] = &[C::Palette, C::Labels];
+/// Contexts where the quit key only closes the layer.
+const CLOSED: &[KeyContext] = &[C::Find, C::Prompt, C::Palette, C::Labels];
 
 named! {
     /// A group of actions in the help.
@@ -177,8 +177,8 @@ pub struct ActionRow {
     pub name: &'static str,
     /// The default keys, the preferred one first.
     pub keys: &'static [&'static str],
-    /// The places in which the action works.
-    pub places: &'static [Place],
+    /// The contexts in which the action works.
+    pub contexts: &'static [KeyContext],
     /// The group in the help.
     pub group: Group,
     /// One or two words for the footer.
@@ -190,7 +190,7 @@ pub struct ActionRow {
 }
 
 macro_rules! actions {
-    ($($action:ident, $name:literal, $keys:expr, $places:expr, $group:ident, $word:literal, $title:literal, $help:literal;)*) => {
+    ($($action:ident, $name:literal, $keys:expr, $contexts:expr, $group:ident, $word:literal, $title:literal, $help:literal;)*) => {
         /// An action that a key can trigger.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action {
@@ -207,7 +207,7 @@ macro_rules! actions {
                     $(Self::$action => &ActionRow {
                         name: $name,
                         keys: &$keys,
-                        places: $places,
+                        contexts: $contexts,
                         group: Group::$group,
                         word: $word,
                         title: $title,
@@ -264,7 +264,7 @@ actions! {
     Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume in pi", "Resume the session, in the tree from the selected entry; on a project row, fold or unfold it.";
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go back", "Go back one step: end a search, close a box, clear marks or leave the pane.";
     Context, "context", ["c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show model context", "Show the context sent to the model at this entry: messages, token counts and omissions.";
-    ResumeHere, "resume-here", ["r"], &[P::Context], Doing, "resume here", "Resume from context", "Resume the session from the entry whose context is shown.";
+    ResumeHere, "resume-here", ["r"], &[C::Context], Doing, "resume here", "Resume from context", "Resume the session from the entry whose context is shown.";
     Copy, "copy", ["y"], COPYING, Doing, "copy", "Copy to clipboard", "Copy the entry text, an ID, the session path or the resume command; in statistics, the table as Markdown; in the files view, a path or the content.";
     Export, "export", ["e"], PANES, Doing, "export", "Export to share", "Export the marked sessions or the branch to the selected entry as a file for others, without likely secrets.";
     Slim, "slim", ["S"], PANES, Doing, "slim", "Slim sessions", "Make the files of the marked sessions or the selected session smaller: old snapshots of extensions, results that no model receives.";
@@ -353,11 +353,11 @@ actions! {
     ListDown, "list-down", ["down", "ctrl+n"], PALETTES, Choosing, "down", "List down", "Move down one row in a list.";
     ListPageUp, "list-page-up", ["pageup"], PALETTES, Choosing, "page up", "List page up", "Move up one page in a list.";
     ListPageDown, "list-page-down", ["pagedown"], PALETTES, Choosing, "page down", "List page down", "Move down one page in a list.";
-    CopyPath, "copy-path", ["alt+y"], &[P::Palette], Choosing, "copy path", "Copy path", "Copy the path of the selected file, or of the selected session in the trash.";
-    RenameLabel, "rename-label", ["ctrl+r"], &[P::Labels], Choosing, "rename", "Rename label", "Rename the selected label.";
-    ClearLabel, "clear-label", ["ctrl+d"], &[P::Labels], Choosing, "clear", "Clear label", "Clear the selected label.";
-    OnlyHits, "only-hits", ["tab"], &[P::Find], Choosing, "only hits", "Toggle only hits", "Show only hits, or all entries.";
-    Complete, "complete", ["tab"], &[P::Search, P::Prompt], Choosing, "complete", "Complete input", "Complete a qualifier, its value or a directory path; press again for the next candidate.";
+    CopyPath, "copy-path", ["alt+y"], &[C::Palette], Choosing, "copy path", "Copy path", "Copy the path of the selected file, or of the selected session in the trash.";
+    RenameLabel, "rename-label", ["ctrl+r"], &[C::Labels], Choosing, "rename", "Rename label", "Rename the selected label.";
+    ClearLabel, "clear-label", ["ctrl+d"], &[C::Labels], Choosing, "clear", "Clear label", "Clear the selected label.";
+    OnlyHits, "only-hits", ["tab"], &[C::Find], Choosing, "only hits", "Toggle only hits", "Show only hits, or all entries.";
+    Complete, "complete", ["tab"], &[C::Search, C::Prompt], Choosing, "complete", "Complete input", "Complete a qualifier, its value or a directory path; press again for the next candidate.";
     CompleteBack, "complete-back", ["shift+tab"], SEARCH, Choosing, "previous", "Previous completion", "Go to the previous completion candidate.";
     PreviousQuery, "previous-query", ["alt+up", "alt+p"], SEARCH, Choosing, "query before", "Previous query", "Recall the previous query from the history.";
     NextQuery, "next-query", ["alt+down", "alt+n"], SEARCH, Choosing, "next query", "Next query", "Recall the next query from the history, or your unfinished input.";
@@ -377,7 +377,7 @@ actions! {
     Yank, "yank", ["ctrl+y"], TYPING, Typing, "yank", "Yank deleted text", "Insert the most recently deleted text.";
 }
 
-impl Place {
+impl KeyContext {
     /// Every pane.
     pub(crate) const PANES: &'static [Self] = PANES;
 

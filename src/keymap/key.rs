@@ -19,7 +19,7 @@ pub struct Key {
 
 /// A key with a name: code, name in `config.toml`, other accepted names, and the short forms for the footer, the last one
 /// where only ASCII can be shown.
-const NAMED: [(KeyCode, &str, &[&str], &str, &str); 15] = [
+const NAMED_KEYS: [(KeyCode, &str, &[&str], &str, &str); 15] = [
     (KeyCode::Char(' '), "space", &["spc"], "␣", "space"),
     (KeyCode::Enter, "enter", &["return", "cr"], "↵", "enter"),
     (KeyCode::Esc, "esc", &["escape"], "esc", "esc"),
@@ -58,7 +58,7 @@ impl Key {
             KeyCode::BackTab => Some(Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT }),
             KeyCode::Char(c) => Self::from_char(c, modifiers),
             KeyCode::F(1..=LAST_FUNCTION_KEY) => Some(Self { code, modifiers }),
-            _ => NAMED.iter().any(|named| named.0 == code).then_some(Self { code, modifiers }),
+            _ => NAMED_KEYS.iter().any(|named| named.0 == code).then_some(Self { code, modifiers }),
         }
     }
 
@@ -107,7 +107,7 @@ impl Key {
                 text.push_str(if ascii { plain } else { symbol });
             }
         }
-        match (self.code, NAMED.iter().find(|named| named.0 == self.code)) {
+        match (self.code, NAMED_KEYS.iter().find(|named| named.0 == self.code)) {
             (_, Some((.., symbol, plain))) => text.push_str(if ascii { plain } else { symbol }),
             (KeyCode::Char(c), None) if self.modifiers.contains(KeyModifiers::CONTROL) => text.extend(c.to_uppercase()),
             (KeyCode::Char(c), None) => text.push(c),
@@ -130,7 +130,7 @@ impl fmt::Display for Key {
                 write!(f, "{name}+")?;
             }
         }
-        match (self.code, NAMED.iter().find(|named| named.0 == self.code)) {
+        match (self.code, NAMED_KEYS.iter().find(|named| named.0 == self.code)) {
             (_, Some((_, name, ..))) => f.write_str(name),
             (KeyCode::Char(c), None) => write!(f, "{c}"),
             (KeyCode::F(n), None) => write!(f, "f{n}"),
@@ -175,7 +175,7 @@ fn parse_code(word: &str) -> Result<KeyCode, String> {
         return Ok(KeyCode::Char(c));
     }
     let is = |name: &&str| name.eq_ignore_ascii_case(word);
-    if let Some((code, ..)) = NAMED.iter().find(|(_, name, also, ..)| is(name) || also.iter().any(is)) {
+    if let Some((code, ..)) = NAMED_KEYS.iter().find(|(_, name, also, ..)| is(name) || also.iter().any(is)) {
         return Ok(*code);
     }
     let number = word.strip_prefix(['f', 'F']).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
@@ -185,7 +185,7 @@ fn parse_code(word: &str) -> Result<KeyCode, String> {
             Err("the key itself is missing; write it last, as in ctrl+s (the plus key is ctrl++)".to_owned())
         }
         _ => {
-            let names = NAMED.map(|(_, name, ..)| name).join(", ");
+            let names = NAMED_KEYS.map(|(_, name, ..)| name).join(", ");
             Err(format!("unknown key {word:?}; use one character, f1 to f{LAST_FUNCTION_KEY}, or {names}"))
         }
     }
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn every_key_survives_printing_and_parsing() {
         let codes = (char::MIN..=char::MAX).map(KeyCode::Char);
-        let codes = codes.chain((0..=u8::MAX).map(KeyCode::F)).chain(NAMED.map(|(code, ..)| code));
+        let codes = codes.chain((0..=u8::MAX).map(KeyCode::F)).chain(NAMED_KEYS.map(|(code, ..)| code));
         for code in codes.chain([KeyCode::BackTab]) {
             let modifier_sets = if matches!(code, KeyCode::Char('\u{3000}'..)) { 1 } else { 16 };
             for bits in 0..modifier_sets {

@@ -11,14 +11,14 @@ use std::fmt::Write as _;
 
 use crate::base::text::{ASCII, UNICODE};
 
-pub use action::{Action, ActionRow, Group, Place};
+pub use action::{Action, ActionRow, Group, KeyContext};
 pub use key::Key;
 
 /// The key bindings of all places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
     keys: HashMap<Action, Vec<Key>>,
-    bound: HashMap<(Place, Key), Action>,
+    bound: HashMap<(KeyContext, Key), Action>,
 }
 
 impl Default for Keymap {
@@ -67,7 +67,7 @@ impl Keymap {
     /// Binds a key wherever the action works, and returns the action that already has it there.
     fn bind(&mut self, action: Action, key: Key) -> Option<Action> {
         let mut other = None;
-        for &place in action.row().places {
+        for &place in action.row().contexts {
             let owner = *self.bound.entry((place, key)).or_insert(action);
             let gives_way = action.row().group == Group::Typing && owner.row().group != Group::Typing;
             if owner != action && !gives_way {
@@ -78,7 +78,7 @@ impl Keymap {
     }
 
     /// Returns the action of a key in a place.
-    pub(crate) fn resolve(&self, place: Place, key: Key) -> Option<Action> {
+    pub(crate) fn resolve(&self, place: KeyContext, key: Key) -> Option<Action> {
         let types = place.takes_text() && key.typed().is_some();
         self.bound.get(&(place, key)).copied().filter(|_| !types)
     }
@@ -124,11 +124,11 @@ fn default_keys(action: Action) -> Vec<Key> {
 }
 
 fn places(action: Action) -> String {
-    let places = action.row().places;
-    if places == Place::ALL {
+    let places = action.row().contexts;
+    if places == KeyContext::ALL {
         return "everywhere".to_owned();
     }
-    let (mut names, rest) = match places.strip_prefix(Place::PANES) {
+    let (mut names, rest) = match places.strip_prefix(KeyContext::PANES) {
         Some(rest) => (vec!["all panes"], rest),
         None => (Vec::new(), places),
     };
@@ -179,22 +179,22 @@ mod tests {
     #[test]
     fn a_key_acts_where_its_action_works() {
         let keymap = Keymap::default();
-        for &place in Place::PANES {
+        for &place in KeyContext::PANES {
             assert_eq!(keymap.resolve(place, key("q")), Some(Action::Quit));
             assert_eq!(keymap.resolve(place, key("left")), Some(Action::Fold));
         }
-        assert_eq!(keymap.resolve(Place::Tree, key("T")), Some(Action::LabelTimes));
-        assert_eq!(keymap.resolve(Place::Sessions, key("T")), None);
-        assert_eq!(keymap.resolve(Place::Tree, key("Q")), None);
+        assert_eq!(keymap.resolve(KeyContext::Tree, key("T")), Some(Action::LabelTimes));
+        assert_eq!(keymap.resolve(KeyContext::Sessions, key("T")), None);
+        assert_eq!(keymap.resolve(KeyContext::Tree, key("Q")), None);
         assert_eq!(keymap.keys(Action::Quit), [key("q"), key("ctrl+c")]);
     }
 
     #[test]
     fn an_override_replaces_all_keys() {
         let keymap = Keymap::new(&[(Action::Quit, vec![key("Q"), key("Q")]), (Action::Reload, vec![])]).unwrap();
-        assert_eq!(keymap.resolve(Place::Tree, key("Q")), Some(Action::Quit));
-        assert_eq!(keymap.resolve(Place::Tree, key("q")), None);
-        assert_eq!(keymap.resolve(Place::Tree, key("f5")), None);
+        assert_eq!(keymap.resolve(KeyContext::Tree, key("Q")), Some(Action::Quit));
+        assert_eq!(keymap.resolve(KeyContext::Tree, key("q")), None);
+        assert_eq!(keymap.resolve(KeyContext::Tree, key("f5")), None);
         assert!(keymap.keys(Action::Reload).is_empty());
     }
 
@@ -219,14 +219,14 @@ mod tests {
     #[test]
     fn panes_apart_may_share_a_key() {
         let keymap = Keymap::new(&[(Action::NamedOnly, vec![key("T")])]).unwrap();
-        assert_eq!(keymap.resolve(Place::Sessions, key("T")), Some(Action::NamedOnly));
-        assert_eq!(keymap.resolve(Place::Tree, key("T")), Some(Action::LabelTimes));
+        assert_eq!(keymap.resolve(KeyContext::Sessions, key("T")), Some(Action::NamedOnly));
+        assert_eq!(keymap.resolve(KeyContext::Tree, key("T")), Some(Action::LabelTimes));
     }
 
     #[test]
     fn swapping_two_keys_is_no_conflict() {
         let swapped = [(Action::Up, vec![key("j")]), (Action::Down, vec![key("k")])];
-        assert_eq!(Keymap::new(&swapped).unwrap().resolve(Place::Tree, key("k")), Some(Action::Down));
+        assert_eq!(Keymap::new(&swapped).unwrap().resolve(KeyContext::Tree, key("k")), Some(Action::Down));
     }
 
     #[test]

@@ -52,8 +52,8 @@ impl ChangeOrder {
     /// machine.
     pub(crate) fn step(&self, request: &Request) -> Option<(String, Commands)> {
         match request {
-            Request::UndoLast { .. } => self.made.last()?.as_ref().map(|origin| again(origin, false)),
-            Request::Redo => self.undone.last()?.as_ref().map(|origin| again(origin, true)),
+            Request::UndoLast { .. } => self.made.last()?.as_ref().map(|origin| undo_commands(origin, false)),
+            Request::Redo => self.undone.last()?.as_ref().map(|origin| undo_commands(origin, true)),
             _ => None,
         }
     }
@@ -81,7 +81,7 @@ impl ChangeOrder {
 }
 
 /// Returns the machine of changes, and the commands that undo or redo them there.
-fn again(ChangeOrigin { machine, numbers }: &ChangeOrigin, redoes: bool) -> (String, Commands) {
+fn undo_commands(ChangeOrigin { machine, numbers }: &ChangeOrigin, redoes: bool) -> (String, Commands) {
     let command = |number: &String| if redoes { step("redo", None) } else { step("undo", Some(number)) };
     (machine.clone(), numbers.iter().rev().map(command).collect())
 }
@@ -110,7 +110,7 @@ pub(crate) fn last_change(state: &Path, since: i64, redoes: bool) -> Option<(Str
     recorded
         .origin
         .filter(|_| recorded.time > since && recorded.is_undone == redoes)
-        .map(|origin| again(&origin, redoes))
+        .map(|origin| undo_commands(&origin, redoes))
 }
 
 /// Makes a change of mirrored sessions on their machine, and updates the mirror.

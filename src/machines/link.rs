@@ -30,11 +30,11 @@ const LAST_OUTPUT: Duration = Duration::from_secs(10);
 const LAST_ERRORS: Duration = Duration::from_millis(250);
 
 /// The maximum number of kept bytes of output and of error messages.
-const MOST_OUTPUT: usize = 400_000_000;
-const MOST_ERRORS: usize = 8192;
+const MAX_OUTPUT: usize = 400_000_000;
+const MAX_ERRORS: usize = 8192;
 
 /// The maximum number of lines of error messages that are kept for the user.
-const MOST_LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 /// The reason why a machine cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -103,7 +103,7 @@ pub(super) fn run(
         let limit = if bytes == 0 { first } else { WHOLE };
         match () {
             () if !is_wanted() => Some(LinkError::new("canceled")),
-            () if bytes >= MOST_OUTPUT => Some(LinkError::new("too many files")),
+            () if bytes >= MAX_OUTPUT => Some(LinkError::new("too many files")),
             () if elapsed >= limit => Some(LinkError::offline(format!("no answer for {} s", limit.as_secs()))),
             () => None,
         }
@@ -129,12 +129,12 @@ pub(super) fn run_with(
     if let Some(mut to) = child.stdin.take() {
         thread::spawn(move || to.write_all(&input)); // the program can end before it has read all
     }
-    let output = Kept::collect(child.stdout.take(), MOST_OUTPUT);
-    let errors = Kept::collect(child.stderr.take(), MOST_ERRORS);
+    let output = Kept::collect(child.stdout.take(), MAX_OUTPUT);
+    let errors = Kept::collect(child.stderr.take(), MAX_ERRORS);
     let mut reason = None;
     let status = program::ended(&mut child, |elapsed| {
         reason = gives_up(elapsed, output.received.load(Ordering::Relaxed));
-        reason = reason.take().or_else(|| signals::noted().map(|_| LinkError::new("interrupted")));
+        reason = reason.take().or_else(|| signals::pending_signal().map(|_| LinkError::new("interrupted")));
         reason.is_some()
     });
     match status.map_err(failed)? {
@@ -188,7 +188,7 @@ impl Kept {
 fn lines(errors: &str) -> Vec<String> {
     let lines = errors.lines().map(str::trim).filter(|line| !line.is_empty());
     let lines: Vec<String> = lines.map(|line| clean(line).into_owned()).collect();
-    lines[lines.len().saturating_sub(MOST_LINES)..].to_vec()
+    lines[lines.len().saturating_sub(MAX_LINES)..].to_vec()
 }
 
 /// Parts of error messages, and what to do. `true` for a machine that cannot be reached.

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::base::text::is_unsafe;
 use crate::base::{machine_paths, sort};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::{create, files, scan};
 use crate::system;
 
@@ -21,7 +21,7 @@ const MODE: u32 = 0o400;
 const WRITABLE: u32 = 0o600;
 
 /// The share of the files that can be gone at once without a question.
-const MOST_GONE: f64 = 0.2;
+const MAX_GONE: f64 = 0.2;
 
 /// A mirror.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl SyncPlan {
     pub(super) fn is_doubtful(&self, is_expected: impl Fn(&str) -> bool) -> bool {
         let [held, listed] = self.counts;
         let gone = self.gone.iter().filter(|path| !is_expected(path)).count();
-        gone > 0 && (listed == 0 || gone as f64 > held as f64 * MOST_GONE)
+        gone > 0 && (listed == 0 || gone as f64 > held as f64 * MAX_GONE)
     }
 }
 
@@ -111,7 +111,7 @@ impl Mirror {
         let staged = below(&self.staging(), &file.path);
         let metadata = fs::symlink_metadata(&staged).ok().filter(fs::Metadata::is_file)?;
         let mirrored = fs::symlink_metadata(self.path(&file.path)).ok();
-        let version = |metadata: &fs::Metadata| FileVersion::new(metadata, &staged);
+        let version = |metadata: &fs::Metadata| FileMetadata::new(metadata, &staged);
         let is_link = mirrored.is_some_and(|mirrored| version(&mirrored) == version(&metadata));
         (!is_link).then_some(staged)
     }
@@ -256,7 +256,7 @@ fn set_time(file: &File, mtime: i64) -> io::Result<()> {
 }
 
 /// The maximum number of files of a machine.
-pub(super) const MOST_FILES: usize = 2_000_000;
+pub(super) const MAX_FILES: usize = 2_000_000;
 
 /// The maximum depth of a file below the session directory: projects, sessions with subagents, and these with theirs.
 const DEEPEST: usize = 12;

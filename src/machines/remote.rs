@@ -12,7 +12,7 @@ use crate::base::time;
 use crate::config::Address;
 use crate::disk::{create, files, program};
 use crate::machines::link::{self, LinkError};
-use crate::machines::mirror::{self, ListedFiles, MOST_FILES, Mirror, RemoteFile};
+use crate::machines::mirror::{self, ListedFiles, MAX_FILES, Mirror, RemoteFile};
 use crate::machines::state::RemotePi;
 use crate::machines::transport::{Transport, dir_word};
 use crate::pi::status::PiState;
@@ -34,13 +34,13 @@ const RSYNC: [&str; 5] = ["-Irtz", "--from0", "--files-from=-", "--timeout=30", 
 /// The advice for a machine without `rsync`.
 const INSTALL: &str = "install it: apt install rsync, dnf install rsync, apk add rsync, or brew install rsync";
 
-/// The time in which a machine must deliver [`LEAST`] bytes, and that for the first ones, while `rsync` builds its list.
+/// The time in which a machine must deliver [`MIN_BYTES`] bytes, and that for the first ones, while `rsync` builds its list.
 const PACE: Duration = Duration::from_secs(30);
 const FIRST: Duration = Duration::from_secs(300);
-const LEAST: u64 = 1000;
+const MIN_BYTES: u64 = 1000;
 
 /// The interval between checks of the received bytes.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The number of bytes by which files can grow between the list and `rsync`.
 const SLACK: u64 = 64 * 1024 * 1024;
@@ -154,7 +154,7 @@ struct Pace {
 impl Pace {
     /// Returns the reason to end `rsync`, given the elapsed time and the maximum number of bytes.
     fn gives_up(&mut self, elapsed: Duration, most: u64, bytes: &dyn Fn() -> u64) -> Option<LinkError> {
-        if self.last.is_some() && elapsed < self.looked + LOOK {
+        if self.last.is_some() && elapsed < self.looked + POLL_INTERVAL {
             return None;
         }
         self.looked = elapsed;
@@ -164,12 +164,12 @@ impl Pace {
         }
         let (since, before) = *self.last.get_or_insert((elapsed, now));
         // A complete file replaces the link to the mirrored one, which can be larger.
-        if now.abs_diff(before) >= LEAST {
+        if now.abs_diff(before) >= MIN_BYTES {
             (self.last, self.is_sending) = (Some((elapsed, now)), true);
             return None;
         }
         let limit = if self.is_sending { PACE } else { FIRST };
-        let reason = || format!("less than {LEAST} bytes in {} s", limit.as_secs());
+        let reason = || format!("less than {MIN_BYTES} bytes in {} s", limit.as_secs());
         (elapsed - since >= limit).then(|| LinkError::offline(reason()))
     }
 }
@@ -258,7 +258,7 @@ fn parse(output: &str) -> Result<(Option<&str>, Listing), &'static str> {
             "dir" => (listing.dir, listing.has_dir) = (value.to_owned(), true),
             "missing" => listing.dir = value.to_owned(),
             _ => match file(line) {
-                Some(file) if listing.files.len() < MOST_FILES => listing.files.push(file),
+                Some(file) if listing.files.len() < MAX_FILES => listing.files.push(file),
                 Some(_) => return Err("too many files"),
                 None => listing.refused += 1,
             },

@@ -115,8 +115,8 @@ impl MachineState {
     /// back.
     pub(crate) fn next(&self, interval_ms: i64, now: i64) -> i64 {
         /// The maximum factor of the interval after failures.
-        const MOST: i64 = 30;
-        let factor = 1i64.checked_shl(self.failures).unwrap_or(MOST).clamp(1, MOST);
+        const MAX_FACTOR: i64 = 30;
+        let factor = 1i64.checked_shl(self.failures).unwrap_or(MAX_FACTOR).clamp(1, MAX_FACTOR);
         self.tried
             .filter(|tried| *tried <= now)
             .map_or(0, |tried| tried.saturating_add(interval_ms.saturating_mul(factor)))

@@ -10,7 +10,7 @@ use crate::base::numbers::{count, duration, thousands};
 use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::changes::{Changes, FileSnapshot, Request, to_the_end};
 use crate::config::{Address, SyncConfig};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::{create, lock, parallel};
 use crate::machines::link::LinkError;
 use crate::machines::mirror::{self, Mirror, RemoteFile, SyncPlan};
@@ -103,7 +103,7 @@ pub(crate) fn forget(machine: &str, data: &Path, state: &Path) {
 }
 
 /// The maximum number of machines that are synchronized at the same time.
-pub(crate) const AT_ONCE: usize = 8;
+pub(crate) const MAX_PARALLEL: usize = 8;
 
 /// Updates the mirrors of several machines at the same time; see [`sync`]. The results are in the order of the machines.
 pub(crate) fn several(
@@ -112,7 +112,7 @@ pub(crate) fn several(
     gone: &GoneFiles,
 ) -> Vec<io::Result<Option<MachineState>>> {
     let failed = || Err(io::Error::other("internal error in pitree"));
-    parallel::map_waiting(machines, AT_ONCE, |machine| sync(machine, context, gone), failed)
+    parallel::map_waiting(machines, MAX_PARALLEL, |machine| sync(machine, context, gone), failed)
 }
 
 /// Connects to a machine, and returns what works there and the number of its sessions.
@@ -180,7 +180,7 @@ impl MachineSync<'_> {
         };
         let mirror = Mirror::open(context.data, name, &mirrored)?;
         let Some(mirror) = mirror else { return Ok(()) };
-        self.settle_moving(&mirror)?;
+        self.resolve_interrupted_moves(&mirror)?;
         let trashed = &self.state.trashed;
         let (plan, _) = mirror::plan(&mirror.files(), &[], |path| trashed.contains(path), 0);
         self.state.warnings = vec![format!("the session directory {dir} is missing there; the mirror is kept")];
@@ -190,7 +190,7 @@ impl MachineSync<'_> {
     }
 
     /// Finds out which files an interrupted synchronization moved to the trash.
-    fn settle_moving(&mut self, mirror: &Mirror) -> Result<(), LinkError> {
+    fn resolve_interrupted_moves(&mut self, mirror: &Mirror) -> Result<(), LinkError> {
         let moving = std::mem::take(&mut self.state.moving);
         if moving.is_empty() {
             return Ok(());
@@ -220,7 +220,7 @@ impl MachineSync<'_> {
     ) -> Result<(), LinkError> {
         listing.files.sort();
         listing.files.dedup_by(|one, other| one.path == other.path);
-        self.settle_moving(mirror)?;
+        self.resolve_interrupted_moves(mirror)?;
         self.state.trashed.retain(|path| listing.files.binary_search_by(|file| file.path.cmp(path)).is_err());
         let (held, trashed, limit) = (mirror.files(), &self.state.trashed, self.context.config.bytes());
         let (plan, left) = mirror::plan(&held, &listing.files, |path| trashed.contains(path), limit);
@@ -302,8 +302,8 @@ impl MachineSync<'_> {
             let paths: Vec<PathBuf> = removed.iter().map(|path| mirror.path(path)).collect();
             // If pitree ends meanwhile, a file that the user restores still stays.
             self.state.moving.extend(removed.iter().copied().cloned());
-            let noted = state::write(self.context.state, &self.machine.name, self.state);
-            let moved = noted.and_then(|()| self.trash(&paths));
+            let written = state::write(self.context.state, &self.machine.name, self.state);
+            let moved = written.and_then(|()| self.trash(&paths));
             moved.map_err(|error| LinkError::new(format!("cannot move mirrored sessions to the trash: {error}")))?;
             self.state.moving.clear();
         }
@@ -313,7 +313,7 @@ impl MachineSync<'_> {
 
     fn trash(&self, paths: &[PathBuf]) -> io::Result<()> {
         let file = |path: &PathBuf| {
-            let version = FileVersion::of(path)?;
+            let version = FileMetadata::of(path)?;
             Ok(FileSnapshot { path: path.clone(), bytes: version.bytes, mtime: version.mtime() })
         };
         let files = paths.iter().map(file).collect::<io::Result<Vec<_>>>()?;

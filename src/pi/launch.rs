@@ -11,7 +11,7 @@ use twox_hash::XxHash3_64;
 
 use crate::disk::{create, locate, new_file, program, relocations};
 use crate::pi::version;
-use crate::system::{files as system, programs};
+use crate::system::{files as system_files, programs};
 
 /// The session, directory and first message with which pi starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,15 +166,16 @@ const EXTENSION: &str = include_str!("../../assets/pi/goto.ts");
 /// The file cannot be written, or another user could replace it.
 pub(crate) fn extension_file(cache: &Path) -> io::Result<PathBuf> {
     let folder = cache.join("pi");
-    let was_private = folder.metadata().is_ok_and(|folder| system::is_private(&folder));
+    let was_private = folder.metadata().is_ok_and(|folder| system_files::is_private(&folder));
     create::private_folder(cache)?;
     create::private_folder(&folder)?;
-    let folder = system::private_dir(&folder).map_err(|error| {
+    let folder = system_files::private_dir(&folder).map_err(|error| {
         io::Error::new(error.kind(), format!("{error}; set XDG_CACHE_HOME to a directory of your own"))
     })?;
     let path = folder.join(format!("goto-{:016x}.ts", XxHash3_64::oneshot(EXTENSION.as_bytes())));
     // A file created while others could write to the directory may still be open in their programs.
-    let is_ours = was_private && path.symlink_metadata().is_ok_and(|file| file.is_file() && system::is_private(&file));
+    let is_ours =
+        was_private && path.symlink_metadata().is_ok_and(|file| file.is_file() && system_files::is_private(&file));
     if !is_ours || fs::read(&path).is_ok_and(|text| text != EXTENSION.as_bytes()) {
         new_file::replace(&path, EXTENSION.as_bytes())?;
     }

@@ -12,10 +12,10 @@ use crate::base::safe_json::object;
 use crate::disk::new_file;
 
 /// The maximum time for a pi to accept a request. Even a busy pi needs only milliseconds.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The interval between checks for the reply.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A request to a pi.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -69,15 +69,15 @@ pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &PiRequest) -> Result<(), S
                 _ => Err(format!("pi (pid {}) sent an invalid reply", pi.pid)),
             };
         }
-        if begun.elapsed() >= PATIENCE && !is_taken {
+        if begun.elapsed() >= ACCEPT_TIMEOUT && !is_taken {
             match fs::remove_file(&question) {
                 Ok(()) => return Err(format!("pi (pid {}) did not respond; session unchanged", pi.pid)),
                 Err(_) => is_taken = true, // pi is executing it
             }
         }
-        if begun.elapsed() >= 2 * PATIENCE {
+        if begun.elapsed() >= 2 * ACCEPT_TIMEOUT {
             return Err(format!("pi (pid {}) accepted the request but did not confirm it; check that pi", pi.pid));
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
 }

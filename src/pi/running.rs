@@ -13,10 +13,10 @@ use crate::base::sort;
 use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::disk::{create, files};
 use crate::pi::status::{self, ClosedSession, PiStatus};
-use crate::system::kernel;
+use crate::system::os;
 
 /// The interval between checks that reporting pis still run, because a killed process cannot report its end.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The running pis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,19 +51,19 @@ pub(crate) fn by_session(reported: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>
     by_session
 }
 
-/// Calls `tell` with the running pis whenever they or their states change, until it returns `false`. Never polls while
+/// Calls `on_pis` with the running pis whenever they or their states change, until it returns `false`. Never polls while
 /// no pi reports a status.
-pub(crate) fn follow(state: &Path, mut tell: impl FnMut(RunningPis) -> bool) {
+pub(crate) fn follow(state: &Path, mut on_pis: impl FnMut(RunningPis) -> bool) {
     let folder = status::folder(state);
     // Without the directory, its parent would have to be watched, where others write too.
     let _ = create::private_folder(&folder);
     let mut watch = Watch::new(&[folder], watch::of_system);
     let mut last = running(Some(state));
-    if !tell(last.clone()) {
+    if !on_pis(last.clone()) {
         return;
     }
     loop {
-        let seen = watch.wait((!last.reported.is_empty()).then_some(LOOK));
+        let seen = watch.wait((!last.reported.is_empty()).then_some(POLL_INTERVAL));
         // The process list is only read after an event, not periodically.
         let now = match seen == WatchEvents::default() {
             true => RunningPis { reported: status::read(state), ..last.clone() },
@@ -71,7 +71,7 @@ pub(crate) fn follow(state: &Path, mut tell: impl FnMut(RunningPis) -> bool) {
         };
         if now != last {
             last = now;
-            if !tell(last.clone()) {
+            if !on_pis(last.clone()) {
                 return;
             }
         }
@@ -93,7 +93,7 @@ const SCRIPTS: [&str; 4] = ["dist/cli.js", "dist/bundle/cli.js", "dist/rpc-entry
 /// Returns the running pi processes in the same PID namespace on Linux, and none on other systems. Excludes the `known`
 /// PIDs.
 fn processes(known: &HashSet<u32>) -> ByDir {
-    kernel::PROCESSES.map_or_else(ByDir::new, |folder| processes_in(Path::new(folder), known))
+    os::PROCESSES.map_or_else(ByDir::new, |folder| processes_in(Path::new(folder), known))
 }
 
 /// Returns the pi processes in a directory like `/proc`.

@@ -12,13 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::base::named::named;
 use crate::base::time;
 use crate::disk::{create, files, new_file};
-use crate::system::{self, kernel};
+use crate::system::{self, os};
 
 /// The format version of the files.
 pub(crate) const SCHEMA: u64 = 1;
 
 /// The maximum size of a status file in bytes.
-const MOST: u64 = 64 * 1024;
+const MAX_BYTES: u64 = 64 * 1024;
 
 /// The age up to which it matters that a session was closed.
 const RECENT: Duration = Duration::from_secs(300);
@@ -27,7 +27,7 @@ const RECENT: Duration = Duration::from_secs(300);
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
 /// The maximum number of status files read.
-const MOST_PIS: usize = 1000;
+const MAX_PIS: usize = 1000;
 
 named! {
     /// The state of a pi; those that wait for the user come first.
@@ -134,12 +134,12 @@ pub(crate) fn folder(state: &Path) -> PathBuf {
 /// Reads the status of running pis. Removes the files of processes that have ended, also before the last boot.
 pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     let folder = folder(state);
-    let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
+    let Some(place) = os::namespace_id().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
     // On a network file system, another machine with an unknown boot time may write.
-    let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
+    let boot = os::boot_time().filter(|_| !os::is_remote(&folder));
     let mut reported = BTreeMap::new();
     let files = files::children(&folder);
-    for path in files.filter(|path| !is_closed(path)).take(MOST_PIS) {
+    for path in files.filter(|path| !is_closed(path)).take(MAX_PIS) {
         let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
         let Some(pid) = pid else {
             remove_asked(&path);
@@ -156,7 +156,7 @@ pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
         if file.schema != SCHEMA || file.status.pid != pid {
             continue;
         }
-        if !kernel::runs(pid, &file.start) {
+        if !os::runs(pid, &file.start) {
             let _ = fs::remove_file(&path); // a remaining file is ignored
             continue;
         }
@@ -199,7 +199,7 @@ pub(crate) fn closed(state: &Path) -> Vec<ClosedSession> {
         return Vec::new();
     }
     let files = files::children(&folder);
-    let closed = files.filter(|path| is_closed(path)).take(MOST_PIS).filter_map(|path| {
+    let closed = files.filter(|path| is_closed(path)).take(MAX_PIS).filter_map(|path| {
         if written(&path).and_then(|time| time.elapsed().ok()).is_some_and(|since| since > RECENT) {
             let _ = fs::remove_file(&path); // it no longer matters
             return None;
@@ -248,11 +248,11 @@ pub(crate) fn open(path: &Path) -> io::Result<Vec<u8>> {
     system::files::without_links(&mut options);
     let file = options.open(path)?;
     let found = file.metadata()?;
-    if !found.is_file() || !system::files::is_private(&found) || found.len() > MOST {
+    if !found.is_file() || !system::files::is_private(&found) || found.len() > MAX_BYTES {
         return Err(io::Error::other("not to be trusted"));
     }
     let mut text = Vec::new();
-    file.take(MOST).read_to_end(&mut text)?;
+    file.take(MAX_BYTES).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -269,7 +269,7 @@ mod tests {
         let stat = fs::read_to_string("/proc/self/stat").unwrap();
         let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
         json!({
-            "schema": 1, "pid": pid, "start": start, "where": kernel::place(), "session": "/s.jsonl", "id": "s", "entry": null,
+            "schema": 1, "pid": pid, "start": start, "where": os::namespace_id(), "session": "/s.jsonl", "id": "s", "entry": null,
             "cwd": "/", "state": "waiting", "since": 5, "model": {"provider": "p", "id": "m"}, "cost": 0.5, "new": [1],
         })
     }
@@ -348,7 +348,7 @@ mod tests {
             assert_eq!(world.read().len(), usize::from(text == own));
             world.path().exists()
         };
-        let boot = kernel::boot_time().unwrap();
+        let boot = os::boot_time().unwrap();
         let before = boot - Duration::from_secs(60);
         assert_eq!([&*earlier, "torn", &own].map(|text| is_kept(text, before)), [false, false, true]);
         assert_eq!([&*earlier, "torn", &own].map(|text| is_kept(text, boot)), [true; 3]);
@@ -387,7 +387,7 @@ mod tests {
             assert_eq!(world.read(), [], "{odd}");
         }
         let mut large = file();
-        large["new"] = json!("x".repeat(MOST as usize));
+        large["new"] = json!("x".repeat(MAX_BYTES as usize));
         world.write(&large);
         assert_eq!(world.read(), [], "too large");
         world.write(&file());

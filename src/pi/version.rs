@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::{program, state};
 use crate::system::programs;
 
@@ -16,7 +16,7 @@ use crate::system::programs;
 const SINCE: [u64; 3] = [0, 70, 6];
 
 /// The maximum time for pi to print its version; starting takes most of a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum number of cached programs.
 const KEPT: usize = 32;
@@ -24,7 +24,7 @@ const KEPT: usize = 32;
 /// The cached version of a pi program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct VersionRecord {
-    stamp: FileVersion,
+    stamp: FileMetadata,
     version: String,
     #[serde(flatten)]
     other: BTreeMap<String, Value>,
@@ -60,7 +60,7 @@ pub(crate) fn check_navigation(pi: &[String], state_dir: Option<&Path>) -> Resul
 pub(crate) fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
     let found = program::find(pi.first()?)?;
     let file = dunce::canonicalize(&found).ok()?;
-    let stamp = FileVersion::new(&file.metadata().ok()?, &file);
+    let stamp = FileMetadata::new(&file.metadata().ok()?, &file);
     let key = [&[found.to_string_lossy().into_owned()], &pi[1..]].concat().join(" ");
     let path = state_dir.map(|dir| dir.join("pi.json"));
     let known = path.as_deref().and_then(|path| state::read::<VersionCache>(path).ok()).unwrap_or_default();
@@ -86,9 +86,10 @@ fn ask(command: &mut Command) -> Option<String> {
     let mut child = programs::start_apart(command).ok()?;
     let output = program::output(child.stdout.take());
     let begun = Instant::now();
-    let status = program::ended(&mut child, |elapsed| elapsed >= PATIENCE).ok()??;
+    let status = program::ended(&mut child, |elapsed| elapsed >= VERSION_TIMEOUT).ok()??;
     // A background child can keep the pipe open.
-    let output = output.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
+    let output =
+        output.recv_timeout(VERSION_TIMEOUT.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
     output.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)
 }
 

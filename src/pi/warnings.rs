@@ -21,7 +21,7 @@ const TITLE: usize = 60;
 
 /// Describes the evidence that a pi is active in any of some sessions, one sentence each. Every pi in
 /// the directory of a session counts, because its session is a guess.
-pub(crate) fn signs(sessions: &[&Digest], pis: &RunningPis, now: i64, home: &str) -> Vec<String> {
+pub(crate) fn running_pi_evidence(sessions: &[&Digest], pis: &RunningPis, now: i64, home: &str) -> Vec<String> {
     // `it` names the only session.
     let called = |session: &Digest, it: &str| match sessions {
         [_] => it.into(),

@@ -100,10 +100,12 @@ static SYNTAXES: Mutex<Option<SyntaxCache>> = Mutex::new(None);
 /// Loads the syntaxes that `tests/docs/syntaxes.rs` selects and shortens.
 fn embedded_syntaxes() -> SyntaxSet {
     /// The maximum size of the unpacked syntaxes in bytes.
-    const MOST: usize = 8 << 20;
+    const MAX_SYNTAX_BYTES: usize = 8 << 20;
     let packed: &[u8] = include_bytes!("../../assets/syntaxes.bin");
     // Unpacking in one step needs no window, which is larger than the result.
-    let set = zstd::bulk::decompress(packed, MOST).ok().and_then(|data| dumps::from_uncompressed_data(&data).ok());
+    let set = zstd::bulk::decompress(packed, MAX_SYNTAX_BYTES)
+        .ok()
+        .and_then(|data| dumps::from_uncompressed_data(&data).ok());
     set.unwrap_or_default()
 }
 

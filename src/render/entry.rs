@@ -10,16 +10,16 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::{self, NEARBY};
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
 use crate::session::json::value::{Fields, items};
-use crate::session::json::{Str, text_of};
-use crate::session::tree::node::EntryStatus;
-use crate::session::tree::{Index, Tree};
+use crate::session::json::{Str, text_or_empty};
+use crate::session::tree::node::EntryOutcome;
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The number of context lines around a change in a diff.
 const CONTEXT: usize = 3;
 
 /// Returns the entries that are shown with an entry: the tool results of an assistant message, or the call of a result.
-pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
-    let kind = |at: Index| tree.node(at).kind;
+pub fn related(tree: &Tree, at: EntryIndex) -> Vec<EntryIndex> {
+    let kind = |at: EntryIndex| tree.node(at).kind;
     match kind(at) {
         EntryKind::ToolResult => tree
             .to_root(tree.parent(at))
@@ -29,7 +29,7 @@ pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
             .collect(),
         EntryKind::Assistant => {
             let result =
-                |at: Index| tree.children(at).iter().copied().find(|&child| kind(child) == EntryKind::ToolResult);
+                |at: EntryIndex| tree.children(at).iter().copied().find(|&child| kind(child) == EntryKind::ToolResult);
             std::iter::successors(result(at), |&at| result(at)).take(NEARBY).collect()
         }
         _ => Vec::new(),
@@ -40,7 +40,7 @@ pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
 /// returns the time spent so far.
 pub fn document(
     tree: &Tree,
-    at: Index,
+    at: EntryIndex,
     (line, related): (&[u8], &[Vec<u8>]),
     zone: &jiff::tz::TimeZone,
     clock: &dyn Fn() -> Duration,
@@ -51,7 +51,12 @@ pub fn document(
 }
 
 /// Returns the source text of an entry: Markdown, code and tabs unchanged, safe for a terminal.
-pub fn source_text(tree: &Tree, at: Index, (line, related): (&[u8], &[Vec<u8>]), zone: &jiff::tz::TimeZone) -> String {
+pub fn source_text(
+    tree: &Tree,
+    at: EntryIndex,
+    (line, related): (&[u8], &[Vec<u8>]),
+    zone: &jiff::tz::TimeZone,
+) -> String {
     let mut text = Document::raw(&|| Duration::ZERO);
     fill(&mut text, (tree, at), (line, related), zone);
     text.into_text().trim_end().to_owned() + "\n"
@@ -71,7 +76,7 @@ pub fn raw(line: &[u8], related: &[Vec<u8>], clock: &dyn Fn() -> Duration) -> Ve
 
 fn fill(
     lines: &mut Document<'_>,
-    (tree, at): (&Tree, Index),
+    (tree, at): (&Tree, EntryIndex),
     (line, related): (&[u8], &[Vec<u8>]),
     zone: &jiff::tz::TimeZone,
 ) {
@@ -83,7 +88,7 @@ fn fill(
 }
 
 /// Renders the time, model, usage, id, label and error of an entry.
-fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zone: &jiff::tz::TimeZone) {
+fn head(lines: &mut Document<'_>, tree: &Tree, at: EntryIndex, entry: &Entry<'_>, zone: &jiff::tz::TimeZone) {
     let node = tree.node(at);
     let mut facts = Vec::new();
     if let Some(time) = node.time.and_then(|time| jiff::Timestamp::from_millisecond(time).ok()) {
@@ -105,7 +110,7 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
     if let Some(label) = tree.labels.get(&at) {
         lines.push(DocLine::new(Tone::Label, &format!("[{}]", label.text)));
     }
-    if node.outcome == EntryStatus::Aborted {
+    if node.outcome == EntryOutcome::Aborted {
         lines.push(DocLine::new(Tone::Warning, "aborted"));
     }
     if let Some(message) = message {
@@ -136,7 +141,7 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
             message_content(lines, message, &others);
         }
         EntryKind::CustomMessage => {
-            lines.title(Tone::Meta, &text_of(entry.custom_type));
+            lines.title(Tone::Meta, &text_or_empty(entry.custom_type));
             content(lines, &entry.content, &[]);
         }
         EntryKind::Compaction => {
@@ -147,38 +152,42 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
                 lines.push(DocLine::of(vec![Span::new(Tone::Dim, "kept from: "), Span::new(Tone::Text, row)]));
                 lines.push(DocLine::default());
             }
-            lines.markdown(&text_of(entry.summary));
+            lines.markdown(&text_or_empty(entry.summary));
             if let Some(raw) = entry.system_message {
                 lines.push(DocLine::default());
                 system(lines, &parse::message(raw));
             }
         }
         EntryKind::BranchSummary => {
-            lines.title(Tone::Summary, &format!("summary of the branch that ended at {}", text_of(entry.from_id)));
-            lines.markdown(&text_of(entry.summary));
+            lines
+                .title(Tone::Summary, &format!("summary of the branch that ended at {}", text_or_empty(entry.from_id)));
+            lines.markdown(&text_or_empty(entry.summary));
         }
         EntryKind::Label => {
-            let label = text_of(entry.label);
+            let label = text_or_empty(entry.label);
             let what = if label.is_empty() { "label cleared on".into() } else { format!("label [{label}] set on") };
             lines.title(Tone::Label, &what);
-            let target = text_of(entry.target_id);
+            let target = text_or_empty(entry.target_id);
             lines.push(DocLine::new(Tone::Text, &row(tree, &target).unwrap_or(target)));
         }
         EntryKind::SessionInfo => {
-            let name = text_of(entry.name);
+            let name = text_or_empty(entry.name);
             lines.title(Tone::Label, if name.is_empty() { "name cleared" } else { "session named" });
             lines.plain(Tone::Text, &name, false);
         }
         EntryKind::ModelChange => {
             lines.title(Tone::Meta, "model changed to");
-            lines.push(DocLine::new(Tone::Text, &format!("{} {}", text_of(entry.provider), text_of(entry.model_id))));
+            lines.push(DocLine::new(
+                Tone::Text,
+                &format!("{} {}", text_or_empty(entry.provider), text_or_empty(entry.model_id)),
+            ));
         }
         EntryKind::ThinkingLevel => {
             lines.title(Tone::Meta, "thinking level changed to");
-            lines.push(DocLine::new(Tone::Text, &text_of(entry.thinking_level)));
+            lines.push(DocLine::new(Tone::Text, &text_or_empty(entry.thinking_level)));
         }
         EntryKind::Custom => {
-            lines.title(Tone::Meta, &text_of(entry.custom_type));
+            lines.title(Tone::Meta, &text_or_empty(entry.custom_type));
             lines.json(entry.data.unwrap_or_default());
         }
         EntryKind::Usage | EntryKind::ContextEdit | EntryKind::Unknown => lines.json(line),
@@ -233,9 +242,9 @@ fn tool_result(lines: &mut Document<'_>, message: &Message<'_>, others: &[&Messa
 
 fn bash(lines: &mut Document<'_>, message: &Message<'_>) {
     lines.title(Tone::Tool, "run by the user");
-    lines.code("bash", &text_of(message.command));
+    lines.code("bash", &text_or_empty(message.command));
     lines.push(DocLine::default());
-    lines.plain(Tone::Text, &text_of(message.output), true);
+    lines.plain(Tone::Text, &text_or_empty(message.output), true);
     if let Some(code) = message.exit_code.filter(|&code| code != 0.0) {
         lines.push(DocLine::new(Tone::Error, &format!("exit code {code}")));
     }

@@ -16,7 +16,7 @@ use crate::disk::leftovers::leftovers;
 use crate::disk::parallel::{self, StopSignal};
 use crate::disk::{files, load, scan};
 
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::entry::kind::EntryKind;
 use crate::session::links::ById;
 use crate::session::write::slim::SlimRules;
@@ -150,7 +150,7 @@ fn is_empty(candidate: &CleanCandidate) -> bool {
     if facts.is_named() || candidate.is_fork {
         return false;
     }
-    let digest = candidate.session.once();
+    let digest = candidate.session.uncached_digest();
     if digest.message_count > FEW || !digest.problems.is_empty() {
         return false;
     }
@@ -175,7 +175,7 @@ fn adds_nothing(candidate: &CleanCandidate, staying: &EntryCounts) -> bool {
     if !candidate.is_fork || staying.sessions < 2 {
         return false;
     }
-    let digest = candidate.session.once();
+    let digest = candidate.session.uncached_digest();
     let details = digest.details_once();
     let own = (0..).zip(details.entries.ids.iter()).filter(|(_, id)| !staying.is_shared(**id));
     let own: Vec<usize> = own.map(|(at, _)| at).collect();
@@ -186,7 +186,7 @@ fn adds_nothing(candidate: &CleanCandidate, staying: &EntryCounts) -> bool {
 }
 
 /// A session, and its group.
-pub(crate) type SlimTarget = (SharedSession, SharingSessions);
+pub(crate) type SlimTarget = (SharedLazySession, SharingSessions);
 
 /// Plans what to remove from sessions. `report` gets their number so far, and returns `false` to cancel. Returns `None` if it
 /// was canceled.

@@ -16,7 +16,7 @@ use crate::runtime::terminal;
 /// The maximum length in bytes of a text for terminals: 100,000 when encoded.
 const LONGEST: usize = 74_994;
 /// The maximum time for a clipboard program. Programs that serve the clipboard continue in the background.
-const PATIENCE: Duration = Duration::from_millis(700);
+const PROGRAM_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// Copies text to the clipboard. Returns `true` if this may have worked.
 pub fn copy(text: &str) -> bool {
@@ -84,7 +84,7 @@ fn feed(command: &[&str], text: String) -> bool {
         let done = fed.and_then(|()| child.wait()).is_ok_and(|status| status.success());
         let _ = sender.send(done); // the receiver may be gone
     });
-    result.recv_timeout(PATIENCE).unwrap_or(false)
+    result.recv_timeout(PROGRAM_TIMEOUT).unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus};
 use anyhow::Result;
 
 use crate::app::message::{Msg, Opener, TextCopy};
-use crate::app::startup::Startup;
+use crate::app::settings::Settings;
 use crate::base::machine_paths;
 use crate::disk::create::TempCopy;
 use crate::disk::program;
@@ -101,7 +101,7 @@ fn staying_open(pager: String) -> String {
 /// # Errors
 /// The terminal cannot be restored.
 pub(super) fn resume(
-    (setting, wanted): (&Startup, Start),
+    (setting, wanted): (&Settings, Start),
     state: Option<&Path>,
     (screen, returns): (&mut Screen, Option<&InputGate>),
 ) -> Result<Msg> {
@@ -123,11 +123,11 @@ pub(super) fn resume(
 
 /// Resumes a session on its machine, in this terminal.
 fn resume_elsewhere(
-    setting: &Startup,
+    settings: &Settings,
     wanted: &Start,
     (screen, returns): (&mut Screen, Option<&InputGate>),
 ) -> Result<Msg> {
-    let start = match remote_start(setting, wanted) {
+    let start = match remote_start(settings, wanted) {
         Ok(start) => start,
         Err(error) => return Ok(Msg::NotResumed(format!("{error:#}"))),
     };
@@ -157,16 +157,16 @@ fn start_pi(
     Ok(Msg::NotResumed(not_started(&error.to_string())))
 }
 
-fn remote_start(setting: &Startup, wanted: &Start) -> Result<RemoteStart> {
-    RemoteStart::new(&wanted.path, wanted.entry.as_deref(), &setting.machines, &setting.config.sync)
+fn remote_start(settings: &Settings, wanted: &Start) -> Result<RemoteStart> {
+    RemoteStart::new(&wanted.path, wanted.entry.as_deref(), &settings.machines, &settings.config.sync)
 }
 
 /// Returns the shell command that resumes a session, on its machine.
-pub(super) fn command_line_of(setting: &Startup, start: &Start, state: Option<&Path>) -> String {
+pub(super) fn command_line_of(settings: &Settings, start: &Start, state: Option<&Path>) -> String {
     if !machine_paths::is_mirrored(&start.path) {
-        return launch::line(&setting.config.pi, start, state);
+        return launch::line(&settings.config.pi, start, state);
     }
-    match remote_start(setting, start) {
+    match remote_start(settings, start) {
         Ok(start) => start.line(),
         Err(error) => format!("# {error:#}"),
     }

@@ -9,21 +9,21 @@ use anyhow::{Context, Result, ensure};
 use crate::app::panes::tree::family::{FamilyTree, ForkedFile, MergeRequest};
 use crate::catalog::SessionKey;
 use crate::catalog::cost_sharing::SharedEntries;
-use crate::disk::load::{self, Bodies, LoadRequest};
+use crate::disk::load::{self, EntryReader, LoadRequest};
 use crate::disk::parallel;
 use crate::runtime::jobs::{JobContext, MemberFile};
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::family::{self, ForkPointIndex, MergedFamily};
 use crate::session::lines::Header;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::tree::Tree;
 
 impl JobContext {
     /// Finds the fork points of a session. Returns `None` if the request was canceled.
     pub(super) fn forks(
         &self,
-        (tree, session): (&Tree, &SharedSession),
-        forks: Vec<(SessionKey, SharedSession)>,
+        (tree, session): (&Tree, &SharedLazySession),
+        forks: Vec<(SessionKey, SharedLazySession)>,
         is_wanted: impl Fn() -> bool,
     ) -> Option<Vec<ForkedFile>> {
         let (parent, mut found) = (ForkPointIndex::new(tree, session), Vec::new());
@@ -31,10 +31,10 @@ impl JobContext {
             if !is_wanted() {
                 return None;
             }
-            let mut bodies = Bodies::open(&session.path).ok();
-            let left = parent.fork_point(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
+            let mut reader = EntryReader::open(&session.path).ok();
+            let left = parent.fork_point(&session, &mut |offset| reader.as_mut()?.line_at(offset).ok());
             let split = left.or_else(|| {
-                let fork = load::tree(&session.path, &self.setting.home).ok()?;
+                let fork = load::tree(&session.path, &self.settings.home).ok()?;
                 family::fork_point(tree, &fork)
             });
             // A fork that is not expanded.
@@ -67,18 +67,17 @@ impl JobContext {
         to_join.base = base;
         let own = trees[base].header.clone();
         let header = if to_join.is_whole { Header { parent_session: None, parent_id: None, ..own } } else { own };
-        let mut bodies: HashMap<usize, Option<Bodies>> = HashMap::new();
-        let mut line = |(file, at): (usize, Index)| {
+        let mut readers: HashMap<usize, Option<EntryReader>> = HashMap::new();
+        let mut line = |(file, at): (usize, EntryIndex)| {
             let node = trees[file].nodes.get(at as usize)?;
             let path = &to_join.members[file].1.path;
-            let opened = bodies.entry(file).or_insert_with(|| Bodies::open(path).ok());
+            let opened = readers.entry(file).or_insert_with(|| EntryReader::open(path).ok());
             opened.as_mut()?.line(node).ok()
         };
-        let mut is_same =
-            |[a, b]: [(usize, Index); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if family::is_same(&a, &b));
+        let mut is_same = |[a, b]: [(usize, EntryIndex); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if family::is_same(&a, &b));
         let joined = MergedFamily::new(&trees, base, header, &mut is_same);
         let mut rows = open_forks(&joined, &to_join);
-        let mut by_parent: BTreeMap<usize, Vec<(SessionKey, SharedSession)>> = BTreeMap::new();
+        let mut by_parent: BTreeMap<usize, Vec<(SessionKey, SharedLazySession)>> = BTreeMap::new();
         for (parent, key, session) in forks {
             // An unreadable session has no fork points.
             let Some(&parent) = places.get(&parent) else { continue };
@@ -96,7 +95,8 @@ impl JobContext {
             let (key, session) = &to_join.members[file];
             (*key, &***session, at)
         };
-        let others = SharedEntries::new(&to_join.sharing_sessions, (0..joined.tree.nodes.len() as Index).map(entry));
+        let others =
+            SharedEntries::new(&to_join.sharing_sessions, (0..joined.tree.nodes.len() as EntryIndex).map(entry));
         Ok(FamilyTree { lost, ..FamilyTree::new(to_join, joined, rows, others) })
     }
 
@@ -116,7 +116,7 @@ impl JobContext {
             if let Some(member) = by_path.get(path).filter(|member| member.stamp == *stamp) {
                 return Ok(member.tree.clone());
             }
-            let reading = LoadRequest::new(path, &self.setting.home);
+            let reading = LoadRequest::new(path, &self.settings.home);
             LoadRequest { is_wanted, notes_contents: true, ..reading }.tree().map(Arc::new)
         });
         let member = |(&(path, stamp), tree): (&(&Path, _), &Result<Arc<Tree>>)| {
@@ -131,7 +131,7 @@ impl JobContext {
 /// Returns the rows of members: the start of their own entries, or their fork point if they have none.
 fn open_forks(joined: &MergedFamily, to_join: &MergeRequest) -> Vec<ForkedFile> {
     let mut parts = vec![0; to_join.members.len()];
-    let mut row = |file: usize, split: Option<Index>, start: Option<Index>| {
+    let mut row = |file: usize, split: Option<EntryIndex>, start: Option<EntryIndex>| {
         let (key, _) = to_join.members[file];
         parts[file] += 1;
         ForkedFile { key, split, start, part: parts[file] - 1, is_open: true }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use crate::app::layers::files::ListedFile;
-use crate::app::message::{EntryBody, Reply};
+use crate::app::message::{EntryLocation, Reply};
 use crate::app::panes::preview::EntryForm;
 use crate::base::numbers::bytes;
 use crate::base::paths::relative_to;
@@ -17,7 +17,8 @@ use crate::base::sort;
 use crate::base::text::{Span, Tone, clean};
 use crate::catalog::file_history::ReplayControl;
 use crate::catalog::file_states::{
-    self, FileAt, FileForm, FileTextRequest, FileWrite, StateSource, StatesCache, StatesRequest, Written, text_of,
+    self, FileAt, FileForm, FileTextRequest, FileWrite, StateSource, StatesCache, StatesRequest, Written,
+    text_for_comparison,
 };
 use crate::catalog::files::{FilePlaces, FilesRequest, TouchedFile, outline};
 use crate::disk::new_file::{self, is_taken};
@@ -26,10 +27,10 @@ use crate::render::{self, DocLine, file};
 use crate::session::entry::kind::EntryKind;
 use crate::session::replay::places::runs_by_itself;
 use crate::session::replay::state::{Content, FileState};
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 
 /// The maximum size in bytes of a file on the disk that is compared.
-const MOST_ON_DISK: u64 = 64 * 1024 * 1024;
+const MAX_ON_DISK: u64 = 64 * 1024 * 1024;
 
 /// The cache of replays and the environment of a job.
 #[derive(Clone, Copy)]
@@ -51,7 +52,7 @@ enum ComparedText {
 impl ComparedText {
     fn text(&self) -> Result<Cow<'_, str>> {
         match self {
-            Self::State(state) => text_of(state.as_deref()),
+            Self::State(state) => text_for_comparison(state.as_deref()),
             Self::Disk(text) => Ok(Cow::Borrowed(text)),
         }
     }
@@ -159,7 +160,7 @@ impl FilesJob<'_> {
     /// The content is unknown, or the session cannot be read.
     pub(super) fn copy(self, at: &FileAt) -> Result<String> {
         let state = self.after(at)?;
-        Ok(text_of(state.as_deref())?.into_owned())
+        Ok(text_for_comparison(state.as_deref())?.into_owned())
     }
 
     /// Writes the content at a state to a new file, or replaces a file if the user has agreed. A symbolic link at the path
@@ -181,9 +182,10 @@ impl FilesJob<'_> {
     ///
     /// # Errors
     /// The session cannot be read, or the result is no longer wanted.
-    pub(super) fn preview(self, body: &EntryBody, form: EntryForm) -> Result<Option<Vec<DocLine>>> {
-        let EntryBody { path: session, tree, at } = body;
-        let results = |at: &Index| matches!(tree.nodes[*at as usize].kind, EntryKind::ToolResult | EntryKind::Bash);
+    pub(super) fn preview(self, body: &EntryLocation, form: EntryForm) -> Result<Option<Vec<DocLine>>> {
+        let EntryLocation { path: session, tree, at } = body;
+        let results =
+            |at: &EntryIndex| matches!(tree.nodes[*at as usize].kind, EntryKind::ToolResult | EntryKind::Bash);
         let mut entries = vec![*at];
         if !results(at) {
             entries = render::entry::related(tree, *at);
@@ -202,10 +204,12 @@ impl FilesJob<'_> {
             }
             lines.push(DocLine::of(title));
             lines.extend(match form {
-                EntryForm::Difference => match (text_of(before.as_deref()), text_of(Some(&after))) {
-                    (Ok(old), Ok(new)) => file::difference(&old, &new),
-                    (Err(error), _) | (_, Err(error)) => vec![DocLine::warning(&clean(&error.to_string()))],
-                },
+                EntryForm::Difference => {
+                    match (text_for_comparison(before.as_deref()), text_for_comparison(Some(&after))) {
+                        (Ok(old), Ok(new)) => file::difference(&old, &new),
+                        (Err(error), _) | (_, Err(error)) => vec![DocLine::warning(&clean(&error.to_string()))],
+                    }
+                }
                 _ => self.content(&file, &after, before.as_deref()),
             });
         }
@@ -218,7 +222,7 @@ fn on_disk(file: &str) -> Result<String> {
     let path = PathBuf::from(file);
     let cannot = || format!("cannot read {}", path.display());
     let size = files::len(&path).with_context(cannot)?;
-    ensure!(size <= MOST_ON_DISK, "{} is too large to compare: {}", path.display(), bytes(size));
+    ensure!(size <= MAX_ON_DISK, "{} is too large to compare: {}", path.display(), bytes(size));
     let content = files::read_regular(&path).with_context(cannot)?;
     Ok(String::from_utf8_lossy(&content).into_owned())
 }

@@ -22,7 +22,7 @@ pub(super) enum Event {
 }
 
 /// The time limit for the reading thread to reach the gate.
-const PATIENCE: Duration = Duration::from_secs(1);
+const GATE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A gate for the reading thread.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ impl InputGate {
         self.set(GateState::Closing);
         if self.0.waker.wake() {
             let is_coming = |state: &mut GateState| *state == GateState::Closing;
-            self.0.changed.wait_while_for(&mut self.lock(), is_coming, PATIENCE);
+            self.0.changed.wait_while_for(&mut self.lock(), is_coming, GATE_TIMEOUT);
         }
         let result = work();
         self.set(GateState::Open);

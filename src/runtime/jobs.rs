@@ -10,18 +10,16 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Error, Result, bail};
 
 use crate::app::layers::context::ContextTarget;
-use crate::app::message::{Changed, EntryBody, Reply, Work};
+use crate::app::message::{ChangeReply, EntryLocation, Reply, Work};
 use crate::app::panes::preview::{self, EntryForm, HiddenHits};
-use crate::app::startup::Startup;
+use crate::app::settings::Settings;
 use crate::app::ticket::Ticket;
-use crate::catalog::compare::ComparedBranches;
+use crate::catalog::compare::{ComparedBranches, final_files};
 use crate::catalog::cost_sharing::SharedEntries;
-use crate::catalog::export::ExportRun;
-use crate::catalog::export::request::{ExportRequest, ExportResult, ExportTo};
+use crate::catalog::export::{ExportRequest, ExportResult, ExportRun, ExportTo};
 use crate::catalog::file_history::ReplayControl;
 use crate::catalog::file_states::StatesCache;
-use crate::catalog::final_files::final_files;
-use crate::catalog::lost_work::LossCache;
+use crate::catalog::lost_work::LostWorkCache;
 use crate::catalog::search::Searcher;
 use crate::catalog::space::{self, SpaceContent};
 use crate::catalog::stats::table::StatsTable;
@@ -29,7 +27,7 @@ use crate::changes::{ChangeEvent, ChangeProgress, Changes, Request, has_marks, r
 use crate::config::GoBy;
 use crate::config::stats::price_table;
 use crate::disk::incremental::{OwnChanges, is_fresh};
-use crate::disk::load::{self, Bodies, LoadRequest, OpenFile};
+use crate::disk::load::{self, EntryReader, LoadRequest, OpenFile};
 use crate::disk::scan::milliseconds;
 use crate::disk::worktrees::WorktreeFinder;
 use crate::disk::{bug_log, last_seen, locate, prompt, relocations, scan};
@@ -48,7 +46,7 @@ use crate::session::prompt::plan::Plan;
 use crate::session::stats::StatsRules;
 use crate::session::stats::prices::Prices;
 use crate::session::tree::node::Node;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The interval between progress reports of a change.
 pub(super) const BETWEEN_WORDS: Duration = Duration::from_millis(40);
@@ -63,7 +61,7 @@ pub(super) const NO_JOURNAL: &str = "cannot locate the journal: no home director
 #[derive(Clone, Debug, Default)]
 pub struct JobContext {
     /// The startup settings.
-    pub setting: Arc<Startup>,
+    pub settings: Arc<Settings>,
     /// The directory of the index; `None` to ignore the index.
     pub cache: Option<PathBuf>,
     /// The interface for changes; `None` if sessions are read-only.
@@ -73,7 +71,7 @@ pub struct JobContext {
     /// The most recently merged files.
     pub members: Arc<Mutex<Vec<MemberFile>>>,
     /// The files changed by this process.
-    pub noted: Arc<OwnChanges>,
+    pub own_changes: Arc<OwnChanges>,
     /// The search over sessions.
     pub searcher: Arc<Searcher>,
     /// The replays of files.
@@ -83,7 +81,7 @@ pub struct JobContext {
     /// The prices of models, which are read when they are needed.
     pub prices: Arc<OnceLock<Prices>>,
     /// The search for lost work.
-    pub lost: Arc<Mutex<LossCache>>,
+    pub lost: Arc<Mutex<LostWorkCache>>,
     /// The search for git worktrees.
     pub worktrees: Arc<Mutex<WorktreeFinder>>,
     /// The changes in order, with the machine of each.
@@ -102,13 +100,13 @@ pub struct MemberFile {
 
 impl JobContext {
     /// Creates a context that only reads sessions.
-    pub fn new(setting: Arc<Startup>) -> Self {
-        Self { setting, ..Self::default() }
+    pub fn new(settings: Arc<Settings>) -> Self {
+        Self { settings, ..Self::default() }
     }
 
     /// Returns `true` if the working directory of a session is missing. Those of demo sessions never exist.
     pub(super) fn is_missing_dir(&self, cwd: &str) -> bool {
-        !cwd.is_empty() && !self.setting.demo && !Path::new(cwd).is_dir()
+        !cwd.is_empty() && !self.settings.demo && !Path::new(cwd).is_dir()
     }
 
     /// Runs a job and passes its results to `reply` until it is complete, canceled, or `reply` returns `false`. The
@@ -127,7 +125,7 @@ impl JobContext {
         let is_wanted = || ticket.is_wanted();
         let begun = Instant::now();
         let clock = || if is_wanted() { begun.elapsed() } else { Duration::MAX };
-        let control = ReplayControl { home: &self.setting.home, is_wanted: &is_wanted };
+        let control = ReplayControl { home: &self.settings.home, is_wanted: &is_wanted };
         let files = FilesJob { cache: &self.states, control, clock: &clock };
         Ok(match work {
             Work::Scan { is_first } => {
@@ -140,13 +138,13 @@ impl JobContext {
             }
             Work::Open(path) => {
                 let mut opened = self.opened.lock();
-                let end = if opened.is(&path) { None } else { load::end(&path, &self.setting.home) };
+                let end = if opened.is(&path) { None } else { load::end(&path, &self.settings.home) };
                 if end.is_some_and(|end| !reply(Reply::Opened(Arc::new(end)))) || !is_wanted() {
                     return Ok(None);
                 }
                 let found = scan::one(&path, None);
                 let may_go_on = found.is_some_and(|found| is_fresh(found.version().1, now()));
-                let reading = LoadRequest::new(&path, &self.setting.home);
+                let reading = LoadRequest::new(&path, &self.settings.home);
                 Some(Reply::Opened(opened.tree(LoadRequest { is_wanted: &is_wanted, ..reading }, may_go_on)?))
             }
             Work::ReadMarks => Some(Reply::Marks(
@@ -182,15 +180,15 @@ impl JobContext {
                 let reported = state.and_then(|state| requests::ask(state, &pi, &what));
                 Some(Reply::PiAnswered(what, reported))
             }
-            Work::CheckPi => Some(Reply::PiNavigates(match self.setting.config.go_by {
-                GoBy::Itself if self.setting.demo => Ok(()), // pi need not be installed
-                GoBy::Itself => launch::goes_by_itself(&self.setting.config.pi, self.state_dir.as_deref()),
+            Work::CheckPi => Some(Reply::PiNavigates(match self.settings.config.go_by {
+                GoBy::Itself if self.settings.demo => Ok(()), // pi need not be installed
+                GoBy::Itself => launch::goes_by_itself(&self.settings.config.pi, self.state_dir.as_deref()),
                 GoBy::Line => Err(launch::GOES_BY_LINE.into()),
             })),
             Work::FindForkPoints { tree, session, forks, sharing_sessions } => {
                 self.forget_members(&session.1.path);
                 let Some(found) = self.forks((&tree, &session.1), forks, is_wanted) else { return Ok(None) };
-                let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &**session.1, at));
+                let entries = (0..tree.nodes.len() as EntryIndex).map(|at| (session.0, &**session.1, at));
                 Some(Reply::ForkPoints(found, SharedEntries::new(&sharing_sessions, entries)))
             }
             Work::Join(to_join) => Some(Reply::Joined(Arc::new(self.join(*to_join, &is_wanted)?))),
@@ -239,7 +237,7 @@ impl JobContext {
             }
             Work::Count(mut request) => {
                 let prices =
-                    self.prices.get_or_init(|| prices::all(price_table(), &self.setting.config.stats.prices)).clone();
+                    self.prices.get_or_init(|| prices::all(price_table(), &self.settings.config.stats.prices)).clone();
                 request.rules = Arc::new(StatsRules { prices, ..(*request.rules).clone() });
                 request.read(|part| is_wanted() && reply(Reply::Counted(part)));
                 None
@@ -268,22 +266,24 @@ impl JobContext {
             }
             Work::CheckSession(session, path) => {
                 let mut finder = self.secrets.lock();
-                let config = &self.setting.config.redact;
+                let config = &self.settings.config.redact;
                 let count = finder.count(path, (config, self.cache.as_deref()), is_wanted)?;
                 count.map(|count| Reply::SecretsCounted(session, count))
             }
             Work::FindLostWork(session) => {
                 let mut losses = self.lost.lock();
-                let place = (&*self.setting.home, self.cache.as_deref());
+                let place = (&*self.settings.home, self.cache.as_deref());
                 let work = losses.find_in(&session, place, &is_wanted);
                 is_wanted().then_some(Reply::LostWorkFound(work))
             }
-            Work::ReadHistory => Some(Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.past(is_wanted)?)),
+            Work::ReadHistory => {
+                Some(Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.history_with_sessions(is_wanted)?))
+            }
             Work::ReadSource(body) => Some(Reply::Text(with_text_error(self.read(&body, |line, related| {
-                render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
+                render::entry::source_text(&body.tree, body.at, (line, related), &self.settings.zone)
             })))),
             Work::ReadTexts(sessions) => {
-                let values = ValueLists::new(sessions.iter().map(|session| session.digest.once()));
+                let values = ValueLists::new(sessions.iter().map(|session| session.digest.uncached_digest()));
                 if reply(Reply::Values(Arc::new(values))) {
                     let reported = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
                     self.searcher.read(&sessions, reported);
@@ -296,7 +296,7 @@ impl JobContext {
             }
             Work::Change { request, .. } if ticket.is_stopped() => {
                 let result = Err(Error::msg("not started; the request was canceled"));
-                Some(Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() })))
+                Some(Reply::Changed(Box::new(ChangeReply { request, result, read: Vec::new(), gone: Vec::new() })))
             }
             Work::Change { request, now } => Some(Reply::Changed(Box::new(self.change(ticket, (request, now), reply)))),
             Work::FindRelocations { gone, touched, known } => {
@@ -304,18 +304,18 @@ impl JobContext {
                 Some(Reply::RelocationsFound(relocations::candidates(&gone, &touched, &known, state)))
             }
             Work::Remember { gone, dir } => {
-                let dir = locate::expand(&dir, Path::new(&self.setting.home));
+                let dir = locate::expand(&dir, Path::new(&self.settings.home));
                 let state = self.state_dir.as_deref().ok_or_else(|| "no home directory".into());
                 let kept = state
                     .and_then(|state| relocations::remember(state, &gone, &dir).map_err(|error| error.to_string()));
                 Some(Reply::Remembered(kept.map(|()| dir)))
             }
             Work::CompleteDir(typed) => {
-                let (path, names) = relocations::complete(&locate::expand(&typed, Path::new(&self.setting.home)));
+                let (path, names) = relocations::complete(&locate::expand(&typed, Path::new(&self.settings.home)));
                 Some(Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names))
             }
             Work::CheckDir(typed) => {
-                let dir = locate::expand(&typed, Path::new(&self.setting.home));
+                let dir = locate::expand(&typed, Path::new(&self.settings.home));
                 Some(Reply::CheckedDir(with_text_error(relocations::directory(&dir))))
             }
             Work::CopyToDesktop { text, is_sent } => {
@@ -329,18 +329,23 @@ impl JobContext {
     /// Makes an export, without the secrets that the rules of the configuration find.
     fn export(&self, mut request: ExportRequest) -> Result<ExportResult> {
         if let ExportTo::File(path) = &mut request.to {
-            *path = locate::expand(&*path, Path::new(&self.setting.home));
+            *path = locate::expand(&*path, Path::new(&self.settings.home));
         }
-        let rules = ChosenRules::new(&self.setting.config.redact)?;
-        request.run(&self.setting.home, &rules, &mut ExportRun { now: now(), random: &mut { random } })
+        let rules = ChosenRules::new(&self.settings.config.redact)?;
+        request.run(&self.settings.home, &rules, &mut ExportRun { now: now(), random: &mut { random } })
     }
 
     /// Makes a change, and reports its progress periodically.
-    fn change(&self, ticket: &Ticket, (request, now): (Request, i64), reply: &mut dyn FnMut(Reply) -> bool) -> Changed {
+    fn change(
+        &self,
+        ticket: &Ticket,
+        (request, now): (Request, i64),
+        reply: &mut dyn FnMut(Reply) -> bool,
+    ) -> ChangeReply {
         let (mut reported, mut total) = (Instant::now(), None);
         let mut waits = String::new();
-        let mut watch = |news: ChangeEvent<'_>| {
-            match news {
+        let mut watch = |event: ChangeEvent<'_>| {
+            match event {
                 ChangeEvent::Made(ChangeProgress { done, total: all }) => {
                     total = Some(all);
                     if reported.elapsed() >= BETWEEN_WORDS || !waits.is_empty() {
@@ -375,21 +380,21 @@ impl JobContext {
         touched.retain(|path| named.contains(path) || is_browsed(path));
         let (mut read, mut gone) = (Vec::new(), Vec::new());
         for path in touched {
-            match scan::again(&path, None, &self.setting.home) {
+            match scan::reread(&path, None, &self.settings.home) {
                 Ok(Some(digest)) => read.push(digest),
                 Ok(None) => gone.push(path),
                 Err(one) if one.is_headless => gone.push(path),
                 Err(_) => {} // the list keeps the previous state
             }
         }
-        self.noted.note(&read, &gone);
-        Changed { request, result, read, gone }
+        self.own_changes.note(&read, &gone);
+        ChangeReply { request, result, read, gone }
     }
 
     /// Returns the line of an entry, if it is unchanged.
-    fn line(&self, EntryBody { path, tree, at }: &EntryBody) -> Result<Vec<u8>> {
+    fn line(&self, EntryLocation { path, tree, at }: &EntryLocation) -> Result<Vec<u8>> {
         let node = &tree.nodes[*at as usize];
-        let line = Bodies::open(path)?.line(node)?;
+        let line = EntryReader::open(path)?.line(node)?;
         if !is_line_of(&line, node) {
             bail!("{} changed since it was opened; reload to see it as it is now", path.display());
         }
@@ -397,7 +402,7 @@ impl JobContext {
     }
 
     /// Finds the parts of an entry that contain some of the words but are not shown.
-    fn hidden_hits(&self, body: &EntryBody, words: &Words) -> Option<HiddenHits> {
+    fn hidden_hits(&self, body: &EntryLocation, words: &Words) -> Option<HiddenHits> {
         let has = |text: &str| !words.marks(text).is_empty();
         let mut shown = render::entry::related(&body.tree, body.at).into_iter().chain([body.at]);
         let mut hidden_hits = shown.any(|at| has(&body.tree.nodes[at as usize].text)).then_some(HiddenHits::Other);
@@ -415,8 +420,8 @@ impl JobContext {
         hidden_hits
     }
 
-    fn document(&self, body: &EntryBody, form: EntryForm, files: FilesJob<'_>) -> Result<Vec<DocLine>> {
-        let (zone, clock) = (&self.setting.zone, files.clock);
+    fn document(&self, body: &EntryLocation, form: EntryForm, files: FilesJob<'_>) -> Result<Vec<DocLine>> {
+        let (zone, clock) = (&self.settings.zone, files.clock);
         let lines = match form {
             EntryForm::Difference | EntryForm::File => files.preview(body, form)?,
             EntryForm::Raw => Some(self.read(body, |line, related| render::entry::raw(line, related, clock))?),
@@ -429,12 +434,12 @@ impl JobContext {
     }
 
     /// Converts the line of an entry and of the entries shown with it.
-    fn read<T>(&self, body: &EntryBody, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
-        let EntryBody { path, tree, at } = body;
+    fn read<T>(&self, body: &EntryLocation, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
+        let EntryLocation { path, tree, at } = body;
         let line = self.line(body)?;
-        let mut bodies = Bodies::open(path)?;
+        let mut reader = EntryReader::open(path)?;
         let related = render::entry::related(tree, *at).into_iter();
-        let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
+        let related: Result<Vec<Vec<u8>>> = related.map(|at| reader.line(&tree.nodes[at as usize])).collect();
         Ok(make(&line, &related?))
     }
 
@@ -445,7 +450,7 @@ impl JobContext {
 
     /// Returns all directories with sessions: see [`Located::all`](locate::Located::all).
     pub(super) fn all_dirs(&self) -> Vec<PathBuf> {
-        self.setting.located.all(self.archive())
+        self.settings.located.all(self.archive())
     }
 }
 

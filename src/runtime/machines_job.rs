@@ -18,7 +18,7 @@ use crate::disk::locate;
 use crate::machines::changes;
 use crate::machines::registry::Machine;
 use crate::machines::state::{self, MachineState};
-use crate::machines::sync::{self, AT_ONCE, GoneFiles, SyncContext};
+use crate::machines::sync::{self, GoneFiles, MAX_PARALLEL, SyncContext};
 use crate::runtime::jobs::{JobContext, NO_JOURNAL, now};
 
 /// The intervals in milliseconds, for a few machines and for more.
@@ -40,9 +40,9 @@ impl JobContext {
         reply: &mut dyn FnMut(Reply) -> bool,
     ) {
         let Some(job) = self.sync_job() else { return };
-        let machines = &self.setting.machines;
+        let machines = &self.settings.machines;
         let default = if machines.len() > FEW { LONG_INTERVAL } else { INTERVAL };
-        let seconds = self.setting.config.sync.seconds;
+        let seconds = self.settings.config.sync.seconds;
         let interval = match seconds {
             _ if is_once => i64::MAX,
             Some(seconds) => i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000),
@@ -64,7 +64,7 @@ impl JobContext {
             waiting.sort_unstable();
             let is_due = |(due, _): &&(i64, usize)| *due <= now;
             let started: Vec<usize> =
-                waiting.iter().take(AT_ONCE - running.len()).take_while(is_due).map(|(_, at)| *at).collect();
+                waiting.iter().take(MAX_PARALLEL - running.len()).take_while(is_due).map(|(_, at)| *at).collect();
             for at in started {
                 running.insert(at);
                 is_received &= reply(shown(&machines[at], &states[at], true));
@@ -74,7 +74,7 @@ impl JobContext {
                 });
             }
             let next = waiting.iter().map(|(due, _)| due.saturating_sub(now)).find(|left| *left > 0);
-            let next = next.filter(|_| running.len() < AT_ONCE);
+            let next = next.filter(|_| running.len() < MAX_PARALLEL);
             let wait =
                 next.map_or(CHECK_INTERVAL, |left| Duration::from_millis(left.unsigned_abs()).min(CHECK_INTERVAL));
             match results.recv_timeout(wait) {
@@ -91,7 +91,7 @@ impl JobContext {
 
     fn sync_job(&self) -> Option<SyncJob> {
         Some(SyncJob {
-            config: Arc::new(self.setting.config.clone()),
+            config: Arc::new(self.settings.config.clone()),
             changes: self.changes.clone()?,
             dirs: (locate::data_dir()?, self.state_dir.clone()?),
             stop: Arc::new(AtomicBool::new(false)),
@@ -118,11 +118,11 @@ impl JobContext {
         make: impl FnOnce(&Machine, &SyncContext<'_>) -> Result<ChangeResult>,
     ) -> Result<ChangeResult> {
         let none = || format!("the machine {name} is unknown; its mirror is kept");
-        let machine = self.setting.machines.iter().find(|machine| machine.name == name).with_context(none)?;
+        let machine = self.settings.machines.iter().find(|machine| machine.name == name).with_context(none)?;
         let changes = self.changes.as_ref().context(NO_JOURNAL)?;
         let (data, state) = (locate::data_dir().context(NO_JOURNAL)?, self.state_dir.as_ref().context(NO_JOURNAL)?);
         let context = SyncContext {
-            config: &self.setting.config.sync,
+            config: &self.settings.config.sync,
             data: &data,
             state,
             changes,

@@ -28,7 +28,7 @@ use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
 use crate::app::message::{Clip, Effect, Msg, Work};
 use crate::app::model::Model;
 use crate::app::saved_state::SavedState;
-use crate::app::startup::{PickerOutput, Startup};
+use crate::app::settings::{PickerOutput, Settings};
 use crate::app::update::{self, WHEEL, update};
 use crate::base::sort;
 use crate::base::text::{self, Tone};
@@ -37,7 +37,7 @@ use crate::config::{AfterPi, Palette};
 use crate::disk::{last_seen, locate, state};
 use crate::keymap::Key;
 use crate::pi::launch::Start;
-use crate::system::{Signal, signals, terminal as direct};
+use crate::system::{Signal, signals, terminal as system_terminal};
 use crate::ui;
 use input::{Event, InputGate};
 use jobs::{JobContext, now};
@@ -45,14 +45,14 @@ use terminal::Screen;
 use workers::Workers;
 
 /// The time after which a slow exit is explained.
-const PATIENCE: Duration = Duration::from_millis(300);
+const SLOW_EXIT: Duration = Duration::from_millis(300);
 
 /// The time for pending changes after a signal. The rest of the second granted by `system/signals` is for the change in
 /// progress.
 const TIME_AFTER_SIGNAL: Duration = Duration::from_millis(500);
 
 /// The maximum time for processing events before the next frame.
-const MOST_BEFORE_FRAME: Duration = Duration::from_millis(50);
+const MAX_BEFORE_FRAME: Duration = Duration::from_millis(50);
 
 /// The maximum time between two clicks of a double click.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
@@ -84,33 +84,33 @@ pub(crate) fn has_colors() -> bool {
 ///
 /// # Errors
 /// There is no terminal to draw on.
-pub fn run(mut setting: Startup, cache: Option<PathBuf>, changes: Option<Changes>) -> Result<u8> {
-    if setting.picker.is_some() {
+pub fn run(mut settings: Settings, cache: Option<PathBuf>, changes: Option<Changes>) -> Result<u8> {
+    if settings.picker.is_some() {
         terminal::output().context("no terminal to show the browser on")?;
     } else if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         bail!(
             "the browser requires a terminal; in scripts, use `pitree ls --json`, `pitree tree --json` or `pitree search --json`"
         );
     }
-    setting.zone = jiff::tz::TimeZone::system();
+    settings.zone = jiff::tz::TimeZone::system();
     let state_dir = locate::state_dir();
     // The state of a demo is new in each run.
-    let is_welcomed = || setting.demo && SavedStateFile::is_user_welcomed();
-    setting.welcomes &= state_dir.is_some() && !is_welcomed();
+    let is_welcomed = || settings.demo && SavedStateFile::is_user_welcomed();
+    settings.welcomes &= state_dir.is_some() && !is_welcomed();
     if !has_colors() {
-        setting.theme = None;
+        settings.theme = None;
     }
     let (sender, events) = mpsc::channel();
     let signal_sender = sender.clone();
     let reported = signals::watch(move |signal| signal_sender.send(Event::Signal(signal)).is_ok());
     reported.context("cannot handle signals")?;
-    let mut screen = Screen::open(setting.config.mouse).context("cannot draw on this terminal")?;
-    let wants_palette = setting.theme.is_some() && setting.config.theme.palette().is_none();
+    let mut screen = Screen::open(settings.config.mouse).context("cannot draw on this terminal")?;
+    let wants_palette = settings.theme.is_some() && settings.config.theme.palette().is_none();
     let (palette_sender, answer) = mpsc::channel();
-    let is_asked = wants_palette && direct::ANSWERS && terminal::ask_background().is_ok();
+    let is_asked = wants_palette && system_terminal::ANSWERS && terminal::ask_background().is_ok();
     let gate =
         input::watch(sender.clone(), is_asked.then_some(palette_sender)).context("cannot read from this terminal")?;
-    let setting = Arc::new(setting);
+    let setting = Arc::new(settings);
     let size = crossterm::terminal::size().context("cannot determine the size of the terminal")?;
     let mut model = Model::new(setting.clone(), size, now());
     let saved_state = SavedStateFile::restored(state_dir.as_deref(), &mut model);
@@ -149,7 +149,7 @@ impl SavedStateFile {
         let path = state_dir.map(state::remembered);
         let loaded = path.as_deref().map_or_else(|| Ok(SavedState::default()), state::load);
         let before = loaded.unwrap_or_else(|error| {
-            model.say(Tone::Error, format!("cannot restore the UI state: {error}"));
+            model.show_notice(Tone::Error, format!("cannot restore the UI state: {error}"));
             SavedState::default()
         });
         before.restore(model);
@@ -197,18 +197,18 @@ impl Browser {
         let effects = update::start(&mut self.model);
         self.perform(effects, screen)?;
         if let Some(palette) = palette() {
-            Arc::make_mut(&mut self.model.setting).theme = Some(palette);
+            Arc::make_mut(&mut self.model.settings).theme = Some(palette);
         }
         loop {
             match screen.draw(|frame| ui::draw(frame, &self.model)) {
-                Err(error) if direct::is_hung_up(&error) => return Err(LoopEnd::Killed(1)), // the signal follows
+                Err(error) if system_terminal::is_hung_up(&error) => return Err(LoopEnd::Killed(1)), // the signal follows
                 drawn => drawn.context("cannot draw on the terminal")?,
             }
             // All pending events go into one frame, up to a time limit.
             let first = self.wait(events)?;
             let begun = Instant::now();
             let more =
-                std::iter::from_fn(|| if begun.elapsed() < MOST_BEFORE_FRAME { events.try_recv().ok() } else { None });
+                std::iter::from_fn(|| if begun.elapsed() < MAX_BEFORE_FRAME { events.try_recv().ok() } else { None });
             self.send(Msg::Now(now()), screen)?;
             let mut keys = Vec::new();
             for event in first.into_iter().chain(more) {
@@ -339,13 +339,13 @@ impl Browser {
                     self.workers.start(ticket, Work::CopyToDesktop { text, is_sent });
                 }
                 Effect::Ask(ticket, work) => self.workers.start(ticket, work),
-                Effect::Resume(start) if self.model.setting.demo => {
+                Effect::Resume(start) if self.model.settings.demo => {
                     let line = self.command_line(&start);
                     self.send(Msg::DemoResumed(line), screen)?;
                 }
                 Effect::Resume(start) => {
                     self.keep_state();
-                    let setting = self.model.setting.clone();
+                    let setting = self.model.settings.clone();
                     let returns = (setting.config.after_pi == AfterPi::Return).then_some(&self.gate);
                     let msg = external::resume(
                         (&setting, start),
@@ -365,7 +365,7 @@ impl Browser {
 
     /// Returns the shell command that resumes a session.
     fn command_line(&self, start: &Start) -> String {
-        external::command_line_of(&self.model.setting, start, self.workers.context.state_dir.as_deref())
+        external::command_line_of(&self.model.settings, start, self.workers.context.state_dir.as_deref())
     }
 
     /// Another program may have used the terminal for long, and its size may have changed.
@@ -387,7 +387,7 @@ impl Browser {
             if left.is_some_and(|left| left.is_zero()) {
                 self.model.changes.iter().for_each(|pending| pending.claim.stop());
             }
-            let wait = left.filter(|left| !left.is_zero()).map_or(PATIENCE, |left| left.min(PATIENCE));
+            let wait = left.filter(|left| !left.is_zero()).map_or(SLOW_EXIT, |left| left.min(SLOW_EXIT));
             match events.recv_timeout(wait) {
                 Ok(Event::Msg(msg)) => drop(update(&mut self.model, msg)),
                 Ok(Event::Signal(Signal::Stop(_))) => stop_at = Some(Instant::now()),
@@ -400,21 +400,23 @@ impl Browser {
                     let done = done.map_or(String::new(), |(done, all)| format!(" ({done} of {all})"));
                     let waits = self.model.changes.iter().find_map(|pending| pending.waits.as_ref());
                     match waits {
-                        Some(who) => say(&format!("waiting for {who}{done}; press Ctrl+C to cancel")),
+                        Some(who) => print_after_exit(&format!("waiting for {who}{done}; press Ctrl+C to cancel")),
                         None => {
-                            say(&format!("finishing the current change{done}; press Ctrl+C to stop after this file"));
+                            print_after_exit(&format!(
+                                "finishing the current change{done}; press Ctrl+C to stop after this file"
+                            ));
                         }
                     }
                 }
             }
         }
         if let Some(notice) = self.model.notice.as_ref().filter(|_| is_reported) {
-            say(&notice.text);
+            print_after_exit(&notice.text);
         }
     }
 }
 
 /// Prints a message after the screen was restored.
-fn say(text: &str) {
+fn print_after_exit(text: &str) {
     let _ = writeln!(io::stderr(), "pitree: {}", text::clean(text)); // standard error may be closed
 }

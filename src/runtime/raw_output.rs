@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::Result;
 
-use crate::app::startup::{PickedEntry, PickerOutput, Startup};
+use crate::app::settings::{PickedEntry, PickerOutput, Settings};
 use crate::base::safe_json::{PathFields, object, push_json_line};
 use crate::base::text::clean;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::disk::locate;
 use crate::runtime::external;
 use crate::session::entry::parse;
@@ -42,12 +42,12 @@ pub(crate) fn print(product: &OsStr) -> Result<()> {
 ///
 /// # Errors
 /// The entry cannot be read, or the output cannot be written.
-pub(super) fn print_choice(setting: &Startup, answer: &PickerOutput) -> Result<()> {
+pub(super) fn print_choice(settings: &Settings, answer: &PickerOutput) -> Result<()> {
     let answer = match answer {
         PickerOutput::Path(path) => path.clone().into_os_string(),
         PickerOutput::Id(id) => id.into(),
         PickerOutput::Command(start) => {
-            external::command_line_of(setting, start, locate::state_dir().as_deref()).into()
+            external::command_line_of(settings, start, locate::state_dir().as_deref()).into()
         }
         PickerOutput::Json(chosen) => return object(chosen),
     };
@@ -59,9 +59,9 @@ fn object(chosen: &PickedEntry) -> Result<()> {
     let PickedEntry { path, id, cwd, name, entry, draft } = chosen;
     let text = entry
         .as_ref()
-        .map(|(tree, at)| Bodies::open(path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
+        .map(|(tree, at)| EntryReader::open(path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
     let text = text.transpose()?;
-    let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
+    let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).returned_text_entry.is_some());
     let fields = object! {
         #[serde(flatten)] path: PathFields::from(&**path),
         id,

@@ -15,10 +15,10 @@ use crate::disk::watch::{self, Watch, WatchEvents};
 use crate::pi::running;
 use crate::runtime::jobs::{JobContext, now};
 
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 
 /// The maximum time that a scan waits until the first sessions are shown.
-const MOST_HELD: Duration = Duration::from_millis(50);
+const MAX_HELD: Duration = Duration::from_millis(50);
 
 /// The number of sessions from which on the newest ones are shown first, and the number of these.
 const MANY: usize = 20_000;
@@ -28,30 +28,30 @@ impl JobContext {
     /// Reports changes of the files from now on. `known` holds the sessions as last read.
     pub(super) fn watch(
         &self,
-        known: &[SharedSession],
+        known: &[SharedLazySession],
         is_wanted: impl Fn() -> bool,
         mut reply: impl FnMut(Reply) -> bool,
     ) {
         let dirs = self.all_dirs();
-        let mut reader = IncrementalReader::new(&self.setting.home, &dirs, known);
+        let mut reader = IncrementalReader::new(&self.settings.home, &dirs, known);
         let mut watch = Watch::new(&dirs, watch::of_system);
         let mut is_reported = false;
         // Finds changes that happened before the watch started.
         let mut seen = WatchEvents { is_all: true, ..WatchEvents::default() };
         let mut is_received = true;
         while is_received && is_wanted() {
-            reader.look(&seen, &self.noted, now(), &mut |mut news| {
-                if let Some(changes) = &self.changes {
-                    changes.explain(&mut news.unreadable);
+            reader.check_paths(&seen, &self.own_changes, now(), &mut |mut changes| {
+                if let Some(own) = &self.changes {
+                    own.explain(&mut changes.unreadable);
                 }
-                let here = news.read.iter().filter(|digest| !digest.facts().is_mirrored());
+                let here = changes.read.iter().filter(|digest| !digest.facts().is_mirrored());
                 let dirs: HashSet<&String> = here.map(|digest| &digest.header.cwd).collect();
                 let is_gone = |cwd: &&String| self.is_missing_dir(cwd);
                 self.find_worktrees(dirs.iter().map(|dir| dir.as_str()), &mut reply);
                 let _ = self.worktrees.lock().keep(now()); // without the record, only removed ones are lost
                 let gone = dirs.into_iter().filter(is_gone).cloned().collect();
                 let (hold, taken) = mpsc::channel();
-                is_received = reply(Reply::FilesChanged { news, gone, hold: Some(hold) });
+                is_received = reply(Reply::FilesChanged { changes, gone, hold: Some(hold) });
                 let _ = taken.recv(); // blocks until the other end is dropped
                 is_received
             });
@@ -65,11 +65,11 @@ impl JobContext {
 
     /// Scans all sessions. The first scan shows the content of the index before it checks the files.
     pub(super) fn scan(&self, is_first: bool, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
-        let located = &self.setting.located;
-        let limit = self.setting.config.index_bytes();
+        let located = &self.settings.located;
+        let limit = self.settings.config.index_bytes();
         let cache = self.cache.as_deref().map(|dir| IndexPlace { dir, limit });
         let dirs = located.all_existing(self.archive());
-        let sources = ScanSources { dirs: &dirs, home: &self.setting.home, cache };
+        let sources = ScanSources { dirs: &dirs, home: &self.settings.home, cache };
         let mut known = HashSet::new();
         let mut scanned = |mut batch: ScanBatch, held| {
             if let Some(changes) = &self.changes {
@@ -84,7 +84,7 @@ impl JobContext {
             Reply::Scanned { batch, gone, held }
         };
         let mut remembered = sources.remembered();
-        let is_separate = !self.setting.config.group_worktrees;
+        let is_separate = !self.settings.config.group_worktrees;
         self.worktrees.lock().restart(self.state_dir.as_deref(), is_separate);
         if is_first {
             let sessions = remembered.sessions();
@@ -96,13 +96,13 @@ impl JobContext {
                     return;
                 }
                 // Sessions are shown sooner while this job does not use all processors.
-                let _ = released.recv_timeout(MOST_HELD);
+                let _ = released.recv_timeout(MAX_HELD);
             }
         }
         let mut scan = remembered.scan();
         let found = &mut scan.found;
         // pi creates its default directory with the first session, if there is a home directory.
-        let missing_home = missing_home(&self.setting.home);
+        let missing_home = missing_home(&self.settings.home);
         found.unreadable.retain_mut(|one| {
             if !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)) {
                 return true;
@@ -121,14 +121,14 @@ impl JobContext {
                 && self.find_worktrees(cwds(&batch.sessions).into_iter(), &mut reply)
                 && reply(scanned(batch, None))
         });
-        let here = [&*self.setting.here];
+        let here = [&*self.settings.current_dir];
         self.find_worktrees(known.iter().map(String::as_str).chain(here), &mut reply);
         reply(Reply::ScanDone);
         let _ = self.worktrees.lock().keep(now()); // without the record, only removed ones are lost
         if let Err(error) = scan.keep_in_background() {
             reply(Reply::Warning(format!("cannot write the index: {error}; the next start takes longer")));
         }
-        if let Some(state) = self.state_dir.as_deref().filter(|_| !self.setting.demo) {
+        if let Some(state) = self.state_dir.as_deref().filter(|_| !self.settings.demo) {
             // Without the record, a renamed directory is not suggested.
             let _ = relocations::record_identities(state, known.iter().map(String::as_str));
         }
@@ -136,12 +136,12 @@ impl JobContext {
 }
 
 /// Returns the working directories of sessions on this machine.
-fn cwds(sessions: &[SharedSession]) -> HashSet<&str> {
+fn cwds(sessions: &[SharedLazySession]) -> HashSet<&str> {
     local_cwds(sessions.iter()).collect()
 }
 
 /// Returns the newest of some sessions.
-fn newest_sessions(sessions: &[SharedSession], count: usize) -> Vec<SharedSession> {
+fn newest_sessions(sessions: &[SharedLazySession], count: usize) -> Vec<SharedLazySession> {
     // Forks belong to their parents, which may be old.
     let facts = sessions.iter().map(|session| session.facts()).enumerate();
     let timed = facts.filter(|(_, facts)| !facts.is_fork()).map(|(at, facts)| (facts.order_time(), at));
@@ -155,10 +155,10 @@ fn newest_sessions(sessions: &[SharedSession], count: usize) -> Vec<SharedSessio
 
 impl JobContext {
     /// Reports the recorded worktrees of sessions without looking at their directories.
-    fn recall_worktrees(&self, sessions: &[SharedSession], reply: &mut impl FnMut(Reply) -> bool) {
+    fn recall_worktrees(&self, sessions: &[SharedLazySession], reply: &mut impl FnMut(Reply) -> bool) {
         let mut finder = self.worktrees.lock();
-        let here = [&*self.setting.here];
-        if !self.setting.demo && finder.recall(cwds(sessions).into_iter().chain(here)) {
+        let here = [&*self.settings.current_dir];
+        if !self.settings.demo && finder.recall(cwds(sessions).into_iter().chain(here)) {
             reply(Reply::Worktrees(Arc::new(finder.found().clone())));
         }
     }
@@ -168,7 +168,7 @@ impl JobContext {
     fn find_worktrees<'a>(&self, cwds: impl Iterator<Item = &'a str>, reply: &mut impl FnMut(Reply) -> bool) -> bool {
         let mut finder = self.worktrees.lock();
         // The directories of demo sessions never exist.
-        let is_changed = !self.setting.demo && finder.find(cwds);
+        let is_changed = !self.settings.demo && finder.find(cwds);
         !is_changed || reply(Reply::Worktrees(Arc::new(finder.found().clone())))
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         let session = |modified: i64, parent: Option<&str>| {
             let mut digest = Digest { modified: Some(modified), ..Digest::default() };
             digest.header.parent_session = parent.map(String::from);
-            SharedSession::from(digest)
+            SharedLazySession::from(digest)
         };
         let all = [session(1, None), session(5, Some("/a")), session(3, None), session(2, None)];
         let times = |count| {

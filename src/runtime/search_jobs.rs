@@ -14,7 +14,7 @@ use crate::catalog::{EntryRef, SessionKey};
 use crate::runtime::jobs::{BETWEEN_WORDS, JobContext, LONGEST_PAUSE};
 use crate::search::qualifier::value::Needs;
 use crate::search::text_match::Words;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 impl JobContext {
     /// Searches sessions.
@@ -72,7 +72,7 @@ impl JobContext {
         let SearchRequest { query, sessions, scope } = &request;
         let session = &sessions[0];
         let found = self.searcher.matching_entries((session, tree), (query, scope), || !is_wanted());
-        let hits = |found: Vec<Index>| {
+        let hits = |found: Vec<EntryIndex>| {
             let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(tree, at) });
             Reply::EntriesFound { hits: hits.collect(), is_first: true, is_last: true, progress: None }
         };
@@ -98,7 +98,7 @@ impl JobContext {
         // A query that does not need them does not wait for another search.
         if query.needs(Needs::SECRETS) {
             let mut finder = self.secrets.lock();
-            let place = (&self.setting.config.redact, self.cache.as_deref());
+            let place = (&self.settings.config.redact, self.cache.as_deref());
             scope.secrets = finder.find(sessions, place, &mut told)?.map(Arc::new);
             if scope.secrets.is_none() {
                 return Ok(false);
@@ -106,7 +106,7 @@ impl JobContext {
         }
         if query.needs(Needs::LOST_WORK) {
             let mut cache = self.lost.lock();
-            let place = (&*self.setting.home, self.cache.as_deref());
+            let place = (&*self.settings.home, self.cache.as_deref());
             let compared: Vec<_> = sessions.iter().filter_map(|it| compared_paths(&it.digest.facts())).collect();
             scope.lost = cache.find(&compared, place, told).map(Arc::new);
             return Ok(scope.lost.is_some());
@@ -118,7 +118,7 @@ impl JobContext {
     /// for each.
     pub(super) fn find(
         &self,
-        (files, start): (Vec<(SessionKey, PathBuf, Arc<Tree>)>, Index),
+        (files, start): (Vec<(SessionKey, PathBuf, Arc<Tree>)>, EntryIndex),
         words: &Words,
         is_wanted: impl Fn() -> bool,
         mut reply: impl FnMut(Reply) -> bool,

@@ -26,7 +26,7 @@ use crate::base::catch_panic;
 use crate::config::Palette;
 use crate::disk::locate::Environment;
 use crate::system::programs;
-use crate::system::terminal::{self as direct, FILES};
+use crate::system::terminal::{self as system_terminal, FILES};
 
 /// The terminal to draw on.
 pub(super) struct Screen {
@@ -68,10 +68,10 @@ impl Screen {
     /// Sets up the terminal; `mouse` enables mouse input.
     pub(super) fn open(mouse: bool) -> io::Result<Self> {
         restore_on_panic();
-        direct::restore_on_abort()?;
+        system_terminal::restore_on_abort()?;
         take(mouse)?;
         let terminal = output().and_then(|out| Terminal::new(Bounded::new(out)));
-        let terminal = terminal.inspect_err(|_| give_back())?;
+        let terminal = terminal.inspect_err(|_| restore())?;
         Ok(Self { terminal: ManuallyDrop::new(terminal), mouse })
     }
 
@@ -82,7 +82,7 @@ impl Screen {
     /// Restores the terminal during `pause`, then redraws everything. Returns the columns and rows, which may have
     /// changed.
     pub(super) fn pause<T>(&mut self, pause: impl FnOnce() -> T) -> io::Result<(T, (u16, u16))> {
-        give_back();
+        restore();
         let result = pause();
         Ok((result, self.take_again()?))
     }
@@ -99,29 +99,29 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
 fn take(mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
-    direct::note(true);
+    system_terminal::note(true);
     let entered = output().and_then(|mut out| {
         execute!(out, EnterAlternateScreen)?;
         let _ = execute!(out, EnableBracketedPaste); // a terminal without bracketed paste is supported
         if mouse { execute!(out, EnableMouseCapture) } else { Ok(()) }
     });
-    entered.inspect_err(|_| give_back())
+    entered.inspect_err(|_| restore())
 }
 
 /// Ignores errors, because they cannot be reported, and the next step may still work.
-fn give_back() {
+fn restore() {
     let _ = output().and_then(|mut out| {
         let _ = execute!(out, DisableBracketedPaste);
         execute!(out, DisableMouseCapture, LeaveAlternateScreen, crossterm::cursor::Show)
     });
     let _ = disable_raw_mode();
-    direct::note(false);
+    system_terminal::note(false);
 }
 
 /// `true` while another program is about to replace this one.
@@ -147,7 +147,7 @@ fn restore_on_panic() {
             while IS_REPLACED.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            give_back();
+            restore();
             catch_panic::report(panic);
             programs::end_all_before_exit();
             std::process::exit(101);
@@ -156,7 +156,7 @@ fn restore_on_panic() {
 }
 
 /// The maximum time to wait for the answer; most terminals take a few milliseconds.
-const PATIENCE: Duration = Duration::from_millis(100);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Queries the terminal.
 pub(super) fn ask_background() -> io::Result<()> {
@@ -176,7 +176,7 @@ pub(super) fn palette(answer: &Receiver<Palette>) -> Palette {
         _ => None,
     };
     answer
-        .recv_timeout(PATIENCE)
+        .recv_timeout(ANSWER_TIMEOUT)
         .ok()
         .or_else(|| of_colorfgbg(&std::env::var("COLORFGBG").ok()?))
         .or_else(settings)

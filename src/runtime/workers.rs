@@ -98,15 +98,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::app::message::EntryBody;
+    use crate::app::message::EntryLocation;
     use crate::app::panes::preview::EntryForm;
-    use crate::app::startup::Startup;
+    use crate::app::settings::Settings;
     use crate::config::Config;
     use crate::disk::locate::Located;
 
     fn context() -> JobContext {
         let located = Located { dirs: Vec::new(), origin: String::new(), ..Default::default() };
-        let setting = Startup::new(&Config::default(), located, String::new(), true);
+        let setting = Settings::new(&Config::default(), located, String::new(), true);
         JobContext::new(Arc::new(setting))
     }
 
@@ -122,7 +122,7 @@ mod tests {
         let (sender, events) = mpsc::channel();
         let mut workers = Workers::new(context(), sender);
         // An empty tree has no such entry.
-        let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 7 };
+        let body = EntryLocation { path: PathBuf::new(), tree: Arc::default(), at: 7 };
         for number in [1, 2] {
             let (claim, ticket) = Ticket::new(number);
             workers.start(ticket, Work::Read(body.clone(), EntryForm::Entry));
@@ -152,7 +152,7 @@ mod tests {
     fn what_nobody_wants_is_not_begun() {
         let (sender, events) = mpsc::channel();
         let mut workers = Workers::new(context(), sender);
-        let body = EntryBody { path: PathBuf::new(), tree: Arc::default(), at: 0 };
+        let body = EntryLocation { path: PathBuf::new(), tree: Arc::default(), at: 0 };
         let (dropped, ticket) = Ticket::new(1);
         drop(dropped);
         workers.start(ticket, Work::Read(body, EntryForm::Entry));

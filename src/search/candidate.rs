@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::session::digest::Digest;
 use crate::session::entry::Entry;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::search_text::SearchTexts;
 use crate::session::search_titles::SearchTitles;
 use crate::session::tree::EntryFeature;
@@ -58,13 +58,13 @@ pub struct MatchPlace {
     /// The field that matched.
     pub field: MatchField,
     /// The entry of the match, if the field belongs to one.
-    pub entry: Option<Index>,
+    pub entry: Option<EntryIndex>,
     /// The byte range in the folded text of the label, the passages or the title. Empty for a file.
     pub at: Range<usize>,
 }
 
 /// A function that returns matching entries.
-pub(crate) type EntryFilter = Arc<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>;
+pub(crate) type EntryFilter = Arc<dyn Fn(&Candidate<'_>) -> Vec<EntryIndex> + Send + Sync>;
 
 /// The entries for which a term holds.
 pub(crate) enum EntryScope {
@@ -98,7 +98,7 @@ impl Condition {
     /// Creates a condition on entries in the cached data. The place of a session is the first one, in `field`.
     pub(crate) fn of_entries(
         field: Option<MatchField>,
-        entries: impl Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync + 'static,
+        entries: impl Fn(&Candidate<'_>) -> Vec<EntryIndex> + Send + Sync + 'static,
     ) -> Self {
         let entries: EntryFilter = Arc::new(entries);
         let found = entries.clone();

@@ -8,7 +8,7 @@ use crate::search::needle::Needle;
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::{Query, Term, TermKind};
 use crate::session::entry::Entry;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::search_text::{Passages, SearchTexts};
 use crate::session::tree::{EntryFeature, Tree};
 
@@ -24,7 +24,7 @@ pub struct QueryParts {
 /// The matching terms of each entry as a bit set. Terms after the first 63 share the last bit.
 #[derive(Debug, Default)]
 pub struct EntryMatches {
-    entries: Vec<(Index, u64)>,
+    entries: Vec<(EntryIndex, u64)>,
     /// The terms that match the whole session.
     session: u64,
 }
@@ -33,17 +33,17 @@ pub struct EntryMatches {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchingEntry {
     /// The entry.
-    pub at: Index,
+    pub at: EntryIndex,
     /// The number of terms that match the entry itself.
     pub own: u32,
 }
 
 impl QueryParts {
     /// Extracts the terms of a query.
-    pub fn new(query: &Query, here: &QueryScope) -> Self {
+    pub fn new(query: &Query, scope: &QueryScope) -> Self {
         let included = || query.terms.iter().filter(|term| !term.is_excluded);
         let scope = |term: &Term| match &term.kind {
-            TermKind::Qualified(qualified) => Some(qualified.condition(here).entries),
+            TermKind::Qualified(qualified) => Some(qualified.condition(scope).entries),
             _ => None,
         };
         let words: Vec<Needle> = included().filter_map(|term| Needle::of(&term.kind)).collect();
@@ -65,8 +65,8 @@ impl QueryParts {
     }
 
     /// Returns the entries of a tree with one of the features.
-    pub fn match_tree(&self, tree: &Tree) -> Vec<Index> {
-        let mut entries: Vec<Index> = self.features.iter().flat_map(|&feature| tree.featured(feature)).collect();
+    pub fn match_tree(&self, tree: &Tree) -> Vec<EntryIndex> {
+        let mut entries: Vec<EntryIndex> = self.features.iter().flat_map(|&feature| tree.featured(feature)).collect();
         entries.sort_unstable();
         entries.dedup();
         entries
@@ -130,7 +130,7 @@ impl QueryParts {
     }
 
     /// Matches an entry with its line and its folded texts.
-    pub fn match_line(&self, entry: &Entry<'_>, folded: &str, at: Index, matches: &mut EntryMatches) {
+    pub fn match_line(&self, entry: &Entry<'_>, folded: &str, at: EntryIndex, matches: &mut EntryMatches) {
         let words = if self.everything { self.words_in(folded) } else { 0 };
         let holds = |(at, scope): (usize, &EntryScope)| match scope {
             EntryScope::Read(holds) if holds(entry) => self.bit(at),
@@ -140,7 +140,7 @@ impl QueryParts {
     }
 
     /// Returns the place of the first word in an entry.
-    pub fn place(&self, session: &Candidate<'_>, entry: Index) -> Option<MatchPlace> {
+    pub fn place(&self, session: &Candidate<'_>, entry: EntryIndex) -> Option<MatchPlace> {
         let texts = session.texts.unwrap_or_default();
         let of = |passages: Passages<'_>, field: MatchField| {
             let (start, text) = passages.of(entry)?;
@@ -159,7 +159,7 @@ fn bit(term: usize) -> u64 {
 }
 
 impl EntryMatches {
-    fn add(&mut self, entry: Index, parts: u64) {
+    fn add(&mut self, entry: EntryIndex, parts: u64) {
         if parts != 0 {
             self.entries.push((entry, parts));
         }
@@ -183,7 +183,7 @@ impl EntryMatches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::qualifier::test_sample::{Sample, here};
+    use crate::search::qualifier::test_sample::{Sample, query_scope};
     use crate::session::lines::Line;
     use crate::session::search_text;
 
@@ -195,14 +195,14 @@ mod tests {
         r#"{"type":"label","id":"5","parentId":"4","targetId":"1","label":"expiry"}"#,
     ];
 
-    fn entries(query: &str) -> Vec<Index> {
+    fn entries(query: &str) -> Vec<EntryIndex> {
         let named = [LINES, &[r#"{"type":"session_info","id":"6","parentId":"5","name":"Key-value stores"}"#]].concat();
         let sample = Sample::of(&named);
         let mut texts = search_text::SearchTextBuilder::default();
         texts.line(Line::new(0, br#"{"type":"session","version":3,"id":"s"}"#, true));
         LINES.iter().for_each(|line| texts.line(Line::new(0, line.as_bytes(), true)));
         let texts = texts.take();
-        let parts = QueryParts::new(&Query::parse(query).unwrap(), &here());
+        let parts = QueryParts::new(&Query::parse(query).unwrap(), &query_scope());
         let mut found = parts.match_cached(&Candidate { texts: Some(texts.as_texts()), ..sample.candidate() });
         for (at, line) in (0..).zip(LINES) {
             let line = Line::new(0, line.as_bytes(), true);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::base::numbers::count;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 
 /// The maximum number of named files.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// The lost lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct LostFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostWork {
     /// The ends of the branches with such lines, the newest first.
-    pub ends: Vec<Index>,
+    pub ends: Vec<EntryIndex>,
     /// The files with such lines at one of these ends, those with the most lines first.
     pub files: Vec<LostFile>,
 }
@@ -37,8 +37,8 @@ impl LostWork {
     /// Returns the numbers of lines and the files in words.
     pub fn in_words(&self) -> String {
         let file = |file: &LostFile| format!("{} in {}", count(file.lines, "line", "lines"), file.name);
-        let mut words: Vec<String> = self.files.iter().take(MOST_NAMED).map(file).collect();
-        let others = self.files.len().saturating_sub(MOST_NAMED);
+        let mut words: Vec<String> = self.files.iter().take(MAX_NAMED).map(file).collect();
+        let others = self.files.len().saturating_sub(MAX_NAMED);
         words.extend((others > 0).then(|| format!("and {}", count(others, "other file", "other files"))));
         words.join(", ")
     }
@@ -46,7 +46,7 @@ impl LostWork {
 
 impl LostSessions {
     /// Returns the ends of the branches of a session with lost work; empty if there are none.
-    pub(crate) fn ends(&self, path: &Path) -> &[Index] {
+    pub(crate) fn ends(&self, path: &Path) -> &[EntryIndex] {
         self.0.get(path).map_or(&[], |lost| &lost.ends)
     }
 }

@@ -17,7 +17,7 @@ use crate::search::qualifier::value::QueryScope;
 use crate::search::query::{Query, Term, TermKind};
 use crate::search::text_match::{Word, marks};
 use crate::session::digest::Digest;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::search_text::{Passages, SearchTexts};
 use crate::session::search_titles::SearchTitles;
 use crate::session::trigrams;
@@ -91,9 +91,9 @@ impl std::fmt::Debug for Matcher {
 
 impl Matcher {
     /// Compiles a query.
-    pub fn new(query: &Query, here: &QueryScope) -> Self {
+    pub fn new(query: &Query, scope: &QueryScope) -> Self {
         let test = |term: &Term| match &term.kind {
-            TermKind::Qualified(qualified) => Some((term.is_excluded, qualified.condition(here).test)),
+            TermKind::Qualified(qualified) => Some((term.is_excluded, qualified.condition(scope).test)),
             _ => None,
         };
         let text = |term: &Term| {
@@ -110,8 +110,8 @@ impl Matcher {
     }
 
     /// Compiles a query without fuzzy matches.
-    pub(crate) fn literal(query: &Query, here: &QueryScope) -> Self {
-        let mut matcher = Self::new(query, here);
+    pub(crate) fn literal(query: &Query, scope: &QueryScope) -> Self {
+        let mut matcher = Self::new(query, scope);
         matcher.texts.iter_mut().for_each(|text| text.fuzzy = None);
         matcher
     }
@@ -184,17 +184,17 @@ impl Matcher {
 
     /// Returns the entries with matches and the matched fields. Entries with the most matching terms come first, then
     /// file order.
-    pub fn entries(&self, digest: &Digest, texts: SearchTexts<'_>) -> Vec<(Index, MatchField)> {
+    pub fn entries(&self, digest: &Digest, texts: SearchTexts<'_>) -> Vec<(EntryIndex, MatchField)> {
         let wanted = || self.texts.iter().filter(|text| !text.is_excluded).map(|text| &text.needle);
         let count = |folded: &str| wanted().filter(|needle| needle.find(folded).is_some()).count();
         let labels = digest.labels.iter().map(|label| (count(&fold(&label.text)), label.at, MatchField::Label));
         let mut found: Vec<_> = labels.filter(|(count, ..)| *count > 0).collect();
         let said = [(texts.conversation, MatchField::Conversation), (texts.summaries, MatchField::Summary)];
         for (passages, field) in said {
-            let mut entries: Vec<Index> = Vec::new();
+            let mut entries: Vec<EntryIndex> = Vec::new();
             wanted().for_each(|needle| needle.each_entry(passages, |entry| entries.push(entry)));
             entries.sort_unstable();
-            found.extend(entries.chunk_by(Index::eq).map(|same| (same.len(), same[0], field)));
+            found.extend(entries.chunk_by(EntryIndex::eq).map(|same| (same.len(), same[0], field)));
         }
         sort::by_key(&mut found, |&(count, entry, _)| (Reverse(count), entry));
         found.into_iter().map(|(_, entry, field)| (entry, field)).collect()
@@ -336,12 +336,12 @@ mod tests {
 
     const DAY: i64 = 86_400_000;
 
-    fn here() -> QueryScope {
+    fn query_scope() -> QueryScope {
         QueryScope { now_ms: 100 * DAY, home: "/home/dev".into(), ..QueryScope::default() }
     }
 
     fn matcher(query: &str) -> Matcher {
-        Matcher::new(&Query::parse(query).unwrap(), &here())
+        Matcher::new(&Query::parse(query).unwrap(), &query_scope())
     }
 
     /// A session with what is searched of it.
@@ -378,7 +378,7 @@ mod tests {
         }
 
         /// Returns the tier and the place of a hit.
-        fn at(&self, query: &str) -> Option<(Tier, MatchField, Option<Index>)> {
+        fn at(&self, query: &str) -> Option<(Tier, MatchField, Option<EntryIndex>)> {
             let hit = self.hit(query)?;
             hit.place.map(|place| (hit.tier, place.field, place.entry))
         }

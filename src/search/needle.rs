@@ -10,7 +10,7 @@ use crate::base::normalize::{accented, fold, with_accents};
 use crate::base::sort;
 use crate::search::pattern::{Pattern, SPACE, Undecided};
 use crate::search::query::TermKind;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::search_text::Passages;
 
 /// The maximum number of texts of a session for which a pattern may backtrack too much. Each takes about 50 ms.
@@ -215,7 +215,7 @@ impl Needle {
     }
 
     /// Calls a function with each entry whose text has a match, in file order. A match across two texts does not count.
-    pub(crate) fn each_entry(&self, passages: Passages<'_>, mut each: impl FnMut(Index)) {
+    pub(crate) fn each_entry(&self, passages: Passages<'_>, mut each: impl FnMut(EntryIndex)) {
         if let Self::Pattern(pattern) = self {
             let found = passages.each().filter(|(_, text)| pattern.find(text).is_some());
             found.for_each(|(entry, _)| each(entry));

@@ -10,7 +10,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::escapes::{self, Plain};
 use super::rules::Rules;
-use super::secret::{Finding, RuleId, sample};
+use super::secret::{RuleId, SecretMatch, sample};
 use super::value::Classes;
 use crate::base::sort;
 use crate::base::text::percent_encoded;
@@ -25,7 +25,7 @@ const HEAD: usize = 12;
 const TAIL: usize = 512;
 
 /// The first pass over texts: collects the values of secrets.
-pub struct Redaction<'r> {
+pub struct SecretCollector<'r> {
     rules: &'r Rules,
     secrets: Vec<Secret>,
     /// The secret of each value.
@@ -66,7 +66,7 @@ impl Secret {
     }
 }
 
-impl<'r> Redaction<'r> {
+impl<'r> SecretCollector<'r> {
     /// Starts a redaction.
     pub fn new(rules: &'r Rules) -> Self {
         Self { rules, secrets: Vec::new(), known: HashMap::new(), numbers: HashMap::new() }
@@ -84,8 +84,8 @@ impl<'r> Redaction<'r> {
         self.add(text, found);
     }
 
-    fn add(&mut self, text: &str, found: Vec<Finding>) {
-        for Finding { rule, range } in found {
+    fn add(&mut self, text: &str, found: Vec<SecretMatch>) {
+        for SecretMatch { rule, range } in found {
             let value = escapes::without(&text[range]);
             if !self.known.contains_key(&value) {
                 let number = self.numbers.entry(rule.clone()).or_default();
@@ -109,7 +109,7 @@ impl<'r> Redaction<'r> {
     }
 
     /// Ends the first pass.
-    pub fn finish(self) -> Redactor<'r> {
+    pub fn finish(self) -> SecretReplacer<'r> {
         let mut patterns = Vec::new();
         for (value, &at) in self.known.iter().filter(|(value, _)| is_replaced_everywhere(value)) {
             patterns.extend(spellings(value).into_iter().map(|spelling| (spelling, at)));
@@ -129,7 +129,7 @@ impl<'r> Redaction<'r> {
             AhoCorasick::new(values.iter().map(|(value, _)| &value[..HEAD])).ok().filter(|_| !values.is_empty());
         let has_short = self.known.keys().any(|value| !is_replaced_everywhere(value));
         let secrets_of = patterns.into_iter().map(|(_, at)| at).collect();
-        Redactor {
+        SecretReplacer {
             rules: self.rules,
             secrets: self.secrets,
             known: self.known,
@@ -161,7 +161,7 @@ fn spellings(value: &str) -> Vec<String> {
 /// The second pass: replaces the collected values.
 ///
 /// One value has the same mark everywhere, such as `[github-token 1]`. Its debug output contains no values.
-pub struct Redactor<'r> {
+pub struct SecretReplacer<'r> {
     rules: &'r Rules,
     secrets: Vec<Secret>,
     known: HashMap<String, usize>,
@@ -176,7 +176,7 @@ pub struct Redactor<'r> {
     has_short: bool,
 }
 
-impl Redactor<'_> {
+impl SecretReplacer<'_> {
     /// Replaces the collected values in a text, also where no rule finds them.
     pub fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let found = if self.has_short { self.rules.find(text) } else { Vec::new() };
@@ -189,7 +189,7 @@ impl Redactor<'_> {
         self.replace(text, &found)
     }
 
-    fn replace<'a>(&self, text: &'a str, found: &[Finding]) -> Cow<'a, str> {
+    fn replace<'a>(&self, text: &'a str, found: &[SecretMatch]) -> Cow<'a, str> {
         let plain = Plain::new(text, "");
         let searched = plain.as_ref().map_or(text, |plain| &plain.text);
         let mut places: Vec<(Range<usize>, usize)> = self
@@ -203,7 +203,7 @@ impl Redactor<'_> {
             places.iter_mut().for_each(|(range, _)| *range = plain.original(range));
         }
         let mut short = Vec::new();
-        for Finding { range, .. } in found {
+        for SecretMatch { range, .. } in found {
             let next = places.partition_point(|(other, _)| other.end <= range.start);
             let is_free = places.get(next).is_none_or(|(other, _)| other.start >= range.end);
             let known = self.known.get(&escapes::without(&text[range.clone()])).filter(|_| is_free);
@@ -266,15 +266,15 @@ impl Redactor<'_> {
     }
 }
 
-impl fmt::Debug for Redaction<'_> {
+impl fmt::Debug for SecretCollector<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redaction({} values)", self.secrets.len())
+        write!(f, "SecretCollector({} values)", self.secrets.len())
     }
 }
 
-impl fmt::Debug for Redactor<'_> {
+impl fmt::Debug for SecretReplacer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redactor({} values)", self.secrets.len())
+        write!(f, "SecretReplacer({} values)", self.secrets.len())
     }
 }
 
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn secrets_can_be_kept() {
         let (one, other) = (token('a'), token('b'));
-        let mut redaction = Redaction::new(Rules::built_in());
+        let mut redaction = SecretCollector::new(Rules::built_in());
         redaction.collect(&format!("{one} {other}"));
         let mut redactor = redaction.finish();
         let marks: Vec<_> = redactor.secrets().map(|secret| (secret.mark(), secret.sample())).collect();
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn cut_values_are_replaced_at_the_end_of_a_text() {
-        let mut redaction = Redaction::new(Rules::built_in());
+        let mut redaction = SecretCollector::new(Rules::built_in());
         redaction.collect(&token('a'));
         let redactor = redaction.finish();
         for end in ["", "…", "..."] {
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn short_values_are_replaced_only_where_a_rule_finds_them() {
         let command = ["mysql -u root -p", "zq7x3 shop"].concat();
-        let mut redaction = Redaction::new(Rules::built_in());
+        let mut redaction = SecretCollector::new(Rules::built_in());
         redaction.collect(&command);
         let redactor = redaction.finish();
         let text = format!("zq7x3 and {command}");
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn values_in_other_spellings_are_replaced() {
-        let mut redaction = Redaction::new(Rules::built_in());
+        let mut redaction = SecretCollector::new(Rules::built_in());
         redaction.collect(&["DB_PASSWORD='pK4/", "m7_\"x+Q9'"].concat());
         let redactor = redaction.finish();
         let mark = "[assigned-secret 1]";
@@ -335,7 +335,7 @@ mod tests {
     fn values_with_colors_are_replaced() {
         let token = token('a');
         let colored = format!("a.sh:\x1b[01;31m\x1b[Kghp_\x1b[m\x1b[K{}\x1b[1m{}\x1b[0m;", &token[4..20], &token[20..]);
-        let mut redaction = Redaction::new(Rules::built_in());
+        let mut redaction = SecretCollector::new(Rules::built_in());
         redaction.collect(&colored);
         let short = ["mysql -u root \x1b[1m-p\x1b[31m", "zq\x1b[32m7x3\x1b[0m shop"].concat();
         redaction.collect(&short);
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn one_value_has_one_mark() {
         let (one, other) = (token('a'), token('b'));
-        let mut redaction = Redaction::new(Rules::built_in());
+        let mut redaction = SecretCollector::new(Rules::built_in());
         redaction.collect(&format!("{one} and {other} and {one}"));
         let redactor = redaction.finish();
         let text = format!("x{other}y {one} {{\"a\":\"{one}\\n\"}}");

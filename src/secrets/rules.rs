@@ -14,7 +14,7 @@ use super::assignment::Assignments;
 use super::escapes::Plain;
 use super::rule::Rule;
 use super::rule_file::{RuleEntry, RuleFile, Strength};
-use super::secret::{Finding, RuleId};
+use super::secret::{RuleId, SecretMatch};
 use super::value::{ValueLists, automaton};
 use super::{encoded, manifest, private_key};
 
@@ -170,12 +170,12 @@ impl Rules {
     }
 
     /// Returns the likely secrets of a text, in order and without overlaps.
-    pub fn find(&self, text: &str) -> Vec<Finding> {
+    pub fn find(&self, text: &str) -> Vec<SecretMatch> {
         self.resolve(text, self.candidates(text))
     }
 
     /// Returns the likely secrets in the value of a JSON field. The name of the field can make the value a secret.
-    pub fn find_in_field(&self, name: &str, text: &str) -> Vec<Finding> {
+    pub fn find_in_field(&self, name: &str, text: &str) -> Vec<SecretMatch> {
         let mut candidates = self.candidates(text);
         if self.assignments.is_secret_field(name, text, &self.lists) {
             candidates.push(Candidate { rank: 2, range: 0..text.len(), rule: &ASSIGNMENT });
@@ -190,7 +190,7 @@ impl Rules {
             return Cow::Borrowed(text);
         }
         let (mut masked, mut from) = (String::with_capacity(text.len()), 0);
-        for Finding { rule, range } in found {
+        for SecretMatch { rule, range } in found {
             masked.push_str(&text[from..range.start]);
             masked.push_str(&format!("[{rule}]"));
             from = range.end;
@@ -262,7 +262,7 @@ impl Rules {
     }
 
     /// Removes allowed values and overlaps: the better rule wins, then the longer value.
-    fn resolve(&self, text: &str, mut candidates: Vec<Candidate<'_>>) -> Vec<Finding> {
+    fn resolve(&self, text: &str, mut candidates: Vec<Candidate<'_>>) -> Vec<SecretMatch> {
         let is_allowed =
             |range: &Range<usize>| self.allow.iter().any(|allow| allow.is_match(&text.as_bytes()[range.clone()]));
         candidates.retain(|candidate| !candidate.range.is_empty() && !is_allowed(&candidate.range));
@@ -275,7 +275,7 @@ impl Rules {
                 chosen.insert(range.start, (range.end, rule));
             }
         }
-        chosen.into_iter().map(|(start, (end, rule))| Finding { rule: rule.clone(), range: start..end }).collect()
+        chosen.into_iter().map(|(start, (end, rule))| SecretMatch { rule: rule.clone(), range: start..end }).collect()
     }
 }
 

@@ -33,7 +33,7 @@ impl fmt::Display for RuleId {
 
 /// A likely secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct SecretMatch {
     /// The rule that found it.
     pub rule: RuleId,
     /// The bytes of the secret, without the text around it.

@@ -10,7 +10,7 @@ use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
 use crate::session::json::edit::RawObject;
 use crate::session::lines::{Line, LineCollector, NotASession};
-use crate::session::links::{IdHash, Index, ParentLinks};
+use crate::session::links::{EntryIndex, IdHash, ParentLinks};
 use crate::session::tree::context::{ContextEntries, ContextSource, context_entries};
 use crate::session::tree::model_role::{ContextEdit, ContextRole, FirstKept, ModelRole, ModelSettings};
 
@@ -18,23 +18,23 @@ use crate::session::tree::model_role::{ContextEdit, ContextRole, FirstKept, Mode
 #[derive(Debug, Default)]
 pub(crate) struct ContextCollector {
     roles: Vec<ContextRole>,
-    kept: Vec<(Index, FirstKept)>,
-    edits: Vec<(Index, ContextEdit)>,
+    kept: Vec<(EntryIndex, FirstKept)>,
+    edits: Vec<(EntryIndex, ContextEdit)>,
 }
 
 /// The data of the entries on which contexts depend.
 struct CollectedContexts<'a> {
     roles: &'a [ContextRole],
     /// The first entry that each compaction keeps.
-    first_kept: HashMap<Index, Index>,
+    first_kept: HashMap<EntryIndex, EntryIndex>,
     /// The target of each context edit, and `true` if it omits the target.
-    edits: HashMap<Index, (Index, bool)>,
+    edits: HashMap<EntryIndex, (EntryIndex, bool)>,
 }
 
 impl ContextCollector {
     /// Adds the next entry of the file.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>) {
-        let at = self.roles.len() as Index;
+        let at = self.roles.len() as EntryIndex;
         self.roles.push(ContextRole::new(entry.kind, ModelRole::new(entry).messages));
         match entry.kind {
             EntryKind::Compaction => self.kept.push((at, FirstKept::new(entry))),
@@ -45,8 +45,9 @@ impl ContextCollector {
 
     fn source(&self, lines: &LineCollector, links: &ParentLinks) -> CollectedContexts<'_> {
         let version = lines.header().map_or(1.0, |header| header.version);
-        let resolve = |&(at, kept): &(Index, FirstKept)| Some((at, kept.resolve(links, version, &lines.headers)?));
-        let edit = |(at, edit): &(Index, ContextEdit)| Some((*at, (links.find(edit.target)?, edit.words.is_none())));
+        let resolve = |&(at, kept): &(EntryIndex, FirstKept)| Some((at, kept.resolve(links, version, &lines.headers)?));
+        let edit =
+            |(at, edit): &(EntryIndex, ContextEdit)| Some((*at, (links.find(edit.target)?, edit.words.is_none())));
         CollectedContexts {
             roles: &self.roles,
             first_kept: self.kept.iter().filter_map(resolve).collect(),
@@ -55,17 +56,17 @@ impl ContextCollector {
     }
 
     /// Returns the entries to which compactions and context edits refer.
-    pub(crate) fn referenced(&self, lines: &LineCollector, links: &ParentLinks) -> Vec<Index> {
+    pub(crate) fn referenced(&self, lines: &LineCollector, links: &ParentLinks) -> Vec<EntryIndex> {
         let CollectedContexts { first_kept, edits, .. } = self.source(lines, links);
         first_kept.into_values().chain(edits.into_values().map(|(target, _)| target)).collect()
     }
 
     /// Returns `true` for each entry that is in the context of a branch end or of one of these entries, as in
     /// [`context`](crate::session::tree::context::context) at each of them.
-    pub(crate) fn in_context(&self, lines: &LineCollector, links: &ParentLinks, others: &[Index]) -> Vec<bool> {
+    pub(crate) fn in_context(&self, lines: &LineCollector, links: &ParentLinks, others: &[EntryIndex]) -> Vec<bool> {
         let source = self.source(lines, links);
         let stubs = lines.stubs(links);
-        let is_end = |&at: &Index, children: u32| children == 0 && !stubs[at as usize];
+        let is_end = |&at: &EntryIndex, children: u32| children == 0 && !stubs[at as usize];
         let ends = (0..).zip(links.child_counts(&stubs)).filter(|(at, children)| is_end(at, *children));
         let ends = ends.map(|(at, _)| at).chain(others.iter().copied());
         // Then, a context edit is below its target on each path.
@@ -75,7 +76,7 @@ impl ContextCollector {
         // The entries above which the contexts of all further ends are known, and those above which the entries are known
         // that a compaction keeps from this first one on.
         let mut is_known = vec![false; self.roles.len()];
-        let mut kept_from: Vec<Option<Index>> = vec![None; self.roles.len()];
+        let mut kept_from: Vec<Option<EntryIndex>> = vec![None; self.roles.len()];
         for end in ends {
             let (mut path, mut kept) = (Vec::new(), Vec::new());
             let (mut compaction, mut first_kept, mut is_kept) = (None, None, false);
@@ -111,7 +112,7 @@ impl ContextCollector {
                 Some(len) if !is_kept => path.truncate(len),
                 _ => kept.iter().for_each(|&here| kept_from[here] = first_kept),
             }
-            let mut omitted: HashMap<Index, bool> = HashMap::new();
+            let mut omitted: HashMap<EntryIndex, bool> = HashMap::new();
             for (target, omits) in path.iter().filter_map(|at| source.edits.get(at)) {
                 omitted.entry(*target).or_insert(*omits);
             }
@@ -130,15 +131,15 @@ impl ContextCollector {
 }
 
 impl ContextSource for CollectedContexts<'_> {
-    fn role(&self, at: Index) -> ContextRole {
+    fn role(&self, at: EntryIndex) -> ContextRole {
         self.roles[at as usize]
     }
 
-    fn first_kept(&self, compaction: Index) -> Option<Index> {
+    fn first_kept(&self, compaction: EntryIndex) -> Option<EntryIndex> {
         self.first_kept.get(&compaction).copied()
     }
 
-    fn edit(&self, at: Index) -> Option<(Index, bool)> {
+    fn edit(&self, at: EntryIndex) -> Option<(EntryIndex, bool)> {
         self.edits.get(&at).copied()
     }
 }
@@ -191,18 +192,18 @@ impl ContextHasher {
         let links = self.lines.parent_links();
         let stubs = self.lines.stubs(&links);
         let children = links.child_counts(&stubs);
-        let is_end = |at: &Index| children[*at as usize] == 0 && !stubs[*at as usize];
-        let ends = (0..self.texts.len() as Index).filter(is_end);
+        let is_end = |at: &EntryIndex| children[*at as usize] == 0 && !stubs[*at as usize];
+        let ends = (0..self.texts.len() as EntryIndex).filter(is_end);
         let labeled = self.lines.labels(&links).into_keys();
         let source = self.contexts.source(&self.lines, &links);
         let (mut path, mut bytes) = (Vec::new(), Vec::new());
-        let hash = |end: Index| {
+        let hash = |end: EntryIndex| {
             path.clear();
             path.extend(links.to_root(end));
             path.reverse();
-            let id = |at: Index| self.lines.ids[at as usize].id.map_or(at.into(), IdHash::value);
+            let id = |at: EntryIndex| self.lines.ids[at as usize].id.map_or(at.into(), IdHash::value);
             let ContextEntries { compaction, entries, edits } = context_entries(&source, &path);
-            let text = |at: Index| self.texts[at as usize];
+            let text = |at: EntryIndex| self.texts[at as usize];
             let mut edits: Vec<[u64; 2]> = edits.into_iter().map(|(target, edit)| [id(target), text(edit)]).collect();
             edits.sort_unstable();
             bytes.clear();
@@ -297,9 +298,9 @@ mod tests {
                 all.note(&line, &read).into_iter().for_each(|entry| contexts.entry(entry));
             }
             let tree = Tree::build([tree]).unwrap();
-            let labeled: Vec<Index> = (0..entries.len() as Index).filter(|at| at % 3 == 0).collect();
+            let labeled: Vec<EntryIndex> = (0..entries.len() as EntryIndex).filter(|at| at % 3 == 0).collect();
             let mut expected = vec![false; entries.len()];
-            for at in 0..entries.len() as Index {
+            for at in 0..entries.len() as EntryIndex {
                 if labeled.contains(&at) || tree.branches(at).next().is_none() && !tree.is_stub(at) {
                     context(&tree, Some(at)).entries.iter().for_each(|&at| expected[at as usize] = true);
                 }

@@ -13,13 +13,13 @@ use crate::session::entry::parse;
 use crate::session::json::edit::RawObject;
 use crate::session::json::value::stringify;
 use crate::session::lines::Header;
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::links::{ById, EntryIndex, IdHash};
 use crate::session::tree::Tree;
 
 /// Returns the entry where a fork diverged from its parent, in the parent's tree: the last entry of the fork's active
 /// path that the parent has too. A fork keeps all IDs except those of labels, which it writes again.
-pub fn fork_point(parent: &Tree, fork: &Tree) -> Option<Index> {
-    let in_parent = |at: Index| fork.node(at).id.as_deref().and_then(|id| parent.find(id));
+pub fn fork_point(parent: &Tree, fork: &Tree) -> Option<EntryIndex> {
+    let in_parent = |at: EntryIndex| fork.node(at).id.as_deref().and_then(|id| parent.find(id));
     fork.path(fork.leaf?).into_iter().filter_map(in_parent).next_back()
 }
 
@@ -38,15 +38,15 @@ impl<'a> ForkPointIndex<'a> {
 
     /// Returns the same entry as [`fork_point`] for forks that also keep times, as in pi (1.6.0). Reads only one line of the
     /// fork's file, with `line`.
-    pub fn fork_point(&self, fork: &Digest, line: &mut RereadLine<'_>) -> Option<Index> {
+    pub fn fork_point(&self, fork: &Digest, line: &mut RereadLine<'_>) -> Option<EntryIndex> {
         let details = fork.details();
-        let shared = |at: &Index| {
+        let shared = |at: &EntryIndex| {
             let known = details.entries.ids.get(*at as usize);
             details.active.has(*at) && known.is_some_and(|id| self.entries.contains_key(id))
         };
         // Without IDs, files share no entries.
         let entries = if fork.header.version < 2.0 { 0 } else { fork.entry_count };
-        (0..entries as Index).rev().filter(shared).find_map(|at| {
+        (0..entries as EntryIndex).rev().filter(shared).find_map(|at| {
             let line = line(*details.offsets.get(at as usize)?)?;
             let entry = parse::line(&line).ok()??;
             self.tree.find(&entry.id?.text())
@@ -55,7 +55,7 @@ impl<'a> ForkPointIndex<'a> {
 }
 
 /// Returns `true` if entries of two files, each given by file and index, have the same contents in any JSON formatting.
-pub type IsSame<'a> = &'a mut dyn FnMut([(usize, Index); 2]) -> bool;
+pub type IsSame<'a> = &'a mut dyn FnMut([(usize, EntryIndex); 2]) -> bool;
 
 /// Several sessions as one tree.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub struct MergedFamily {
     pub differing: usize,
     files: Vec<FamilyFile>,
     /// The displayed file of each entry and the index there.
-    of: Vec<(u32, Index)>,
+    source_of: Vec<(u32, EntryIndex)>,
     /// The first file that contains each entry.
     first: Vec<u32>,
 }
@@ -76,7 +76,7 @@ pub struct MergedFamily {
 struct FamilyFile {
     tree: Arc<Tree>,
     /// The index of each of its entries in the merged tree.
-    places: Vec<Index>,
+    places: Vec<EntryIndex>,
 }
 
 impl MergedFamily {
@@ -91,7 +91,7 @@ impl MergedFamily {
             .enumerate()
             .map(|(file, tree)| FamilyFile { tree: tree.clone(), places: state.add(file, trees, is_same) })
             .collect();
-        let MergeState { mut merged, parents, mut of, differing, .. } = state;
+        let MergeState { mut merged, parents, source_of: mut of, differing, .. } = state;
         let first = of.iter().map(|(file, _)| *file).collect();
         if let Some(shown) = files.get(base) {
             for (at, &place) in (0..).zip(&shown.places) {
@@ -110,22 +110,22 @@ impl MergedFamily {
             }
         }
         merged.header = header;
-        Self { tree: Arc::new(merged.tied(parents)), differing, files, of, first }
+        Self { tree: Arc::new(merged.tied(parents)), differing, files, source_of: of, first }
     }
 
     /// Returns the displayed file of an entry and the index there.
-    pub fn of(&self, at: Index) -> (usize, Index) {
-        let (file, at) = self.of[at as usize];
+    pub fn of(&self, at: EntryIndex) -> (usize, EntryIndex) {
+        let (file, at) = self.source_of[at as usize];
         (file as usize, at)
     }
 
     /// Returns the first file that contains an entry: the owner of its branch.
-    pub fn first(&self, at: Index) -> usize {
+    pub fn first(&self, at: EntryIndex) -> usize {
         self.first[at as usize] as usize
     }
 
     /// Returns the index in the merged tree of an entry of a file.
-    pub fn place(&self, file: usize, at: Index) -> Option<Index> {
+    pub fn place(&self, file: usize, at: EntryIndex) -> Option<EntryIndex> {
         self.files.get(file)?.places.get(at as usize).copied()
     }
 
@@ -140,17 +140,17 @@ impl MergedFamily {
     }
 
     /// Returns the entries where a file diverges from the files before it; the first root is not included.
-    pub fn starts(&self) -> impl Iterator<Item = Index> {
-        let is_start = |at: &Index| match self.tree.parent(*at) {
+    pub fn starts(&self) -> impl Iterator<Item = EntryIndex> {
+        let is_start = |at: &EntryIndex| match self.tree.parent(*at) {
             Some(parent) => self.first(parent) != self.first(*at),
             None => self.first(*at) > 0,
         };
-        (0..self.of.len() as Index).filter(is_start)
+        (0..self.source_of.len() as EntryIndex).filter(is_start)
     }
 
     /// Returns the entry where the active path of a file diverges from the files before it, or `None` if they share no
     /// entry.
-    pub fn split(&self, file: usize) -> Option<Index> {
+    pub fn split(&self, file: usize) -> Option<EntryIndex> {
         let FamilyFile { tree, places } = self.files.get(file)?;
         let path = tree.to_root(tree.leaf).map(|at| places[at as usize]);
         let mut shared = path.filter(|&at| self.first(at) < file);
@@ -164,29 +164,29 @@ struct MergeState {
     /// The merged tree without its links.
     merged: Tree,
     /// The parent of each entry, without cycles.
-    parents: Vec<Option<Index>>,
+    parents: Vec<Option<EntryIndex>>,
     /// The first file that contains each entry, and the index there.
-    of: Vec<(u32, Index)>,
+    source_of: Vec<(u32, EntryIndex)>,
     /// The last file that contains each entry.
     last: Vec<u32>,
     /// Entries by the entry above them, their ID and contents.
-    known: ById<Index>,
+    known: ById<EntryIndex>,
     /// The first entry with each ID.
-    by_id: ById<Index>,
+    by_id: ById<EntryIndex>,
     /// `true` if a file has no IDs: then entries are also found by the entry above them, time and kind.
     has_idless: bool,
-    by_time: HashMap<(Index, Option<i64>, EntryKind), Index>,
+    by_time: HashMap<(EntryIndex, Option<i64>, EntryKind), EntryIndex>,
     differing: usize,
 }
 
 /// The number above a root. Above other entries, it is the index of the entry above plus one.
-const TOP: Index = 0;
+const TOP: EntryIndex = 0;
 
 impl MergeState {
     /// Adds the file with the given index. Returns the index of each of its entries in the merged tree.
-    fn add(&mut self, file: usize, trees: &[Arc<Tree>], is_same: IsSame<'_>) -> Vec<Index> {
+    fn add(&mut self, file: usize, trees: &[Arc<Tree>], is_same: IsSame<'_>) -> Vec<EntryIndex> {
         let tree = &trees[file];
-        let count = tree.nodes.len() as Index;
+        let count = tree.nodes.len() as EntryIndex;
         let mut places = vec![0; count as usize];
         // The entry above each entry, without labels, which forks omit.
         let mut anchors = vec![TOP; count as usize];
@@ -194,7 +194,7 @@ impl MergeState {
         let mut met: ById<u64> = ById::default();
         let has_twins = !tree.problems.is_empty();
         let in_order = (0..count).all(|at| tree.parent(at).is_none_or(|parent| parent < at));
-        let order: Vec<Index> = if in_order { (0..count).collect() } else { tree.order.to_vec() };
+        let order: Vec<EntryIndex> = if in_order { (0..count).collect() } else { tree.order.to_vec() };
         for at in order {
             let node = tree.node(at);
             let parent = tree.parent(at);
@@ -213,29 +213,29 @@ impl MergeState {
                 key = key.with(IdHash::number(*times));
                 *times += 1;
             }
-            let fits = |state: &Self, place: &Index| state.fits(*place, parent, file);
+            let fits = |state: &Self, place: &EntryIndex| state.fits(*place, parent, file);
             let found = self.known.get(&key).copied().filter(|place| fits(self, place));
             let found = found.or_else(|| {
                 // The same entry in another JSON formatting, or one that got an ID from pi.
                 let by_id = id.and_then(|id| self.by_id.get(&id).copied());
                 let by_time = || self.by_time.get(&(anchor, node.time, node.kind)).copied();
                 let one = by_id.or_else(by_time).filter(|place| fits(self, place))?;
-                let (other, place) = self.of[one as usize];
+                let (other, place) = self.source_of[one as usize];
                 is_same([(other as usize, place), (file, at)]).then_some(one)
             });
             let place = match found {
                 Some(place) => place,
                 None => {
-                    let place = self.of.len() as Index;
+                    let place = self.source_of.len() as EntryIndex;
                     self.merged.nodes.push(node.clone());
                     self.parents.push(parent);
                     self.merged.stubs.push(true);
-                    self.of.push((file as u32, at));
+                    self.source_of.push((file as u32, at));
                     self.last.push(u32::MAX);
                     self.known.insert(key, place);
                     if let Some(id) = id {
                         let first = *self.by_id.entry(id).or_insert(place);
-                        if first != place && self.of[first as usize].0 as usize != file {
+                        if first != place && self.source_of[first as usize].0 as usize != file {
                             self.merged.flagged.extend([first, place]);
                             self.differing += 1;
                         }
@@ -258,8 +258,8 @@ impl MergeState {
 
     /// Returns `true` if an entry of the merged tree can be the same as an entry of a file below `parent`. Only labels
     /// that are missing in the file may be between them.
-    fn fits(&self, place: Index, parent: Option<Index>, file: usize) -> bool {
-        let is_left_out = |at: Index| {
+    fn fits(&self, place: EntryIndex, parent: Option<EntryIndex>, file: usize) -> bool {
+        let is_left_out = |at: EntryIndex| {
             self.merged.nodes[at as usize].kind == EntryKind::Label && self.last[at as usize] as usize != file
         };
         let mut above = self.parents[place as usize];
@@ -274,13 +274,13 @@ impl MergeState {
 const PLACE: [&str; 4] = ["id", "parentId", "firstKeptEntryId", "firstKeptEntryIndex"];
 
 /// The maximum length of a compared entry in UTF-16 code units; no line is longer.
-const MOST: usize = 256 * 1024 * 1024;
+const MAX_COMPARED_UNITS: usize = 256 * 1024 * 1024;
 
 /// Returns `true` if two lines have the same contents, regardless of their positions and JSON formatting. A fork writes
 /// copies of entries from the result of `JSON.parse`. It also changes the parents of entries after labels, because it
 /// writes labels last (pi 1.6.0).
 pub fn is_same(a: &[u8], b: &[u8]) -> bool {
-    let said = |line| Some(stringify(&RawObject::new(line)?.without(&PLACE), MOST));
+    let said = |line| Some(stringify(&RawObject::new(line)?.without(&PLACE), MAX_COMPARED_UNITS));
     a == b || matches!((said(a), said(b)), (Some(a), Some(b)) if a == b)
 }
 
@@ -375,7 +375,7 @@ pub(crate) mod tests {
     }
 
     fn join(files: &[SampleFile], base: usize) -> MergedFamily {
-        let line = |(file, at): (usize, Index)| files[file][at as usize + 1].to_string();
+        let line = |(file, at): (usize, EntryIndex)| files[file][at as usize + 1].to_string();
         let is_same: IsSame<'_> = &mut |[a, b]| is_same(line(a).as_bytes(), line(b).as_bytes());
         MergedFamily::new(&files.iter().map(tree).collect::<Vec<_>>(), base, Header::default(), is_same)
     }
@@ -392,13 +392,13 @@ pub(crate) mod tests {
         let mut all = HashSet::new();
         for (number, file) in files.iter().enumerate() {
             let tree = joined.file(number).unwrap();
-            let places: Vec<Index> =
-                (0..tree.nodes.len() as Index).map(|at| joined.place(number, at).unwrap()).collect();
-            let own: BTreeSet<Index> = places.iter().copied().collect();
+            let places: Vec<EntryIndex> =
+                (0..tree.nodes.len() as EntryIndex).map(|at| joined.place(number, at).unwrap()).collect();
+            let own: BTreeSet<EntryIndex> = places.iter().copied().collect();
             assert_eq!(own.len(), file.len() - 1, "two entries of a file stand at one place");
             for (at, &place) in (0..).zip(&places) {
                 assert_eq!(joined.tree.nodes[place as usize].id, tree.nodes[at as usize].id);
-                let path: Vec<Index> = tree.path(at).iter().map(|&at| places[at as usize]).collect();
+                let path: Vec<EntryIndex> = tree.path(at).iter().map(|&at| places[at as usize]).collect();
                 let there = joined.tree.path(place).into_iter();
                 assert_eq!(there.filter(|at| own.contains(at)).collect::<Vec<_>>(), path);
             }
@@ -415,7 +415,7 @@ pub(crate) mod tests {
             prop_assume!(!files.is_empty());
             let joined = join(&files, base.index(files.len()));
             holds_all(&files, &joined);
-            for at in 0..joined.tree.nodes.len() as Index {
+            for at in 0..joined.tree.nodes.len() as EntryIndex {
                 let (file, there) = joined.of(at);
                 prop_assert_eq!(joined.place(file, there), Some(at));
             }

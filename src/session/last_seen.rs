@@ -9,7 +9,7 @@ use crate::session::marks::id_of;
 use serde_json::{Map, Value};
 
 /// The maximum number of stored sessions.
-const MOST: usize = 5000;
+const MAX_SESSIONS: usize = 5000;
 
 /// The times of the newest messages that were shown, in milliseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,9 +57,9 @@ impl LastSeen {
     /// sessions.
     pub fn merge(&mut self, shown: &BTreeMap<String, i64>) {
         shown.iter().for_each(|(session, &modified)| self.note(session, modified));
-        if self.sessions.len() > MOST {
+        if self.sessions.len() > MAX_SESSIONS {
             let mut times: Vec<i64> = self.sessions.values().copied().collect();
-            let excess = times.len() - MOST;
+            let excess = times.len() - MAX_SESSIONS;
             let (_, newest_excess, _) = times.select_nth_unstable(excess - 1);
             self.since = self.since.max(*newest_excess);
         }
@@ -89,9 +89,9 @@ mod tests {
     fn many_sessions_are_limited_to_the_newest() {
         let mut seen = LastSeen::default();
         seen.begin(1);
-        let shown = (0..MOST as i64 + 10).map(|at| (format!("{at}"), 100 + at)).collect();
+        let shown = (0..MAX_SESSIONS as i64 + 10).map(|at| (format!("{at}"), 100 + at)).collect();
         seen.merge(&shown);
-        assert_eq!(seen.sessions.len(), MOST);
+        assert_eq!(seen.sessions.len(), MAX_SESSIONS);
         assert!(!seen.is_unread(|| "0".into(), Some(109)) && seen.is_unread(|| "0".into(), Some(110)));
         assert!(!seen.is_unread(|| "10".into(), Some(110)) && seen.is_unread(|| "10".into(), Some(111)));
     }

@@ -13,8 +13,8 @@ use crate::session::entry::parse::{self, StoredValue};
 use crate::session::entry::row::is_silent;
 use crate::session::entry::{Entry, NEWEST, RawTime};
 use crate::session::json::value::Fields;
-use crate::session::json::{self, JsonReader, Str, text_of};
-use crate::session::links::{ActivePath, EntryIds, IdHash, Index, ParentLinks};
+use crate::session::json::{self, JsonReader, Str, text_or_empty};
+use crate::session::links::{ActivePath, EntryIds, EntryIndex, IdHash, ParentLinks};
 use crate::session::marks::session_key;
 use crate::session::problem::Problem;
 
@@ -160,8 +160,8 @@ impl Header {
     /// Creates a header from its entry.
     pub fn new(entry: &Entry<'_>) -> Self {
         Self {
-            id: text_of(entry.id),
-            cwd: text_of(entry.cwd),
+            id: text_or_empty(entry.id),
+            cwd: text_or_empty(entry.cwd),
             created: entry.timestamp.and_then(RawTime::ms),
             created_is_text: matches!(entry.timestamp, Some(RawTime::Text(_))),
             version: entry.version.unwrap_or(1.0),
@@ -219,7 +219,7 @@ pub(crate) struct LineCollector {
     bookkeeping: Vec<bool>,
     labels: Vec<LabelLine>,
     /// The last message of a user or an assistant.
-    newest_message: Option<Index>,
+    newest_message: Option<EntryIndex>,
     /// `true` if the last entry contains settings or extension state.
     ends_with_state: bool,
     /// The name that version 4 sets or clears.
@@ -288,7 +288,7 @@ impl LineCollector {
             return None;
         }
         if matches!(entry.kind, EntryKind::User | EntryKind::Assistant) && !is_silent(entry) {
-            self.newest_message = Some(self.ids.len() as Index);
+            self.newest_message = Some(self.ids.len() as EntryIndex);
         }
         self.ends_with_state = entry.kind.is_state();
         self.ids.push(EntryIds { id: entry.id.map(IdHash::of), parent: entry.parent_id.map(IdHash::of) });
@@ -317,7 +317,7 @@ impl LineCollector {
             b"pi.entry.label" => self.labels.push(LabelLine {
                 target: IdHash::of(key),
                 target_id: key.text().into(),
-                text: text_of(value).into(),
+                text: text_or_empty(value).into(),
                 time: None,
             }),
             _ => {}
@@ -326,7 +326,7 @@ impl LineCollector {
 
     /// Appends the data of a later part of the file.
     pub(crate) fn add(&mut self, later: Self) {
-        let before = self.ids.len() as Index;
+        let before = self.ids.len() as EntryIndex;
         self.newest_message = later.newest_message.map(|at| before + at).or(self.newest_message);
         self.ends_with_state = if later.ids.is_empty() { self.ends_with_state } else { later.ends_with_state };
         self.first = self.first.take().or(later.first);
@@ -399,7 +399,7 @@ impl LineCollector {
     }
 
     /// Returns the current labels by entry.
-    pub(crate) fn labels(&self, parent_links: &ParentLinks) -> BTreeMap<Index, &LabelLine> {
+    pub(crate) fn labels(&self, parent_links: &ParentLinks) -> BTreeMap<EntryIndex, &LabelLine> {
         let mut set = BTreeMap::new();
         for label in &self.labels {
             let Some(target) = parent_links.find(label.target) else { continue };
@@ -413,7 +413,7 @@ impl LineCollector {
 
     /// Returns the newest message if it is not on the active path, which ends with settings or extension state. A second
     /// pi that was killed leaves such a path, and pi resumes there (1.6.0).
-    pub(crate) fn newer_message(&self, parent_links: &ParentLinks) -> Option<Index> {
+    pub(crate) fn newer_message(&self, parent_links: &ParentLinks) -> Option<EntryIndex> {
         let newest = self.newest_message.filter(|_| self.ends_with_state);
         newest.filter(|&at| !ActivePath::new(parent_links).has(at))
     }

@@ -11,7 +11,7 @@ use crate::session::json::Str;
 use crate::session::problem::Problem;
 
 /// The index of an entry in its file, starting at 0, without headers.
-pub type Index = u32;
+pub type EntryIndex = u32;
 
 /// The hash of an ID. Files have hundreds of thousands of IDs; 64 bits are enough to avoid collisions. It is never 0, so that
 /// optional hashes take 64 bits too.
@@ -97,43 +97,43 @@ pub struct EntryIds {
 #[derive(Debug, Default)]
 pub struct ParentLinks {
     /// The parent of each entry; `None` for roots. Without cycles.
-    pub parents: Vec<Option<Index>>,
+    pub parents: Vec<Option<EntryIndex>>,
     /// The leaf: the last entry, or the one that version 4 names.
-    pub leaf: Option<Index>,
+    pub leaf: Option<EntryIndex>,
     /// Entries that repeat an earlier ID; the last entry with the ID gets the children.
-    pub duplicates: Vec<Index>,
+    pub duplicates: Vec<EntryIndex>,
     /// Entries whose parent is not in the file; they are roots.
-    pub orphans: Vec<Index>,
+    pub orphans: Vec<EntryIndex>,
     /// The first entry of each cycle, including cycles of one entry; they are roots.
-    pub cycles: Vec<Index>,
+    pub cycles: Vec<EntryIndex>,
     /// Entries without an ID, to which no other entry can refer.
-    pub unnamed: Vec<Index>,
-    by_id: ById<Index>,
+    pub unnamed: Vec<EntryIndex>,
+    by_id: ById<EntryIndex>,
 }
 
 impl ParentLinks {
     /// Iterates over the entries from one to its root, both included.
-    pub(crate) fn to_root(&self, from: impl Into<Option<Index>>) -> impl Iterator<Item = Index> {
+    pub(crate) fn to_root(&self, from: impl Into<Option<EntryIndex>>) -> impl Iterator<Item = EntryIndex> {
         std::iter::successors(from.into(), |&at| self.parents[at as usize])
     }
 
     /// Resolves the parents. In files without IDs (`version` below 2), the parent of each entry is the one before it.
     pub fn new(ids: &[EntryIds], version: f64) -> Self {
-        let leaf = (ids.len() as Index).checked_sub(1);
+        let leaf = (ids.len() as EntryIndex).checked_sub(1);
         let mut links = Self { parents: Vec::with_capacity(ids.len()), leaf, ..Self::default() };
         if version < 2.0 {
-            links.parents = (0..ids.len() as Index).map(|at| at.checked_sub(1)).collect();
+            links.parents = (0..ids.len() as EntryIndex).map(|at| at.checked_sub(1)).collect();
             return links;
         }
         links.by_id.reserve(ids.len());
         for (at, ids) in ids.iter().enumerate() {
             if let Some(id) = ids.id
-                && links.by_id.insert(id, at as Index).is_some()
+                && links.by_id.insert(id, at as EntryIndex).is_some()
             {
-                links.duplicates.push(at as Index);
+                links.duplicates.push(at as EntryIndex);
             }
             if ids.id.is_none() {
-                links.unnamed.push(at as Index);
+                links.unnamed.push(at as EntryIndex);
             }
         }
         for (at, EntryIds { id, parent }) in ids.iter().enumerate() {
@@ -143,13 +143,13 @@ impl ParentLinks {
                 .checked_sub(1)
                 .filter(|&before| links.duplicates.is_empty() && parent.is_some() && ids[before].id == *parent);
             let found = || parent.and_then(|id| links.by_id.get(&id).copied());
-            let above = before.map(|before| before as Index).or_else(found);
+            let above = before.map(|before| before as EntryIndex).or_else(found);
             if parent.is_some() && above.is_none() {
-                links.orphans.push(at as Index);
+                links.orphans.push(at as EntryIndex);
             }
             let is_own = above.is_some() && parent == id;
             if is_own {
-                links.cycles.push(at as Index);
+                links.cycles.push(at as EntryIndex);
             }
             links.parents.push(above.filter(|_| !is_own));
         }
@@ -158,15 +158,15 @@ impl ParentLinks {
     }
 
     /// Returns the last entry with an ID.
-    pub fn find(&self, id: IdHash) -> Option<Index> {
+    pub fn find(&self, id: IdHash) -> Option<EntryIndex> {
         self.by_id.get(&id).copied()
     }
 
     /// Returns `true` for each stub: an entry whose subtree is only bookkeeping and does not contain the leaf. Names and labels set while pi runs become stubs, because pi attaches the next entry to its own leaf. They
     /// are not branches.
-    pub(crate) fn stubs(&self, is_bookkeeping: impl Fn(Index) -> bool) -> Vec<bool> {
+    pub(crate) fn stubs(&self, is_bookkeeping: impl Fn(EntryIndex) -> bool) -> Vec<bool> {
         let mut stubs = vec![true; self.parents.len()];
-        for start in 0..self.parents.len() as Index {
+        for start in 0..self.parents.len() as EntryIndex {
             let mut at = Some(start).filter(|&at| Some(at) == self.leaf || !is_bookkeeping(at));
             while let Some(here) = at.filter(|&here| stubs[here as usize]) {
                 stubs[here as usize] = false;
@@ -188,7 +188,7 @@ impl ParentLinks {
     /// Returns the problems.
     pub fn problems(&self) -> impl Iterator<Item = Problem> {
         let found =
-            |found: &Vec<Index>, problem: fn(usize) -> Problem| (!found.is_empty()).then(|| problem(found.len()));
+            |found: &Vec<EntryIndex>, problem: fn(usize) -> Problem| (!found.is_empty()).then(|| problem(found.len()));
         let double = found(&self.duplicates, Problem::DoubleIds);
         let unknown = found(&self.orphans, Problem::UnknownParents);
         let cycles = found(&self.cycles, Problem::Cycles);
@@ -202,7 +202,7 @@ impl ParentLinks {
         }
         const NEW: u32 = 0;
         let mut seen = vec![NEW; self.parents.len()];
-        for start in 0..self.parents.len() as Index {
+        for start in 0..self.parents.len() as EntryIndex {
             let walk = start + 1;
             let mut at = Some(start);
             while let Some(here) = at {
@@ -221,7 +221,7 @@ impl ParentLinks {
         }
     }
 
-    fn first_of_cycle(&self, member: Index) -> Index {
+    fn first_of_cycle(&self, member: EntryIndex) -> EntryIndex {
         let (mut first, mut at) = (member, self.parents[member as usize]);
         while let Some(here) = at.filter(|&here| here != member) {
             first = first.min(here);
@@ -245,7 +245,7 @@ impl ActivePath {
     }
 
     /// Creates the path to any entry.
-    pub fn to(parent_links: &ParentLinks, leaf: Option<Index>) -> Self {
+    pub fn to(parent_links: &ParentLinks, leaf: Option<EntryIndex>) -> Self {
         let mut active = Self { bits: vec![0; parent_links.parents.len().div_ceil(64)].into() };
         let mut at = leaf;
         while let Some(here) = at {
@@ -256,7 +256,7 @@ impl ActivePath {
     }
 
     /// Returns `true` if the path contains an entry.
-    pub fn has(&self, at: Index) -> bool {
+    pub fn has(&self, at: EntryIndex) -> bool {
         self.bits.get(at as usize / 64).is_some_and(|bits| bits >> (at % 64) & 1 == 1)
     }
 }

@@ -13,10 +13,10 @@ use crate::base::javascript::js_trim;
 use crate::base::sort;
 
 /// The longest tag, in characters.
-const MOST_TAG: usize = 100;
+const MAX_TAG: usize = 100;
 
 /// The longest note, in characters.
-const MOST_NOTE: usize = 10_000;
+const MAX_NOTE: usize = 10_000;
 
 /// The key of pins.
 const PIN: &str = "pin";
@@ -205,9 +205,7 @@ pub fn clean_tag(text: &str) -> Result<String, String> {
         return Err(format!("invalid tag {tag:?}: a tag has no spaces or commas"));
     }
     match tag.chars().count() {
-        characters if characters > MOST_TAG => {
-            Err(format!("a tag has at most {MOST_TAG} characters, not {characters}"))
-        }
+        characters if characters > MAX_TAG => Err(format!("a tag has at most {MAX_TAG} characters, not {characters}")),
         _ => Ok(tag.into()),
     }
 }
@@ -222,8 +220,8 @@ pub fn clean_note(text: &str) -> Result<String, String> {
     let note: String = text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
     let note = js_trim(&note);
     match note.chars().count() {
-        characters if characters > MOST_NOTE => {
-            Err(format!("a note has at most {MOST_NOTE} characters, not {characters}"))
+        characters if characters > MAX_NOTE => {
+            Err(format!("a note has at most {MAX_NOTE} characters, not {characters}"))
         }
         _ => Ok(note.into()),
     }

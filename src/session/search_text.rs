@@ -9,7 +9,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::text_fields::TextField;
 use crate::session::json::Str;
 use crate::session::lines::{Line, LineCollector, NotASession};
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 
 /// The texts of a session for interactive search.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,9 +27,9 @@ pub struct Passages<'a> {
     /// The joined texts.
     pub folded: &'a str,
     /// The start of each text in bytes, and its entry.
-    pub starts: &'a [(u32, Index)],
+    pub starts: &'a [(u32, EntryIndex)],
     /// A bit for each byte of the texts, lowest bit first: 1 for a capital letter. Missing bits are 0.
-    pub(crate) capitals: &'a [u8],
+    pub(crate) uppercase_bits: &'a [u8],
 }
 
 /// Owned [`SearchTexts`].
@@ -45,8 +45,8 @@ pub struct SearchTextsBuf {
 #[derive(Clone, Debug, Default)]
 pub struct PassagesBuf {
     folded: String,
-    starts: Vec<(u32, Index)>,
-    capitals: Vec<u8>,
+    starts: Vec<(u32, EntryIndex)>,
+    uppercase_bits: Vec<u8>,
 }
 
 /// Reusable buffers for stored texts.
@@ -54,7 +54,7 @@ pub struct PassagesBuf {
 pub struct TextBuffers {
     /// The serialized texts: see [`SearchTextsBuf::into_bytes`].
     pub(crate) bytes: Vec<u8>,
-    pub(crate) starts: [Vec<(u32, Index)>; 2],
+    pub(crate) starts: [Vec<(u32, EntryIndex)>; 2],
 }
 
 /// The length of a serialized number in bytes.
@@ -62,20 +62,20 @@ const NUMBER: usize = size_of::<u32>();
 
 impl<'a> SearchTexts<'a> {
     /// Deserializes the texts in place; `starts` is a buffer for the decoded positions.
-    pub(crate) fn from_bytes(bytes: &'a [u8], starts: &'a mut [Vec<(u32, Index)>; 2]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: &'a [u8], starts: &'a mut [Vec<(u32, EntryIndex)>; 2]) -> Option<Self> {
         let (numbers, mut rest) = bytes.split_at_checked(6 * NUMBER)?;
         let mut lengths = numbers.chunks_exact(NUMBER).filter_map(|four| four.first_chunk());
         let mut length = || lengths.next().map(|four| u32::from_le_bytes(*four) as usize);
         let mut passages = [Passages::default(); 2];
         for (one, room) in passages.iter_mut().zip(starts) {
-            let (folded, count, capitals) = (length()?, length()?, length()?);
+            let (folded, count, uppercase_bits) = (length()?, length()?, length()?);
             let (folded, behind) = rest.split_at_checked(folded)?;
             let (pairs, behind) = behind.split_at_checked(count.checked_mul(2 * NUMBER)?)?;
-            let (capitals, behind) = behind.split_at_checked(capitals)?;
+            let (uppercase_bits, behind) = behind.split_at_checked(uppercase_bits)?;
             let number = |pair: &[u8], at: usize| pair[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
             room.clear();
             room.extend(pairs.chunks_exact(2 * NUMBER).map(|pair| (number(pair, 0), number(pair, NUMBER))));
-            *one = Passages { folded: simdutf8::basic::from_utf8(folded).ok()?, starts: room, capitals };
+            *one = Passages { folded: simdutf8::basic::from_utf8(folded).ok()?, starts: room, uppercase_bits };
             rest = behind;
         }
         let [conversation, summaries] = passages;
@@ -86,24 +86,24 @@ impl<'a> SearchTexts<'a> {
 impl Passages<'_> {
     /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.folded.len() + size_of_val(self.starts) + self.capitals.len()
+        self.folded.len() + size_of_val(self.starts) + self.uppercase_bits.len()
     }
 
     /// Returns the entry whose text contains a byte of the joined texts, and the range of that text.
-    pub(crate) fn around(&self, byte: usize) -> Option<(Index, Range<usize>)> {
+    pub(crate) fn around(&self, byte: usize) -> Option<(EntryIndex, Range<usize>)> {
         let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
         self.text(behind.checked_sub(1)?)
     }
 
     /// Like [`Passages::around`], for bytes in ascending order: starts at the text with index `place`, and advances it.
-    pub(crate) fn around_after(&self, place: &mut usize, byte: usize) -> Option<(Index, Range<usize>)> {
+    pub(crate) fn around_after(&self, place: &mut usize, byte: usize) -> Option<(EntryIndex, Range<usize>)> {
         let behind = self.starts.get(*place + 1..)?.iter();
         *place += behind.take_while(|(start, _)| *start as usize <= byte).count();
         self.text(*place)
     }
 
     /// Returns the entry of the text with an index, and the range of the text.
-    fn text(&self, place: usize) -> Option<(Index, Range<usize>)> {
+    fn text(&self, place: usize) -> Option<(EntryIndex, Range<usize>)> {
         let (start, entry) = self.starts.get(place)?;
         let end = self.starts.get(place + 1).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
         Some((*entry, *start as usize..end))
@@ -112,7 +112,7 @@ impl Passages<'_> {
     /// Returns a range of the texts with its known capital letters: close to the original, except for Unicode
     /// composition.
     pub(crate) fn original_text(&self, piece: Range<usize>) -> String {
-        let is_capital = |at: usize| self.capitals.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
+        let is_capital = |at: usize| self.uppercase_bits.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
         let letters = self.folded[piece.clone()].char_indices();
         let mut said = String::with_capacity(piece.len());
         said.extend(letters.map(|(at, c)| if is_capital(piece.start + at) { capital(c) } else { c }));
@@ -122,13 +122,13 @@ impl Passages<'_> {
 
 impl<'a> Passages<'a> {
     /// Returns the text of an entry and its start in the joined texts.
-    pub(crate) fn of(self, entry: Index) -> Option<(usize, &'a str)> {
+    pub(crate) fn of(self, entry: EntryIndex) -> Option<(usize, &'a str)> {
         let (_, text) = self.text(self.starts.binary_search_by_key(&entry, |(_, entry)| *entry).ok()?)?;
         Some((text.start, &self.folded[text]))
     }
 
     /// Returns the folded texts with their entries.
-    pub fn each(self) -> impl Iterator<Item = (Index, &'a str)> {
+    pub fn each(self) -> impl Iterator<Item = (EntryIndex, &'a str)> {
         let texts = (0..self.starts.len()).filter_map(move |place| self.text(place));
         texts.map(move |(entry, text)| (entry, &self.folded[text]))
     }
@@ -136,7 +136,7 @@ impl<'a> Passages<'a> {
 
 impl SearchTextsBuf {
     /// Adds the searchable text of the next entry.
-    pub(crate) fn take(&mut self, at: Index, entry: &Entry<'_>) {
+    pub(crate) fn take(&mut self, at: EntryIndex, entry: &Entry<'_>) {
         if let Some((field, text)) = searched(entry) {
             let passages = if field == TextField::Summary { &mut self.summaries } else { &mut self.conversation };
             passages.push(at, &text);
@@ -147,24 +147,25 @@ impl SearchTextsBuf {
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Self { conversation, summaries } = self;
         let rest = conversation.as_passages().bytes() - conversation.folded.len() + summaries.as_passages().bytes();
-        let lengths = [&conversation, &summaries].map(|one| [one.folded.len(), one.starts.len(), one.capitals.len()]);
+        let lengths =
+            [&conversation, &summaries].map(|one| [one.folded.len(), one.starts.len(), one.uppercase_bits.len()]);
         let put = |bytes: &mut Vec<u8>, number: u32| bytes.extend(number.to_le_bytes());
         let mut numbers = Vec::with_capacity(6 * NUMBER);
         // Texts are shorter than 4 GB: see `PassagesBuf::push`.
         lengths.iter().flatten().for_each(|&length| put(&mut numbers, length as u32));
-        let put_rest = |bytes: &mut Vec<u8>, starts: &[(u32, Index)], capitals: &[u8]| {
+        let put_rest = |bytes: &mut Vec<u8>, starts: &[(u32, EntryIndex)], uppercase_bits: &[u8]| {
             starts.iter().for_each(|&(start, entry)| {
                 put(bytes, start);
                 put(bytes, entry);
             });
-            bytes.extend(capitals);
+            bytes.extend(uppercase_bits);
         };
         let mut bytes = conversation.folded.into_bytes();
         bytes.reserve_exact(numbers.len() + rest);
         bytes.splice(0..0, numbers);
-        put_rest(&mut bytes, &conversation.starts, &conversation.capitals);
+        put_rest(&mut bytes, &conversation.starts, &conversation.uppercase_bits);
         bytes.extend(summaries.folded.as_bytes());
-        put_rest(&mut bytes, &summaries.starts, &summaries.capitals);
+        put_rest(&mut bytes, &summaries.starts, &summaries.uppercase_bits);
         bytes
     }
 
@@ -179,7 +180,7 @@ impl From<SearchTexts<'_>> for SearchTextsBuf {
         let [conversation, summaries] = [texts.conversation, texts.summaries].map(|passages| PassagesBuf {
             folded: passages.folded.into(),
             starts: passages.starts.into(),
-            capitals: passages.capitals.into(),
+            uppercase_bits: passages.uppercase_bits.into(),
         });
         Self { conversation, summaries }
     }
@@ -188,11 +189,11 @@ impl From<SearchTexts<'_>> for SearchTextsBuf {
 impl PassagesBuf {
     /// Borrows the passages.
     pub fn as_passages(&self) -> Passages<'_> {
-        Passages { folded: &self.folded, starts: &self.starts, capitals: &self.capitals }
+        Passages { folded: &self.folded, starts: &self.starts, uppercase_bits: &self.uppercase_bits }
     }
 
     /// Appends the text of an entry.
-    pub(crate) fn push(&mut self, entry: Index, text: &str) {
+    pub(crate) fn push(&mut self, entry: EntryIndex, text: &str) {
         let gap = usize::from(!self.folded.is_empty());
         // Text beyond 4 GB is not searchable.
         let Ok(start) = u32::try_from(self.folded.len() + gap) else { return };
@@ -203,18 +204,18 @@ impl PassagesBuf {
             self.folded.push(' ');
         }
         self.starts.push((start, entry));
-        let capitals = &mut self.capitals;
+        let uppercase_bits = &mut self.uppercase_bits;
         fold_with_capitals(&mut self.folded, text, |at| {
-            if capitals.len() <= at / 8 {
-                capitals.resize(at / 8 + 1, 0);
+            if uppercase_bits.len() <= at / 8 {
+                uppercase_bits.resize(at / 8 + 1, 0);
             }
-            capitals[at / 8] |= 1 << (at % 8);
+            uppercase_bits[at / 8] |= 1 << (at % 8);
         });
     }
 }
 
 /// The maximum capacity in bytes kept for the next file: one huge conversation must not hold its memory.
-const MOST_CAPACITY: usize = 4 * 1024 * 1024;
+const MAX_CAPACITY: usize = 4 * 1024 * 1024;
 
 /// Collects the texts from the lines of a file, and can be reused for other files.
 #[derive(Debug, Default)]
@@ -227,7 +228,7 @@ impl SearchTextBuilder {
     /// Adds the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
         let read = line.read();
-        let place = self.lines.offsets.len() as Index;
+        let place = self.lines.offsets.len() as EntryIndex;
         if let Some(entry) = self.lines.note(&line, &read) {
             self.texts.take(place, entry);
         }
@@ -252,8 +253,8 @@ impl SearchTextBuilder {
         for passages in [&mut self.texts.conversation, &mut self.texts.summaries] {
             passages.folded.clear();
             passages.starts.clear();
-            passages.capitals.clear();
-            if passages.folded.capacity() > MOST_CAPACITY {
+            passages.uppercase_bits.clear();
+            if passages.folded.capacity() > MAX_CAPACITY {
                 *passages = PassagesBuf::default();
             }
         }
@@ -315,7 +316,7 @@ mod tests {
             format!("{} {} {} ß I\u{307} none", texts[0], texts[1], texts[2])
         );
         assert_eq!(passages.original_text(4..8), "JWT,");
-        assert_eq!(Passages { capitals: &[], ..passages }.original_text(4..8), "jwt,");
+        assert_eq!(Passages { uppercase_bits: &[], ..passages }.original_text(4..8), "jwt,");
     }
 
     #[test]

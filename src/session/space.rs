@@ -14,7 +14,7 @@ use crate::session::entry::{Block, Content, Entry, RawTime};
 use crate::session::json::Str;
 use crate::session::json::value::{Fields, items};
 use crate::session::lines::{Line, LineCollector, NotASession};
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::links::{ById, EntryIndex, IdHash};
 
 /// The number of largest entries that are kept.
 pub const LARGEST: usize = 10;
@@ -56,7 +56,7 @@ pub struct SpaceGroup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeEntry {
     /// The entry.
-    pub at: Index,
+    pub at: EntryIndex,
     /// Its ID, if it has one.
     pub id: Option<Box<str>>,
     /// The key that identifies the entry in all files.
@@ -140,7 +140,7 @@ impl SpaceCollector {
     }
 
     fn entry(&mut self, line: &Line<'_>, entry: &Entry<'_>, bytes: u64) {
-        let at = self.ends.len() as Index;
+        let at = self.ends.len() as EntryIndex;
         let start = self.parts.len();
         each_part(line.bytes, entry, bytes, |kind, name, bytes| {
             let number = self.group_number(kind, name);
@@ -443,8 +443,8 @@ mod tests {
             lines(text.as_bytes()).into_iter().for_each(|line| part.line(line));
             let tree = Tree::build([part]).unwrap();
             let mut is_in = vec![false; tree.nodes.len()];
-            let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
-            for end in (0..tree.nodes.len() as Index).filter(is_end) {
+            let is_end = |at: &EntryIndex| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
+            for end in (0..tree.nodes.len() as EntryIndex).filter(is_end) {
                 context(&tree, Some(end)).entries.iter().for_each(|&at| is_in[at as usize] = true);
             }
             let outside = tree.nodes.iter().zip(is_in).filter(|(_, is_in)| !is_in).map(|(node, _)| node.len + 1);

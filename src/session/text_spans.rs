@@ -95,12 +95,12 @@ impl TextSearch {
 
     fn content(&mut self, r: &mut JsonReader<'_>) -> Result<()> {
         /// The maximum number of scanned blocks.
-        const MOST: usize = 1000;
+        const MAX_BLOCKS: usize = 1000;
         if r.kind()? != ValueKind::Array {
             return self.text(r);
         }
         r.enter_array()?;
-        for number in 0..MOST {
+        for number in 0..MAX_BLOCKS {
             if !r.next_item(number == 0)? {
                 return Ok(());
             }

@@ -37,14 +37,14 @@ impl Worktree {
 }
 
 /// A worktree, and the directory in the main working tree that stands for a directory in the worktree.
-type Place = (Arc<Worktree>, Arc<str>);
+type WorktreeDirs = (Arc<Worktree>, Arc<str>);
 
 /// The linked worktrees of working directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worktrees {
     /// `true` if each worktree is a project of its own.
     are_separate: bool,
-    places: HashMap<String, Place>,
+    places: HashMap<String, WorktreeDirs>,
 }
 
 impl Worktrees {

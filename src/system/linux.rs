@@ -23,7 +23,7 @@ pub(crate) const RAISE_WATCHERS: &str = " (raise fs.inotify.max_user_instances)"
 pub(crate) const PROCESSES: Option<&str> = Some("/proc");
 
 /// Identifies this machine and PID namespace, in the format of pitree's extension.
-pub(crate) fn place() -> Option<String> {
+pub(crate) fn namespace_id() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
     Some(format!("{} {}", boot.trim(), namespace.display()))

@@ -25,9 +25,9 @@ pub(crate) enum Input {
 }
 
 /// File system metadata. If it is equal, the file is unchanged, unless it was written again within the granularity of
-/// its timestamps: see [`FileVersion::is_settled`].
+/// its timestamps: see [`FileMetadata::is_settled`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct FileVersion {
+pub(crate) struct FileMetadata {
     /// The device and inode number, or a hash of the path.
     pub(crate) file: (u64, u64),
     /// The length in bytes.

@@ -13,10 +13,10 @@ mod unix;
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux as kernel;
-pub(crate) use messages::{FileVersion, Input, Signal};
+pub(crate) use linux as os;
+pub(crate) use messages::{FileMetadata, Input, Signal};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use not_linux as kernel;
+pub(crate) use not_linux as os;
 #[cfg(unix)]
 pub(crate) use unix::{files, input, programs, signals, terminal};
 #[cfg(windows)]

@@ -13,24 +13,24 @@ use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
 use crate::ui::paint::{Painter, rows};
 
-pub(super) fn too_small(pen: &Painter<'_>) {
+pub(super) fn too_small(painter: &Painter<'_>) {
     let (columns, rows) = SMALLEST;
-    let area = pen.area();
+    let area = painter.area();
     let text = format!("terminal too small: {}x{}; pitree needs {columns}x{rows}", area.width, area.height);
-    plain_rows(pen, area, vec![DocLine::warning(&text)]);
+    plain_rows(painter, area, vec![DocLine::warning(&text)]);
 }
 
 /// Draws lines without a frame.
-pub(super) fn plain_rows(pen: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
+pub(super) fn plain_rows(painter: &Painter<'_>, area: Rect, lines: Vec<DocLine>) {
     let mut wrapped = Wrapped::new(area.width.into());
     wrapped.all(&lines);
     let text_box = TextBox { size: (area.width, area.height), height: area.height.into(), lines, wrapped };
-    rows(pen, area, &text_box, 0);
+    rows(painter, area, &text_box, 0);
 }
 
 /// Returns the text for an empty palette: its state, and how rows get into it.
-pub(super) fn list(kind: PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
-    let key = |action| pen.key(action);
+pub(super) fn list(kind: PaletteKind, painter: &Painter<'_>) -> Vec<DocLine> {
+    let key = |action| painter.key(action);
     let accept = key(Action::Accept);
     let (state, how) = match kind {
         PaletteKind::Actions => ("no matching action", String::new()),
@@ -68,8 +68,8 @@ pub(super) fn list(kind: PaletteKind, pen: &Painter<'_>) -> Vec<DocLine> {
 }
 
 /// Draws the screen for an empty list: the searched directories and the next steps.
-pub(super) fn nothing(area: Rect, model: &Model, pen: &Painter<'_>) {
-    let located = &model.setting.located;
+pub(super) fn nothing(area: Rect, model: &Model, painter: &Painter<'_>) {
+    let located = &model.settings.located;
     let is_new = located.is_default() && model.catalog.unreadable.is_empty();
     let (title, dirs) = match is_new {
         true => ("No sessions yet.", format!("pitree looked where pi will write them ({}):", located.origin)),
@@ -79,7 +79,7 @@ pub(super) fn nothing(area: Rect, model: &Model, pen: &Painter<'_>) {
     for dir in &located.dirs {
         let problem = model.catalog.unreadable.iter().find(|one| &one.path == dir);
         let reason = problem.map_or("no session files; name another directory with --dir", |one| &one.reason);
-        let path = shorten(&dir.to_string_lossy(), &model.setting.home).into_owned();
+        let path = shorten(&dir.to_string_lossy(), &model.settings.home).into_owned();
         lines.push(match is_new {
             true => DocLine::text(&format!("  {path}")),
             false => DocLine::warning(&format!("  {path}: {reason}")),
@@ -95,8 +95,8 @@ pub(super) fn nothing(area: Rect, model: &Model, pen: &Painter<'_>) {
         lines.push(DocLine::text(text));
     }
     lines.push(DocLine::default());
-    let (reload, quit) = (pen.key(Action::Reload), pen.key(Action::Quit));
-    let dot = &pen.glyphs().dot;
+    let (reload, quit) = (painter.key(Action::Reload), painter.key(Action::Quit));
+    let dot = &painter.glyphs().dot;
     let last = format!("pi creates a session with your first message. {reload}: search again {dot} {quit}: quit");
     lines.push(DocLine::dim(&last));
     let inside = Rect {
@@ -105,5 +105,5 @@ pub(super) fn nothing(area: Rect, model: &Model, pen: &Painter<'_>) {
         width: area.width.saturating_sub(4),
         height: area.height.saturating_sub(1),
     };
-    plain_rows(pen, inside, lines);
+    plain_rows(painter, inside, lines);
 }

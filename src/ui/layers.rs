@@ -25,62 +25,62 @@ use crate::ui::paint::{
 };
 use crate::ui::stats;
 
-pub(super) fn draw(model: &Model, pen: &Painter<'_>) {
+pub(super) fn draw(model: &Model, painter: &Painter<'_>) {
     for layer in &model.layers.0 {
         match layer {
             // The footer draws their input line.
             Layer::Find(_) => {}
             Layer::Prompt(prompt) => {
                 // A prompt completes only directories.
-                let room = usize::from(pen.area().width).saturating_sub(3);
-                let cut = |option: &String| pen.glyphs().cut_path(&clean(option), room).into_owned();
+                let room = usize::from(painter.area().width).saturating_sub(3);
+                let cut = |option: &String| painter.glyphs().cut_path(&clean(option), room).into_owned();
                 let options: Vec<String> = prompt.options.iter().map(cut).collect();
                 let options: Vec<(&str, &str)> = options.iter().map(|option| (&**option, "")).collect();
-                candidates(pen, &options, None);
+                candidates(painter, &options, None);
             }
             Layer::Search(_) => {
                 let Some(cycle) = model.search.as_ref().and_then(|search| search.cycle.as_ref()) else { continue };
                 let options: Vec<(&str, &str)> =
                     cycle.options.iter().map(|option| (&*option.text, &*option.means)).collect();
-                candidates(pen, &options, Some(cycle.at));
+                candidates(painter, &options, Some(cycle.at));
             }
-            Layer::Context(view) => draw_context(view, pen),
-            Layer::Stats(view) => stats::draw(view, pen),
-            Layer::Files(view) => draw_files(view, pen),
-            Layer::FileText(view) => draw_file_text(view, pen),
-            Layer::Palette(palette) => draw_palette(palette, model, pen),
+            Layer::Context(view) => draw_context(view, painter),
+            Layer::Stats(view) => stats::draw(view, painter),
+            Layer::Files(view) => draw_files(view, painter),
+            Layer::FileText(view) => draw_file_text(view, painter),
+            Layer::Palette(palette) => draw_palette(palette, model, painter),
             Layer::Question(question) => {
                 let text_box = question.text_box(model.size);
-                let (take, leave) = (pen.key(Action::Confirm), pen.key(Action::Back));
-                let foot = format!("{take}: {} {} {leave}: cancel", question.answer_word(), pen.glyphs().dot);
-                let inner = boxed(pen, text_box.size, question.title, &foot);
-                rows(pen, inner, &text_box, question.top);
+                let (take, leave) = (painter.key(Action::Confirm), painter.key(Action::Back));
+                let foot = format!("{take}: {} {} {leave}: cancel", question.answer_word(), painter.glyphs().dot);
+                let inner = boxed(painter, text_box.size, question.title, &foot);
+                rows(painter, inner, &text_box, question.top);
                 for (at, row) in inner.rows().enumerate() {
                     if question.is_selected(&text_box, question.top + at) {
-                        pen.select(row);
+                        painter.select(row);
                     }
                 }
             }
-            Layer::Note(note) => {
+            Layer::MessageBox(note) => {
                 let text_box = note.text_box(model.size);
                 let foot = match text_box.scrolls() {
-                    true => format!("up/down: scroll {} any other key: close", pen.glyphs().dot),
+                    true => format!("up/down: scroll {} any other key: close", painter.glyphs().dot),
                     false => "any key: close".into(),
                 };
-                let inner = boxed(pen, text_box.size, &note.title, &foot);
-                rows(pen, inner, &text_box, note.top);
+                let inner = boxed(painter, text_box.size, &note.title, &foot);
+                rows(painter, inner, &text_box, note.top);
             }
-            Layer::Compare(compare) => draw_comparison(compare, model, pen),
+            Layer::Compare(compare) => draw_comparison(compare, model, painter),
             Layer::Help(help) => {
                 let text_box = help.text_box(model.size);
-                let (close, dot) = (pen.key(Action::Back), &pen.glyphs().dot);
+                let (close, dot) = (painter.key(Action::Back), &painter.glyphs().dot);
                 let foot = format!("type to filter {dot} {close}: close {dot} rebind in config.toml");
-                let inner = boxed(pen, text_box.size, "Help", &foot);
+                let inner = boxed(painter, text_box.size, "Help", &foot);
                 let mut line = vec![Span::dim("filter: ")];
                 line.extend(typed(&help.line, usize::from(inner.width).saturating_sub(9)));
-                pen.put(Rect { height: 1.min(inner.height), ..inner }, &line);
+                painter.put(Rect { height: 1.min(inner.height), ..inner }, &line);
                 let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-                rows(pen, below, &text_box, help.top);
+                rows(painter, below, &text_box, help.top);
             }
         }
     }
@@ -90,11 +90,11 @@ pub(super) fn draw(model: &Model, pen: &Painter<'_>) {
 const CANDIDATES: usize = 8;
 
 /// Draws completion candidates with descriptions above an input line. Highlights the inserted candidate.
-fn candidates(pen: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>) {
+fn candidates(painter: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>) {
     if options.is_empty() {
         return;
     }
-    let screen = pen.area();
+    let screen = painter.area();
     let height = options.len().min(CANDIDATES).min(usize::from(screen.height.saturating_sub(4)));
     // Center the inserted candidate if there are enough others around it.
     let top = at.unwrap_or(0).saturating_sub(height / 2).min(options.len() - height);
@@ -105,39 +105,39 @@ fn candidates(pen: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>) {
     let means = most(|(_, means)| width(means)).min(columns / 2);
     let text = most(|(text, _)| width(&clean(text))).min(columns.saturating_sub(means + 3));
     let rule = Rect { y: screen.bottom() - 2 - height as u16, height: 1, ..screen };
-    pen.put(rule, &[Span::dim(pen.glyphs().dash.repeat(columns))]);
+    painter.put(rule, &[Span::dim(painter.glyphs().dash.repeat(columns))]);
     for (row, (text_of, means)) in (0..).zip(&options[top..top + height]) {
         let area = Rect { y: rule.y + 1 + row, height: 1, ..screen };
-        let value = pen.glyphs().cut_middle(&clean(text_of), text, text / 2).into_owned();
+        let value = painter.glyphs().cut_middle(&clean(text_of), text, text / 2).into_owned();
         let gap = " ".repeat(text - width(&value) + 2);
         let means = Span::dim(*means);
         let mut spans = vec![Span::text(format!(" {value}{gap}")), means];
         spans.push(Span::text(" ".repeat(columns.saturating_sub(spans_width(&spans)))));
-        pen.put(area, &spans);
+        painter.put(area, &spans);
         if at == Some(top + usize::from(row)) {
-            pen.select(area);
+            painter.select(area);
         }
     }
 }
 
-fn draw_comparison(compare: &CompareView, model: &Model, pen: &Painter<'_>) {
+fn draw_comparison(compare: &CompareView, model: &Model, painter: &Painter<'_>) {
     let area = CompareView::area(model.size);
-    pen.clear(area);
+    painter.clear(area);
     let columns = usize::from(area.width);
-    let lines = head(compare, model, pen, columns).into_iter().zip(area.rows());
-    lines.for_each(|(spans, row)| pen.put(row, &cut(&spans, columns, pen.glyphs())));
+    let lines = head(compare, model, painter, columns).into_iter().zip(area.rows());
+    lines.for_each(|(spans, row)| painter.put(row, &cut(&spans, columns, painter.glyphs())));
     let (body, rows) = (CompareView::body(model.size), &compare.rows);
     let shown = ListView { area: body, cursor: compare.cursor, len: rows.len(), focused: true };
-    list(pen, &shown, |at, columns| cut(&rows[at].spans, columns, pen.glyphs()));
+    list(painter, &shown, |at, columns| cut(&rows[at].spans, columns, painter.glyphs()));
     if compare.compared.is_none() {
-        pen.put(Rect { height: 1.min(body.height), ..body }, &[Span::dim(" reading both")]);
+        painter.put(Rect { height: 1.min(body.height), ..body }, &[Span::dim(" reading both")]);
     }
 }
 
 /// Draws the common part, a line for each branch, and a separator.
-fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize) -> [Vec<Span>; 4] {
-    let glyphs = pen.glyphs();
-    let row = |tree, at, room: usize| row_text::entry(tree, at, &model.setting.home, room, glyphs);
+fn head(compare: &CompareView, model: &Model, painter: &Painter<'_>, columns: usize) -> [Vec<Span>; 4] {
+    let glyphs = painter.glyphs();
+    let row = |tree, at, room: usize| row_text::entry(tree, at, &model.settings.home, room, glyphs);
     let compared = compare.compared.as_deref();
     let mut common = vec![Span::new(Tone::Heading, " Compare")];
     if let Some(compared) = compared {
@@ -163,18 +163,18 @@ fn head(compare: &CompareView, model: &Model, pen: &Painter<'_>, columns: usize)
     [common, side(0), side(1), vec![Span::dim(glyphs.dash.repeat(columns))]]
 }
 
-fn draw_palette(palette: &Palette, model: &Model, pen: &Painter<'_>) {
+fn draw_palette(palette: &Palette, model: &Model, painter: &Painter<'_>) {
     let keys = keys(palette.kind);
     let Rect { width: columns, height, .. } = palette.area(model.size);
     let room = usize::from(columns.saturating_sub(6));
-    let title = pen.glyphs().cut(palette.kind.name(), room);
-    boxed(pen, (columns, height), &title, &foot(&keys, model, pen, room));
+    let title = painter.glyphs().cut(palette.kind.name(), room);
+    boxed(painter, (columns, height), &title, &foot(&keys, model, painter, room));
     let area = palette.list_area(model.size);
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
     let (shown, all) = palette.counts();
     let is_reading = match palette.kind {
         PaletteKind::Actions => false,
-        PaletteKind::Trash | PaletteKind::History => model.past.is_none(),
+        PaletteKind::Trash | PaletteKind::History => model.history.is_none(),
         PaletteKind::Labels | PaletteKind::Family | PaletteKind::Projects => !model.catalog.progress.finished,
     };
     let counts = match (is_reading, shown == all) {
@@ -186,21 +186,21 @@ fn draw_palette(palette: &Palette, model: &Model, pen: &Painter<'_>) {
     let room = usize::from(line.width).saturating_sub(spans_width(&counts) + 2);
     let mut left = vec![Span::accent("> ")];
     left.extend(typed(&palette.line, room));
-    pen.put_both(line, &left, &counts);
+    painter.put_both(line, &left, &counts);
     if shown == 0 {
         let lines = match (is_reading, all) {
             (true, _) => vec![DocLine::dim("reading")],
-            (false, 0) => empty::list(palette.kind, pen),
+            (false, 0) => empty::list(palette.kind, painter),
             (false, _) => vec![DocLine::dim("no match")],
         };
-        return empty::plain_rows(pen, area, lines);
+        return empty::plain_rows(painter, area, lines);
     }
     // The scroll bar is beside the rows.
     let rows =
         ListView { area: Rect { width: area.width + 1, ..area }, cursor: palette.cursor, len: shown, focused: true };
-    list(pen, &rows, |at, columns| {
-        let (left, right) = palette.drawn(at, columns, pen.glyphs());
-        both(&left, &right, columns, pen.glyphs())
+    list(painter, &rows, |at, columns| {
+        let (left, right) = palette.drawn(at, columns, painter.glyphs());
+        both(&left, &right, columns, painter.glyphs())
     });
 }
 
@@ -220,10 +220,10 @@ fn keys(kind: PaletteKind) -> Vec<(Action, &'static str)> {
 }
 
 /// Returns the key hints that fit.
-fn foot(keys: &[(Action, &str)], model: &Model, pen: &Painter<'_>, columns: usize) -> String {
+fn foot(keys: &[(Action, &str)], model: &Model, painter: &Painter<'_>, columns: usize) -> String {
     let foot = |keys: &[(Action, &str)]| {
-        let keys = keys.iter().map(|(action, word)| format!("{}: {word}", model.setting.key(*action)));
-        keys.collect::<Vec<_>>().join(&format!(" {} ", pen.glyphs().dot))
+        let keys = keys.iter().map(|(action, word)| format!("{}: {word}", model.settings.key(*action)));
+        keys.collect::<Vec<_>>().join(&format!(" {} ", painter.glyphs().dot))
     };
     let feet = [foot(keys), foot(&[(Action::Accept, "accept"), (Action::Cancel, "close")])];
     feet.into_iter().find(|foot| width(foot) <= columns).unwrap_or_default()
@@ -232,33 +232,33 @@ fn foot(keys: &[(Action, &str)], model: &Model, pen: &Painter<'_>, columns: usiz
 /// Columns of a share's name, its tokens and its percentage.
 const SHARE_COLUMNS: (usize, usize, usize) = (9, 9, 5);
 
-fn draw_context(view: &ContextView, pen: &Painter<'_>) {
-    let all = pen.area();
+fn draw_context(view: &ContextView, painter: &Painter<'_>) {
+    let all = painter.area();
     let area = Rect { height: all.height.saturating_sub(1), ..all };
-    pen.clear(area);
+    painter.clear(area);
     let row = |row: u16| Rect { x: 1, y: row, width: area.width.saturating_sub(2), height: 1 };
     let title = [Span::accent("Model context  "), Span::text(&*view.title)];
-    pen.put(row(0), &title);
+    painter.put(row(0), &title);
     match &view.listing {
-        None => pen.put(row(1), &[Span::dim("reading the entries")]),
-        Some(Err(error)) => pen.put(row(1), &[Span::clean(Tone::Error, error)]),
+        None => painter.put(row(1), &[Span::dim("reading the entries")]),
+        Some(Err(error)) => painter.put(row(1), &[Span::clean(Tone::Error, error)]),
         Some(Ok(listing)) => {
-            pen.put(row(1), &[Span::text(listing.summary(&pen.glyphs().dot))]);
-            pen.put(row(2), &cells(listing, row(2).width.into()));
-            pen.put(row(3), &legend(listing));
+            painter.put(row(1), &[Span::text(listing.summary(&painter.glyphs().dot))]);
+            painter.put(row(2), &cells(listing, row(2).width.into()));
+            painter.put(row(3), &legend(listing));
             let above = above(all.height);
             for (line, at) in view.sum.iter().zip(4..above - 1) {
-                pen.put(row(at), &[Span::dim(&**line)]);
+                painter.put(row(at), &[Span::dim(&**line)]);
             }
-            let rule = pen.glyphs().dash.repeat(area.width.into());
-            pen.put(Rect { y: above - 1, height: 1, ..area }, &[Span::dim(rule)]);
+            let rule = painter.glyphs().dash.repeat(area.width.into());
+            painter.put(Rect { y: above - 1, height: 1, ..area }, &[Span::dim(rule)]);
             let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
             let all = listing.estimated_tokens();
             let rows = ListView { area, cursor: view.cursor, len: view.rows.len(), focused: true };
-            list(pen, &rows, |at, _| listing_row(&view.rows[at], all));
+            list(painter, &rows, |at, _| listing_row(&view.rows[at], all));
             if view.rows.is_empty() {
                 let text = " empty conversation; pi adds its own system prompt";
-                pen.put(Rect { height: 1.min(area.height), ..area }, &[Span::dim(text)]);
+                painter.put(Rect { height: 1.min(area.height), ..area }, &[Span::dim(text)]);
             }
         }
     }
@@ -330,12 +330,12 @@ const STATE_COLUMNS: (usize, usize, usize) = (8, 8, 10);
 /// The maximum columns of the title of a session.
 const SESSION_TITLE: usize = 24;
 
-fn draw_files(view: &FilesView, pen: &Painter<'_>) {
-    let all = pen.clear_screen();
-    draw_files_head(view, pen);
+fn draw_files(view: &FilesView, painter: &Painter<'_>) {
+    let all = painter.clear_screen();
+    draw_files_head(view, painter);
     let body = FilesView::body((all.width, all.height));
     if view.rows.is_empty() {
-        let is_reading = view.is_listing || !pen.model.catalog.progress.finished;
+        let is_reading = view.is_listing || !painter.model.catalog.progress.finished;
         let lines = match (is_reading, view.files.is_empty()) {
             (true, _) => vec![DocLine::dim("reading")],
             (false, false) => vec![DocLine::dim("no match")],
@@ -346,12 +346,14 @@ fn draw_files(view: &FilesView, pen: &Painter<'_>) {
             ],
         };
         let inside = Rect { x: 1, width: body.width.saturating_sub(2), ..body };
-        return plain_rows(pen, inside, lines);
+        return plain_rows(painter, inside, lines);
     }
     let rows = ListView { area: body, cursor: view.cursor, len: view.rows.len(), focused: true };
-    list(pen, &rows, |at, columns| match view.rows[at] {
-        FilesRow::File(file) => file_row(view, file, columns, pen),
-        FilesRow::State(..) => view.state_at(at).map_or_else(Vec::new, |state| state_row(view, state, columns, pen)),
+    list(painter, &rows, |at, columns| match view.rows[at] {
+        FilesRow::File(file) => file_row(view, file, columns, painter),
+        FilesRow::State(..) => {
+            view.state_at(at).map_or_else(Vec::new, |state| state_row(view, state, columns, painter))
+        }
         FilesRow::Note(file) => {
             let unfolded = view.unfolded.get(&view.files[file].path);
             let problem = unfolded.and_then(|unfolded| unfolded.problem.as_deref());
@@ -366,47 +368,47 @@ fn draw_files(view: &FilesView, pen: &Painter<'_>) {
 }
 
 /// Draws the scope, the number of files and the filter.
-fn draw_files_head(view: &FilesView, pen: &Painter<'_>) {
-    let columns = pen.area().width;
+fn draw_files_head(view: &FilesView, painter: &Painter<'_>) {
+    let columns = painter.area().width;
     let row = |y: u16| Rect { x: 1, y, width: columns.saturating_sub(2), height: 1 };
     let files = match (view.shown(), view.files.len()) {
         (shown, all) if shown == all => count(all, "file", "files"),
         (shown, all) => format!("{} of {}", thousands(shown), count(all, "file", "files")),
     };
     let name = [Span::accent("Files  "), Span::new(Tone::Heading, &*view.title)];
-    pen.put_both(row(0), &name, &[Span::dim(files)]);
+    painter.put_both(row(0), &name, &[Span::dim(files)]);
     if !view.filter.is_empty() {
         let filter = [Span::accent("/ "), Span::clean(Tone::Text, &view.filter)];
-        return pen.put(row(1), &filter);
+        return painter.put(row(1), &filter);
     }
-    let rule = pen.glyphs().dash.repeat(columns.into());
-    pen.put(Rect { x: 0, width: columns, ..row(1) }, &[Span::dim(rule)]);
+    let rule = painter.glyphs().dash.repeat(columns.into());
+    painter.put(Rect { x: 0, width: columns, ..row(1) }, &[Span::dim(rule)]);
 }
 
-fn file_row(view: &FilesView, at: usize, columns: usize, pen: &Painter<'_>) -> Vec<Span> {
+fn file_row(view: &FilesView, at: usize, columns: usize, painter: &Painter<'_>) -> Vec<Span> {
     let file = &view.files[at];
-    let sign = if view.unfolded.contains_key(&file.path) { &pen.glyphs().open } else { &pen.glyphs().closed };
+    let sign = if view.unfolded.contains_key(&file.path) { &painter.glyphs().open } else { &painter.glyphs().closed };
     let times = |what: &str, count: usize| if count > 0 { format!("{what} {count}×") } else { String::new() };
     let (changed, read) = (times("changed", file.uses.changes()), times("read", file.uses.reads));
-    let age = file.latest.map_or("?".into(), |then| time::age(pen.model.now, then));
+    let age = file.latest.map_or("?".into(), |then| time::age(painter.model.now, then));
     let facts = match columns >= DATED {
         true => format!("  {changed:>12}  {read:>9}  {age:>4}"),
         false if changed.is_empty() => format!("  {read}"),
         false => format!("  {changed}"),
     };
     let room = columns.saturating_sub(width(&facts) + width(sign) + 3);
-    let path = pen.glyphs().cut_path(&file.shown, room).into_owned();
+    let path = painter.glyphs().cut_path(&file.shown, room).into_owned();
     let marks = view.words.marks(&path);
     let mut left = vec![Span::dim(format!(" {sign} "))];
     left.extend(highlight(&[Span::text(path)], &marks));
-    both(&left, &[Span::dim(facts)], columns, pen.glyphs())
+    both(&left, &[Span::dim(facts)], columns, painter.glyphs())
 }
 
-fn state_row(view: &FilesView, state: &StateRow, columns: usize, pen: &Painter<'_>) -> Vec<Span> {
+fn state_row(view: &FilesView, state: &StateRow, columns: usize, painter: &Painter<'_>) -> Vec<Span> {
     let is_marked = view.marked.as_ref().is_some_and(|(_, entry)| *entry == state.entry);
     let when = match state.time {
-        Some(time) if columns >= DATED => pen.model.setting.date(time).map_or("?".into(), |date| date + " "),
-        Some(time) => format!("{:>4}", time::age(pen.model.now, time)),
+        Some(time) if columns >= DATED => painter.model.settings.date(time).map_or("?".into(), |date| date + " "),
+        Some(time) => format!("{:>4}", time::age(painter.model.now, time)),
         None => "?".into(),
     };
     let (mut tool, exact, changed) = STATE_COLUMNS;
@@ -422,10 +424,10 @@ fn state_row(view: &FilesView, state: &StateRow, columns: usize, pen: &Painter<'
         Exactness::Removed => ("removed", Tone::Removed),
     };
     let padded = |text: &str, columns: usize| {
-        let text = pen.glyphs().cut(text, columns).into_owned();
+        let text = painter.glyphs().cut(text, columns).into_owned();
         format!("{text}{}", " ".repeat(columns - width(&text)))
     };
-    let mark = if is_marked { &*pen.glyphs().mark } else { " " };
+    let mark = if is_marked { &*painter.glyphs().mark } else { " " };
     let mut left = vec![
         Span::accent(format!("{}{mark} ", if columns >= DATED { "  " } else { " " })),
         Span::dim(format!("{when} ")),
@@ -440,30 +442,30 @@ fn state_row(view: &FilesView, state: &StateRow, columns: usize, pen: &Painter<'
     }
     let mut right = Vec::new();
     if view.scope != SessionScope::Session(state.entry.session)
-        && let Some(session) = pen.model.catalog.get(state.entry.session)
+        && let Some(session) = painter.model.catalog.get(state.entry.session)
     {
-        right.push(Span::dim(format!("  {}", pen.glyphs().cut(&title(session), SESSION_TITLE))));
+        right.push(Span::dim(format!("  {}", painter.glyphs().cut(&title(session), SESSION_TITLE))));
     }
     if state.is_abandoned {
         right.push(Span::dim(" abandoned"));
     }
-    both(&left, &right, columns, pen.glyphs())
+    both(&left, &right, columns, painter.glyphs())
 }
 
-fn draw_file_text(view: &FileTextView, pen: &Painter<'_>) {
-    let all = pen.clear_screen();
+fn draw_file_text(view: &FileTextView, painter: &Painter<'_>) {
+    let all = painter.clear_screen();
     let row = |y: u16| Rect { x: 1, y, width: all.width.saturating_sub(2), height: 1 };
     let body = FileTextView::body((all.width, all.height));
     let (rows, len) = (usize::from(body.height), view.wrapped.len());
     let is_whole = view.wrapped.complete(&view.lines);
     let place = text_position(view.top, rows, len, is_whole).unwrap_or_default();
-    let path = pen.glyphs().cut_path(&view.title, usize::from(all.width).saturating_sub(width(&place) + 4));
-    pen.put_both(row(0), &[Span::accent(path)], &[Span::dim(place)]);
+    let path = painter.glyphs().cut_path(&view.title, usize::from(all.width).saturating_sub(width(&place) + 4));
+    painter.put_both(row(0), &[Span::accent(path)], &[Span::dim(place)]);
     let facts = if view.claim.is_some() { "replaying the session" } else { &view.facts };
-    let dot = if facts.is_empty() { String::new() } else { format!(" {} {facts}", pen.glyphs().dot) };
-    pen.put(row(1), &[Span::text(&*view.subject), Span::dim(dot)]);
+    let dot = if facts.is_empty() { String::new() } else { format!(" {} {facts}", painter.glyphs().dot) };
+    painter.put(row(1), &[Span::text(&*view.subject), Span::dim(dot)]);
     for (area, at) in body.rows().zip(view.top..len) {
-        pen.put(area, &view.row(at));
+        painter.put(area, &view.row(at));
     }
-    scroll_bar(Rect { width: body.width + 1, ..body }, pen, view.top, len);
+    scroll_bar(Rect { width: body.width + 1, ..body }, painter, view.top, len);
 }

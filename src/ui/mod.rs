@@ -21,22 +21,22 @@ use paint::Painter;
 
 /// Draws the screen.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {
-    let pen = Painter { model, buffer: RefCell::new(frame.buffer_mut()) };
-    let Some(layout) = model.layout() else { return empty::too_small(&pen) };
-    draw_header(layout.header, model, &pen);
+    let painter = Painter { model, buffer: RefCell::new(frame.buffer_mut()) };
+    let Some(layout) = model.layout() else { return empty::too_small(&painter) };
+    draw_header(layout.header, model, &painter);
     if model.has_nothing() {
-        let body = Rect { y: 1, height: pen.area().height.saturating_sub(2), ..pen.area() };
-        empty::nothing(body, model, &pen);
+        let body = Rect { y: 1, height: painter.area().height.saturating_sub(2), ..painter.area() };
+        empty::nothing(body, model, &painter);
     } else {
         for bar in layout.bars.into_iter().flatten() {
             for row in bar.rows() {
-                pen.put(row, &[Span::dim(&*model.setting.glyphs.bar)]);
+                painter.put(row, &[Span::dim(&*model.settings.glyphs.bar)]);
             }
         }
-        layout.sessions.into_iter().for_each(|area| panes::sessions::draw(area, model, &pen));
-        layout.tree.into_iter().for_each(|area| panes::tree::draw(area, model, &pen));
-        layout.preview.into_iter().for_each(|area| panes::preview::draw(area, model, &pen));
+        layout.sessions.into_iter().for_each(|area| panes::sessions::draw(area, model, &painter));
+        layout.tree.into_iter().for_each(|area| panes::tree::draw(area, model, &painter));
+        layout.preview.into_iter().for_each(|area| panes::preview::draw(area, model, &painter));
     }
-    draw_footer(layout.footer, model, &pen);
-    layers::draw(model, &pen);
+    draw_footer(layout.footer, model, &painter);
+    layers::draw(model, &painter);
 }

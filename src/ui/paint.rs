@@ -58,7 +58,7 @@ impl<'a> Painter<'a> {
     }
 
     pub(super) fn glyphs(&self) -> &'a Glyphs {
-        &self.model.setting.glyphs
+        &self.model.settings.glyphs
     }
 
     pub(super) fn is_ascii(&self) -> bool {
@@ -67,19 +67,19 @@ impl<'a> Painter<'a> {
 
     /// Returns the first key of an action, or the action's name if it is unbound.
     pub(super) fn key(&self, action: Action) -> String {
-        let keys = self.model.setting.config.keymap.keys(action);
+        let keys = self.model.settings.config.keymap.keys(action);
         keys.first().map_or_else(|| action.row().name.into(), |key| key.symbol(self.is_ascii()))
     }
 
     pub(super) fn style(&self, tone: Tone) -> Style {
-        let setting = &self.model.setting;
+        let setting = &self.model.settings;
         let style = theme::style(tone, setting.theme);
         let own = setting.config.colors.get(&tone).filter(|_| setting.theme.is_some());
         own.map_or(style, |&color| style.fg(theme::own(color)))
     }
 
     pub(super) fn selection(&self, focused: bool) -> Style {
-        theme::selection(focused, self.model.setting.theme)
+        theme::selection(focused, self.model.settings.theme)
     }
 
     /// Returns spans as a line of at most `columns`, with an ellipsis if cut.
@@ -90,7 +90,7 @@ impl<'a> Painter<'a> {
         for span in spans {
             let part = crate::base::text::truncate_to_width(&span.text, left);
             left -= width(part);
-            drawn.push(DrawnSpan::styled(self.signs(part), self.style(span.tone)));
+            drawn.push(DrawnSpan::styled(self.replace_symbols(part), self.style(span.tone)));
             if part.len() < span.text.len() {
                 break;
             }
@@ -102,7 +102,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Replaces pitree's own symbols in texts built without knowledge of the terminal.
-    fn signs<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    fn replace_symbols<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let text = limit_combining_marks(text);
         if text.is_ascii() || !self.is_ascii() {
             return text;
@@ -166,24 +166,24 @@ pub(super) fn cut(spans: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> 
 }
 
 /// Draws the title of a pane: name and facts at the left, other facts at the right.
-pub(super) fn title(pen: &Painter<'_>, area: PaneArea, focused: bool, (name, facts, right): (Span, &str, String)) {
+pub(super) fn title(painter: &Painter<'_>, area: PaneArea, focused: bool, (name, facts, right): (Span, &str, String)) {
     let name = if focused { Span { tone: Tone::Accent, ..name } } else { name };
-    let mark = if focused { &*pen.glyphs().focus } else { " " };
+    let mark = if focused { &*painter.glyphs().focus } else { " " };
     let spans = [Span::accent(mark), name, Span::dim(facts)];
     let right = [Span::dim(right)];
     let columns = usize::from(area.title.width);
     if area.is_below {
         // A horizontal line separates stacked panes.
-        let dashes = |columns: usize| Span::dim(pen.glyphs().dash.repeat(columns));
+        let dashes = |columns: usize| Span::dim(painter.glyphs().dash.repeat(columns));
         let end = spans_width(&right);
-        let mut left = cut(&spans, columns.saturating_sub(end + 1), pen.glyphs());
+        let mut left = cut(&spans, columns.saturating_sub(end + 1), painter.glyphs());
         left.push(Span::text(" "));
         let gap = columns.saturating_sub(spans_width(&left) + end + usize::from(end > 0));
         left.extend([dashes(gap), Span::text(if end > 0 { " " } else { "" })]);
         left.extend(right);
-        pen.put(area.title, &left);
+        painter.put(area.title, &left);
     } else {
-        pen.put_both(area.title, &spans, &right);
+        painter.put_both(area.title, &spans, &right);
     }
 }
 
@@ -205,14 +205,14 @@ pub(super) struct ListView {
 }
 
 /// Draws the visible rows of a list. `row` returns the row at an index for a number of columns.
-pub(super) fn list(pen: &Painter<'_>, list: &ListView, row: impl Fn(usize, usize) -> Vec<Span>) {
-    tall_list(pen, list, |_| 1, |at, columns| vec![row(at, columns)]);
+pub(super) fn list(painter: &Painter<'_>, list: &ListView, row: impl Fn(usize, usize) -> Vec<Span>) {
+    tall_list(painter, list, |_| 1, |at, columns| vec![row(at, columns)]);
 }
 
 /// Draws a list whose rows have several lines, as leaves of a tree widget. Tree lines are part of the rows, because the
 /// widget would walk the whole tree on each frame.
 pub(super) fn tall_list(
-    pen: &Painter<'_>,
+    painter: &Painter<'_>,
     &ListView { area, cursor, len, focused }: &ListView,
     lines: impl Fn(usize) -> usize,
     row: impl Fn(usize, usize) -> Vec<Vec<Span>>,
@@ -237,25 +237,25 @@ pub(super) fn tall_list(
             row
         })
         .collect();
-    let drawn = rows.iter().map(|lines| Text::from_iter(lines.iter().map(|spans| pen.line(spans, width))));
+    let drawn = rows.iter().map(|lines| Text::from_iter(lines.iter().map(|spans| painter.line(spans, width))));
     let items: Vec<TreeItem<'_, usize>> = seen.zip(drawn).map(|(at, text)| TreeItem::new_leaf(at, text)).collect();
     let Ok(tree) = Tree::new(&items) else { return };
-    let tree = tree.node_no_children_symbol("").highlight_style(pen.selection(focused));
+    let tree = tree.node_no_children_symbol("").highlight_style(painter.selection(focused));
     let mut state = TreeState::default();
     state.select(vec![cursor.at]);
     let rows = Rect { width: area.width.saturating_sub(1), ..area };
-    StatefulWidget::render(tree, rows, &mut pen.buffer.borrow_mut(), &mut state);
+    StatefulWidget::render(tree, rows, &mut painter.buffer.borrow_mut(), &mut state);
     let seen = if whole < len { whole.max(1) } else { height };
-    thumb(area, pen, (cursor.top, seen, len));
+    thumb(area, painter, (cursor.top, seen, len));
 }
 
 /// Draws a scroll bar at the right edge of a pane whose rows do not all fit.
-pub(super) fn scroll_bar(area: Rect, pen: &Painter<'_>, top: usize, len: usize) {
-    thumb(area, pen, (top, area.height.into(), len));
+pub(super) fn scroll_bar(area: Rect, painter: &Painter<'_>, top: usize, len: usize) {
+    thumb(area, painter, (top, area.height.into(), len));
 }
 
 /// Draws a scroll bar for `seen` visible rows of `len`.
-fn thumb(area: Rect, pen: &Painter<'_>, (top, seen, len): (usize, usize, usize)) {
+fn thumb(area: Rect, painter: &Painter<'_>, (top, seen, len): (usize, usize, usize)) {
     let height = usize::from(area.height);
     if len <= seen || height == 0 || area.width == 0 {
         return;
@@ -264,7 +264,7 @@ fn thumb(area: Rect, pen: &Painter<'_>, (top, seen, len): (usize, usize, usize))
     let start = top * (height - thumb) / (len - seen).max(1);
     for row in start..(start + thumb).min(height) {
         let cell = Rect { x: area.right() - 1, y: area.y + row as u16, width: 1, height: 1 };
-        pen.put(cell, &[Span::dim(&*pen.glyphs().thumb)]);
+        painter.put(cell, &[Span::dim(&*painter.glyphs().thumb)]);
     }
 }
 
@@ -275,33 +275,33 @@ pub(super) fn typed(line: &LineEdit, columns: usize) -> [Span; 3] {
 }
 
 /// Draws the rows of a text from `top` on.
-pub(super) fn rows(pen: &Painter<'_>, area: Rect, text_box: &TextBox, top: usize) {
+pub(super) fn rows(painter: &Painter<'_>, area: Rect, text_box: &TextBox, top: usize) {
     for (at, row) in area.rows().enumerate().take_while(|(at, _)| top + at < text_box.wrapped.len()) {
         let row_spans = text_box.wrapped.row(&text_box.lines, top + at).into_iter();
         let spans: Vec<Span> = row_spans.map(|(text, tone)| Span::new(tone, text)).collect();
-        pen.put(row, &spans);
+        painter.put(row, &spans);
     }
-    scroll_bar(Rect { width: area.width + 1, ..area }, pen, top, text_box.wrapped.len());
+    scroll_bar(Rect { width: area.width + 1, ..area }, painter, top, text_box.wrapped.len());
 }
 
 /// Draws a centered box and returns its inner area. The frame can be smaller than the model's size.
-pub(super) fn boxed(pen: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
-    let all = pen.area();
+pub(super) fn boxed(painter: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
+    let all = painter.area();
     let area = middle((all.width, all.height), size);
-    pen.clear(area);
+    painter.clear(area);
     // The right half of a wide character would hide the frame.
     for position in area.columns().take(1).flat_map(Rect::positions).filter(|position| position.x > 0) {
-        let mut buffer = pen.buffer.borrow_mut();
+        let mut buffer = painter.buffer.borrow_mut();
         let cell = &mut buffer[(position.x - 1, position.y)];
         if width(cell.symbol()) > 1 {
             cell.set_symbol(" ");
         }
     }
-    let mut block = Block::bordered().border_style(pen.style(Tone::Accent)).title(format!(" {title} "));
+    let mut block = Block::bordered().border_style(painter.style(Tone::Accent)).title(format!(" {title} "));
     if !foot.is_empty() {
         block = block.title_bottom(format!(" {foot} "));
     }
-    if pen.is_ascii() {
+    if painter.is_ascii() {
         block = block.border_set(ratatui::symbols::border::Set {
             top_left: "+",
             top_right: "+",
@@ -316,7 +316,7 @@ pub(super) fn boxed(pen: &Painter<'_>, size: (u16, u16), title: &str, foot: &str
         block = block.border_type(BorderType::Rounded);
     }
     let inner = block.inner(area);
-    pen.render(block, area);
+    painter.render(block, area);
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
@@ -360,14 +360,14 @@ pub(super) fn right_aligned(text: &str, columns: usize) -> String {
 }
 
 /// Returns a bar of at most `columns` for a value of at most `most`.
-pub(super) fn bar_of(value: Option<f64>, most: f64, columns: usize, pen: &Painter<'_>) -> String {
-    bar(value.map_or(0.0, |value| value / most), columns, pen.is_ascii())
+pub(super) fn bar_of(value: Option<f64>, most: f64, columns: usize, painter: &Painter<'_>) -> String {
+    bar(value.map_or(0.0, |value| value / most), columns, painter.is_ascii())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::startup::Startup;
+    use crate::app::settings::Settings;
     use crate::base::text::UNICODE;
     use crate::config::{ColorOverride, Palette};
     use std::sync::Arc;
@@ -389,11 +389,11 @@ mod tests {
     #[test]
     fn a_cell_gets_few_marks() {
         let (model, mut buffer) = (Model::default(), Buffer::default());
-        let pen = Painter { model: &model, buffer: RefCell::new(&mut buffer) };
+        let painter = Painter { model: &model, buffer: RefCell::new(&mut buffer) };
         for (one, columns) in [("a", 1), ("漢", 2)] {
             let letter = format!("{one}{}", "\u{301}".repeat(10_000));
             let spans = [Span::new(Tone::Text, letter.repeat(3) + "b"), Span::new(Tone::Text, "é👩‍👩‍👧‍👦")];
-            let drawn: String = pen.line(&spans, 80).spans.iter().map(|span| span.content.as_ref()).collect();
+            let drawn: String = painter.line(&spans, 80).spans.iter().map(|span| span.content.as_ref()).collect();
             assert!(drawn.len() < 200 && drawn.ends_with("bé👩‍👩‍👧‍👦"), "{} bytes", drawn.len());
             assert_eq!(width(&drawn), 3 * columns + 4);
         }
@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn a_color_of_ones_own_is_drawn_unless_there_are_to_be_none() {
         let dim = |theme| {
-            let mut setting = Startup { theme, ..Startup::default() };
+            let mut setting = Settings { theme, ..Settings::default() };
             setting.config.colors.insert(Tone::Dim, ColorOverride::Index(99));
             let (model, mut buffer) = (Model::new(Arc::new(setting), (80, 24), 0), Buffer::default());
             Painter { model: &model, buffer: RefCell::new(&mut buffer) }.style(Tone::Dim)

@@ -34,28 +34,30 @@ fn number_columns(column: StatsColumn) -> usize {
 }
 
 /// The minimum columns of the longest bar and of names in the table, from which on other numbers are shown.
-const LEAST: (usize, usize) = (8, 22);
+const MIN_COLUMNS: (usize, usize) = (8, 22);
 
 /// The levels of a day in the calendar: nothing, and four quarters of the days by their values.
 const LEVELS: [&str; 5] = ["·", shade::LIGHT, shade::MEDIUM, shade::DARK, shade::FULL];
 const ASCII_LEVELS: [&str; 5] = [".", "-", "+", "*", "#"];
 
-pub(super) fn draw(view: &StatsView, pen: &Painter<'_>) {
-    let all = pen.clear_screen();
+pub(super) fn draw(view: &StatsView, painter: &Painter<'_>) {
+    let all = painter.clear_screen();
     let layout = view.layout((all.width, all.height));
-    draw_head(layout.head, view, pen);
+    draw_head(layout.head, view, painter);
     let table = match &view.size {
-        Some(size) => MeasuredTable::of_sizes(size, size.grouping, pen),
-        None => MeasuredTable::of_counts(view.table.as_deref(), view.grouping, view.column, pen),
+        Some(size) => MeasuredTable::of_sizes(size, size.grouping, painter),
+        None => MeasuredTable::of_counts(view.table.as_deref(), view.grouping, view.column, painter),
     };
-    draw_table(&layout, view.cursor, &table, pen);
+    draw_table(&layout, view.cursor, &table, painter);
     if let Some(area) = layout.calendar {
-        draw_calendar(area, view, pen);
+        draw_calendar(area, view, painter);
     }
     for (at, (area, (grouping, _))) in layout.panels.iter().zip(PANELS).enumerate() {
         let panel = match &view.size {
-            Some(size) => Some(MeasuredTable::of_sizes(size, SpaceGrouping::Entry, pen)),
-            None => view.panels.get(at).map(|panel| MeasuredTable::of_counts(Some(panel), grouping, view.column, pen)),
+            Some(size) => Some(MeasuredTable::of_sizes(size, SpaceGrouping::Entry, painter)),
+            None => {
+                view.panels.get(at).map(|panel| MeasuredTable::of_counts(Some(panel), grouping, view.column, painter))
+            }
         };
         let (Some(area), Some(mut panel)) = (*area, panel) else { continue };
         if grouping == Grouping::Prompt && view.size.is_none() {
@@ -64,12 +66,12 @@ pub(super) fn draw(view: &StatsView, pen: &Painter<'_>) {
                 column => format!("prompts with most {}", column.heading()),
             };
         }
-        draw_panel(area, &panel, grouping != Grouping::Prompt, pen);
+        draw_panel(area, &panel, grouping != Grouping::Prompt, painter);
     }
 }
 
 /// Draws the scope, the period and the total; then the facts; then two parts of the total.
-fn draw_head(area: Rect, view: &StatsView, pen: &Painter<'_>) {
+fn draw_head(area: Rect, view: &StatsView, painter: &Painter<'_>) {
     let row = |at: u16| Rect { y: area.y + at, height: 1.min(area.height.saturating_sub(at)), ..area };
     let sizes = view.size.as_ref().and_then(|size| size.content.as_deref());
     let totals = view.totals.as_ref().filter(|_| view.size.is_none());
@@ -79,7 +81,7 @@ fn draw_head(area: Rect, view: &StatsView, pen: &Painter<'_>) {
     };
     let title = [Span::accent("Statistics  ")];
     let period = [Span::new(Tone::Heading, period)];
-    let scope = [Span::text(format!(" {} {}", pen.glyphs().dot, view.scope))];
+    let scope = [Span::text(format!(" {} {}", painter.glyphs().dot, view.scope))];
     let total = totals.map(|totals| dollars(totals.total.cost));
     let total = total.or_else(|| sizes.map(|sizes| bytes(sizes.report.total.bytes)));
     let total: Vec<Span> = total.map(|total| Span::new(Tone::Cost, total)).into_iter().collect();
@@ -93,7 +95,7 @@ fn draw_head(area: Rect, view: &StatsView, pen: &Painter<'_>) {
     let fits =
         |(left, right): &&(Vec<Span>, Vec<Span>)| spans_width(left) + spans_width(right) + 2 <= area.width.into();
     if let Some((left, right)) = variants.iter().find(fits).or(variants.last()) {
-        pen.put_both(row(0), left, right);
+        painter.put_both(row(0), left, right);
     }
     let (facts, parts) = match (totals, sizes, &view.problem) {
         (Some(PeriodTotals { total, .. }), _, _) => {
@@ -106,7 +108,7 @@ fn draw_head(area: Rect, view: &StatsView, pen: &Painter<'_>) {
             let total = sizes.report.total;
             (facts_of_sizes(sizes), [part("in contexts", total.bytes - total.outside), part("outside", total.outside)])
         }
-        (None, None, Some(problem)) => return pen.put(row(1), &[Span::clean(Tone::Error, problem)]),
+        (None, None, Some(problem)) => return painter.put(row(1), &[Span::clean(Tone::Error, problem)]),
         (None, None, None) => {
             let state = match &view.size {
                 None => "counting".into(),
@@ -115,36 +117,36 @@ fn draw_head(area: Rect, view: &StatsView, pen: &Painter<'_>) {
                     format!("measuring: {} of {}", thousands(*done), count(*all, "session", "sessions"))
                 }
             };
-            return pen.put(row(1), &[Span::dim(state)]);
+            return painter.put(row(1), &[Span::dim(state)]);
         }
     };
-    let facts = fitting(facts, &format!(" {} ", pen.glyphs().dot), area.width.into());
-    pen.put(row(1), &[Span::text(facts)]);
+    let facts = fitting(facts, &format!(" {} ", painter.glyphs().dot), area.width.into());
+    painter.put(row(1), &[Span::text(facts)]);
     if area.height >= 4 {
-        draw_parts(row(2), parts, pen);
+        draw_parts(row(2), parts, painter);
     }
 }
 
 /// Draws two parts of a total with a gauge between them.
-fn draw_parts(row: Rect, [(left, first), (right, second)]: [(String, f64); 2], pen: &Painter<'_>) {
+fn draw_parts(row: Rect, [(left, first), (right, second)]: [(String, f64); 2], painter: &Painter<'_>) {
     let part = Some(second / (first + second)).filter(|part| part.is_finite()).map(|part| part.clamp(0.0, 1.0));
     let left = left + " ";
     let share = part.map_or(String::new(), |part| format!(" ({:.0} %)", 100.0 * part));
     let right = format!(" {right}{share}");
     let room = usize::from(row.width).saturating_sub(width(&left) + width(&right)) as u16;
-    let (filled, unfilled) = if pen.is_ascii() { ("=", "-") } else { ("━", "─") };
+    let (filled, unfilled) = if painter.is_ascii() { ("=", "-") } else { ("━", "─") };
     let gauge = LineGauge::default()
         .ratio(part.map_or(0.0, |part| 1.0 - part))
         .label("")
         .filled_symbol(filled)
         .unfilled_symbol(unfilled)
-        .filled_style(pen.style(Tone::Active))
-        .unfilled_style(pen.style(Tone::Warning));
+        .filled_style(painter.style(Tone::Active))
+        .unfilled_style(painter.style(Tone::Warning));
     let bar = Rect { x: row.x + width(&left) as u16, width: room, ..row };
-    pen.render(gauge, bar);
-    pen.put(Rect { width: width(&left) as u16, ..row }, &[Span::new(Tone::Active, left)]);
+    painter.render(gauge, bar);
+    painter.put(Rect { width: width(&left) as u16, ..row }, &[Span::new(Tone::Active, left)]);
     let right_area = Rect { x: bar.right(), width: row.width.saturating_sub(bar.right() - row.x), ..row };
-    pen.put(right_area, &[Span::new(Tone::Warning, right)]);
+    painter.put(right_area, &[Span::new(Tone::Warning, right)]);
 }
 
 /// Returns the change of the cost against the days before.
@@ -209,7 +211,12 @@ struct MeasuredTable<'a> {
 }
 
 impl<'a> MeasuredTable<'a> {
-    fn of_counts(table: Option<&'a NamedTable>, grouping: Grouping, column: StatsColumn, pen: &'a Painter<'_>) -> Self {
+    fn of_counts(
+        table: Option<&'a NamedTable>,
+        grouping: Grouping,
+        column: StatsColumn,
+        painter: &'a Painter<'_>,
+    ) -> Self {
         let rows = table.map_or(&[][..], |table| &table.rows);
         // While another grouping is counted, the rows are those of the previous one.
         let (total, by) = table.map_or((0.0, grouping), |table| (table.total.cost, table.grouping));
@@ -218,7 +225,7 @@ impl<'a> MeasuredTable<'a> {
             [column].into_iter().chain(SHOWN.into_iter().filter(|&other| other != column)).collect();
         Self {
             title: format!("by {}", grouping.name()),
-            is_path: by == Grouping::Project,
+            is_path: by.is_path(),
             len: rows.len(),
             most: values.fold(0.0, f64::max),
             numbers: columns.iter().map(|column| (column.heading(), number_columns(*column))).collect(),
@@ -226,12 +233,12 @@ impl<'a> MeasuredTable<'a> {
             row: Box::new(move |at| {
                 let row = &rows[at];
                 let numbers = columns.iter().map(|column| column.words(&row.sum, total)).collect();
-                (words(row, by, &pen.model.setting.home), column.value(&row.sum, total), numbers)
+                (words(row, by, &painter.model.settings.home), column.value(&row.sum, total), numbers)
             }),
         }
     }
 
-    fn of_sizes(size: &'a SizeTable, grouping: SpaceGrouping, pen: &'a Painter<'_>) -> Self {
+    fn of_sizes(size: &'a SizeTable, grouping: SpaceGrouping, painter: &'a Painter<'_>) -> Self {
         let rows = size.rows_of(grouping);
         let total = size.content.as_ref().map_or(0, |content| content.report.total.bytes);
         let is_session = grouping == SpaceGrouping::Session;
@@ -261,7 +268,7 @@ impl<'a> MeasuredTable<'a> {
                 let SpaceRow { name, title, sum, sessions, .. } = &rows[at];
                 let name = [clean_words(name), clean_words(title)].join("  ").trim_end().to_string();
                 let name = match grouping {
-                    SpaceGrouping::Project => shorten(&name, &pen.model.setting.home).into_owned(),
+                    SpaceGrouping::Project => shorten(&name, &painter.model.settings.home).into_owned(),
                     _ => name,
                 };
                 let count = thousands(if is_session { sum.count } else { *sessions });
@@ -273,19 +280,19 @@ impl<'a> MeasuredTable<'a> {
     }
 }
 
-fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, pen: &Painter<'_>) {
-    let glyphs = pen.glyphs();
+fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, painter: &Painter<'_>) {
+    let glyphs = painter.glyphs();
     let mut room = usize::from(layout.list.width).saturating_sub(3);
     let mut shown = 0;
     for (_, columns) in &table.numbers {
-        match room.checked_sub(*columns).filter(|rest| *rest >= LEAST.0 + LEAST.1) {
+        match room.checked_sub(*columns).filter(|rest| *rest >= MIN_COLUMNS.0 + MIN_COLUMNS.1) {
             Some(rest) => room = rest,
             None if shown == 0 => room = room.saturating_sub(*columns),
             None => break,
         }
         shown += 1;
     }
-    let bar_room = (room / 3).clamp(LEAST.0, 30).min(room / 2);
+    let bar_room = (room / 3).clamp(MIN_COLUMNS.0, 30).min(room / 2);
     let room = room - bar_room;
     let title = glyphs.cut(&table.title, room + bar_room + 1);
     let gap = " ".repeat((room + bar_room + 2).saturating_sub(width(&title)));
@@ -293,12 +300,12 @@ fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, p
         Span::new(if at == 0 { Tone::Accent } else { Tone::Dim }, right_aligned(name, *columns))
     });
     let heading = [Span::accent(title), Span::text(gap)].into_iter().chain(headings).collect::<Vec<_>>();
-    pen.put(layout.heading, &heading);
+    painter.put(layout.heading, &heading);
     let rows = ListView { area: layout.list, cursor, len: table.len, focused: true };
-    list(pen, &rows, |at, _| {
+    list(painter, &rows, |at, _| {
         let (name, value, numbers) = (table.row)(at);
         let name = if table.is_path { glyphs.cut_path(&name, room) } else { glyphs.cut(&name, room) };
-        let bar = bar_of(value, table.most, bar_room, pen);
+        let bar = bar_of(value, table.most, bar_room, painter);
         let gap = " ".repeat(room.saturating_sub(width(&name)) + 1);
         let after = " ".repeat(bar_room + 1 - width(&bar).min(bar_room));
         let mut spans = vec![Span::text(name), Span::text(gap), Span::new(Tone::Cost, bar + &after)];
@@ -308,12 +315,12 @@ fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, p
         spans
     });
     if table.len == 0 {
-        pen.put(Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::dim(table.empty)]);
+        painter.put(Rect { height: 1.min(layout.list.height), ..layout.list }, &[Span::dim(table.empty)]);
     }
 }
 
 /// Draws a year of days, and the value of the selected or the largest day.
-fn draw_calendar(area: Rect, view: &StatsView, pen: &Painter<'_>) {
+fn draw_calendar(area: Rect, view: &StatsView, painter: &Painter<'_>) {
     let Some(days) = view.days.as_deref() else { return };
     let weeks = view.weeks(area.width);
     let value = |sum: &StatsSum| view.column.value(sum, 1.0).unwrap_or_default();
@@ -328,7 +335,7 @@ fn draw_calendar(area: Rect, view: &StatsView, pen: &Painter<'_>) {
         _ if value <= 0.0 => 0,
         len => (sorted.partition_point(|&other| other < value) * 4 / len).min(3) + 1,
     };
-    let levels = if pen.is_ascii() { ASCII_LEVELS } else { LEVELS };
+    let levels = if painter.is_ascii() { ASCII_LEVELS } else { LEVELS };
     let cell = |week: u16, row: u16| Rect { x: area.x + WEEKDAY_COLUMNS + week, y: area.y + row, width: 1, height: 1 };
     let period = view.period.days(&view.rules.calendar).filter(|_| view.period.length != PeriodLength::Year);
     // The name of a month stands above its first whole week, if there is room.
@@ -338,22 +345,22 @@ fn draw_calendar(area: Rect, view: &StatsView, pen: &Painter<'_>) {
         if let Some(first) = first.filter(|first| first.day() <= 7 && week >= free && week + 3 <= weeks.weeks) {
             free = week + 4;
             let name = first.strftime("%b").to_string();
-            pen.put(Rect { width: 3, ..cell(week, 0) }, &[Span::dim(name)]);
+            painter.put(Rect { width: 3, ..cell(week, 0) }, &[Span::dim(name)]);
         }
         for weekday in 0..7 {
             let Some(day) = weeks.day(week, weekday).filter(|&day| day <= view.today) else { continue };
             let level = view.day(day).map_or(0, |sum| level(value(sum)));
             let tone = if level == 0 { Tone::Dim } else { Tone::Cost };
-            pen.put(cell(week, weekday + 1), &[Span::new(tone, levels[level])]);
+            painter.put(cell(week, weekday + 1), &[Span::new(tone, levels[level])]);
             if period.is_some_and(|(first, end)| (first..end).contains(&day)) {
-                pen.select(cell(week, weekday + 1));
+                painter.select(cell(week, weekday + 1));
             }
         }
     }
     for weekday in [0, 2, 4] {
         if let Some(day) = weeks.day(0, weekday) {
             let name = day.strftime("%a").to_string();
-            pen.put(Rect { y: area.y + 1 + weekday, width: 3, height: 1, ..area }, &[Span::dim(name)]);
+            painter.put(Rect { y: area.y + 1 + weekday, width: 3, height: 1, ..area }, &[Span::dim(name)]);
         }
     }
     let named = |day: Date, sum: &StatsSum| format!("{} {}", day.strftime("%a %-d %b %Y"), view.column.words(sum, 1.0));
@@ -364,7 +371,7 @@ fn draw_calendar(area: Rect, view: &StatsView, pen: &Painter<'_>) {
         (None, Some((day, sum))) => format!(
             "most on {} {} {}",
             named(*day, sum),
-            pen.glyphs().dot,
+            painter.glyphs().dot,
             count(shown.len(), "active day", "active days")
         ),
         (None, None) => "no active days".into(),
@@ -372,21 +379,21 @@ fn draw_calendar(area: Rect, view: &StatsView, pen: &Painter<'_>) {
     let scale = [Span::dim("less "), Span::new(Tone::Cost, levels[1..].concat()), Span::dim(" more")];
     let row = Rect { y: area.y + 8, height: 1, ..area };
     let left = vec![Span::dim(format!("{}: ", view.column.heading())), Span::text(legend)];
-    pen.put(row, &both(&left, &scale, row.width.into(), pen.glyphs()));
+    painter.put(row, &both(&left, &scale, row.width.into(), painter.glyphs()));
 }
 
 /// Draws the largest groups, as many as there is room for.
-fn draw_panel(area: Rect, table: &MeasuredTable<'_>, has_bars: bool, pen: &Painter<'_>) {
+fn draw_panel(area: Rect, table: &MeasuredTable<'_>, has_bars: bool, painter: &Painter<'_>) {
     let row = |at: usize| Rect { y: area.y + at as u16, height: 1, ..area };
-    pen.put(row(0), &[Span::accent(&*table.title)]);
+    painter.put(row(0), &[Span::accent(&*table.title)]);
     let columns = usize::from(area.width);
     let bars = if has_bars { columns / 4 } else { 0 };
     for at in 0..table.len.min(usize::from(area.height).saturating_sub(2)) {
         let (name, value, numbers) = (table.row)(at);
-        let bar = bar_of(value, table.most, bars, pen);
+        let bar = bar_of(value, table.most, bars, painter);
         let bar = format!("{bar}{}", " ".repeat(bars.saturating_sub(width(&bar))));
         let number = right_aligned(numbers.first().map_or("", String::as_str), NUMBER);
         let right = [Span::new(Tone::Cost, bar), Span::text(number)];
-        pen.put(row(at + 1), &both(&[Span::text(name)], &right, columns, pen.glyphs()));
+        painter.put(row(at + 1), &both(&[Span::text(name)], &right, columns, painter.glyphs()));
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use pitree::session::lines::Line;
-use pitree::session::links::{ById, Index};
+use pitree::session::links::{ById, EntryIndex};
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Tree, TreeLines};
 use pitree::session::write::fork::NewSession;
@@ -70,12 +70,12 @@ impl Source {
         Self::open(&found.unwrap()).unwrap()
     }
 
-    fn line(&self, at: Index) -> &[u8] {
+    fn line(&self, at: EntryIndex) -> &[u8] {
         let node = &self.tree.nodes[at as usize];
         &self.bytes[node.offset as usize..(node.offset + node.len) as usize]
     }
 
-    fn fork(&self, at: Index, random: &mut dyn FnMut() -> u128) -> Vec<u8> {
+    fn fork(&self, at: EntryIndex, random: &mut dyn FnMut() -> u128) -> Vec<u8> {
         let cwd = if self.tree.header.cwd.is_empty() { "/" } else { &self.tree.header.cwd };
         let new = NewSession { id: "<session>", time_ms: NOW, cwd, parent: Some(&self.name), source: b"" };
         if self.tree.header.version < 3.0 {
@@ -198,7 +198,7 @@ fn contexts_match_pi() {
         assert_eq!(new.is_some(), source.tree.header.version < 3.0, "{file}");
         for tree in [Some(&source.tree), new.as_ref()].into_iter().flatten() {
             for pi in pi.as_array().unwrap() {
-                let context = context(tree, Some(pi["at"].as_u64().unwrap() as Index));
+                let context = context(tree, Some(pi["at"].as_u64().unwrap() as EntryIndex));
                 let entries =
                     if pi["entries"].is_array() { json!(context.entries) } else { json!(context.entries.len()) };
                 // A message without a model has undefined fields in pi and empty texts in pitree.
@@ -239,10 +239,10 @@ fn a_fork_of_any_entry_is_its_path() {
         if source.tree.nodes.len() > 100 || source.name.contains("id-missing") || source.name.contains("non-objects") {
             continue;
         }
-        for at in 0..source.tree.nodes.len() as Index {
+        for at in 0..source.tree.nodes.len() as EntryIndex {
             let fork = tree(&source.fork(at, &mut counted())).unwrap();
             assert!(fork.problems.is_empty(), "{}: {:?}", source.name, fork.problems);
-            let texts = |tree: &Tree, path: Vec<Index>| -> Vec<String> {
+            let texts = |tree: &Tree, path: Vec<EntryIndex>| -> Vec<String> {
                 let nodes = path.into_iter().map(|at| &tree.nodes[at as usize]);
                 nodes.map(|node| node.text.to_string()).filter(|text| !text.starts_with("[label: ")).collect()
             };
@@ -283,7 +283,7 @@ fn generates_files_for_pi() {
         let path = folder.join(format!("{}.jsonl", wanted.len()));
         fs::write(&path, bytes).unwrap();
         let tree = tree(bytes).unwrap();
-        let id = |at: Index| tree.nodes[at as usize].id.as_deref().unwrap();
+        let id = |at: EntryIndex| tree.nodes[at as usize].id.as_deref().unwrap();
         let context = context(&tree, tree.leaf);
         let labels = tree.labels.iter().map(|(&at, label)| json!([id(at), label.text, label.time]));
         let mut labels: Vec<Value> = labels.collect();
@@ -310,7 +310,7 @@ fn generates_files_for_pi() {
         let (file, nodes) = (&source.name, &source.tree.nodes);
         let id = line::new_id(&mut random, |id| source.tree.find(id).is_some());
         let append = |line: String| [&source.bytes[..], line.as_bytes(), b"\n"].concat();
-        let new = |parent: Option<Index>| NewEntry {
+        let new = |parent: Option<EntryIndex>| NewEntry {
             id: &id,
             parent: parent.and_then(|at| nodes[at as usize].id.as_deref()),
             time_ms: NOW,
@@ -331,7 +331,7 @@ fn generates_files_for_pi() {
         if let (Some(slim), Some(leaf)) = (slimmed(&source.bytes), source.tree.leaf) {
             put(&slim, &format!("{file}: slimmed"), nodes[leaf as usize].id.as_deref().unwrap(), None);
         }
-        for at in 0..nodes.len() as Index {
+        for at in 0..nodes.len() as EntryIndex {
             let moved = append(line::leaf_move(&new(Some(at)), source.tree.labels.contains_key(&at)));
             let (was, is) = (&source.tree, tree(&moved).unwrap());
             assert_eq!(context(&is, is.leaf), context(was, Some(at)), "{file}");

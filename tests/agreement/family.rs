@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pitree::catalog::{Catalog, SessionKey};
-use pitree::disk::load::{Bodies, LoadRequest};
+use pitree::disk::load::{EntryReader, LoadRequest};
 use pitree::disk::scan;
 use pitree::session::family::{self, IsSame, MergedFamily};
 use pitree::session::lines::Header;
-use pitree::session::links::Index;
+use pitree::session::links::EntryIndex;
 use pitree::session::tree::Tree;
 use serde_json::Value;
 
@@ -62,8 +62,8 @@ fn tree(catalog: &Catalog, key: SessionKey) -> Arc<Tree> {
 
 fn join(catalog: &Catalog, family: &[SessionKey], base: usize) -> MergedFamily {
     let trees: Vec<Arc<Tree>> = family.iter().map(|&key| tree(catalog, key)).collect();
-    let line = |(file, at): (usize, Index)| {
-        let mut bodies = Bodies::open(&catalog[family[file]].path).unwrap();
+    let line = |(file, at): (usize, EntryIndex)| {
+        let mut bodies = EntryReader::open(&catalog[family[file]].path).unwrap();
         bodies.line(&trees[file].nodes[at as usize]).unwrap()
     };
     let is_same: IsSame<'_> = &mut |[a, b]| family::is_same(&line(a), &line(b));
@@ -96,13 +96,13 @@ fn a_merged_family_contains_all_paths_of_pi() {
                 let text = fs::read_to_string(&catalog[key].path).unwrap();
                 all.extend(text.lines().skip(1).map(said));
                 let own = joined.file(file).unwrap();
-                let places: BTreeSet<Index> =
-                    (0..own.nodes.len() as Index).map(|at| joined.place(file, at).unwrap()).collect();
+                let places: BTreeSet<EntryIndex> =
+                    (0..own.nodes.len() as EntryIndex).map(|at| joined.place(file, at).unwrap()).collect();
                 assert_eq!(places.len(), own.nodes.len(), "{case}: each entry has a place of its own");
-                let id = |&at: &Index| joined.tree.nodes[at as usize].id.as_deref().unwrap().to_string();
+                let id = |&at: &EntryIndex| joined.tree.nodes[at as usize].id.as_deref().unwrap().to_string();
                 for (end, path) in &paths[&families.name(&catalog[key].path)] {
                     let place = joined.place(file, own.find(end).unwrap()).unwrap();
-                    let there: Vec<Index> = joined.tree.path(place);
+                    let there: Vec<EntryIndex> = joined.tree.path(place);
                     let there: Vec<String> = there.iter().filter(|at| places.contains(at)).map(id).collect();
                     assert_eq!(there, *path, "{case}");
                 }

@@ -3,8 +3,8 @@
 
 use pitree::disk::{load, prompt};
 use pitree::session::prompt::message::SentMessage;
-use pitree::session::prompt::plan::{EntryOutcome, OmissionReason, Plan, PlannedPart};
-use pitree::session::tree::Index;
+use pitree::session::prompt::plan::{OmissionReason, Plan, PlannedPart, PromptOutcome};
+use pitree::session::tree::EntryIndex;
 use serde_json::{Value, json};
 
 use crate::agreement::world::{World, assert_same, golden};
@@ -24,10 +24,10 @@ fn hash(text: &str) -> u32 {
 /// Formats messages like convertToLlm, including those that providers omit.
 fn told(part: &PlannedPart, messages: &[SentMessage]) -> String {
     match part.outcome {
-        EntryOutcome::Counted(OmissionReason::Excluded | OmissionReason::UnknownRole)
-        | EntryOutcome::NoResult
-        | EntryOutcome::LeftOut(_) => String::new(),
-        EntryOutcome::Sent | EntryOutcome::Counted(_) => {
+        PromptOutcome::Counted(OmissionReason::Excluded | OmissionReason::UnknownRole)
+        | PromptOutcome::NoResult
+        | PromptOutcome::LeftOut(_) => String::new(),
+        PromptOutcome::Sent | PromptOutcome::Counted(_) => {
             messages.iter().map(|message| format!("{}\n{}\n", message.role.name(), message.text)).collect()
         }
     }
@@ -43,7 +43,7 @@ fn messages_and_tokens_match_pi() {
         let tree = load::tree(&path, "").unwrap();
         for pi in pi.as_array().unwrap() {
             let at = pi["at"].as_u64().unwrap();
-            let plan = Plan::new(&tree, Some(at as Index));
+            let plan = Plan::new(&tree, Some(at as EntryIndex));
             let (mut tokens, mut texts) = (Vec::new(), String::new());
             let sum = prompt::each(&path, (&tree, &plan), |part, messages| {
                 tokens.extend(messages.iter().filter(|_| part.is_in_context()).map(|message| message.tokens));

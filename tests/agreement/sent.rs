@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use pitree::disk::{load, prompt};
 use pitree::session::entry::kind::EntryKind;
-use pitree::session::links::Index;
+use pitree::session::links::EntryIndex;
 use pitree::session::prompt::message::{Role, SentMessage};
 use pitree::session::prompt::plan::{Plan, PlannedPart};
 use pitree::session::tree::context::context;
@@ -29,7 +29,7 @@ impl Talk {
     }
 
     /// Returns the sent messages in the format of the golden files.
-    fn sent(&self, at: Option<Index>) -> Vec<Value> {
+    fn sent(&self, at: Option<EntryIndex>) -> Vec<Value> {
         let plan = Plan::new(&self.tree, at);
         let mut sent = Vec::new();
         let take = |part: &PlannedPart, messages: Vec<SentMessage>| {

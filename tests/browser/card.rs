@@ -82,7 +82,7 @@ fn long_texts_leave_room_for_the_rest() {
     fs::write(dir.path().join("long.jsonl"), session.text()).unwrap();
     for (columns, rows) in [(40, 10), (80, 24), (100, 30), (160, 48)] {
         let mut browser = Browser::on(&[dir.path()], columns, rows);
-        let area = |browser: &Browser| browser.model.area(pitree::keymap::Place::Preview);
+        let area = |browser: &Browser| browser.model.area(pitree::keymap::KeyContext::Preview);
         if area(&browser).is_none() {
             browser.press("shift+tab");
         }

@@ -7,7 +7,7 @@ use pitree::app::message::{Effect, Msg, Work};
 use pitree::changes::{ChangeResult, Request};
 use pitree::config::Config;
 use pitree::disk::locate::Located;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 use tempfile::TempDir;
 
 use super::harness::{Browser, shows};
@@ -98,7 +98,7 @@ fn names_can_be_set_cleared_and_undone() {
     assert_eq!(browser.selected(), "Quick j ?");
     browser.press("tab tab R").type_text("!").press("enter");
     assert!(browser.session().unwrap().title() == "Quick j ?!", "from any pane");
-    assert_eq!(browser.model.focus, Place::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Preview);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn an_input_line_receives_every_key_and_esc_closes_it() {
     for leave in ["esc", "ctrl+c"] {
         browser.press("R").type_text("xyz").press("ctrl+d f5 ctrl+z tab ctrl+s").press(leave);
         assert!(!browser.asks() && browser.wants.is_empty());
-        assert_eq!(browser.model.focus, Place::Sessions);
+        assert_eq!(browser.model.focus, KeyContext::Sessions);
     }
     assert_eq!(world.text("main"), before);
     browser.send(Msg::Paste("q\nq".into()));
@@ -140,7 +140,7 @@ fn setting_a_label_keeps_the_selection() {
     shows_not(&browser, "[here");
     browser.press("u");
     shows(&browser, "[here!] user  go left");
-    assert_eq!(browser.model.focus, Place::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Preview);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_new_fork_is_listed_and_shown() {
     browser.press("f");
     let made = browser.session().unwrap().clone();
     assert_eq!(made.parent_path.as_ref(), Some(&dunce::canonicalize(world.path("main")).unwrap()));
-    assert_eq!((browser.model.focus, browser.selected().as_str()), (Place::Tree, "left it is"));
+    assert_eq!((browser.model.focus, browser.selected().as_str()), (KeyContext::Tree, "left it is"));
     assert_eq!(browser.model.tree.tree.as_ref().unwrap().nodes.len(), 4, "only the path");
     browser.press("u");
     assert!(!made.path.exists());

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use pitree::app::layers::Layer;
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::app::panes::tree::rows::RowItem;
-use pitree::app::startup::{PickerFormat, PickerOutput};
-use pitree::keymap::Place;
+use pitree::app::settings::{PickerFormat, PickerOutput};
+use pitree::keymap::KeyContext;
 use pitree::pi::launch::Start;
 use serde_json::json;
 use tempfile::TempDir;
@@ -113,7 +113,7 @@ fn marks_in_the_trees_of_two_sessions() {
     let family = Family::new();
     let mut browser = family.open(160, 40);
     let select = |browser: &mut Browser, name: &str| {
-        browser.model.focus = Place::Sessions;
+        browser.model.focus = KeyContext::Sessions;
         browser.press("g");
         while browser.session().is_none_or(|session| session.path != family.path(name)) {
             browser.press("j");
@@ -139,11 +139,11 @@ fn marks_in_the_trees_of_two_sessions() {
     assert!(head[2].contains("B  Use redis instead · • asst  Redis it is."), "{screen}");
     // Each Esc goes back one step.
     browser.press("esc");
-    assert!(!is_open(&browser) && browser.model.focus == Place::Tree && browser.model.marks.len() == 2);
+    assert!(!is_open(&browser) && browser.model.focus == KeyContext::Tree && browser.model.marks.len() == 2);
     browser.press("esc");
-    assert!(browser.model.focus == Place::Tree && browser.model.marks.is_empty());
+    assert!(browser.model.focus == KeyContext::Tree && browser.model.marks.is_empty());
     browser.press("esc");
-    assert_eq!(browser.model.focus, Place::Sessions);
+    assert_eq!(browser.model.focus, KeyContext::Sessions);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn the_common_entry_is_selected() {
         let mut browser = family.compared(160, 40);
         browser.press(side).press("o");
         assert!(!is_open(&browser));
-        assert_eq!(browser.model.focus, Place::Tree);
+        assert_eq!(browser.model.focus, KeyContext::Tree);
         assert_eq!(browser.session().unwrap().path, family.path(file));
         assert_eq!(browser.selected(), "The cache is there.");
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use pitree::app::layers::Layer;
 use pitree::app::layers::context::ContextView;
 use pitree::app::message::Msg;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 
 use super::changes::{World, to_entry};
 use super::harness::{Browser, shows};
@@ -41,7 +41,7 @@ fn selecting_a_row_goes_to_its_entry_and_closes_the_list() {
     assert!(view(&browser).rows.len() > 10);
     browser.press("j enter");
     assert!(browser.model.layers.0.is_empty());
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     assert_eq!(browser.model.tree.selected_entry(), Some(entry));
     for closes in ["esc", "c"] {
         browser.press("c").press(closes);

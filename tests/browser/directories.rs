@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pitree::app::startup::Startup;
+use pitree::app::settings::Settings;
 use pitree::config::Config;
 use pitree::disk::locate::Located;
 
@@ -40,7 +40,7 @@ fn a_corrected_directory_is_reported_at_startup() {
     assert_eq!(located.correct().len(), 1);
     let config = Config::default();
     let notice = Some("reading the directory inside".into());
-    let setting = Startup { notice, ..Startup::new(&config, located, String::new(), false) };
+    let setting = Settings { notice, ..Settings::new(&config, located, String::new(), false) };
     let browser = Browser::with(setting, (120, 40));
     shows(&browser, "found inside");
     assert_eq!(browser.footer(), "reading the directory inside");

@@ -2,7 +2,7 @@
 
 use pitree::config::Config;
 use pitree::disk::locate::Located;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 
 use crate::browser::changes::World;
 use crate::browser::harness::{Browser, shows};
@@ -36,7 +36,7 @@ fn a_query_without_hits_suggests_the_nearest_one_with_hits() {
         assert_eq!(query(&browser), nearest);
         assert!(!browser.model.sessions.rows.is_empty(), "{nearest}");
         browser.press("enter");
-        assert_eq!(browser.model.focus, Place::Tree, "enter then goes to the hit");
+        assert_eq!(browser.model.focus, KeyContext::Tree, "enter then goes to the hit");
     }
 }
 

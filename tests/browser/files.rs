@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pitree::app::layers::Layer;
 use pitree::app::layers::files::{FilesRow, FilesView, SessionScope};
 use pitree::app::message::{Effect, Msg, Work};
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -102,7 +102,7 @@ fn states_are_listed_newest_first_and_lead_to_their_entries() {
     assert!(edit.contains("edit") && edit.contains("exact") && edit.contains("+2 -1") && edit.contains("abandoned"));
     assert!(!row("Write it").contains("abandoned"), "{screen}");
     browser.press("j j enter");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     assert!(browser.selected().contains("write"), "{}", browser.selected());
     // Going back returns to the same row.
     browser.press("esc esc");
@@ -142,7 +142,7 @@ fn content_and_differences_of_states_are_shown() {
     browser.press("d");
     shows(&browser, "+// mine");
     browser.press("enter");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
 }
 
 #[test]

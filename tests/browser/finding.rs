@@ -3,7 +3,7 @@
 use std::fs;
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 use ratatui::style::Modifier;
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn typing_goes_to_the_nearest_hit_and_esc_back() {
     browser.press("esc");
     assert_eq!(browser.selected(), start, "back where it began");
     assert!(browser.model.tree.find.is_none() && !browser.asks());
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
 }
 
 #[test]
@@ -60,11 +60,11 @@ fn next_and_previous_wrap_around() {
     browser.press("g");
     shows(&browser, "2 hits");
     browser.press("esc");
-    assert_eq!(browser.model.focus, Place::Tree, "the search ends first");
+    assert_eq!(browser.model.focus, KeyContext::Tree, "the search ends first");
     browser.press("n");
     shows(&browser, "no match in this session");
     browser.press("esc");
-    assert_eq!(browser.model.focus, Place::Sessions);
+    assert_eq!(browser.model.focus, KeyContext::Sessions);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn the_preview_is_searched_on_its_own() {
     shows(&browser, "line 157 Needle");
     shows(&browser, "4/4");
     browser.press("esc");
-    assert_eq!(browser.model.focus, Place::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Preview);
     assert!(browser.model.preview.hit().is_none());
     let top = browser.model.preview.top;
     browser.press("/").type_text("line 0").press("esc");

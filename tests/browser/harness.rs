@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use pitree::app::layers::Layer;
 use pitree::app::layers::palette::Palette;
-use pitree::app::message::{Changed, Effect, Msg, Reply, Work};
+use pitree::app::message::{ChangeReply, Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
-use pitree::app::startup::{PickerFormat, Startup};
+use pitree::app::settings::{PickerFormat, Settings};
 use pitree::app::update::{start, update};
 use pitree::catalog::SessionKey;
 use pitree::changes::{ChangeResult, Request};
@@ -17,7 +17,7 @@ use pitree::disk::demo;
 use pitree::disk::locate::Located;
 use pitree::pi::running::RunningPis;
 use pitree::runtime::jobs::JobContext;
-use pitree::session::digest::listed::SharedSession;
+use pitree::session::digest::listed::SharedLazySession;
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -48,11 +48,11 @@ pub(crate) fn shows(browser: &Browser, text: &str) {
 pub(crate) const NOW: i64 = 1_795_248_000_000;
 
 /// Writes the demo sessions to a directory, with fixed times, and returns the settings to open them.
-pub(crate) fn demo_setting(config: &Config, dir: &Path) -> Startup {
+pub(crate) fn demo_setting(config: &Config, dir: &Path) -> Settings {
     let sessions = dir.join("sessions");
     demo::write(&sessions, &sessions, None).unwrap();
     let located = Located { dirs: vec![sessions], origin: "--demo".into(), ..Default::default() };
-    Startup::new(config, located, demo::HOME.into(), true)
+    Settings::new(config, located, demo::HOME.into(), true)
 }
 
 pub(crate) struct Browser {
@@ -99,7 +99,7 @@ impl Browser {
             ..Default::default()
         };
         let config = Config::default();
-        let setting = Startup { at, ..Startup::new(&config, located, demo::HOME.into(), false) };
+        let setting = Settings { at, ..Settings::new(&config, located, demo::HOME.into(), false) };
         Self::with(setting, size)
     }
 
@@ -107,7 +107,8 @@ impl Browser {
     pub(crate) fn started_in(here: &str, sessions: &std::path::Path, size: (u16, u16)) -> Self {
         let located = Located { dirs: vec![sessions.into()], origin: "--dir".into(), ..Default::default() };
         let config = Config::default();
-        let setting = Startup { here: here.into(), ..Startup::new(&config, located, demo::HOME.into(), false) };
+        let setting =
+            Settings { current_dir: here.into(), ..Settings::new(&config, located, demo::HOME.into(), false) };
         Self::with(setting, size)
     }
 
@@ -119,20 +120,20 @@ impl Browser {
             ..Default::default()
         };
         let config = Config::default();
-        let setting = Startup::new(&config, located, home.to_str().unwrap().into(), false);
+        let setting = Settings::new(&config, located, home.to_str().unwrap().into(), false);
         Self::with(setting, size)
     }
 
     pub(crate) fn new(config: &Config, located: Located, size: (u16, u16)) -> Self {
-        Self::with(Startup::new(config, located, demo::HOME.into(), false), size)
+        Self::with(Settings::new(config, located, demo::HOME.into(), false), size)
     }
 
-    pub(crate) fn with(setting: Startup, size: (u16, u16)) -> Self {
-        Self::in_state(setting, size, tempfile::tempdir().unwrap())
+    pub(crate) fn with(settings: Settings, size: (u16, u16)) -> Self {
+        Self::in_state(settings, size, tempfile::tempdir().unwrap())
     }
 
-    fn in_state(setting: Startup, size: (u16, u16), state: tempfile::TempDir) -> Self {
-        let setting = Arc::new(setting);
+    fn in_state(settings: Settings, size: (u16, u16), state: tempfile::TempDir) -> Self {
+        let setting = Arc::new(settings);
         let model = Model::new(setting.clone(), size, NOW);
         let context = by_hand::context(setting, state.path());
         let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, context, state };
@@ -186,17 +187,17 @@ impl Browser {
             Effect::Ask(ticket, Work::Change { .. }) => Some(ticket),
             _ => None,
         });
-        let changed = Changed { request, result, read: Vec::new(), gone: Vec::new() };
+        let changed = ChangeReply { request, result, read: Vec::new(), gone: Vec::new() };
         self.send(Msg::Reply(ticket.unwrap(), Reply::Changed(Box::new(changed))));
     }
 
     /// Changes a setting.
-    pub(crate) fn set(&mut self, set: impl FnOnce(&mut Startup)) {
+    pub(crate) fn set(&mut self, set: impl FnOnce(&mut Settings)) {
         let config = Config::default();
-        let old = &self.model.setting;
-        let mut setting = Startup::new(&config, old.located.clone(), old.home.clone(), old.demo);
+        let old = &self.model.settings;
+        let mut setting = Settings::new(&config, old.located.clone(), old.home.clone(), old.demo);
         set(&mut setting);
-        self.model.setting = Arc::new(setting);
+        self.model.settings = Arc::new(setting);
     }
 
     /// Turns the browser into a picker.
@@ -206,7 +207,7 @@ impl Browser {
 
     /// Restarts pitree with an empty undo history.
     pub(crate) fn restarted(&mut self) {
-        self.context = by_hand::context(self.model.setting.clone(), self.state.path());
+        self.context = by_hand::context(self.model.settings.clone(), self.state.path());
     }
 
     /// Returns the names of the files in the trash.
@@ -277,12 +278,12 @@ impl Browser {
     }
 
     /// Returns the selected session.
-    pub(crate) fn session(&self) -> Option<&SharedSession> {
+    pub(crate) fn session(&self) -> Option<&SharedLazySession> {
         self.model.sessions.selected_session().map(|key| &self.model.catalog[key])
     }
 
     /// Returns all sessions.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &SharedSession> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &SharedLazySession> {
         self.model.catalog.keys().map(|key| &self.model.catalog[key])
     }
 
@@ -301,7 +302,7 @@ impl Browser {
 
     /// Returns `true` if a notice covers the screen.
     pub(crate) fn has_note(&self) -> bool {
-        matches!(self.model.layers.top(), Some(Layer::Note(_)))
+        matches!(self.model.layers.top(), Some(Layer::MessageBox(_)))
     }
 
     /// Returns the open palettes, the topmost last.
@@ -312,9 +313,9 @@ impl Browser {
 
     /// Returns the text of the selected row of the focused list.
     pub(crate) fn selected(&self) -> String {
-        use pitree::keymap::Place;
+        use pitree::keymap::KeyContext;
         match self.model.focus {
-            Place::Sessions => match self.model.sessions.selected_row() {
+            KeyContext::Sessions => match self.model.sessions.selected_row() {
                 Some(SessionRow::Project(at)) => self.model.sessions.projects[*at].cwd.to_string(),
                 Some(SessionRow::Session { key, .. }) => self.model.catalog[*key].title().into(),
                 Some(SessionRow::MissingParent(key, _)) => {

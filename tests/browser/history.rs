@@ -83,7 +83,7 @@ fn any_change_in_the_history_can_be_undone() {
     let list = browser.palettes()[0];
     assert_eq!(list.counts(), (3, 3));
     let text = |at: usize| {
-        list.drawn(at, 100, &browser.model.setting.glyphs).0.iter().map(|span| span.text.as_str()).collect::<String>()
+        list.drawn(at, 100, &browser.model.settings.glyphs).0.iter().map(|span| span.text.as_str()).collect::<String>()
     };
     assert_eq!(text(0), "rename to \"two\"  two");
     assert!(

@@ -3,7 +3,7 @@
 use pitree::app::layers::Layer;
 use pitree::app::message::Msg;
 use pitree::config::Config;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 
 use crate::browser::harness::{Browser, shows};
 
@@ -20,7 +20,7 @@ fn the_wheel_over_a_dialog_scrolls_only_the_dialog() {
     browser.send(Msg::Wheel { column: 70, row: 5, by: -3 });
     browser.send(Msg::Wheel { column: 70, row: 5, by: 3 });
     assert_eq!(browser.model.tree.cursor.top, top);
-    let Some(Layer::Note(note)) = browser.model.layers.top() else { panic!("the notice is still open") };
+    let Some(Layer::MessageBox(note)) = browser.model.layers.top() else { panic!("the notice is still open") };
     assert_eq!(note.top, 3);
 }
 
@@ -76,7 +76,7 @@ fn the_footer_omits_keys_without_effect_on_the_selected_row() {
     browser.press("h");
     assert!(browser.footer().starts_with("? help  ↵ unfold  "), "{}", browser.footer());
     browser.press("tab");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     for word in ["resume", "L label", "fork", "find"] {
         assert!(!browser.footer().contains(word), "{word}: {}", browser.footer());
     }

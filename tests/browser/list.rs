@@ -23,7 +23,7 @@ fn family(name: &str) -> tempfile::TempDir {
 /// Returns the rows of the list that contain a text, without the other panes.
 fn rows(browser: &Browser, text: &str) -> Vec<String> {
     let screen = browser.screen();
-    let columns = browser.model.area(pitree::keymap::Place::Sessions).unwrap().body.width;
+    let columns = browser.model.area(pitree::keymap::KeyContext::Sessions).unwrap().body.width;
     let row = |line: &str| line.chars().take(columns.into()).collect::<String>();
     screen.lines().skip(2).map(row).filter(|row| row.contains(text)).collect()
 }
@@ -49,7 +49,7 @@ fn a_name_gets_most_of_a_row() {
     let dir = family(&"n".repeat(200));
     for (columns, rows) in [(40, 10), (80, 24), (100, 30), (120, 40), (160, 48), (200, 60)] {
         let browser = Browser::on(&[dir.path()], columns, rows);
-        let list = usize::from(browser.model.area(pitree::keymap::Place::Sessions).unwrap().body.width);
+        let list = usize::from(browser.model.area(pitree::keymap::KeyContext::Sessions).unwrap().body.width);
         let named = self::rows(&browser, "nnn");
         let letters = named[0].matches('n').count();
         assert!(letters * 10 >= list * 6, "{columns}: {letters} of {list}\n{}", browser.screen());

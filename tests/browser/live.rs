@@ -37,7 +37,7 @@ impl Live {
     fn news(&mut self) -> FileChanges {
         let mut all = FileChanges::default();
         let seen = WatchEvents { is_all: true, ..WatchEvents::default() };
-        self.reader.look(&seen, &OwnChanges::default(), i64::MAX / 2, &mut |news| {
+        self.reader.check_paths(&seen, &OwnChanges::default(), i64::MAX / 2, &mut |news| {
             all = news;
             true
         });
@@ -46,8 +46,8 @@ impl Live {
 
     /// Returns the message with the latest changes.
     fn msg(&mut self) -> Msg {
-        let news = self.news();
-        Msg::Reply(self.ticket.clone(), Reply::FilesChanged { news, gone: Vec::new(), hold: None })
+        let changes = self.news();
+        Msg::Reply(self.ticket.clone(), Reply::FilesChanged { changes, gone: Vec::new(), hold: None })
     }
 
     /// Sends the latest changes to the browser.

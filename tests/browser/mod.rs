@@ -55,7 +55,7 @@ use pitree::app::panes::preview::PreviewSubject;
 use pitree::app::ticket::Ticket;
 use pitree::catalog::current_dir::CurrentDir;
 use pitree::config::{Filter, Sort};
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 use pitree::pi::launch::Start;
 
 #[test]
@@ -82,7 +82,7 @@ fn folding_goes_up_and_unfolding_goes_in() {
     browser.press("h l l");
     assert!(browser.selected().starts_with("Flaky"), "unfolded, then in");
     browser.press("l");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_fork_row_is_at_its_fork_point_and_opens_its_session() {
     }
     let title = browser.selected();
     browser.press("o");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     let session = browser.model.tree.session.unwrap();
     assert_eq!(browser.model.catalog[session].title(), title);
 }
@@ -180,8 +180,8 @@ fn a_fork_row_is_at_its_fork_point_and_opens_its_session() {
 fn esc_goes_back_pane_by_pane_and_never_out() {
     let mut browser = Browser::demo(80, 24);
     browser.press("l l");
-    assert_eq!(browser.model.focus, Place::Preview);
-    for expected in [Place::Tree, Place::Sessions, Place::Sessions] {
+    assert_eq!(browser.model.focus, KeyContext::Preview);
+    for expected in [KeyContext::Tree, KeyContext::Sessions, KeyContext::Sessions] {
         browser.press("esc");
         assert_eq!(browser.model.focus, expected);
     }
@@ -292,7 +292,7 @@ fn the_mouse_selects_folds_and_scrolls() {
     assert!(browser.model.sessions.is_folded(0));
     browser.press("l").press("j");
     browser.send(Msg::Click { column: 90, row: 5, double: false });
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     let (at, top) = (browser.model.tree.cursor.at, browser.model.tree.cursor.top);
     browser.send(Msg::Wheel { column: 90, row: 5, by: -3 });
     assert_eq!(browser.model.tree.cursor.top, top - 3);
@@ -501,8 +501,8 @@ fn any_keys_at_any_size() {
             );
             let model = &browser.model;
             for (place, cursor, len) in [
-                (Place::Sessions, model.sessions.cursor, model.sessions.rows.len()),
-                (Place::Tree, model.tree.cursor, model.tree.rows.list.len()),
+                (KeyContext::Sessions, model.sessions.cursor, model.sessions.rows.len()),
+                (KeyContext::Tree, model.tree.cursor, model.tree.rows.list.len()),
             ] {
                 proptest::prop_assert!(cursor.at < len.max(1));
                 if let Some(area) = model.area(place) {
@@ -533,18 +533,18 @@ fn frames_of_any_size_are_drawn_before_the_model_knows_it() {
 fn tree_keys_work_in_any_pane_and_every_key_has_feedback() {
     let mut browser = Browser::demo(160, 12);
     let filter = |browser: &Browser| browser.model.tree.filter;
-    assert_eq!(browser.model.focus, Place::Sessions);
+    assert_eq!(browser.model.focus, KeyContext::Sessions);
     browser.press("6");
-    assert_eq!((filter(&browser), browser.model.focus), (Filter::Outline, Place::Sessions));
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::Outline, KeyContext::Sessions));
     browser.press("l l ctrl+t");
-    assert_eq!((filter(&browser), browser.model.focus), (Filter::NoTools, Place::Preview));
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::NoTools, KeyContext::Preview));
     browser.press("f7");
     assert!(browser.footer().contains("f7 is not bound in any pane"), "{}", browser.footer());
     browser.press("space");
     assert!(browser.footer().contains("space (mark) works in the Sessions pane"), "{}", browser.footer());
     // In the tree it works as in pi's /tree; in the session list it deletes; in the preview it scrolls down.
     browser.press("esc ctrl+d");
-    assert_eq!((filter(&browser), browser.model.focus), (Filter::Default, Place::Tree));
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::Default, KeyContext::Tree));
     browser.press("t k k k tab ctrl+d");
     assert!(browser.model.preview.top > 0 && filter(&browser) == Filter::Default);
     browser.press("ctrl+u");

@@ -4,7 +4,7 @@ use std::fs;
 
 use pitree::app::message::Msg;
 use pitree::config::{Config, Filter};
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 
 use super::changes::{World, to_entry};
 use super::harness::{Browser, shows};
@@ -38,7 +38,7 @@ fn a_selected_action_runs() {
     assert_eq!(browser.palettes().len(), 1, "there is nothing to do");
     browser.press("esc").press("esc");
     assert!(browser.palettes().is_empty());
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn listed(browser: &Browser) -> Vec<String> {
     let palettes = browser.palettes();
     let palette = palettes[0];
     let text =
-        |at: usize| palette.drawn(at, 60, &browser.model.setting.glyphs).0.iter().map(|span| &*span.text).collect();
+        |at: usize| palette.drawn(at, 60, &browser.model.settings.glyphs).0.iter().map(|span| &*span.text).collect();
     (0..palette.counts().0).map(text).collect()
 }
 
@@ -165,7 +165,7 @@ fn recent_commands_come_before_commands_grouped_by_pane() {
     }
     assert_eq!(titles.iter().filter(|title| **title == "Next sort order").count(), 1);
     browser.type_text("outline only").press("enter");
-    assert_eq!((browser.model.focus, browser.model.tree.filter), (Place::Tree, pitree::config::Filter::Outline));
+    assert_eq!((browser.model.focus, browser.model.tree.filter), (KeyContext::Tree, pitree::config::Filter::Outline));
     browser.press(":");
     assert_eq!(listed(&browser)[0], "Recent     Filter: outline");
     let tree = listed(&browser).into_iter().find(|row| row.starts_with("Tree")).unwrap();
@@ -191,7 +191,7 @@ fn a_label_in_any_session_is_selected() {
     let mut browser = Browser::demo(160, 40);
     browser.press("h '").type_text("jwt-works").press("enter");
     assert!(browser.selected().starts_with("All 32 tests pass"), "{}", browser.selected());
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     browser.press("3 esc g '").type_text("jwt-works").press("enter");
     assert!(browser.selected().starts_with("All 32 tests pass"), "{}", browser.selected());
     assert_eq!(browser.model.tree.filter, Filter::Default, "the filter hid it");

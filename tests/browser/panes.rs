@@ -3,7 +3,7 @@
 use pitree::app::message::Msg;
 use pitree::app::panes::layout::Layout;
 use pitree::app::panes::preview::PreviewSubject;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 
 use crate::browser::harness::{Browser, shows};
 use crate::browser::search::search;
@@ -65,7 +65,7 @@ fn the_list_of_a_search_and_the_preview_share_a_narrow_terminal() {
     let before = height(&browser);
     // A click on a row leaves the input line, so the list handles the keys.
     browser.send(Msg::Click { column: 10, row: 2, double: false });
-    assert_eq!((browser.model.focus, browser.model.layers.has(Place::Search)), (Place::Sessions, false));
+    assert_eq!((browser.model.focus, browser.model.layers.has(KeyContext::Search)), (KeyContext::Sessions, false));
     browser.press(">");
     assert_eq!(height(&browser), before + 2);
     browser.press("< <");
@@ -114,25 +114,25 @@ fn the_mouse_works_in_the_hit_list_and_the_preview() {
     let height = usize::from(layout(&browser).sessions.unwrap().body.height);
     assert!((cursor.top..cursor.top + height).contains(&cursor.at), "{cursor:?}");
     browser.send(Msg::Click { column, row, double: false });
-    assert_eq!(browser.model.focus, Place::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Preview);
 }
 
 #[test]
 fn the_preview_goes_from_entry_to_entry() {
     let mut browser = Browser::demo(80, 24);
     browser.press("j l g tab");
-    assert_eq!(browser.model.focus, Place::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Preview);
     let subject = |browser: &Browser| browser.model.preview.subject;
     let first = subject(&browser);
     browser.press("]");
     assert_ne!(subject(&browser), first);
     assert!(matches!(subject(&browser), PreviewSubject::Entry(_)));
     browser.press("[");
-    assert_eq!((subject(&browser), browser.model.focus), (first, Place::Preview));
+    assert_eq!((subject(&browser), browser.model.focus), (first, KeyContext::Preview));
     // The preview moves from one session's card to that of the next session.
     let mut browser = Browser::demo(120, 40);
     browser.press("tab shift+tab shift+tab");
-    assert_eq!(browser.model.focus, Place::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Preview);
     browser.press("shift+tab shift+tab");
     let card = subject(&browser);
     assert!(matches!(card, PreviewSubject::Session(_)));
@@ -163,7 +163,7 @@ fn a_click_on_a_fold_sign_folds_and_unfolds() {
 #[track_caller]
 fn sign_of_selected(browser: &Browser, sign: char) -> (u16, u16) {
     let model = &browser.model;
-    let cursor = if model.focus == Place::Tree { model.tree.cursor } else { model.sessions.cursor };
+    let cursor = if model.focus == KeyContext::Tree { model.tree.cursor } else { model.sessions.cursor };
     let body = model.area(model.focus).unwrap().body;
     let row = usize::from(body.y) + cursor.at - cursor.top;
     let screen = browser.screen();
@@ -180,7 +180,7 @@ fn a_click_on_a_hint_does_what_its_key_does() {
         browser.send(Msg::Click { column, row: 39, double: false });
     };
     click(&mut browser, "tree");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     click(&mut browser, "? help");
     assert!(!browser.model.layers.0.is_empty());
     click(&mut browser, "close");

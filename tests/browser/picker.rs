@@ -1,7 +1,7 @@
 //! pitree as a picker: Enter prints the selection.
 
 use pitree::app::message::{Effect, Msg, Reply};
-use pitree::app::startup::{PickerFormat, PickerOutput};
+use pitree::app::settings::{PickerFormat, PickerOutput};
 use pitree::app::ticket::Ticket;
 use pitree::disk::incremental::FileChanges;
 use pitree::pi::launch::Start;
@@ -144,9 +144,9 @@ fn a_session_that_loads_later_is_opened() {
     let mut browser = Browser::at(&[world.dir.path()], at, (160, 40));
     assert_ne!(browser.session().unwrap().path, world.path("twin"));
     std::fs::write(world.path("twin"), &twin).unwrap();
-    let read = || vec![pitree::disk::scan::again(&world.path("twin"), None, "").unwrap().unwrap()];
+    let read = || vec![pitree::disk::scan::reread(&world.path("twin"), None, "").unwrap().unwrap()];
     let news = |read| Reply::FilesChanged {
-        news: FileChanges { read, ..FileChanges::default() },
+        changes: FileChanges { read, ..FileChanges::default() },
         gone: Vec::new(),
         hold: None,
     };
@@ -159,7 +159,7 @@ fn a_session_that_loads_later_is_opened() {
     browser.press("j");
     let before = browser.session().unwrap().path.clone();
     std::fs::write(world.dir.path().join("later.jsonl"), twin).unwrap();
-    let later = pitree::disk::scan::again(&world.dir.path().join("later.jsonl"), None, "").unwrap().unwrap();
+    let later = pitree::disk::scan::reread(&world.dir.path().join("later.jsonl"), None, "").unwrap().unwrap();
     browser.send(Msg::Reply(ticket, news(vec![later])));
     assert_eq!(browser.session().unwrap().path, before);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use pitree::app::message::{Effect, Msg, Opener};
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 use serde_json::json;
 
 use super::harness::{Browser, NOW, shows};
@@ -22,7 +22,7 @@ fn open(columns: u16, rows: u16) -> (tempfile::TempDir, Browser) {
         browser.press("k");
     }
     browser.press("tab");
-    assert_eq!(browser.model.focus, Place::Preview);
+    assert_eq!(browser.model.focus, KeyContext::Preview);
     (dir, browser)
 }
 
@@ -44,8 +44,8 @@ fn long_code_lines_wrap_with_a_symbol_or_scroll() {
     }
     shows(&browser, "needle here");
     browser.press("left");
-    assert_eq!(browser.model.focus, Place::Preview, "there is more to the left");
-    while browser.model.focus == Place::Preview {
+    assert_eq!(browser.model.focus, KeyContext::Preview, "there is more to the left");
+    while browser.model.focus == KeyContext::Preview {
         browser.press("h");
     }
     assert_eq!(browser.model.preview.wrapped.style.left, 0);

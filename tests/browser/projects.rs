@@ -8,8 +8,8 @@ use pitree::app::saved_state::SavedState;
 use pitree::app::ticket::Ticket;
 use pitree::config::Sort;
 use pitree::disk::incremental::FileChanges;
-use pitree::disk::scan::again;
-use pitree::keymap::Place;
+use pitree::disk::scan::reread;
+use pitree::keymap::KeyContext;
 use tempfile::TempDir;
 
 use crate::browser::harness::{Browser, shows};
@@ -45,10 +45,10 @@ fn many() -> TempDir {
 
 /// Reports new files to the browser.
 fn send_changes(browser: &mut Browser, dir: &TempDir, names: &[&str]) {
-    let read = |name: &&str| again(&dir.path().join(format!("{name}.jsonl")), None, "").unwrap().unwrap();
-    let news = FileChanges { read: names.iter().map(read).collect(), ..FileChanges::default() };
+    let read = |name: &&str| reread(&dir.path().join(format!("{name}.jsonl")), None, "").unwrap().unwrap();
+    let changes = FileChanges { read: names.iter().map(read).collect(), ..FileChanges::default() };
     let (_claim, ticket) = Ticket::new(u64::MAX);
-    browser.send(Msg::Reply(ticket, Reply::FilesChanged { news, gone: Vec::new(), hold: None }));
+    browser.send(Msg::Reply(ticket, Reply::FilesChanged { changes, gone: Vec::new(), hold: None }));
 }
 
 /// Returns the number of rows of sessions in projects with several ones.
@@ -111,7 +111,7 @@ fn a_new_session_does_not_hide_the_selected_one() {
     fs::write(dir.path().join("second.jsonl"), second.text()).unwrap();
     send_changes(&mut browser, &dir, &["second"]);
     assert_eq!(browser.session().unwrap().title(), "prompt 0 of 100");
-    assert_eq!((browser.model.focus, sessions_below_projects(&browser)), (Place::Tree, 2));
+    assert_eq!((browser.model.focus, sessions_below_projects(&browser)), (KeyContext::Tree, 2));
 }
 
 #[test]
@@ -174,10 +174,10 @@ fn a_project_is_selected_and_unfolded() {
     let dir = many();
     let mut browser = Browser::on(&[dir.path()], 80, 24);
     browser.press("enter j l P").type_text("acme/service-101").press("enter");
-    assert_eq!((browser.model.focus, browser.selected()), (Place::Sessions, cwd(101)), "{}", browser.screen());
+    assert_eq!((browser.model.focus, browser.selected()), (KeyContext::Sessions, cwd(101)), "{}", browser.screen());
     assert!(browser.screen().lines().nth(2).unwrap().contains("▾ service-101"), "{}", browser.screen());
     browser.press("b");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     assert_eq!(browser.session().unwrap().title(), "prompt 2 of 199", "back to the session before");
     browser.press("esc P").type_text("p100").press("enter");
     assert_eq!(browser.session().unwrap().title(), "prompt 0 of 100", "a single session has no header");

@@ -1,7 +1,7 @@
 //! The query line of the session search: completion, history, queries without hits; and jumps.
 
 use pitree::app::message::Msg;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 
 use crate::browser::harness::Browser;
 use crate::browser::search::{hits, line, search, titles};
@@ -17,7 +17,7 @@ fn jump_history_goes_back_and_forward() {
     };
     let one = goes(&mut browser, "' enter");
     let other = goes(&mut browser, "' down down down enter");
-    assert!(one != other && other.2 == Place::Tree);
+    assert!(one != other && other.2 == KeyContext::Tree);
     assert_eq!(goes(&mut browser, "backspace"), one);
     assert_eq!(goes(&mut browser, "b"), start);
     assert_eq!(goes(&mut browser, "b"), start);
@@ -25,16 +25,16 @@ fn jump_history_goes_back_and_forward() {
     assert_eq!(goes(&mut browser, "B B"), other);
     goes(&mut browser, "B");
     assert!(browser.footer().contains("at the newest jump"), "{}", browser.footer());
-    while browser.model.focus != Place::Sessions {
+    while browser.model.focus != KeyContext::Sessions {
         browser.press("tab");
     }
     search(&mut browser, "\"hard stop\"");
     let hit = goes(&mut browser, "enter");
     let list = goes(&mut browser, "j j backspace");
-    assert_eq!((list.0.as_str(), list.1, list.2), ("Redis: sliding expiry", hit.1, Place::Sessions));
+    assert_eq!((list.0.as_str(), list.1, list.2), ("Redis: sliding expiry", hit.1, KeyContext::Sessions));
     assert_eq!(hits(&browser), 1, "the search is still open");
     let title = browser.model.catalog[other.1.unwrap()].title().to_string();
-    assert_eq!(goes(&mut browser, "b"), (title, other.1, Place::Sessions));
+    assert_eq!(goes(&mut browser, "b"), (title, other.1, KeyContext::Sessions));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn query_history_is_recalled() {
 #[test]
 fn a_dot_means_the_working_directory() {
     let mut browser = Browser::demo(120, 30);
-    browser.set(|setting| setting.here = "/home/demo/code/webshop".into());
+    browser.set(|setting| setting.current_dir = "/home/demo/code/webshop".into());
     for (query, wanted) in [("in:.", 18), ("in:..", 28), ("in:../logq", 10), ("in:./src", 0), ("in:../../ops", 8)] {
         search(&mut browser, query);
         assert_eq!(hits(&browser), wanted, "{query}: {:?}", titles(&browser));

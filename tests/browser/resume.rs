@@ -211,7 +211,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
     );
     std::fs::write(sessions.join("s.jsonl"), lines).unwrap();
     let mut browser = Browser::on(&[&sessions], 120, 40);
-    browser.set(|setting| setting.here = "/home/dev/started".into());
+    browser.set(|setting| setting.current_dir = "/home/dev/started".into());
     browser.press("g j enter");
     let path = browser.session().unwrap().path.clone();
     assert_eq!(resumed(&browser), ["s"]);
@@ -367,7 +367,7 @@ fn a_key_during_a_pi_request_changes_nothing() {
             browser.send(reply);
         }
     }
-    assert!(browser.model.layers.place().is_none() && browser.wants.is_empty());
+    assert!(browser.model.layers.key_context().is_none() && browser.wants.is_empty());
 }
 
 #[test]

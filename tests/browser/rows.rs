@@ -5,7 +5,7 @@ use pitree::app::model::Model;
 use pitree::app::panes::preview::PreviewSubject;
 use pitree::app::panes::tree::rows::RowItem;
 use pitree::config::Filter;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 
 use crate::browser::harness::{Browser, shows};
 use crate::common::session::Session;
@@ -83,7 +83,7 @@ fn rows_of_every_filter_hold_each_entry_once() {
         }
         assert_eq!(reported, browser.model.tree.rows.entries);
         browser.press("h h h esc");
-        browser.model.focus = Place::Sessions;
+        browser.model.focus = KeyContext::Sessions;
     }
 }
 
@@ -167,7 +167,7 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
     let select = |browser: &mut Browser, key| {
         let Model { sessions, catalog, focus, .. } = &mut browser.model;
         sessions.select(key, catalog);
-        *focus = Place::Tree;
+        *focus = KeyContext::Tree;
         browser.press("g");
     };
     let families = browser.model.catalog.families();
@@ -179,7 +179,7 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
         let place = browser.model.tree.forks().iter().position(|of| of.key == fork).unwrap();
         go_to(&mut browser, |item| item == RowItem::Fork(place));
         let cursor = browser.model.tree.cursor;
-        let line = usize::from(browser.model.area(Place::Tree).unwrap().body.y) + cursor.at - cursor.top;
+        let line = usize::from(browser.model.area(KeyContext::Tree).unwrap().body.y) + cursor.at - cursor.top;
         let screen = browser.screen();
         let row = screen.lines().nth(line).unwrap();
         let own = row.split('+').find_map(|text| text.split_once(" entries · ")).unwrap().0.to_string();
@@ -217,7 +217,7 @@ fn entries_before_the_fork_point_belong_to_the_parent() {
             };
             let tree = |key| load::tree(&catalog[key].path, "").unwrap();
             let (digest, parent, fork) = (&catalog[parent], tree(parent), tree(key));
-            let mut bodies = load::Bodies::open(&catalog[key].path).unwrap();
+            let mut bodies = load::EntryReader::open(&catalog[key].path).unwrap();
             let line = |offset| {
                 let node = fork.nodes.iter().find(|node| node.offset == offset).unwrap();
                 bodies.line(node).ok()

@@ -12,7 +12,7 @@ use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
 use pitree::app::update::{message, start, update};
 use pitree::config::{Config, Filter, Sort};
-use pitree::keymap::{Key, Place};
+use pitree::keymap::{Key, KeyContext};
 use pitree::runtime::jobs::JobContext;
 
 use serde_json::json;
@@ -24,7 +24,7 @@ use crate::common::session::Session;
 
 /// Replaces the query by typing another one.
 pub(crate) fn search(browser: &mut Browser, text: &str) {
-    let is_typing = browser.model.layers.has(Place::Search);
+    let is_typing = browser.model.layers.has(KeyContext::Search);
     browser.press(if is_typing { "ctrl+u" } else { "/" });
     browser.send(Msg::Paste(text.into()));
 }
@@ -71,7 +71,7 @@ fn hits_are_recorded_in_the_jump_history() {
     search(&mut browser, "cookie");
     assert_eq!(hits(&browser), 1);
     assert!(entry(&browser).starts_with("That is all the database needs"), "{}", entry(&browser));
-    assert_eq!(browser.model.focus, Place::Sessions, "typing continues");
+    assert_eq!(browser.model.focus, KeyContext::Sessions, "typing continues");
     let screen = browser.screen();
     assert!(screen.contains("1 session · 1 hit") && screen.contains("hash of the cookie"), "{screen}");
     assert!(screen.contains("also in 3 forks 1 hit"), "entries shared with forks are one hit\n{screen}");
@@ -84,15 +84,15 @@ fn hits_are_recorded_in_the_jump_history() {
     let found = marked(&browser).to_lowercase();
     assert_eq!(found.matches("cookie").count(), 2, "in the list and the preview: {found}");
     browser.press("enter");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     assert_eq!(hits(&browser), 1, "the hits are still there");
     assert!(browser.screen().contains("1/1"), "{}", browser.screen());
     browser.press("esc");
-    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 1), "back at the origin");
-    assert!(browser.model.layers.has(Place::Search), "in the input line, with the typed text");
+    assert_eq!((browser.model.focus, hits(&browser)), (KeyContext::Sessions, 1), "back at the origin");
+    assert!(browser.model.layers.has(KeyContext::Search), "in the input line, with the typed text");
     assert_eq!(line(&browser), "cookie");
     browser.press("esc esc");
-    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 0), "one step at a time");
+    assert_eq!((browser.model.focus, hits(&browser)), (KeyContext::Sessions, 0), "one step at a time");
     assert_eq!(browser.model.sessions.totals.sessions, 41);
 }
 
@@ -101,13 +101,13 @@ fn esc_returns_to_the_list_after_opening_a_hit() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "cookie");
     browser.press("enter");
-    while browser.model.focus != Place::Sessions {
+    while browser.model.focus != KeyContext::Sessions {
         browser.press("h");
     }
     browser.press("enter");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     browser.press("esc");
-    assert_eq!((browser.model.focus, browser.model.layers.has(Place::Search)), (Place::Sessions, false));
+    assert_eq!((browser.model.focus, browser.model.layers.has(KeyContext::Search)), (KeyContext::Sessions, false));
     assert_eq!(hits(&browser), 1);
 }
 
@@ -186,12 +186,12 @@ fn enter_on_a_hit_does_not_start_pi() {
             continue;
         }
         browser.press("enter");
-        assert_eq!(browser.model.focus, Place::Tree, "{query}");
-        while browser.model.focus != Place::Sessions {
+        assert_eq!(browser.model.focus, KeyContext::Tree, "{query}");
+        while browser.model.focus != KeyContext::Sessions {
             browser.press("h");
         }
         browser.press("enter");
-        assert_eq!(browser.model.focus, Place::Tree, "{query}, from the list");
+        assert_eq!(browser.model.focus, KeyContext::Tree, "{query}, from the list");
         assert!(browser.wants.is_empty(), "{query}: {:?}", browser.wants);
         browser.press("esc esc");
         search(&mut browser, "x");
@@ -303,7 +303,7 @@ fn list_keys_work_while_typing() {
     assert!(browser.asks(), "Ctrl+D deletes, as in pi");
     browser.press("esc ctrl+n");
     assert!(browser.model.sessions.shows.named_only);
-    assert!(browser.model.layers.has(Place::Search));
+    assert!(browser.model.layers.has(KeyContext::Search));
     assert_eq!(browser.model.sessions.shows.sort, Sort::Threaded);
 }
 
@@ -312,7 +312,7 @@ fn down_moves_to_the_hits_and_up_or_slash_returns() {
     let mut browser = Browser::demo(120, 30);
     search(&mut browser, "the");
     assert!(browser.footer().contains("↓: results · alt+*: mark all"), "{}", browser.footer());
-    let (best, in_line) = (browser.selected(), |browser: &Browser| browser.model.layers.has(Place::Search));
+    let (best, in_line) = (browser.selected(), |browser: &Browser| browser.model.layers.has(KeyContext::Search));
     browser.press("down");
     assert_eq!((in_line(&browser), browser.selected()), (false, best.clone()), "the best hit is still selected");
     assert!(
@@ -353,7 +353,7 @@ fn marking_from_the_input_line_marks_exactly_the_hits() {
     search(&mut browser, "is:fork");
     assert!(titles(&browser).len() > hits(&browser), "their parents are listed too");
     browser.press("alt+*");
-    assert!(browser.model.layers.has(Place::Search));
+    assert!(browser.model.layers.has(KeyContext::Search));
     assert_eq!(browser.model.sessions.marks.len(), hits(&browser));
     assert!(browser.model.sessions.marks.iter().all(|&key| browser.model.sessions.found(key).is_some()));
     let marked = "6 sessions marked · ctrl+d: move to trash · down: results";
@@ -411,7 +411,7 @@ fn all_finds_tool_output_and_shows_hidden_entries() {
     assert_eq!(hits(&browser), 4);
     assert!(browser.screen().contains("expires_at"));
     browser.press("enter");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     assert!(entry(&browser).contains("0004_sessions.sql"), "{}", entry(&browser));
     assert_eq!(browser.model.tree.filter, Filter::Default);
 }
@@ -429,7 +429,7 @@ fn enter_opens_the_hit_and_then_resumes() {
     let screen = browser.screen();
     assert!(screen.contains("abandoned"), "{screen}");
     browser.press("enter");
-    assert_eq!((entry(&browser).as_str(), browser.model.focus), ("Keys rotate", Place::Tree));
+    assert_eq!((entry(&browser).as_str(), browser.model.focus), ("Keys rotate", KeyContext::Tree));
     browser.press("enter h");
     assert!(browser.wants.iter().any(|effect| matches!(effect, Effect::Resume(_))), "{:?}", browser.wants);
     let text = fs::read_to_string(sessions.join("branches.jsonl")).unwrap();
@@ -496,7 +496,7 @@ fn starts_with_a_query() {
     assert_eq!(selected, ["Refactor auth module"], "the best hit first");
     assert_eq!((model.sessions.totals.sessions, model.sessions.totals.projects), (41, 4));
     let search = model.search.as_ref().unwrap();
-    assert!(!model.layers.has(Place::Search) && search.read.is_none(), "keys go to the list");
+    assert!(!model.layers.has(KeyContext::Search) && search.read.is_none(), "keys go to the list");
 }
 
 #[test]
@@ -506,7 +506,7 @@ fn saved_queries_open_by_key_in_any_pane() {
     let config = Config::parse(text, "config.toml").unwrap();
     let mut browser = Browser::configured(&config, 120, 40);
     browser.press("l l Q");
-    assert_eq!((line(&browser).as_str(), hits(&browser), browser.model.focus), ("is:fork", 6, Place::Sessions));
+    assert_eq!((line(&browser).as_str(), hits(&browser), browser.model.focus), ("is:fork", 6, KeyContext::Sessions));
     let best = browser.selected();
     browser.press("down");
     assert_ne!(browser.selected(), best);
@@ -548,7 +548,7 @@ fn shows_the_query_after_its_input_line_is_closed() {
     assert!(title(&browser).contains(" hits · voucher"), "{}", title(&browser));
     for columns in [40, 60, 80, 100] {
         browser.send(Msg::Resized(columns, 24));
-        browser.model.focus = Place::Sessions;
+        browser.model.focus = KeyContext::Sessions;
         let title = title(&browser);
         assert!(title.contains("· v") && !title.contains("letters"), "{columns}: {title}");
     }
@@ -582,7 +582,7 @@ fn branch_hits_open_the_newest_abandoned_leaf() {
     assert!(card[2].contains("redis forgets  2 entries · $0.10 · "), "{screen}");
     browser.press("enter");
     let ends = ["[bash: bench]", "redis forgets"];
-    assert_eq!((entry(&browser).as_str(), browser.model.focus), (ends[0], Place::Tree), "{}", browser.screen());
+    assert_eq!((entry(&browser).as_str(), browser.model.focus), (ends[0], KeyContext::Tree), "{}", browser.screen());
     assert!(browser.screen().contains("/2 · "), "{}", browser.screen());
     browser.press("n");
     assert_eq!(entry(&browser), ends[1]);

@@ -6,7 +6,7 @@ use pitree::app::layers::Layer;
 use pitree::app::layers::stats::{SizeTable, StatsView};
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::catalog::space::SpaceGrouping;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 
 use super::harness::{Browser, shows};
 use crate::common::session::Session;
@@ -52,7 +52,7 @@ fn kinds_sessions_and_projects_add_up_to_the_files() {
 fn a_large_entry_is_opened_and_going_back_returns() {
     let mut browser = Browser::demo(120, 40);
     browser.press("I shift+tab j enter");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     let session = browser.model.tree.session.unwrap();
     browser.press("esc esc");
     assert_eq!((sizes(&browser).grouping, view(&browser).cursor.at), (SpaceGrouping::Entry, 1));

@@ -6,7 +6,7 @@ use pitree::app::layers::Layer;
 use pitree::app::layers::stats::StatsView;
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::config::Config;
-use pitree::keymap::Place;
+use pitree::keymap::KeyContext;
 use pitree::session::stats::StatsSum;
 use pitree::session::stats::columns::StatsColumn;
 use pitree::session::stats::grouping::Grouping;
@@ -92,10 +92,10 @@ fn a_row_opens_its_sessions_and_going_back_returns() {
     }
     let words = view(&browser).rows()[0].names[0].title.clone().unwrap();
     browser.press("enter");
-    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.focus, KeyContext::Tree);
     assert!(browser.selected().contains(words.split_whitespace().next().unwrap()), "{}", browser.selected());
     browser.press("esc");
-    assert_eq!((browser.model.focus, browser.model.layers.0.is_empty()), (Place::Sessions, true));
+    assert_eq!((browser.model.focus, browser.model.layers.0.is_empty()), (KeyContext::Sessions, true));
     browser.press("esc");
     assert_eq!(view(&browser).grouping, Grouping::Prompt);
     browser.press("esc");

@@ -29,7 +29,7 @@ fn change(browser: &mut Browser, key: &str) -> (Ticket, Work) {
 fn done(request: Work) -> Reply {
     let Work::Change { request, .. } = request else { panic!("the key requests a change") };
     let result = Ok(ChangeResult { summary: "it is done".into(), ..ChangeResult::default() });
-    Reply::Changed(Box::new(pitree::app::message::Changed { request, result, read: Vec::new(), gone: Vec::new() }))
+    Reply::Changed(Box::new(pitree::app::message::ChangeReply { request, result, read: Vec::new(), gone: Vec::new() }))
 }
 
 #[test]

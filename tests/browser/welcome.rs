@@ -1,17 +1,17 @@
 //! The box of the first start.
 
 use pitree::app::message::{Effect, Msg};
-use pitree::app::startup::Startup;
+use pitree::app::settings::Settings;
 use pitree::config::Config;
 use pitree::disk::locate::Located;
 
 use crate::browser::changes::{World, shows_not};
 use crate::browser::harness::{Browser, shows};
 
-fn first_start(world: &World, config: &str, set: impl FnOnce(&mut Startup)) -> Browser {
+fn first_start(world: &World, config: &str, set: impl FnOnce(&mut Settings)) -> Browser {
     let located = Located { dirs: vec![world.dir.path().into()], origin: "--dir".into(), ..Default::default() };
     let config = Config::parse(config, "config.toml").unwrap();
-    let mut setting = Startup::new(&config, located, String::new(), false);
+    let mut setting = Settings::new(&config, located, String::new(), false);
     setting.welcomes = true;
     set(&mut setting);
     Browser::with(setting, (80, 24))
@@ -54,6 +54,6 @@ fn other_starts_do_not_welcome_the_user() {
     assert!(!welcomes(&first_start(&world, "", |setting| setting.notice = Some("corrected".into()))));
     assert!(!welcomes(&first_start(&world, "", |setting| setting.query = "left".into())));
     let empty = tempfile::tempdir().unwrap();
-    let without = |setting: &mut Startup| setting.located.dirs = vec![empty.path().into()];
+    let without = |setting: &mut Settings| setting.located.dirs = vec![empty.path().into()];
     assert!(!welcomes(&first_start(&world, "", without)), "no sessions");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pitree::app::startup::Startup;
+use pitree::app::settings::Settings;
 use pitree::config::Config;
 use pitree::disk::locate::Located;
 use tempfile::TempDir;
@@ -34,7 +34,7 @@ fn browser(dir: &TempDir, here: &Path, config: &Config) -> Browser {
         ..Default::default()
     };
     let here = here.to_str().unwrap().to_owned();
-    Browser::with(Startup { here, ..Startup::new(config, located, String::new(), false) }, (80, 24))
+    Browser::with(Settings { current_dir: here, ..Settings::new(config, located, String::new(), false) }, (80, 24))
 }
 
 #[test]

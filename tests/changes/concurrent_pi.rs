@@ -108,7 +108,7 @@ fn not_joined() {
     for other in ["", "notes\n", "{\"id\":\"x\"}\n", &session(&[(0, 4), (0, 4)])] {
         fs::write(&path, other).unwrap();
         let error = world.make(&Request::Undo { number: Some(1) }).unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })), "{other}: {error:#}");
+        assert!(matches!(error.downcast_ref(), Some(Refusal::TargetChanged { .. })), "{other}: {error:#}");
         assert_eq!(fs::read_to_string(&path).unwrap(), other);
         fs::remove_file(&path).unwrap();
     }

@@ -99,7 +99,7 @@ fn forks_are_named_as_in_pi_and_undo_removes_unused_ones() {
     fs::write(&made, fs::read_to_string(&made).unwrap() + &theirs("pi", "e3")).unwrap();
     let error = world.undo().unwrap_err();
     assert!(
-        matches!(refusal(&error), Refusal::Overtaken { reason } if reason.contains("has new entries")),
+        matches!(refusal(&error), Refusal::TargetChanged { reason } if reason.contains("has new entries")),
         "{error:#}"
     );
     assert!(made.exists());
@@ -274,7 +274,7 @@ fn migrations_can_be_undone() {
         );
         assert!(fs::read_to_string(&path).unwrap().starts_with(&used));
         let states: Vec<ChangeState> = world.changes.history().unwrap().iter().map(|record| record.state).collect();
-        assert_eq!(states, [ChangeState::Done, ChangeState::Overtaken, ChangeState::Undone]);
+        assert_eq!(states, [ChangeState::Done, ChangeState::TargetChanged, ChangeState::Undone]);
     }
 }
 

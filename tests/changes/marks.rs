@@ -125,12 +125,12 @@ fn marks_changed_by_another_pitree_are_not_undone() {
     let marks = world.changes.marks().unwrap();
     assert_eq!((marks.note("s"), marks.is_pinned("s"), marks.tags("s").count()), (Some("theirs"), false, 1));
     let states: Vec<ChangeState> = world.changes.history().unwrap().iter().map(|record| record.state).collect();
-    assert_eq!(states, [ChangeState::Overtaken, ChangeState::Undone]);
+    assert_eq!(states, [ChangeState::TargetChanged, ChangeState::Undone]);
     make(&world.changes, vec![new("s", Mark::Tag("t".into()), None)]).unwrap();
     make(&other, vec![new("s", Mark::Tag("t".into()), Some("y"))]).unwrap();
     let error = world.undo().unwrap_err();
     assert!(
-        matches!(error.downcast_ref(), Some(Refusal::Overtaken { reason }) if reason.contains("tag +t")),
+        matches!(error.downcast_ref(), Some(Refusal::TargetChanged { reason }) if reason.contains("tag +t")),
         "{error:#}"
     );
 }

@@ -206,7 +206,10 @@ fn changes_overwritten_by_other_programs_are_not_undone() {
     for reason in ["the session has new entries", "the name has changed to \"pi's\""] {
         let error = world.undo().unwrap_err();
         let refusal = error.downcast_ref::<Refusal>();
-        assert!(matches!(refusal, Some(Refusal::Overtaken { reason: said }) if said.starts_with(reason)), "{error:#}");
+        assert!(
+            matches!(refusal, Some(Refusal::TargetChanged { reason: said }) if said.starts_with(reason)),
+            "{error:#}"
+        );
     }
     assert_eq!(world.undo().unwrap().summary, "nothing to undo", "they were passed over");
     assert_eq!(fs::read_to_string(&path).unwrap(), text);

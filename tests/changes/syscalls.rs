@@ -471,7 +471,7 @@ impl Case {
             let Ok(tree) = load::tree(&path, "") else {
                 return (name.to_string(), (None, Vec::new(), vec![fs::read_to_string(&path).unwrap()], 0));
             };
-            let title = pitree::disk::scan::again(&path, None, "").unwrap().unwrap().name;
+            let title = pitree::disk::scan::reread(&path, None, "").unwrap().unwrap().name;
             let labels = tree.labels.values().map(|label| label.text.to_string()).collect();
             let active = tree.leaf.map(|leaf| tree.path(leaf)).unwrap_or_default();
             let says = |at: &u32| {

@@ -219,14 +219,14 @@ fn some_can_not_come_back() {
     }
     assert_eq!(
         states(&world),
-        [ChangeState::Undone, ChangeState::Overtaken, ChangeState::Overtaken, ChangeState::Undone]
+        [ChangeState::Undone, ChangeState::TargetChanged, ChangeState::TargetChanged, ChangeState::Undone]
     );
     assert_eq!(world.undo().unwrap().summary, "nothing to undo", "told once");
     fs::remove_file(&paths[2]).unwrap();
     world.make(&undo(3)).unwrap();
     assert_eq!(fs::read(&paths[2]).unwrap(), b"2");
     assert!(world.make(&undo(2)).is_err());
-    assert_eq!(states(&world)[1], ChangeState::Overtaken);
+    assert_eq!(states(&world)[1], ChangeState::TargetChanged);
 
     // The same path twice within a second: each change restores its own file.
     for (at, text) in ["first", "second", "third"].into_iter().enumerate() {
@@ -386,10 +386,10 @@ fn another_file() {
     };
     for other in &refused {
         let (file, note) = replace(other);
-        let past = world.changes.past(|| true).unwrap();
+        let past = world.changes.history_with_sessions(|| true).unwrap();
         assert!(past[0].is_emptied && past[0].session.is_none(), "{}", other.0);
         let error = world.undo().unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })), "{}: {error:#}", other.0);
+        assert!(matches!(error.downcast_ref(), Some(Refusal::TargetChanged { .. })), "{}: {error:#}", other.0);
         let says = format!("{} is another file, deleted from /", item.display());
         assert!(error.to_string().contains(&says), "{}: {error:#}", other.0);
         assert!(!path.exists() && fs::read_to_string(&item).unwrap() == file, "{}", other.0);
@@ -418,7 +418,7 @@ fn failed_undo() {
     let world = World::at_home();
     let path = world.write("s.jsonl", "one");
     world.trash(&path).unwrap();
-    let item = || world.changes.past(|| true).unwrap()[0].is_emptied;
+    let item = || world.changes.history_with_sessions(|| true).unwrap()[0].is_emptied;
     fs::write(&path, "{\"type\":\"session\"}\n").unwrap();
     world.undo().unwrap_err();
     fs::remove_file(trash().join("files/s.jsonl")).unwrap();

@@ -12,7 +12,7 @@ use pitree::changes::{ChangeResult, Changes, FileSnapshot, Request, to_the_end};
 use pitree::disk::trash::Trash;
 use pitree::disk::{load, scan};
 use pitree::session::entry::kind::EntryKind;
-use pitree::session::tree::{Index, Tree};
+use pitree::session::tree::{EntryIndex, Tree};
 use tempfile::TempDir;
 
 use crate::common::effort::skipped;
@@ -177,7 +177,7 @@ pub(crate) fn tree(path: &Path) -> Tree {
     load::tree(path, "").unwrap()
 }
 
-pub(crate) fn id(tree: &Tree, at: Index) -> String {
+pub(crate) fn id(tree: &Tree, at: EntryIndex) -> String {
     tree.nodes[at as usize].id.as_deref().unwrap_or_default().to_string()
 }
 
@@ -193,13 +193,13 @@ pub(crate) struct View {
 impl View {
     pub(crate) fn of(path: &Path) -> Self {
         let tree = tree(path);
-        let said = |at: &Index| {
+        let said = |at: &EntryIndex| {
             let kind = tree.nodes[*at as usize].kind;
             !matches!(kind, EntryKind::Label | EntryKind::SessionInfo)
         };
         let active = tree.leaf.map(|leaf| tree.path(leaf)).unwrap_or_default();
         Self {
-            name: scan::again(path, None, "").unwrap().unwrap().name,
+            name: scan::reread(path, None, "").unwrap().unwrap().name,
             labels: tree.labels.iter().map(|(at, label)| (id(&tree, *at), label.text.to_string())).collect(),
             conversation: active.into_iter().filter(said).map(|at| id(&tree, at)).collect(),
         }

@@ -66,7 +66,7 @@ fn sessions_queries_and_subagents_narrow_the_sum() {
     assert_eq!(sessions(&["--until", "2000"]), 0.0);
     let outcome = pitree.run(&["stats", "--dir", samples(), "--by", "day", "--by", "model", "--by", "tool"]);
     assert_eq!((outcome.code, &*outcome.err), (2, "pitree: too many groupings: use --by once or twice\n"));
-    assert!(pitree.refuse(&["stats", "--by", "year"]).contains("use one of day, week"));
+    assert!(pitree.refuse(&["stats", "--by", "year"]).contains("use one of project, model"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pitree::app::message::{Clip, Msg, Reply, Work};
-use pitree::app::startup::Startup;
+use pitree::app::settings::Settings;
 use pitree::app::ticket::Ticket;
 use pitree::changes::Changes;
 use pitree::disk::trash::Trash;
@@ -13,12 +13,12 @@ use pitree::pi::launch::Start;
 use pitree::runtime::jobs::JobContext;
 
 /// Creates a job context with a journal and the trash in the directory `trash`, in a temporary directory.
-pub(crate) fn context(setting: Arc<Startup>, state: &Path) -> JobContext {
+pub(crate) fn context(settings: Arc<Settings>, state: &Path) -> JobContext {
     let bin = state.join("trash");
     fs::create_dir_all(&bin).unwrap();
     let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
     let changes = Some(Changes::new(state.join("journal"), trash).with_archive(Some(state.join("archive"))));
-    JobContext { changes, state_dir: Some(state.join("state")), ..JobContext::new(setting) }
+    JobContext { changes, state_dir: Some(state.join("state")), ..JobContext::new(settings) }
 }
 
 /// Removes running pis of this machine from a message: they must not affect the test.

@@ -14,7 +14,7 @@ use crate::end_to_end::home::Home;
 use crate::end_to_end::terminal::{ENTER, ESC, Launch, Terminal, ctrl};
 
 /// The timeout for any action of pi.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// pi in a home with a project, the extension, and a model.
 struct World {
@@ -79,7 +79,7 @@ impl World {
         self.answer(&json!({"text": answer}));
         pi.send(prompt);
         pi.wait_for_final(prompt);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while !pi.contents().contains(answer) {
             // pi ignores the key until it has started, and leaves the text in the editor (1.5.2).
             pi.send(ENTER);
@@ -138,7 +138,7 @@ impl World {
     }
 
     fn wait(&self, what: &str, is_so: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let live = self.live();
             if is_so(&live) {
@@ -255,7 +255,7 @@ fn the_real_pi_goes_to_an_entry_of_an_old_file() {
 
 /// Returns the process ID of the pitree within pi.
 fn within(pi: &Terminal) -> u32 {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     loop {
         let children = format!("/proc/{0}/task/{0}/children", pi.pid());
         let children = fs::read_to_string(children).unwrap();

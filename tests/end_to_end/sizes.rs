@@ -14,7 +14,7 @@ use crate::end_to_end::home::{Home, Session, session};
 pub(crate) const MB: u64 = 1024 * 1024;
 
 /// A timeout far longer than any step here takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Returns the peak memory of a process so far, in bytes; `None` if the system does not report it, or the process has
 /// ended.
@@ -34,7 +34,7 @@ fn run(home: &Home, args: &[&str]) -> (String, u64) {
         let mut text = String::new();
         output.read_to_string(&mut text).map(|_| text)
     });
-    let (mut most, end) = (0, Instant::now() + PATIENCE);
+    let (mut most, end) = (0, Instant::now() + TIMEOUT);
     while child.try_wait().unwrap().is_none() {
         most = most.max(peak(child.id()).unwrap_or_default());
         if Instant::now() >= end {

@@ -14,7 +14,7 @@ use crate::common::home::Home;
 use crate::common::signals;
 
 /// A timeout long enough that no test fails on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) const ENTER: &str = "\r";
 pub(crate) const ESC: &str = "\x1b";
@@ -204,7 +204,7 @@ impl Terminal {
 
     /// Waits until the text is on the screen of a program other than pitree, which has no frame marks.
     pub(crate) fn wait_for_final(&self, text: &str) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while !self.contents().contains(text) {
             assert!(Instant::now() < end, "no {text:?} on the screen:\n{}", self.contents());
             thread::sleep(Duration::from_millis(20));
@@ -227,7 +227,7 @@ impl Terminal {
     }
 
     fn wait_seen(&self, what: &str, is_so: impl Fn(&Seen) -> bool) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         let mut seen = self.output.seen.lock().unwrap();
         while !seen.whole || !is_so(&seen) {
             let left = end.saturating_duration_since(Instant::now());
@@ -245,7 +245,7 @@ impl Terminal {
     pub(crate) fn wait_raw(&self, bytes: &[u8]) {
         let is_missing = |seen: &mut Seen| !seen.ended && !seen.raw.windows(bytes.len()).any(|part| part == bytes);
         let seen = self.output.seen.lock().unwrap();
-        drop(self.output.changed.wait_timeout_while(seen, PATIENCE, is_missing).unwrap());
+        drop(self.output.changed.wait_timeout_while(seen, TIMEOUT, is_missing).unwrap());
     }
 
     /// Calls a function with the current screen.
@@ -308,7 +308,7 @@ impl Terminal {
 
     /// Waits until the program has ended in any way and all of its output is read.
     pub(crate) fn wait_end(&mut self) -> ExitStatus {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
@@ -325,7 +325,7 @@ impl Terminal {
     pub(crate) fn wait_restored(&self) {
         self.wait_seen("the terminal restored", |seen| is_restored(seen.parser.screen()));
         if self.master.get_termios().is_some() {
-            let end = Instant::now() + PATIENCE;
+            let end = Instant::now() + TIMEOUT;
             while format!("{:?}", self.master.get_termios()) != self.settings {
                 assert!(Instant::now() < end, "the terminal is set otherwise than before");
                 thread::sleep(Duration::from_millis(5));

@@ -6,7 +6,7 @@ use pitree::base::text::{is_unsafe, width};
 use pitree::render::DocLine;
 use pitree::render::entry::{document, related};
 use pitree::render::wrap::Wrapped;
-use pitree::session::tree::{Index, Tree};
+use pitree::session::tree::{EntryIndex, Tree};
 use serde_json::{Value, json};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(data: &[u8]) {
     let Some(tree) = sessions::tree(file, &[]) else { return };
     let by = (tree.nodes.len() / SHOWN).max(1);
     for at in (0..tree.nodes.len()).step_by(by) {
-        shown(&entry(&tree, file, at as Index), usize::from(*columns));
+        shown(&entry(&tree, file, at as EntryIndex), usize::from(*columns));
     }
 }
 
@@ -60,8 +60,8 @@ fn message(kind: u8, text: &str) -> Vec<u8> {
     format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}}\n{entry}\n").into_bytes()
 }
 
-fn entry(tree: &Tree, file: &[u8], at: Index) -> Vec<DocLine> {
-    let line = |at: Index| {
+fn entry(tree: &Tree, file: &[u8], at: EntryIndex) -> Vec<DocLine> {
+    let line = |at: EntryIndex| {
         let node = &tree.nodes[at as usize];
         file[node.offset as usize..(node.offset + node.len) as usize].to_vec()
     };

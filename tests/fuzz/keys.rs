@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
-use pitree::app::startup::Startup;
+use pitree::app::settings::Settings;
 use pitree::app::update::{start, update};
 use pitree::base::text::is_unsafe;
 use pitree::config::Config;
@@ -135,7 +135,7 @@ pub(crate) fn run(data: &[u8]) {
     }
     let located = Located { dirs: vec![path("sessions")], origin: "--dir".into(), mirrors: None };
     let config = Config::default();
-    let setting = Arc::new(Startup::new(&config, located, "/home/demo".into(), false));
+    let setting = Arc::new(Settings::new(&config, located, "/home/demo".into(), false));
     let context = by_hand::context(setting.clone(), &path("state"));
     let mut browser = Browser { model: Model::new(setting, (100, 30), NOW), context };
     let effects = start(&mut browser.model);

@@ -9,11 +9,11 @@ use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
 use pitree::session::digest::Digest;
 use pitree::session::digest::builder::DigestBuilder;
-use pitree::session::health::{Checkup, Finding};
+use pitree::session::health::{Checkup, HealthFinding};
 use pitree::session::lines::Line;
 use pitree::session::links::ById;
 use pitree::session::tree::context::context;
-use pitree::session::tree::{Index, Tree, TreeLines, resume};
+use pitree::session::tree::{EntryIndex, Tree, TreeLines, resume};
 use pitree::session::write::fork::{self, NewSession};
 use pitree::session::write::migrate;
 use pitree::session::write::repair::KnownHeader;
@@ -70,7 +70,7 @@ fn repaired(data: &[u8]) {
     lines(&once.bytes).for_each(|line| checkup.line(&line));
     // Too many entries for the size are not a session.
     let Some(found) = checkup.finish() else { return };
-    assert!(!found.iter().any(Finding::is_problem), "repaired, but {found:?}");
+    assert!(!found.iter().any(HealthFinding::is_problem), "repaired, but {found:?}");
     let again = repair(&once.bytes, &known, &mut random()).expect("a repaired file can be repaired");
     assert!(again.bytes == once.bytes && again.rest.is_empty(), "repaired twice: {:?}", again.steps);
 }
@@ -89,7 +89,7 @@ fn slimmed(tree: &Tree, data: &[u8]) {
         kept.into_iter().for_each(|kept| new.extend([&*kept, b"\n"].concat()));
     }
     let now = self::tree(&new, &[]).expect("a slimmed session is a session");
-    let ids = |tree: &Tree, end: Option<Index>| -> Vec<_> {
+    let ids = |tree: &Tree, end: Option<EntryIndex>| -> Vec<_> {
         let context = context(tree, end);
         context.entries.iter().map(|&at| (tree.nodes[at as usize].id.clone(), tree.nodes[at as usize].kind)).collect()
     };
@@ -116,12 +116,12 @@ pub(crate) fn run(data: &[u8]) {
     family::ForkPointIndex::new(&tree, &digest).fork_point(&digest, &mut again(data));
 }
 
-fn all(tree: &Tree) -> std::ops::Range<Index> {
-    0..tree.nodes.len() as Index
+fn all(tree: &Tree) -> std::ops::Range<EntryIndex> {
+    0..tree.nodes.len() as EntryIndex
 }
 
 /// Returns entries to check individually: the first, the last, and some in between.
-fn some(tree: &Tree) -> impl Iterator<Item = Index> {
+fn some(tree: &Tree) -> impl Iterator<Item = EntryIndex> {
     let by = (tree.nodes.len() / ONE_BY_ONE).max(1);
     all(tree).step_by(by).chain(tree.leaf)
 }
@@ -193,7 +193,7 @@ fn same(one: &Tree, other: &Tree) {
 }
 
 fn rows(tree: &Tree) {
-    let folds: HashSet<Index> = all(tree).step_by(3).collect();
+    let folds: HashSet<EntryIndex> = all(tree).step_by(3).collect();
     let next = |filter: &Filter| Some(filter.next()).filter(|next| *next != Filter::Default);
     for filter in std::iter::successors(Some(Filter::Default), next) {
         for folds in [&HashSet::new(), &folds] {
@@ -225,7 +225,7 @@ fn written(tree: &Tree, file: &[u8]) {
         return written(&new, &migrated);
     }
     let new = NewSession { id: "new", time_ms: 0, cwd: "/", parent: Some("/old"), source: file };
-    let line = |at: Index| {
+    let line = |at: EntryIndex| {
         let node = &tree.nodes[at as usize];
         &file[node.offset as usize..(node.offset + node.len) as usize]
     };

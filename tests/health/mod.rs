@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use pitree::session::digest::builder::DigestBuilder;
 use pitree::session::health::code::Code;
-use pitree::session::health::{Checkup, Finding};
+use pitree::session::health::{Checkup, HealthFinding};
 use pitree::session::lines::Line;
 use pitree::session::problem::Problem;
 use pitree::session::tree::{Tree, TreeLines};
@@ -28,7 +28,7 @@ fn lines(bytes: &[u8]) -> Vec<Line<'_>> {
     split.collect()
 }
 
-fn check(bytes: &[u8]) -> Option<Vec<Finding>> {
+fn check(bytes: &[u8]) -> Option<Vec<HealthFinding>> {
     let mut checkup = Checkup::default();
     lines(bytes).iter().for_each(|line| checkup.line(line));
     checkup.finish()
@@ -41,7 +41,7 @@ fn tree(bytes: &[u8]) -> Option<Tree> {
 }
 
 /// Checks that findings agree with the problems that lists and trees show.
-fn agrees(name: &str, bytes: &[u8], found: &[Finding]) {
+fn agrees(name: &str, bytes: &[u8], found: &[HealthFinding]) {
     let mut digest = DigestBuilder::new("");
     lines(bytes).into_iter().for_each(|line| digest.line(line));
     let Ok(digest) = digest.finish(0, &mut |_| None) else {
@@ -67,7 +67,7 @@ fn agrees(name: &str, bytes: &[u8], found: &[Finding]) {
         assert!(listed >= count, "{name}: {problem}: {found:?}");
         seen += 1;
     }
-    let has_problems = found.iter().any(Finding::is_problem);
+    let has_problems = found.iter().any(HealthFinding::is_problem);
     assert_eq!(has_problems, seen > 0, "{name}: {found:?} {:?}", digest.problems);
 }
 
@@ -107,7 +107,7 @@ fn keeps_all(name: &str, before: &[u8], Repaired { bytes, rest, .. }: &Repaired)
 fn is_sound(name: &str, repaired: &Repaired) {
     let found = check(&repaired.bytes).unwrap();
     let text = String::from_utf8_lossy(&repaired.bytes);
-    assert!(!found.iter().any(Finding::is_problem), "{name}: {found:?}\n{text}");
+    assert!(!found.iter().any(HealthFinding::is_problem), "{name}: {found:?}\n{text}");
     assert!(tree(&repaired.bytes).unwrap().problems.is_empty(), "{name}");
     assert!(!repaired.steps.is_empty(), "{name}");
 }
@@ -157,10 +157,10 @@ fn sound_files_stay_the_same() {
             let bytes = fs::read(&path).unwrap();
             let found = check(&bytes).unwrap_or_default();
             if path.to_string_lossy().contains(DAMAGED) {
-                assert!(found.iter().any(Finding::is_problem));
+                assert!(found.iter().any(HealthFinding::is_problem));
                 continue;
             }
-            assert!(!found.iter().any(Finding::is_problem), "{}: {found:?}", path.display());
+            assert!(!found.iter().any(HealthFinding::is_problem), "{}: {found:?}", path.display());
             if let Ok(new) = repaired(&bytes) {
                 assert!(new.steps.is_empty() && new.rest.is_empty(), "{}: {:?}", path.display(), new.steps);
                 assert!(new.bytes == bytes, "{}", path.display());
@@ -181,7 +181,7 @@ fn odd_fixtures_can_be_repaired() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let Some(found) = check(&bytes) else { continue };
         agrees(&name, &bytes, &found);
-        if found.iter().any(Finding::is_problem) {
+        if found.iter().any(HealthFinding::is_problem) {
             is_sound(&name, &repaired(&bytes).unwrap());
             count += 1;
         }
@@ -227,7 +227,7 @@ proptest! {
         match repaired(&bytes) {
             Ok(new) => {
                 let found = check(&new.bytes).unwrap();
-                prop_assert!(!found.iter().any(Finding::is_problem), "{:?}\n{}\n{}", found, String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&new.bytes));
+                prop_assert!(!found.iter().any(HealthFinding::is_problem), "{:?}\n{}\n{}", found, String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&new.bytes));
                 // A word can be cut where the incomplete entry ends. A migration replaces the IDs.
                 let is_migrated = new.steps.listed.iter().any(|step| step.starts_with("converted"));
                 let count = |bytes: &[u8], wanted: u8| bytes.iter().filter(|byte| **byte == wanted).count();

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use pitree::disk::load::{self, Bodies};
+use pitree::disk::load::{self, EntryReader};
 use pitree::session::entry::kind::EntryKind;
-use pitree::session::links::Index;
+use pitree::session::links::EntryIndex;
 use pitree::session::replay::state::{Exactness, FileState, Source};
 use pitree::session::replay::{Files, Replay};
 use pitree::session::tree::Tree;
@@ -37,9 +37,9 @@ impl Counts {
     /// Adds the reads of a session. `report` gets each exact state that differs.
     pub(crate) fn add(&mut self, path: &Path, report: &mut dyn FnMut(String)) {
         let Ok(tree) = load::tree(path, "/nowhere") else { return };
-        let mut bodies = Bodies::open(path).unwrap();
+        let mut bodies = EntryReader::open(path).unwrap();
         let mut replay = Replay::new(&tree, "/nowhere", |node| bodies.line(node));
-        let visit = |at: Index, files: &Rc<Files>, after: &Rc<Files>| {
+        let visit = |at: EntryIndex, files: &Rc<Files>, after: &Rc<Files>| {
             for (file, after) in after.iter().filter(|(_, after)| is_read_at(after, at)) {
                 let (Some(before), Some(parent)) = (files.get(file), tree.parent(at)) else { continue };
                 let is_right = self.read(before, after, has_command(&tree, parent, before.latest));
@@ -78,13 +78,13 @@ impl Counts {
     }
 }
 
-fn is_read_at(state: &FileState, at: Index) -> bool {
+fn is_read_at(state: &FileState, at: EntryIndex) -> bool {
     state.source == Source::Read && state.entries == [at] && state.latest == at
 }
 
 /// Returns `true` if a command ran after an entry and up to another one.
-fn has_command(tree: &Tree, to: Index, after: Index) -> bool {
-    let is_command = |&at: &Index| {
+fn has_command(tree: &Tree, to: EntryIndex, after: EntryIndex) -> bool {
+    let is_command = |&at: &EntryIndex| {
         let node = &tree.nodes[at as usize];
         node.kind == EntryKind::Bash || node.called.as_ref().is_some_and(|called| &*called.name == "bash")
     };

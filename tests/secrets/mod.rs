@@ -8,7 +8,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use pitree::secrets::{CustomRules, Finding, Redaction, Rules};
+use pitree::secrets::{CustomRules, Rules, SecretCollector, SecretMatch};
 use proptest::prelude::*;
 use regex::{Captures, Regex};
 
@@ -83,7 +83,7 @@ fn labeled() -> Vec<Labeled> {
 }
 
 /// Returns `true` if a finding covers a secret, with at most a few more bytes.
-fn covers(found: &Finding, secret: &Range<usize>) -> bool {
+fn covers(found: &SecretMatch, secret: &Range<usize>) -> bool {
     found.range.start <= secret.start && secret.end <= found.range.end && found.range.len() <= secret.len() + 16
 }
 
@@ -157,7 +157,7 @@ fn most_secrets_are_found_and_few_other_texts() {
 #[test]
 fn redacted_texts_contain_no_secret() {
     let texts = labeled();
-    let mut redaction = Redaction::new(Rules::built_in());
+    let mut redaction = SecretCollector::new(Rules::built_in());
     texts.iter().for_each(|labeled| redaction.collect(&labeled.text));
     let redactor = redaction.finish();
     for Labeled { text, secrets, .. } in &texts {
@@ -215,16 +215,16 @@ proptest! {
         let text = parts.concat();
         let found = Rules::built_in().find(&text);
         let mut end = 0;
-        for Finding { range, .. } in &found {
+        for SecretMatch { range, .. } in &found {
             prop_assert!(range.start >= end && range.end > range.start);
             prop_assert!(text.is_char_boundary(range.start) && text.is_char_boundary(range.end));
             end = range.end;
         }
-        let mut redaction = Redaction::new(Rules::built_in());
+        let mut redaction = SecretCollector::new(Rules::built_in());
         redaction.collect(&text);
         let redactor = redaction.finish();
         let redacted = redactor.apply(&text);
-        for Finding { range, .. } in found.into_iter().filter(|found| found.range.len() >= 16) {
+        for SecretMatch { range, .. } in found.into_iter().filter(|found| found.range.len() >= 16) {
             prop_assert!(!redacted.contains(&text[range]), "{redacted}");
         }
     }

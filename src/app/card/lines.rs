@@ -52,7 +52,7 @@ pub(super) fn space(model: &Model, key: SessionKey, columns: usize) -> Vec<DocLi
     let room = columns.saturating_sub(widest + " 100 %".len() + 2).min(BAR);
     let most = kinds.first().map_or(0.0, |(_, bytes)| share(*bytes));
     let line = |(at, (kind, size)): (usize, &&(SpaceKind, u64))| {
-        let bar = bar(share(*size) / most, room, model.setting.glyphs == ASCII);
+        let bar = bar(share(*size) / most, room, model.settings.glyphs == ASCII);
         let name = format!("{:NAMES$}", if at == 0 { "space" } else { "" });
         let number = format!("{}{:>4.0} %", " ".repeat(room - width(&bar)), 100.0 * share(*size));
         let spans = vec![

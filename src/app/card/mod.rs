@@ -27,11 +27,11 @@ use crate::render::DocLine;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::digest::{Digest, DigestLabel};
-use crate::session::tree::{AbandonedBranch, Index};
+use crate::session::tree::{AbandonedBranch, EntryIndex};
 use lines::{NAMES, fact, item, related, shortened, space};
 
 /// Maximum number of listed calls of a run.
-const MOST_CALLS: usize = 500;
+const MAX_CALLS: usize = 500;
 
 /// Maximum number of items in the other lists.
 const LONGEST: usize = 12;
@@ -60,21 +60,21 @@ struct Card<'a> {
 
 impl Card<'_> {
     /// Returns the calls of a run of tools.
-    fn run(&mut self, last: Index) {
+    fn run(&mut self, last: EntryIndex) {
         let model = self.model;
         let run = model.tree.rows.runs.iter().find(|run| run.last() == last);
         let (Some(tree), Some(run)) = (&model.tree.tree, run) else { return };
-        let setting = &model.setting;
+        let setting = &model.settings;
         let mut spans = row_text::run(&run.activity, &setting.glyphs);
         spans.push(Span::dim(format!(" {} {}", setting.glyphs.dot, dollars(run.activity.cost))));
         self.lines.extend([DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()]);
-        let call = |&at: &Index| {
+        let call = |&at: &EntryIndex| {
             let spans = row_text::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
             DocLine { spans, indent: 4, ..DocLine::default() }
         };
-        self.lines.extend(run.entries.iter().take(MOST_CALLS).map(call));
-        if run.entries.len() > MOST_CALLS {
-            let more = format!("and {} more", thousands(run.entries.len() - MOST_CALLS));
+        self.lines.extend(run.entries.iter().take(MAX_CALLS).map(call));
+        if run.entries.len() > MAX_CALLS {
+            let more = format!("and {} more", thousands(run.entries.len() - MAX_CALLS));
             self.lines.push(DocLine::dim(&more));
         }
     }
@@ -100,7 +100,7 @@ impl Card<'_> {
         let digest = &model.catalog[key];
         let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
         let title = title(digest);
-        self.lines.push(DocLine::new(tone, &model.setting.glyphs.cut(&title, room.width.into())));
+        self.lines.push(DocLine::new(tone, &model.settings.glyphs.cut(&title, room.width.into())));
         self.lines.extend(session_text::note_lines(model.catalog.marks().note(&digest.header.marks_key())));
         self.last_messages(key);
         self.lines.push(DocLine::default());
@@ -118,25 +118,25 @@ impl Card<'_> {
         self.inside(digest);
         if !digest.problems.is_empty() {
             self.heading("Problems");
-            let glyph = &model.setting.glyphs.warning;
+            let glyph = &model.settings.glyphs.warning;
             self.lines.extend(digest.problems.iter().map(|problem| DocLine::warning(&format!("{glyph} {problem}"))));
         }
         self.lines.push(DocLine::default());
         let columns = usize::from(room.width).saturating_sub(NAMES);
         if let (Some(_), Some(first)) = (&digest.name, digest.typed_message()) {
             let first = clean(utf16_prefix(first.trim(), columns));
-            self.fact("started", model.setting.glyphs.cut(&first, columns));
+            self.fact("started", model.settings.glyphs.cut(&first, columns));
         }
         if let Some((_, found @ 1..)) = model.checked.secrets.filter(|(session, _)| *session == key) {
             self.fact("secrets", count(found, "likely secret", "likely secrets"));
         }
         self.fact("id", &digest.header.id);
-        self.fact("file", place(model, key));
+        self.fact("file", path_text(model, key));
         self.copies(key);
         if digest.facts().is_archived() {
             self.fact(
                 "archived",
-                format!("was at {}", shorten(&digest.real_path().to_string_lossy(), &model.setting.home)),
+                format!("was at {}", shorten(&digest.real_path().to_string_lossy(), &model.settings.home)),
             );
         }
         self.lines.extend(space(model, key, columns));
@@ -146,11 +146,12 @@ impl Card<'_> {
     /// Lists the copies of a session on several machines, and the session from which such a copy differs.
     fn copies(&mut self, key: SessionKey) {
         let model = self.model;
-        let copy =
-            |copy: &SessionCopy| format!("{}{}", if copy.is_older { "older, " } else { "" }, place(model, copy.key));
+        let copy = |copy: &SessionCopy| {
+            format!("{}{}", if copy.is_older { "older, " } else { "" }, path_text(model, copy.key))
+        };
         self.facts_of("copies", model.catalog.copies(key).iter().map(copy));
         if let Some(base) = model.catalog.differing_copy(key) {
-            self.fact("other copy", place(model, base));
+            self.fact("other copy", path_text(model, base));
         }
     }
 
@@ -172,9 +173,9 @@ impl Card<'_> {
         }
         for (name, message) in last.into_iter().flatten() {
             let (text, is_cut) = message.text();
-            let ellipsis = if is_cut { &*model.setting.glyphs.ellipsis } else { "" };
+            let ellipsis = if is_cut { &*model.settings.glyphs.ellipsis } else { "" };
             let line = fact(name, &format!("{text}{ellipsis}"));
-            self.lines.push(shortened(line, room, &model.setting.glyphs));
+            self.lines.push(shortened(line, room, &model.settings.glyphs));
         }
         if digest.details().last_prompt.is_some() && digest.details().last_answer.is_none() {
             self.lines.push(DocLine::of(vec![Span::dim("answer      none yet")]));
@@ -196,7 +197,7 @@ impl Card<'_> {
             }
             Some(copies) => {
                 let with = format!("with {copies} entries");
-                let dot = &model.setting.glyphs.dot;
+                let dot = &model.settings.glyphs.dot;
                 self.fact("cost", format!("{} unique {dot} {} {with}", dollars(own.cost), dollars(digest.cost)));
                 self.fact("tokens", format!("{} unique {dot} {} {with}", tokens(own.tokens), tokens(digest.tokens)));
                 let entries = thousands(own.entries);
@@ -217,10 +218,10 @@ impl Card<'_> {
         self.time("created", header.created);
         self.time("imported", header.imported);
         let gone = if model.catalog.has_gone_dir(key) { " (missing)" } else { "" };
-        let dir = format!("{}{gone}", shorten(&header.cwd, &model.setting.home));
+        let dir = format!("{}{gone}", shorten(&header.cwd, &model.settings.home));
         match model.catalog.worktrees().grouped(&header.cwd) {
             Some(worktree) => {
-                self.fact("project", shorten(model.catalog.project_dir(key), &model.setting.home));
+                self.fact("project", shorten(model.catalog.project_dir(key), &model.settings.home));
                 self.fact("worktree", format!("{} in {dir}", worktree.words()));
             }
             None => self.fact("project", &dir),
@@ -263,12 +264,12 @@ impl Card<'_> {
         let tree = model.tree.file(key).filter(|tree| model.catalog[key].leaves > 1 && !tree.is_partial);
         let Some(tree) = tree else { return };
         let branch = |branch: &AbandonedBranch| {
-            let dot = &model.setting.glyphs.dot;
+            let dot = &model.settings.glyphs.dot;
             let age = branch.latest.map_or(String::new(), |ms| format!(" {dot} {}", time::age(model.now, ms)));
             let entries = count(branch.entries, "entry", "entries");
             let facts = Span::dim(format!("  {entries} {dot} {}{age}", dollars(branch.cost)));
             let columns = usize::from(room.width).saturating_sub(width(&facts.text));
-            let words = model.setting.glyphs.cut(tree.nodes[branch.last as usize].words(), columns);
+            let words = model.settings.glyphs.cut(tree.nodes[branch.last as usize].words(), columns);
             item(vec![Span::clean(Tone::Text, &words), facts])
         };
         self.list("Abandoned branches", tree.abandoned().iter().map(branch));
@@ -295,7 +296,7 @@ impl Card<'_> {
 
     /// Adds a time and the age.
     fn time(&mut self, name: &str, ms: Option<i64>) {
-        if let Some((ms, date)) = ms.and_then(|ms| Some((ms, self.model.setting.date(ms)?))) {
+        if let Some((ms, date)) = ms.and_then(|ms| Some((ms, self.model.settings.date(ms)?))) {
             self.fact(name, format!("{date} ({})", time::age(self.model.now, ms)));
         }
     }
@@ -314,13 +315,13 @@ impl Card<'_> {
             let what = if digest.owner.is_some() { "subagent of" } else { "forked from" };
             self.lines.push(related(model, what, parent));
             if let Some(path) = digest.header.parent_session.as_ref().filter(|_| catalog.moved.contains(&key)) {
-                let path = shorten(path, &model.setting.home);
+                let path = shorten(path, &model.settings.home);
                 self.fact("", format!("moved from {path}"));
             }
         } else if let Some(path) = &digest.header.parent_session {
             let known = digest.parent_path.as_deref().is_some_and(|path| catalog.key_of_real(path).is_some());
             let what = if known { "parent cycle" } else { "missing" };
-            self.fact("forked from", format!("{} ({what})", shorten(path, &model.setting.home)));
+            self.fact("forked from", format!("{} ({what})", shorten(path, &model.settings.home)));
         } else if let Some(id) = &digest.header.parent_id {
             self.fact("forked from", format!("{id} (missing)"));
         }
@@ -352,7 +353,7 @@ impl Card<'_> {
             None => ("The session file is missing. Only entries inherited by its forks remain.", Tone::Warning),
         };
         self.lines.extend([DocLine::new(tone, message), DocLine::default()]);
-        self.fact("file", shorten(&gone.path.to_string_lossy(), &model.setting.home));
+        self.fact("file", shorten(&gone.path.to_string_lossy(), &model.settings.home));
         self.forks(&gone.forks);
         let together = model.catalog.sum(&gone.forks);
         let all = count(gone.forks.len(), "fork", "forks");
@@ -390,7 +391,7 @@ impl Card<'_> {
             let changed = if uses.changes() > 0 { format!("changed {}×  ", uses.changes()) } else { String::new() };
             let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
             item(vec![
-                Span::clean(Tone::Text, &format!("{}  ", relative_to(&digest.header.cwd, path, &model.setting.home))),
+                Span::clean(Tone::Text, &format!("{}  ", relative_to(&digest.header.cwd, path, &model.settings.home))),
                 Span::dim(format!("{changed}{read}").trim_end()),
             ])
         };
@@ -412,7 +413,7 @@ impl Card<'_> {
 
     fn project(&mut self, project: &Project) {
         let model = self.model;
-        let home = &model.setting.home;
+        let home = &model.settings.home;
         let gone = model.catalog.gone_dirs.contains(&*project.cwd);
         let name = if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, home) };
         self.lines.extend([DocLine::new(Tone::Strong, &name), DocLine::default()]);
@@ -438,17 +439,17 @@ impl Card<'_> {
 }
 
 /// Returns the path of a session; of a mirrored one, that on its machine.
-fn place(model: &Model, key: SessionKey) -> String {
+fn path_text(model: &Model, key: SessionKey) -> String {
     let path = model.catalog[key].file_path();
     match (machine_paths::machine(&path), machine_paths::remote_path(&path)) {
         (Some(machine), Some(remote)) => format!("on {machine}: {}", remote.display()),
-        _ => shorten(&path.to_string_lossy(), &model.setting.home).into_owned(),
+        _ => shorten(&path.to_string_lossy(), &model.settings.home).into_owned(),
     }
 }
 
 /// Explains the symbols in the row of a session; `None` if there are none.
 fn legend(model: &Model, key: SessionKey) -> Option<DocLine> {
-    let (catalog, glyphs) = (&model.catalog, &model.setting.glyphs);
+    let (catalog, glyphs) = (&model.catalog, &model.settings.glyphs);
     let marked = model.sessions.marks.contains(&key).then(|| (Tone::Accent, glyphs.mark.to_string(), "marked".into()));
     let own = catalog.copied_entries_text(key).and_then(|_| nonzero_dollars(catalog.own(key).cost));
     let own = own.map(|cost| (Tone::Cost, format!("+{cost}"), "cost without inherited entries".into()));

@@ -31,7 +31,7 @@ pub fn take(
     };
     let text = describe(model, &done);
     let is_undoable = !request.is_step() && !done.changes.is_empty();
-    let message = if is_undoable { Command::SayUndoable(text) } else { Command::Say(Tone::Active, text) };
+    let message = if is_undoable { Command::UndoableNotice(text) } else { Command::Notice(Tone::Active, text) };
     let then = match after {
         NextStep::Select => {
             let made = || model.catalog.key_of(done.made.as_deref()?);
@@ -55,7 +55,7 @@ fn describe(model: &Model, done: &ChangeResult) -> String {
     match key.filter(|&key| model.sessions.selected_session() != Some(key)) {
         Some(key) => {
             let title = model.short_title(key);
-            format!("{} {} {title}", done.summary, model.setting.glyphs.dot)
+            format!("{} {} {title}", done.summary, model.settings.glyphs.dot)
         }
         None => done.summary.clone(),
     }
@@ -73,7 +73,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: NextSt
             let choice = Choice::new('b', "Migrate and continue", what, Command::Change(request, after));
             let session = model.catalog.key_of(&path);
             let mut lines = vec![DocLine::text(&text)];
-            lines.extend(trash_and_archive::running_pi_signs(model, session.as_slice(), None));
+            lines.extend(trash_and_archive::running_pi_warnings(model, session.as_slice(), None));
             Command::ask("Old session format", lines, vec![choice, cancel()])
         }
         (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(model, &path, *then, after),
@@ -83,7 +83,7 @@ fn take_refusal(model: &Model, refusal: Refusal, request: Request, after: NextSt
         (Refusal::Changed { .. }, Request::Archive { files }) => trash_and_archive::ask_to_archive_again(model, &files),
         (Refusal::Archived { paths }, request) => trash_and_archive::ask_to_bring_back(model, &paths, request, after),
         (Refusal::Earlier(earlier), _) => ask_to_undo(model, earlier),
-        (Refusal::NoTrash { reason, left }, _) => trash_and_archive::ask_for_good(&reason, left),
+        (Refusal::NoTrash { reason, left }, _) => trash_and_archive::ask_to_delete_permanently(&reason, left),
         (refusal, _) => Command::ShowError("Change failed", refusal.to_string()),
     }
 }
@@ -124,14 +124,14 @@ fn ask_to_undo(model: &Model, earlier: EarlierChange) -> Command {
     lines.extend(sessions.iter().map(|session| DocLine::text(&format!("  {}", name(session)))));
     lines.extend((more > 0).then(|| DocLine::text(&format!("  and {}", count(more, "more", "more")))));
     lines.push(DocLine::dim("This change was made by an earlier run or another pitree."));
-    let undo = Command::Change(Request::UndoLast { sure: Some(group) }, NextStep::Select);
+    let undo = Command::Change(Request::UndoLast { confirmed_group: Some(group) }, NextStep::Select);
     let choices = vec![Choice::new('u', "Undo", "revert this change", undo), cancel()];
     Command::ask("Undo this change?", lines, choices)
 }
 
 /// Formats a recent time.
 fn when(model: &Model, ms: i64) -> String {
-    let (Some(then), Some(now)) = (model.setting.zoned(ms), model.setting.zoned(model.now)) else {
+    let (Some(then), Some(now)) = (model.settings.zoned(ms), model.settings.zoned(model.now)) else {
         return "at an unknown time".into();
     };
     let day = match now.date() {

@@ -24,14 +24,14 @@ use crate::session::write::repair::KnownHeader;
 /// Looks for sessions and files that are probably not needed.
 pub(crate) fn open(model: &Model) -> Command {
     let request = CleanRequest::new(&model.catalog, CleanRule::ALL.to_vec(), (WEEKS, model.now));
-    let search = Command::Errand(Work::SuggestCleanup(Box::new(request)), NextStep::ChooseCleanup);
-    Command::All(vec![search, Command::Say(Tone::Dim, "looking for sessions to clean up; any key cancels".into())])
+    let search = Command::Task(Work::SuggestCleanup(Box::new(request)), NextStep::ChooseCleanup);
+    Command::All(vec![search, Command::Notice(Tone::Dim, "looking for sessions to clean up; any key cancels".into())])
 }
 
 /// Asks which suggestion to show.
 pub(crate) fn ask(suggestions: Vec<CleanSuggestion>) -> Command {
     if suggestions.is_empty() {
-        return Command::Say(Tone::Active, "no session to clean up".into());
+        return Command::Notice(Tone::Active, "no session to clean up".into());
     }
     let note = "Sessions with marks or labels, and those used today, are not suggested. A choice marks its sessions, and shows only \
                 marked ones: then move them to the trash or the archive, or slim them.";
@@ -86,7 +86,7 @@ pub(crate) fn ask_to_repair(model: &Model) -> Flow {
     }
     let note = "The repaired file replaces the original, which goes to the trash. Bytes without a place go to a file next to it.";
     lines.push(DocLine::dim(note));
-    lines.extend(trash_and_archive::running_pi_signs(model, &sessions, None));
+    lines.extend(trash_and_archive::running_pi_warnings(model, &sessions, None));
     let files = count(sessions.len(), "session", "sessions");
     let repair = Command::ChangeFiles(repair_request(model, &sessions));
     let choices = vec![Choice::new('r', "Repair", files, repair), cancel()];

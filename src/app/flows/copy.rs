@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{Choice, Flow, NO_SESSION};
 use crate::app::layers::screen::ChoiceAction;
-use crate::app::message::{Clip, EntryBody, Work};
+use crate::app::message::{Clip, EntryLocation, Work};
 use crate::app::model::Model;
 use crate::base::machine_paths;
 use crate::base::shell::quote;
@@ -24,17 +24,17 @@ const BY_HAND: usize = 50_000;
 pub fn ask(model: &Model) -> Flow {
     let is_project = model.sessions.selected_project().is_some();
     let no_session = if is_project { "cannot copy a project; select a session" } else { NO_SESSION };
-    let (_, session) = model.meant_session().ok_or(no_session)?;
+    let (_, session) = model.target_session().ok_or(no_session)?;
     let text = |text: String| Command::copy(Clip::Text(text));
     let mut choices = Vec::new();
-    if let Some((_, tree, at)) = model.meant_entry() {
+    if let Some((_, tree, at)) = model.target_entry() {
         let node = &tree.nodes[at as usize];
-        let body = EntryBody { path: session.path.clone(), tree: tree.clone(), at };
+        let body = EntryLocation { path: session.path.clone(), tree: tree.clone(), at };
         choices.push(Choice::new(
             't',
             "Entry text",
             model.short(&node.text),
-            Command::Errand(Work::Text(body), NextStep::Nothing),
+            Command::Task(Work::Text(body), NextStep::Nothing),
         ));
         if let Some(id) = &node.id {
             choices.push(Choice::new('i', "Entry ID", &**id, text(id.to_string())));
@@ -63,7 +63,7 @@ pub fn ask(model: &Model) -> Flow {
 pub(crate) fn path_of(model: &Model, leads: Option<&ChoiceAction>) -> Command {
     let path = match leads {
         Some(ChoiceAction::Restore(number)) => {
-            let past = model.past().iter().find(|past| past.record.number == *number);
+            let past = model.history().iter().find(|past| past.record.number == *number);
             past.map(|past| past.record.change.path())
         }
         _ => None,
@@ -105,7 +105,7 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<ResumePlan>, glyp
         (true, None) => {
             let start = start(SHOWN);
             let more = if start.len() < text.len() { &*glyphs.ellipsis } else { "" };
-            Command::Say(Tone::Active, format!("copied: {start}{more}"))
+            Command::Notice(Tone::Active, format!("copied: {start}{more}"))
         }
         (false, Some(plan)) => {
             let go = Choice::new('g', "Resume", "in pi; first copy the text above", Command::Resume(plan));

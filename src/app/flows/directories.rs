@@ -67,7 +67,7 @@ pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Opt
     let sessions = count(selection.sessions.len(), "session", "sessions");
     selection.sessions.first()?;
     let (what, then) = match candidate.map(Path::to_string_lossy) {
-        Some(dir) => (format!("{sessions} to {}", shorten(&dir, &model.setting.home)), check(selection, &dir)),
+        Some(dir) => (format!("{sessions} to {}", shorten(&dir, &model.settings.home)), check(selection, &dir)),
         None => (format!("{sessions} to a directory that you enter"), prompt(selection, gone)),
     };
     Some(Choice::new('m', "Move project", what, then))
@@ -75,23 +75,23 @@ pub(super) fn choice(model: &Model, gone: &str, candidate: Option<&Path>) -> Opt
 
 /// Checks the directory that was entered, then asks.
 pub(crate) fn check(selection: MoveSelection, dir: &str) -> Command {
-    Command::Errand(Work::CheckDir(dir.into()), NextStep::Move(Box::new(selection)))
+    Command::Task(Work::CheckDir(dir.into()), NextStep::Move(Box::new(selection)))
 }
 
 /// Asks whether to move sessions to a directory.
 pub(crate) fn question(model: &Model, MoveSelection { sessions, from }: &MoveSelection, to: &str) -> Command {
     let catalog = &model.catalog;
-    let plan = plan(catalog, &model.setting.located, (sessions, from.as_deref(), to));
+    let plan = plan(catalog, &model.settings.located, (sessions, from.as_deref(), to));
     let keys: Vec<SessionKey> = plan.sessions.iter().map(|one| one.key).collect();
-    let to_text = format!("to {}", shorten(to, &model.setting.home));
+    let to_text = format!("to {}", shorten(to, &model.settings.home));
     let mut lines = trash_and_archive::titles(model, sessions);
     let hidden = if from.is_none() { hidden_note(model) } else { None };
     lines.extend(hidden);
     lines.push(DocLine::text(&to_text));
     lines.push(DocLine::dim("pi lists them there. The originals go to the trash; undo moves all back."));
-    lines.extend(trash_and_archive::running_pi_signs(model, &keys, None));
+    lines.extend(trash_and_archive::running_pi_warnings(model, &keys, None));
     let size = trash_and_archive::size(model, &keys);
-    let request = |plan: &MovePlan| Command::ChangeFiles(request(catalog, &model.setting.located, plan));
+    let request = |plan: &MovePlan| Command::ChangeFiles(request(catalog, &model.settings.located, plan));
     let alone = MovePlan { forks: Vec::new(), ..plan.clone() };
     let mut choices = vec![Choice::new('m', "Move", size, request(&alone))];
     if !plan.forks.is_empty() {
@@ -134,7 +134,7 @@ pub(crate) fn request(catalog: &Catalog, located: &Located, plan: &MovePlan) -> 
 }
 
 /// Maximum number of touched files that are searched in candidate directories.
-const MOST_FILES: usize = 500;
+const MAX_FILES: usize = 500;
 
 /// Returns the work that searches for the new location.
 pub(crate) fn find_relocations(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
@@ -147,12 +147,12 @@ pub(crate) fn relocation_hints(catalog: &Catalog, session: Option<SessionKey>) -
     let session = session.map(|key| &catalog[key]);
     let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
     let known = catalog.dirs.iter().filter(|dir| !catalog.gone_dirs.contains(&***dir));
-    (touched.take(MOST_FILES).map(String::from).collect(), known.map(|dir| PathBuf::from(&**dir)).collect())
+    (touched.take(MAX_FILES).map(String::from).collect(), known.map(|dir| PathBuf::from(&**dir)).collect())
 }
 
 /// Asks where to resume.
 pub(crate) fn ask_where_to_resume(model: &Model, plan: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
-    let home = &model.setting.home;
+    let home = &model.settings.home;
     let gone = &plan.start.cwd;
     let lines = vec![
         DocLine::warning(&shorten(gone, home)),
@@ -160,7 +160,7 @@ pub(crate) fn ask_where_to_resume(model: &Model, plan: &ResumePlan, candidates: 
     ];
     let moved = |(key, candidate): (char, &RelocationCandidate)| {
         let dir = candidate.dir.to_string_lossy();
-        let why = match candidate.of {
+        let why = match candidate.checked {
             0 => "repository with the same name".into(),
             of => format!("contains {} of {of} touched files", candidate.files),
         };
@@ -172,7 +172,7 @@ pub(crate) fn ask_where_to_resume(model: &Model, plan: &ResumePlan, candidates: 
     choices.extend(choice(model, gone, candidates.first().map(|candidate| &*candidate.dir)));
     let here = Start { cwd: String::new(), ..plan.start.clone() };
     let resume = |start| Command::Resume(ResumePlan { start, ..plan.clone() });
-    let started = match shorten(&model.setting.here, home) {
+    let started = match shorten(&model.settings.current_dir, home) {
         dir if dir.is_empty() => "in the directory where pitree was started".into(),
         dir => format!("in {dir}, where pitree was started"),
     };
@@ -202,8 +202,8 @@ pub(crate) fn complete_directory(
     names: Vec<String>,
     home: &str,
 ) {
-    let is_it = |prompt: &&mut Prompt| prompt.purpose.is_directory() && prompt.line.value() == typed;
-    let Some(prompt) = layers.top_as_mut().filter(is_it) else { return };
+    let has_typed = |prompt: &&mut Prompt| prompt.purpose.is_directory() && prompt.line.value() == typed;
+    let Some(prompt) = layers.top_as_mut().filter(has_typed) else { return };
     prompt.problem = names.is_empty().then(|| "no matching directory".into());
     if !names.is_empty() {
         // A trailing slash means that the directory is unique.

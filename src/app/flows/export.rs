@@ -10,10 +10,9 @@ use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
-use crate::catalog::export::request::{ExportRequest, ExportResult, ExportTo, ListedSecret, Scope};
-use crate::catalog::export::{DIRECTORY, file_stem};
+use crate::catalog::export::{DIRECTORY, ExportRequest, ExportResult, ExportTo, ListedSecret, Scope, file_stem};
 use crate::export::Format;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::render::{DocLine, plain};
 use crate::session::entry::EntryId;
 
@@ -33,10 +32,10 @@ const COLUMNS: usize = 140;
 /// No session is selected.
 pub fn open(model: &Model) -> Flow {
     let (marked, _) = model.sessions.marked(&model.catalog);
-    let marked = if model.focus == Place::Sessions { marked } else { Vec::new() };
+    let marked = if model.focus == KeyContext::Sessions { marked } else { Vec::new() };
     let (files, end): (Vec<PathBuf>, _) = if marked.is_empty() {
-        let (_, session) = model.meant_session().ok_or(NO_SESSION)?;
-        let end = model.meant_entry().map(|(_, tree, at)| EntryId::of(&tree, at));
+        let (_, session) = model.target_session().ok_or(NO_SESSION)?;
+        let end = model.target_entry().map(|(_, tree, at)| EntryId::of(&tree, at));
         (vec![session.path.clone()], end)
     } else {
         (marked.iter().map(|&key| model.catalog[key].path.clone()).collect(), None)
@@ -64,7 +63,7 @@ pub(crate) fn question(model: &Model, prepared: &PreparedExport, selected: char)
     let mut choices = vec![Choice::new('w', "Write", "to a file; asks for its name", ask_where(model, request))];
     if request.files.len() == 1 {
         let to = ExportRequest { to: ExportTo::Clipboard, ..request.clone() };
-        let copy = Command::Errand(Work::Export(Box::new(to)), NextStep::Nothing);
+        let copy = Command::Task(Work::Export(Box::new(to)), NextStep::Nothing);
         choices.push(Choice::new('y', "Copy", "to the clipboard", copy));
     }
     let format = neighbor(Format::ALL, request.format, true);
@@ -114,7 +113,7 @@ pub(crate) fn write(request: ExportRequest, path: &str) -> Command {
         return Command::warn("no name, nothing exported");
     }
     let request = ExportRequest { to: ExportTo::File(path.trim().into()), ..request };
-    Command::Errand(Work::Export(Box::new(request)), NextStep::Nothing)
+    Command::Task(Work::Export(Box::new(request)), NextStep::Nothing)
 }
 
 fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
@@ -141,7 +140,7 @@ fn lines(model: &Model, prepared: &PreparedExport) -> Vec<DocLine> {
             ));
             lines.push(DocLine::default());
             let start = result.text.lines().take(LINES);
-            let start: Vec<_> = start.map(|line| model.setting.glyphs.cut(line, COLUMNS).into_owned()).collect();
+            let start: Vec<_> = start.map(|line| model.settings.glyphs.cut(line, COLUMNS).into_owned()).collect();
             lines.extend(plain(Tone::Dim, &start.join("\n")));
         }
     }

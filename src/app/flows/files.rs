@@ -17,7 +17,7 @@ use crate::catalog::file_states::{
     FileAt, FileForm, FileTextRequest, FileWrite, ReplayedSession, StateRow, StateSource, StatesRequest, Written,
 };
 use crate::catalog::files::FilesRequest;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::render::DocLine;
 use crate::session::replay::places::{runs_by_itself, safe_name};
 use crate::session::replay::state::Exactness;
@@ -25,8 +25,8 @@ use crate::session::worktrees::Worktrees;
 
 /// Returns the sessions of the selected row; in the tree and the preview, the open session.
 pub(crate) fn selected_scope(model: &Model) -> Option<SessionScope> {
-    if model.focus != Place::Sessions
-        && let Some((key, _)) = model.meant_session()
+    if model.focus != KeyContext::Sessions
+        && let Some((key, _)) = model.target_session()
     {
         return Some(SessionScope::Session(key));
     }
@@ -49,7 +49,7 @@ fn sessions(model: &Model, scope: SessionScope) -> Vec<SessionKey> {
 
 /// Sets the title of the view, and returns the work that lists the current files.
 pub(crate) fn fill(model: &Model, view: &mut FilesView) -> Work {
-    let home = &model.setting.home;
+    let home = &model.settings.home;
     // Paths are shown relative to the directory of the session or project.
     let (title, cwd) = match view.scope {
         SessionScope::All => ("of all sessions".into(), String::new()),
@@ -63,7 +63,7 @@ pub(crate) fn fill(model: &Model, view: &mut FilesView) -> Work {
         }
     };
     view.title = title;
-    view.as_of = model.catalog.version();
+    view.catalog_version = model.catalog.version();
     let sessions = sessions(model, view.scope).into_iter().map(|key| model.catalog[key].clone()).collect();
     Work::ListFiles(Box::new(FilesRequest { sessions, worktrees: worktrees(model, view.scope), cwd }))
 }
@@ -134,14 +134,14 @@ pub(crate) fn text(model: &Model, view: &FilesView, form: ShownForm) -> Result<F
         }
     };
     let request = FileTextRequest { file: file.path.clone(), form };
-    let mut text = FileTextView::new(file.shown.clone(), subject, request, &model.setting.glyphs);
+    let mut text = FileTextView::new(file.shown.clone(), subject, request, &model.settings.glyphs);
     text.at = Some((state.entry, here));
     Ok(text)
 }
 
 /// Describes a state in words, cleaned.
 fn describe(model: &Model, state: &StateRow) -> String {
-    let date = state.time.and_then(|time| model.setting.date(time));
+    let date = state.time.and_then(|time| model.settings.date(time));
     format!("{} {}", clean(&state.touch), date.as_deref().unwrap_or("?"))
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn copy_selected(model: &Model, view: &FilesView) -> Command {
         (Some((state, _)), _) if matches!(state.exactness, Exactness::Unknown | Exactness::Removed) => {
             Command::warn(no_content(state))
         }
-        (Some((_, here)), _) => Command::Errand(Work::CopyFile(here), NextStep::Nothing),
+        (Some((_, here)), _) => Command::Task(Work::CopyFile(here), NextStep::Nothing),
         (None, Some(file)) => copy::exact_path(Path::new(&file.path), None),
         (None, None) => Command::warn("there is nothing to copy"),
     }
@@ -184,7 +184,7 @@ pub(crate) fn write(at: FileAt, path: &str) -> Command {
         "" => Command::warn("no path, nothing written"),
         path => {
             let write = FileWrite { at, to: path.into(), replaces: false };
-            Command::Errand(Work::WriteFile(Box::new(write)), NextStep::Nothing)
+            Command::Task(Work::WriteFile(Box::new(write)), NextStep::Nothing)
         }
     }
 }
@@ -192,10 +192,10 @@ pub(crate) fn write(at: FileAt, path: &str) -> Command {
 /// Returns the command after the content was written, or after the path proved to be taken.
 pub(crate) fn written(mut write: FileWrite, result: Result<Written, String>) -> Command {
     match result {
-        Ok(Written::New(path)) => Command::Say(Tone::Active, format!("wrote {}", path.display())),
+        Ok(Written::New(path)) => Command::Notice(Tone::Active, format!("wrote {}", path.display())),
         Ok(Written::Taken(path)) => {
             write.replaces = true;
-            let replace = Command::Errand(Work::WriteFile(Box::new(write)), NextStep::Nothing);
+            let replace = Command::Task(Work::WriteFile(Box::new(write)), NextStep::Nothing);
             let path = path.display().to_string();
             if runs_by_itself([&*path]) {
                 let text = format!("Programs run from {path} by themselves. An existing file is replaced.");

@@ -17,7 +17,7 @@ use crate::app::model::Model;
 use crate::app::panes::sessions::{Project, SessionRow};
 use crate::base::numbers::count;
 use crate::catalog::SessionKey;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::render::DocLine;
 
 /// A choice of a flow.
@@ -32,7 +32,7 @@ pub(crate) const NO_SESSION: &str = "no session is selected";
 /// Returns the marked sessions if the list has the focus.
 pub(crate) fn marked(model: &Model) -> Option<Vec<SessionKey>> {
     let (marked, _) = model.sessions.marked(&model.catalog);
-    (model.focus == Place::Sessions && !marked.is_empty()).then_some(marked)
+    (model.focus == KeyContext::Sessions && !marked.is_empty()).then_some(marked)
 }
 
 /// Returns a note on marked sessions that are hidden from the list, if it has the focus.
@@ -68,7 +68,7 @@ pub(crate) fn cancel_by(key: char) -> Choice {
 
 /// Returns the marked sessions in the list, or else the selected session, without those of other machines.
 pub(crate) fn marked_or_selected(model: &Model) -> Result<Vec<SessionKey>, &'static str> {
-    let sessions = marked(model).or_else(|| model.meant_session().map(|(key, _)| vec![key]));
+    let sessions = marked(model).or_else(|| model.target_session().map(|(key, _)| vec![key]));
     without_mirrored(model, sessions.ok_or(NO_SESSION)?)
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn list_target(model: &Model) -> Result<ListTarget<'_>, &'static str>
         return Ok(ListTarget::Marked(marked));
     }
     match model.sessions.selected_row().ok_or(NO_SESSION)? {
-        SessionRow::Project(at) if model.focus == Place::Sessions => {
+        SessionRow::Project(at) if model.focus == KeyContext::Sessions => {
             Ok(ListTarget::Project(&model.sessions.projects[*at]))
         }
         SessionRow::Project(_) => Err("select a session"),

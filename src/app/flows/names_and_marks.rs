@@ -10,11 +10,11 @@ use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::live::SessionActivity;
 use crate::changes::{ExpectedSession, NewMark, Request, SessionIdentity};
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::pi::requests::PiRequest;
 use crate::session::entry::EntryId;
 use crate::session::marks::{Mark, clean_note, clean_tag};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Asks for the name of the marked sessions, or else of the selected one.
 ///
@@ -29,7 +29,7 @@ pub fn rename(model: &Model) -> Flow {
         (None, Some(_)) => "cannot rename a missing session; select one of its forks",
         (None, None) => NO_SESSION,
     };
-    let (key, session) = model.meant_session().ok_or_else(no_session)?;
+    let (key, session) = model.target_session().ok_or_else(no_session)?;
     let name = session.name.as_deref().unwrap_or_default();
     let purpose = PromptPurpose::Name(key, SessionIdentity::of(session));
     Ok(Command::prompt(purpose, "name: ", name))
@@ -45,8 +45,8 @@ pub fn label(model: &Model) -> Flow {
         let question = format!("label of the last message of {what}: ");
         return Ok(Command::prompt(PromptPurpose::Labels(sessions), question, ""));
     }
-    if model.focus == Place::Sessions {
-        let (_, session) = model.meant_session().ok_or(NO_SESSION)?;
+    if model.focus == KeyContext::Sessions {
+        let (_, session) = model.target_session().ok_or(NO_SESSION)?;
         let purpose = PromptPurpose::Labels(vec![ExpectedSession::of(&session.facts())]);
         return Ok(Command::prompt(purpose, "label of the last message: ", ""));
     }
@@ -55,7 +55,7 @@ pub fn label(model: &Model) -> Flow {
 }
 
 /// Asks for a label of an entry.
-pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: Index) -> Command {
+pub(crate) fn label_at(model: &Model, session: SessionKey, tree: &Tree, at: EntryIndex) -> Command {
     let label = tree.labels.get(&at).map_or("", |label| &label.text);
     let identity = SessionIdentity::of(&model.catalog[session]);
     let purpose = PromptPurpose::Label(session, identity, EntryId::of(tree, at));
@@ -85,7 +85,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         PromptPurpose::Tags(sessions, before) => accept_tags(&sessions, &before, &text),
         PromptPurpose::SessionNote(session, mark, before) => accept_note(session, mark, &before, &text),
         PromptPurpose::Word(files) if text.trim() == trash_and_archive::WORD => change(Request::Delete { files }),
-        PromptPurpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
+        PromptPurpose::Word(_) => Command::Notice(Tone::Dim, "nothing was deleted".into()),
         PromptPurpose::Export(request) => export::write(*request, &text),
         PromptPurpose::Move(selection) => directories::check(selection, &text),
         PromptPurpose::WriteFile(at) => files::write(*at, &text),
@@ -101,8 +101,8 @@ fn by_pi(model: &Model, session: SessionKey, what: Option<PiRequest>, here: Comm
     let status = status.filter(|_| !model.catalog[session].facts().is_mirrored());
     let (Some(what), Some(pi)) = (what, status) else { return here };
     let text = "The running pi does not see changes to the file until it reopens the session.";
-    let lines = trash_and_archive::running_pi_signs(model, &[session], Some(text));
-    let request = Command::Errand(Work::SendToPi(pi.clone(), what), NextStep::Nothing);
+    let lines = trash_and_archive::running_pi_warnings(model, &[session], Some(text));
+    let request = Command::Task(Work::SendToPi(pi.clone(), what), NextStep::Nothing);
     let by_pi = Choice::new('p', "Let pi write it", "pi shows the change at once", request);
     let here = Choice::new('w', "Write it here", "append a line to the file; can be undone", here);
     Command::ask("This session is open in a running pi", lines, vec![by_pi, here, cancel()])
@@ -115,7 +115,7 @@ pub(crate) fn after_request(request: &PiRequest, result: Result<(), String>) -> 
         PiRequest::Label { .. } => "pi wrote the label",
     };
     match result {
-        Ok(()) => Command::Say(Tone::Active, message.into()),
+        Ok(()) => Command::Notice(Tone::Active, message.into()),
         Err(why) => Command::ShowError("Change failed", why),
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn selected(
     session: fn(&Model, SessionKey) -> ExpectedSession,
 ) -> Option<(Vec<ExpectedSession>, String)> {
     let (marked, hidden) = model.sessions.marked(&model.catalog);
-    if model.focus != Place::Sessions || marked.is_empty() {
+    if model.focus != KeyContext::Sessions || marked.is_empty() {
         return None;
     }
     let hidden = if hidden > 0 { format!(" ({} hidden)", thousands(hidden)) } else { String::new() };
@@ -152,7 +152,7 @@ fn with_marks(model: &Model, key: SessionKey) -> ExpectedSession {
 pub(crate) fn pin(model: &Model) -> Flow {
     let sessions = match selected(model, with_marks) {
         Some((sessions, _)) => sessions,
-        None => vec![with_marks(model, model.meant_session().ok_or(NO_SESSION)?.0)],
+        None => vec![with_marks(model, model.target_session().ok_or(NO_SESSION)?.0)],
     };
     let is_pinned = sessions.iter().all(|session| model.catalog.marks().is_pinned(&session.id));
     let pin = |session| NewMark { session, mark: Mark::Pin, value: (!is_pinned).then(|| true.into()) };
@@ -168,7 +168,7 @@ pub(crate) fn tags(model: &Model) -> Flow {
         let question = format!("tags of {what}, such as +release -draft: ");
         return Ok(Command::prompt(PromptPurpose::Tags(sessions, Vec::new()), question, ""));
     }
-    let (key, _) = model.meant_session().ok_or(NO_SESSION)?;
+    let (key, _) = model.target_session().ok_or(NO_SESSION)?;
     let session = with_marks(model, key);
     let tags: Vec<String> = model.catalog.marks().tags(&session.id).map(String::from).collect();
     let line: String = tags.iter().map(|tag| format!("+{tag} ")).collect();
@@ -180,8 +180,8 @@ pub(crate) fn tags(model: &Model) -> Flow {
 /// # Errors
 /// No session, or no entry with an ID, is selected.
 pub(crate) fn note(model: &Model) -> Flow {
-    let (session, mark, question) = if model.focus == Place::Sessions || model.meant_entry().is_none() {
-        (model.meant_session().ok_or(NO_SESSION)?.0, Mark::Note, "note on the session: ")
+    let (session, mark, question) = if model.focus == KeyContext::Sessions || model.target_entry().is_none() {
+        (model.target_session().ok_or(NO_SESSION)?.0, Mark::Note, "note on the session: ")
     } else {
         let (session, tree, at) = model.whole_entry()?;
         let EntryId::Id(entry) = EntryId::of(&tree, at) else { return Err("this entry has no ID for a note") };

@@ -12,24 +12,24 @@ use crate::app::layers::dialogs::Question;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
-use crate::app::startup::{PickedEntry, PickerFormat, PickerOutput};
+use crate::app::settings::{PickedEntry, PickerFormat, PickerOutput};
 use crate::base::numbers::count;
 use crate::base::text::Span;
 use crate::base::{archive_paths, machine_paths};
 use crate::catalog::SessionKey;
 use crate::changes::{Request, SessionIdentity};
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
 use crate::session::tree::resume::{self, ResumePoint};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Returns the command for Enter in any pane.
 pub(crate) fn confirm(model: &Model) -> Command {
-    let in_sessions = model.focus == Place::Sessions;
+    let in_sessions = model.focus == KeyContext::Sessions;
     if in_sessions && model.sessions.selected_project().is_some() {
         return Command::ToggleFold;
     }
@@ -42,7 +42,7 @@ pub(crate) fn confirm(model: &Model) -> Command {
     if !in_sessions && model.tree.selected_item() == Some(RowItem::Inherited) {
         return Command::ToggleFold;
     }
-    let is_start = model.focus == Place::Tree && model.tree.selected_item() == Some(RowItem::Start);
+    let is_start = model.focus == KeyContext::Tree && model.tree.selected_item() == Some(RowItem::Start);
     let is_hit = model.sessions.selected_hit().is_some();
     if in_sessions && is_hit && !wants_session(model) {
         return Command::GoToHit;
@@ -50,16 +50,16 @@ pub(crate) fn confirm(model: &Model) -> Command {
     if let Some(answer) = picked(model) {
         return answer;
     }
-    let Some((key, session)) = model.meant_session() else { return Command::nothing() };
-    match model.meant_entry() {
+    let Some((key, session)) = model.target_session() else { return Command::nothing() };
+    match model.target_entry() {
         Some((_, tree, at)) => entry(model, key, &tree, at),
-        _ if model.focus == Place::Tree && !is_start => Command::nothing(),
+        _ if model.focus == KeyContext::Tree && !is_start => Command::nothing(),
         _ => at_leaf(model, key, ResumePlan::at(session)),
     }
 }
 
 /// Returns the command for Enter on an entry of any session.
-pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: EntryIndex) -> Command {
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     match picked_entry(model, session, Some((tree, Some(at)))) {
         Some(answer) => answer,
@@ -68,21 +68,21 @@ pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Ind
 }
 
 /// Resumes at an entry. Asks first unless opening the session is enough.
-pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: EntryIndex) -> Command {
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
     let leaf = ResumePlan::at(session);
     let to = resume::at(tree, at);
     if session.facts().is_mirrored() {
-        let is_leaf = to.is_here && to.text_of.is_none();
+        let is_leaf = to.is_here && to.returned_text_entry.is_none();
         let entry = tree.nodes[at as usize].id.as_deref().map(String::from).filter(|_| !is_leaf);
         let start = Start { entry, ..leaf.start };
         return at_leaf(model, key, ResumePlan::of(start));
     }
-    if to.is_here && to.text_of.is_none() {
+    if to.is_here && to.returned_text_entry.is_none() {
         return at_leaf(model, key, leaf);
     }
     let Some(pi_can_navigate) = &model.pi_can_navigate else {
-        return Command::Errand(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at));
+        return Command::Task(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at));
     };
     if tree.header.is_newer() && pi_can_navigate.is_err() {
         Command::show(unsupported_format(tree, leaf))
@@ -108,7 +108,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
         return Command::ask("Resume at the leaf?", vec![newer, DocLine::text(note)], vec![open, cancel()]);
     }
     let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
-    let mut lines = trash_and_archive::running_pi_signs(model, &[key], Some(text));
+    let mut lines = trash_and_archive::running_pi_warnings(model, &[key], Some(text));
     lines.extend(newer);
     let tree = model.tree.file(key).filter(|tree| !tree.is_partial && !is_elsewhere);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
@@ -128,7 +128,7 @@ fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
 fn question(
     model: &Model,
     (key, tree): (SessionKey, &Arc<Tree>),
-    chosen: Index,
+    chosen: EntryIndex,
     leaf: &ResumePlan,
     pi_can_navigate: &Result<(), String>,
 ) -> Question<Command> {
@@ -136,7 +136,7 @@ fn question(
     let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
     let session = SessionIdentity::of(&model.catalog[key]);
-    let text_of = to.text_of.map(|at| (tree.clone(), at));
+    let text_of = to.returned_text_entry.map(|at| (tree.clone(), at));
     let mut choices = match pi_can_navigate {
         Ok(()) => choices_of_pi(tree, chosen, to, leaf),
         Err(_) => {
@@ -146,18 +146,18 @@ fn question(
                 false => ("in this session; pitree appends one line that moves the leaf", Some(request)),
             };
             let request = request.map(|request| request.if_same(session.clone()));
-            let plan = ResumePlan { request, text_of: text_of.clone(), ..leaf.clone() };
+            let plan = ResumePlan { request, returned_text_entry: text_of.clone(), ..leaf.clone() };
             vec![Choice::new('h', "Resume here", here, Command::Resume(plan))]
         }
     };
     let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
-    let given = to.text_of.filter(|_| pi_can_navigate.is_ok()).and_then(|text_of| {
-        resume::give_back(tree, text_of, &archive_paths::original(&path).unwrap_or_else(|| path.clone()))
+    let given = to.returned_text_entry.filter(|_| pi_can_navigate.is_ok()).and_then(|text_of| {
+        resume::text_command(tree, text_of, &archive_paths::original(&path).unwrap_or_else(|| path.clone()))
     });
     let fork = match given {
         Some(first) => ResumePlan { request, ..leaf.with_message(first) },
         // pitree copies text that pi cannot give back itself.
-        None => ResumePlan { request, text_of, ..leaf.clone() },
+        None => ResumePlan { request, returned_text_entry: text_of, ..leaf.clone() },
     };
     let new = "copy the path to this entry into a fork; this session is unchanged";
     let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
@@ -170,13 +170,13 @@ fn question(
     let mut lines = facts(model, tree, to, pi_can_navigate);
     if model.catalog.is_live(key) {
         let text = "A running pi does not see the new entries and continues from its own last entry.";
-        lines.extend(trash_and_archive::running_pi_signs(model, &[key], Some(text)));
+        lines.extend(trash_and_archive::running_pi_warnings(model, &[key], Some(text)));
     }
     Question::new("Resume from this entry", lines, choices)
 }
 
 /// Returns the choices if pi goes to the entry by itself, with or without a summary of the current branch.
-fn choices_of_pi(tree: &Tree, chosen: Index, to: ResumePoint, leaf: &ResumePlan) -> Vec<Choice> {
+fn choices_of_pi(tree: &Tree, chosen: EntryIndex, to: ResumePoint, leaf: &ResumePlan) -> Vec<Choice> {
     let goto = |summarize| leaf.with_message(resume::goto(tree, chosen, summarize));
     let here = "in this session; pi writes nothing until you send a message";
     let mut choices = vec![Choice::new('h', "Resume here", here, Command::Resume(goto(false)))];
@@ -214,7 +214,7 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_can_navigate: &Result<(
     if to.is_here && tree.newer_message.is_some() {
         lines.push(DocLine::warning(NEWER_MESSAGE));
     }
-    if to.text_of.is_some() {
+    if to.returned_text_entry.is_some() {
         let goes =
             if pi_can_navigate.is_ok() { "puts its text in the editor" } else { "copies its text to the clipboard" };
         let text = format!("pi resumes before this message and {goes} so that you can edit and resend it.");
@@ -236,20 +236,20 @@ fn facts(model: &Model, tree: &Tree, to: ResumePoint, pi_can_navigate: &Result<(
 }
 
 /// Returns the last entry with text on the current branch, and the number of entries only on that branch.
-fn left(tree: &Tree, at: Option<Index>) -> Option<(Index, usize)> {
+fn left(tree: &Tree, at: Option<EntryIndex>) -> Option<(EntryIndex, usize)> {
     let common = at.and_then(|at| tree.to_root(at).find(|&at| tree.is_active(at)));
     let branch = || tree.to_root(tree.leaf).take_while(move |&at| Some(at) != common);
-    let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
+    let says = |at: &EntryIndex| !tree.nodes[*at as usize].kind.is_bookkeeping();
     Some((branch().find(says)?, branch().count()))
 }
 
 /// Returns the command for Enter in a picker. `None` means the same as in the browser: to print a resume command, the
 /// session may have to be changed first.
 pub(crate) fn picked(model: &Model) -> Option<Command> {
-    let (key, session) = model.meant_session()?;
+    let (key, session) = model.target_session()?;
     let tree = model.tree.file(key);
-    let meant = || model.meant_entry().map(|(.., at)| at);
-    let at = |tree: &Arc<Tree>| if model.focus == Place::Sessions { tree.leaf } else { meant() };
+    let meant = || model.target_entry().map(|(.., at)| at);
+    let at = |tree: &Arc<Tree>| if model.focus == KeyContext::Sessions { tree.leaf } else { meant() };
     picked_entry(model, session, tree.map(|tree| (tree, at(tree))))
 }
 
@@ -257,9 +257,9 @@ pub(crate) fn picked(model: &Model) -> Option<Command> {
 pub(crate) fn picked_entry(
     model: &Model,
     session: &Digest,
-    entry: Option<(&Arc<Tree>, Option<Index>)>,
+    entry: Option<(&Arc<Tree>, Option<EntryIndex>)>,
 ) -> Option<Command> {
-    let answer = match model.setting.picker? {
+    let answer = match model.settings.picker? {
         // pi must not open the mirror of another machine.
         PickerFormat::Path => {
             PickerOutput::Path(machine_paths::place(&session.path).map_or_else(|| session.path.clone(), Into::into))
@@ -289,17 +289,21 @@ pub(crate) fn picked_entry(
 
 /// Returns `true` if Enter chooses a session, even on a hit.
 pub(crate) fn wants_session(model: &Model) -> bool {
-    matches!(model.setting.picker, Some(PickerFormat::Path | PickerFormat::Id))
+    matches!(model.settings.picker, Some(PickerFormat::Path | PickerFormat::Id))
 }
 
 /// Forks at an entry for the picker's output. Like pi (1.6.0), at a user message it forks before the message and
 /// returns its text for editing.
-pub(crate) fn fork_for_picker(session: &Digest, tree: &Arc<Tree>, at: Index) -> Command {
+pub(crate) fn fork_for_picker(session: &Digest, tree: &Arc<Tree>, at: EntryIndex) -> Command {
     let to = resume::at(tree, at);
     let leaf = ResumePlan::at(session);
     let at = to.at.map(|at| EntryId::of(tree, at));
     let request = Some(Request::Fork { path: session.path.clone(), at, migrate: false });
-    Command::Resume(ResumePlan { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf })
+    Command::Resume(ResumePlan {
+        request,
+        returned_text_entry: to.returned_text_entry.map(|at| (tree.clone(), at)),
+        ..leaf
+    })
 }
 
 /// Forks the session at the selected entry.
@@ -309,7 +313,7 @@ pub(crate) fn fork_for_picker(session: &Digest, tree: &Arc<Tree>, at: Index) -> 
 pub(crate) fn fork(model: &Model) -> Flow {
     let (session, tree, at) = model.whole_entry()?;
     let session = &model.catalog[session];
-    if model.setting.picker == Some(PickerFormat::Json) {
+    if model.settings.picker == Some(PickerFormat::Json) {
         return Ok(fork_for_picker(session, &tree, at));
     }
     let at = Some(EntryId::of(&tree, at));
@@ -318,5 +322,5 @@ pub(crate) fn fork(model: &Model) -> Flow {
 
 /// Creates a fork and selects it.
 pub(crate) fn fork_of(request: Request) -> Command {
-    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, NextStep::Select)])
+    Command::All(vec![Command::Focus(KeyContext::Tree), Command::Change(request, NextStep::Select)])
 }

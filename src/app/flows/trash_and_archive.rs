@@ -22,7 +22,7 @@ use crate::render::DocLine;
 /// The word that confirms a permanent deletion.
 pub(crate) const WORD: &str = "delete";
 /// Maximum number of listed sessions.
-const NAMED: usize = 4;
+const MAX_LISTED: usize = 4;
 
 /// Asks whether to move the marked sessions, or else the selected one, to the trash.
 ///
@@ -78,7 +78,7 @@ fn sessions_of(model: &Model, files: &[FileSnapshot]) -> Vec<SessionKey> {
 }
 
 /// Asks whether to permanently delete the files that could not be moved to the trash.
-pub(crate) fn ask_for_good(reason: &str, left: Vec<FileSnapshot>) -> Command {
+pub(crate) fn ask_to_delete_permanently(reason: &str, left: Vec<FileSnapshot>) -> Command {
     let files = count(left.len(), "file", "files");
     let size = bytes(left.iter().map(|file| file.bytes).sum());
     let lines = vec![
@@ -112,15 +112,15 @@ pub(crate) fn change_files(model: &Model, request: Request) -> Command {
         _ => (LOSES, "Move anyway", "a running pi would lose its session file"),
     };
     let change = Command::Change(request, after);
-    if model.catalog.signs(&sessions, model.now, &model.setting.home).is_empty() {
+    if model.catalog.running_pi_evidence(&sessions, model.now, &model.settings.home).is_empty() {
         return change;
     }
-    let lines = running_pi_signs(model, &sessions, Some(text));
+    let lines = running_pi_warnings(model, &sessions, Some(text));
     let sure = Choice::new('d', word, sentence, change);
     Command::ask(at_work(model, &sessions), lines, vec![cancel(), sure])
 }
 
-/// Returns the title of a question with [`running_pi_signs`]: a pi reports that it has a session open, or a guess.
+/// Returns the title of a question with [`running_pi_warnings`]: a pi reports that it has a session open, or a guess.
 pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
     let is_reported = |&key: &SessionKey| model.catalog.live(key).is_some_and(|live| live.reported().is_some());
     let pis = |key: &SessionKey| model.catalog.live(*key).map_or(0, |live| live.all().len());
@@ -133,8 +133,8 @@ pub(crate) fn at_work(model: &Model, sessions: &[SessionKey]) -> &'static str {
 }
 
 /// Lists signs of running pi processes in some sessions, up to a limit, and what follows from them.
-pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey], text: Option<&str>) -> Vec<DocLine> {
-    let signs = model.catalog.signs(sessions, model.now, &model.setting.home);
+pub(crate) fn running_pi_warnings(model: &Model, sessions: &[SessionKey], text: Option<&str>) -> Vec<DocLine> {
+    let signs = model.catalog.running_pi_evidence(sessions, model.now, &model.settings.home);
     let signs = first_of(signs.iter().map(|sign| format!("{sign}.")));
     let lines = signs.map(|sign| DocLine::warning(&sign));
     lines.chain(text.map(DocLine::text)).collect()
@@ -142,13 +142,13 @@ pub(crate) fn running_pi_signs(model: &Model, sessions: &[SessionKey], text: Opt
 
 /// Returns the first of some texts, and the number of the others.
 fn first_of(texts: impl ExactSizeIterator<Item = String>) -> impl Iterator<Item = String> {
-    let more = texts.len().saturating_sub(NAMED);
-    texts.take(NAMED).chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))
+    let more = texts.len().saturating_sub(MAX_LISTED);
+    texts.take(MAX_LISTED).chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))
 }
 
 /// Returns a line with a project's name and parent directory.
 fn named_project(model: &Model, cwd: &str) -> DocLine {
-    let path = shorten(cwd, &model.setting.home);
+    let path = shorten(cwd, &model.settings.home);
     let message = match split_name(&path) {
         (_, "") => "sessions without a directory".into(),
         ("", name) => format!("project {name}"),
@@ -179,7 +179,7 @@ fn facts(model: &Model, sessions: &[SessionKey], note: Option<DocLine>) -> Vec<D
     let newest = sessions.iter().filter_map(|&key| catalog[key].facts().modified()).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(model.now, newest)));
     lines.push(DocLine::text(&format!("{}{newest}", size(model, sessions))));
-    lines.extend(running_pi_signs(model, sessions, None));
+    lines.extend(running_pi_warnings(model, sessions, None));
     let links = sessions.iter().filter(|&&key| catalog[key].is_link).count();
     if links > 0 {
         let stays = if links == 1 { "its target stays" } else { "their targets stay" };
@@ -240,7 +240,7 @@ pub fn ask_to_archive(model: &Model) -> Flow {
     lines.extend(hidden);
     if !others.is_empty() {
         lines.push(DocLine::text(UNLISTED));
-        lines.extend(running_pi_signs(model, &others, None));
+        lines.extend(running_pi_warnings(model, &others, None));
     }
     let title = if others.is_empty() { "Bring back from the archive?" } else { "Move to the archive?" };
     Ok(Command::ask_about_files(title, lines, choices))
@@ -254,7 +254,7 @@ pub(crate) fn ask_to_archive_again(model: &Model, files: &[FileSnapshot]) -> Com
     }
     let mut lines = titles(model, &sessions);
     lines.push(DocLine::warning("Sessions changed since they were read; no files were moved."));
-    lines.extend(running_pi_signs(model, &sessions, None));
+    lines.extend(running_pi_warnings(model, &sessions, None));
     let choices = vec![to_archive(model, 'a', "Move to archive", &sessions), cancel()];
     Command::ask("Move to the archive?", lines, choices)
 }
@@ -288,7 +288,7 @@ fn bring_back_question(model: &Model, paths: &[PathBuf], what: &'static str, cha
     let mut lines = titles(model, &sessions);
     if let [session] = sessions[..] {
         let original = model.catalog[session].real_path().to_string_lossy();
-        let text = format!("The file returns to {}.", shorten(&original, &model.setting.home));
+        let text = format!("The file returns to {}.", shorten(&original, &model.settings.home));
         lines.push(DocLine::text(&text));
     }
     let title = if paths.len() == 1 { "This session is archived" } else { "These sessions are archived" };
@@ -301,7 +301,7 @@ pub(crate) fn restore_missing(model: &Model, key: MissingParentKey) -> Command {
     match missing_in_trash(model, parent) {
         Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, NextStep::Select),
         None => {
-            let path = shorten(&parent.path.to_string_lossy(), &model.setting.home).into_owned();
+            let path = shorten(&parent.path.to_string_lossy(), &model.settings.home).into_owned();
             Command::warn(format!("not in pitree's trash: {}", clean(&path)))
         }
     }
@@ -309,10 +309,10 @@ pub(crate) fn restore_missing(model: &Model, key: MissingParentKey) -> Command {
 
 /// Returns the change that moved it to the trash.
 pub(crate) fn missing_in_trash<'a>(model: &'a Model, parent: &MissingParent) -> Option<&'a HistoryEntry> {
-    let is_it = |past: &&HistoryEntry| {
-        past.record.is_away() && !past.is_emptied && is_same(past.record.change.path(), &parent.path)
+    let is_removed_parent = |entry: &&HistoryEntry| {
+        entry.record.is_away() && !entry.is_emptied && is_same(entry.record.change.path(), &parent.path)
     };
-    model.past().iter().find(is_it)
+    model.history().iter().find(is_removed_parent)
 }
 
 /// Returns `true` if two paths are of the same session file: equal paths, or equal names in pi's format if a path

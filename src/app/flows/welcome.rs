@@ -1,6 +1,6 @@
 //! The box of the first start, with the most important keys.
 
-use crate::app::layers::dialogs::Note;
+use crate::app::layers::dialogs::MessageBox;
 use crate::app::model::Model;
 use crate::base::text::width;
 use crate::keymap::Action;
@@ -16,14 +16,14 @@ const ACTIONS: [(Action, &str); 6] = [
 ];
 
 /// Returns the box.
-pub(crate) fn note(model: &Model) -> Note {
-    let keys = ACTIONS.map(|(action, _)| model.setting.key(action));
+pub(crate) fn note(model: &Model) -> MessageBox {
+    let keys = ACTIONS.map(|(action, _)| model.settings.key(action));
     let columns = keys.iter().map(|key| width(key)).max().unwrap_or(0);
     let mut text = String::new();
     for (key, (_, about)) in keys.iter().zip(ACTIONS) {
         text += &format!("{key}{}  {about}\n", " ".repeat(columns - width(key)));
     }
-    let palette = model.setting.key(Action::Palette);
+    let palette = model.settings.key(Action::Palette);
     text += &format!("\npitree setup checks the installation. {palette} welcome shows this box again.");
-    Note::new("Welcome to pitree", text)
+    MessageBox::new("Welcome to pitree", text)
 }

@@ -11,15 +11,14 @@ use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, width};
-use crate::catalog::compare::{BranchEnd, ComparedBranches};
-use crate::catalog::final_files::FinalFile;
+use crate::catalog::compare::{BranchEnd, ComparedBranches, FinalFile};
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
 use crate::render::wrap::Wrapped;
 use crate::render::{DocLine, diff};
 use crate::session::compare::description::{self, SIDES};
 use crate::session::compare::{Comparison, SideSummary};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Rows above the sections: common entries, the two sides, a rule.
 const HEAD: u16 = 4;
@@ -79,7 +78,7 @@ impl CompareView {
     }
 
     /// Takes the comparison.
-    pub(crate) fn take(&mut self, compared: Arc<ComparedBranches>) {
+    pub(crate) fn on_compared(&mut self, compared: Arc<ComparedBranches>) {
         self.sections = sections(&compared.comparison);
         self.files = None;
         self.compared = Some(compared);
@@ -87,7 +86,7 @@ impl CompareView {
     }
 
     /// Takes the files that differ at the ends with their differences, or the error.
-    pub(crate) fn take_files(&mut self, files: Result<Arc<Vec<FinalFile>>, String>) {
+    pub(crate) fn on_final_files(&mut self, files: Result<Arc<Vec<FinalFile>>, String>) {
         for section in self.sections.iter_mut().filter(|section| section.is_of_final_files()) {
             *section = Section::of_final_files(files.as_ref().map(|files| &***files).map_err(|error| &**error));
         }
@@ -103,7 +102,7 @@ impl CompareView {
     }
 
     /// Returns the chosen session, its tree, and the last entry of the branch.
-    pub(crate) fn end(&self) -> Option<(SessionKey, &Arc<Tree>, Index)> {
+    pub(crate) fn end(&self) -> Option<(SessionKey, &Arc<Tree>, EntryIndex)> {
         let compared = self.compared.as_ref()?;
         let BranchEnd { tree, .. } = &compared.ends[self.chosen];
         Some((self.sessions[self.chosen], tree, compared.comparison.ends[self.chosen]))

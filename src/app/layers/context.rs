@@ -15,7 +15,7 @@ use crate::base::sort;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Rows above the list: title, facts, bar, legend, a rule; on a tall terminal also two lines that explain the sum.
 const ABOVE: (u16, u16) = (5, 7);
@@ -38,9 +38,9 @@ pub struct ContextTarget {
     /// Its tree.
     pub tree: Arc<Tree>,
     /// The selected entry.
-    pub chosen: Index,
+    pub chosen: EntryIndex,
     /// The entry after which pi resumes; `None` for an empty conversation.
-    pub at: Option<Index>,
+    pub at: Option<EntryIndex>,
 }
 
 /// The model context of an entry.
@@ -74,7 +74,7 @@ impl ContextView {
     }
 
     /// Takes the context and the lines that explain its sum. Selects the first sent message.
-    pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2]) {
+    pub(crate) fn on_listing(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2]) {
         self.listing = Some(listing);
         self.sum = sum;
         self.make_rows();
@@ -97,9 +97,9 @@ impl ContextView {
         let selected = self.rows.get(self.cursor.at).filter(|_| is_moved).cloned();
         self.by_size = !self.by_size;
         self.make_rows();
-        let is_it =
+        let is_same_row =
             |row: &ListingRow| selected.as_ref().is_some_and(|it| it.at == row.at && Arc::ptr_eq(&it.text, &row.text));
-        if let Some(at) = self.rows.iter().position(is_it) {
+        if let Some(at) = self.rows.iter().position(is_same_row) {
             self.cursor.at = at;
         }
     }

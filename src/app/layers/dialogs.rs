@@ -16,7 +16,7 @@ const NOTE: u16 = 88;
 
 /// A text in a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct MessageBox {
     /// The title.
     pub title: String,
     /// The text; may have several lines. If the first line ends with a colon, the second line is a command.
@@ -25,7 +25,7 @@ pub struct Note {
     pub top: usize,
 }
 
-impl Note {
+impl MessageBox {
     /// Creates a note.
     pub fn new(title: &str, text: impl Into<String>) -> Self {
         Self { title: title.into(), text: text.into(), top: 0 }
@@ -42,7 +42,7 @@ impl Note {
     }
 }
 
-impl Screen for Note {
+impl Screen for MessageBox {
     fn press(&mut self, _key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
         let text_box = self.text_box(terminal);
         match action.and_then(|action| movement(action, text_box.height)) {

@@ -97,7 +97,7 @@ pub struct FilesView {
     /// The filter.
     pub words: Arc<Words>,
     /// The version of the listed catalog.
-    pub as_of: u64,
+    pub catalog_version: u64,
     /// The files, most changed first.
     pub files: Vec<ListedFile>,
     /// The unfolded files, by path.
@@ -125,7 +125,7 @@ impl FilesView {
     }
 
     /// Replaces the files. The selected row stays selected.
-    pub(crate) fn take(&mut self, files: Vec<ListedFile>) {
+    pub(crate) fn on_files(&mut self, files: Vec<ListedFile>) {
         let selected = self.selection();
         self.files = files;
         self.is_listing = false;
@@ -167,13 +167,13 @@ impl FilesView {
         }
         self.rows = rows;
         let Some((path, entry)) = selected else { return };
-        let is_it = |row: &FilesRow| match *row {
+        let is_same_row = |row: &FilesRow| match *row {
             FilesRow::File(file) => entry.is_none() && self.files[file].path == path,
             FilesRow::State(file, _) if self.files[file].path != path => false,
             row => self.state(row).map(|state| state.entry) == entry && entry.is_some(),
         };
         let file = |row: &FilesRow| matches!(*row, FilesRow::File(file) if self.files[file].path == path);
-        if let Some(at) = self.rows.iter().position(is_it).or_else(|| self.rows.iter().position(file)) {
+        if let Some(at) = self.rows.iter().position(is_same_row).or_else(|| self.rows.iter().position(file)) {
             self.cursor.follow(at);
         }
     }
@@ -379,7 +379,7 @@ impl FileTextView {
     }
 
     /// Takes the text.
-    pub(crate) fn take(&mut self, facts: String, lines: Vec<DocLine>) {
+    pub(crate) fn on_text(&mut self, facts: String, lines: Vec<DocLine>) {
         (self.facts, self.lines, self.claim) = (facts, Arc::new(lines), None);
         self.wrapped = Wrapped::with_style(self.wrapped.width, self.wrapped.style.clone());
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::app::layers::screen::{LayerResult, Screen, movement};
-use crate::app::startup::Startup;
+use crate::app::settings::Settings;
 use crate::app::widgets::TerminalSize;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{TextBox, largest};
 use crate::base::text::{Span, Tone, clean, width};
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key, KeyContext};
 use crate::render::DocLine;
 use crate::search::qualifier;
 
@@ -43,11 +43,11 @@ pub struct Help {
     /// The filter.
     pub line: LineEdit,
     /// The layer below the help, or the focused pane.
-    pub over: Option<Place>,
+    pub over: Option<KeyContext>,
     /// The first visible row.
     pub top: usize,
     /// The settings, with the keys and glyphs.
-    pub setting: Arc<Startup>,
+    pub settings: Arc<Settings>,
 }
 
 /// A key binding, a part of the query syntax, a symbol or a saved query.
@@ -61,7 +61,7 @@ struct HelpEntry {
 impl Help {
     /// Returns the rows that contain every word of the filter.
     fn rows(&self) -> Vec<HelpEntry> {
-        let setting = &*self.setting;
+        let setting = &*self.settings;
         let words: Vec<String> = self.line.value().split_whitespace().map(str::to_lowercase).collect();
         let has = |row: &HelpEntry| {
             let text = format!("{} {} {} {}", row.keys, row.name, row.help, row.title).to_lowercase();
@@ -79,15 +79,15 @@ impl Help {
         };
         let here = self.over.into_iter().flat_map(|place| {
             // The section of a pane omits the keys that work in all panes.
-            let is_common = move |places: &[Place]| {
-                Place::PANES.contains(&place) && Place::PANES.iter().all(|pane| places.contains(pane))
+            let is_common = move |places: &[KeyContext]| {
+                KeyContext::PANES.contains(&place) && KeyContext::PANES.iter().all(|pane| places.contains(pane))
             };
-            let is_shown = move |places: &[Place]| places.contains(&place) && !is_common(places);
-            let actions = Action::ALL.iter().filter(move |action| is_shown(action.row().places));
+            let is_shown = move |places: &[KeyContext]| places.contains(&place) && !is_common(places);
+            let actions = Action::ALL.iter().filter(move |action| is_shown(action.row().contexts));
             let title = match place {
-                Place::Sessions => "Sessions pane",
-                Place::Tree => "Tree pane",
-                Place::Preview => "Preview pane",
+                KeyContext::Sessions => "Sessions pane",
+                KeyContext::Tree => "Tree pane",
+                KeyContext::Preview => "Preview pane",
                 _ => HERE,
             };
             actions.map(move |&action| entry(title, action))
@@ -96,7 +96,7 @@ impl Help {
         let query =
             |(query, help): (&str, String)| HelpEntry { title: QUERIES, keys: query.into(), help, name: String::new() };
         let language = Some(language.map(query));
-        let (first, last) = if self.over == Some(Place::Search) { (language, None) } else { (None, language) };
+        let (first, last) = if self.over == Some(KeyContext::Search) { (language, None) } else { (None, language) };
         let (sign, means) = OWN_COST;
         let signs = setting.glyphs.all().chain([("", means, sign)]);
         let signs = signs.map(|(name, means, sign)| HelpEntry {

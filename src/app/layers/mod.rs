@@ -13,10 +13,10 @@ pub mod screen;
 pub mod stats;
 
 use crate::app::widgets::TerminalSize;
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key, KeyContext};
 use compare::CompareView;
 use context::ContextView;
-use dialogs::{FindLine, Note, Prompt, Question, SearchLine};
+use dialogs::{FindLine, MessageBox, Prompt, Question, SearchLine};
 use files::{FileTextView, FilesView};
 use help::Help;
 use palette::{Palette, PaletteKind};
@@ -32,7 +32,7 @@ pub trait LayerKind<C>: Sized {
     fn of_mut(layer: &mut Layer<C>) -> Option<&mut Self>;
 }
 
-/// Defines the layers. To add one, implement [`Screen`] for it and add its line here, with the name of its [`Place`].
+/// Defines the layers. To add one, implement [`Screen`] for it and add its line here, with the name of its [`KeyContext`].
 macro_rules! layers {
     ($($(#[$doc:meta])* $name:ident($kind:ty),)+) => {
         /// A layer over the panes.
@@ -43,10 +43,10 @@ macro_rules! layers {
 
         impl<C: Clone> Layer<C> {
             /// Returns the place whose keys work.
-            pub fn place(&self) -> Place {
+            pub fn key_context(&self) -> KeyContext {
                 match self {
-                    Self::Palette(palette) if palette.kind == PaletteKind::Labels => Place::Labels,
-                    $(Self::$name(_) => Place::$name,)+
+                    Self::Palette(palette) if palette.kind == PaletteKind::Labels => KeyContext::Labels,
+                    $(Self::$name(_) => KeyContext::$name,)+
                 }
             }
 
@@ -96,7 +96,7 @@ layers! {
     /// A dialog with choices.
     Question(Question<C>),
     /// A text in a box.
-    Note(Note),
+    MessageBox(MessageBox),
     /// A comparison of two branches.
     Compare(CompareView),
     /// The help.
@@ -128,8 +128,8 @@ impl<C: Clone> Layers<C> {
     }
 
     /// Closes the layers of a place.
-    pub(crate) fn close(&mut self, place: Place) {
-        self.0.retain(|layer| layer.place() != place);
+    pub(crate) fn close(&mut self, place: KeyContext) {
+        self.0.retain(|layer| layer.key_context() != place);
     }
 
     /// Shows a question, in place of those with the same title.
@@ -156,8 +156,8 @@ impl<C: Clone> Layers<C> {
     }
 
     /// Returns `true` if there is a layer of a place.
-    pub fn has(&self, place: Place) -> bool {
-        self.0.iter().any(|layer| layer.place() == place)
+    pub fn has(&self, place: KeyContext) -> bool {
+        self.0.iter().any(|layer| layer.key_context() == place)
     }
 
     /// Returns the action of the selected item if the topmost layer is a palette.
@@ -201,8 +201,8 @@ impl<C: Clone> Layers<C> {
     }
 
     /// Returns the place of the topmost layer.
-    pub fn place(&self) -> Option<Place> {
-        self.top().map(Layer::place)
+    pub fn key_context(&self) -> Option<KeyContext> {
+        self.top().map(Layer::key_context)
     }
 
     /// Updates what depends on the size of the terminal.
@@ -217,7 +217,7 @@ impl<C: Clone> Layers<C> {
     /// Handles a key, which the keymap resolved in the place of the topmost layer.
     pub fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
         if let Some(leaving @ (Action::Suspend | Action::Help)) = action
-            && self.place() != Some(Place::Help)
+            && self.key_context() != Some(KeyContext::Help)
         {
             return LayerResult::Act(leaving);
         }
@@ -244,25 +244,25 @@ impl<C: Clone> Layers<C> {
 mod tests {
     use super::*;
     use crate::app::layers::dialogs::QuestionChoice;
-    use crate::app::startup::Startup;
+    use crate::app::settings::Settings;
 
-    fn press(layers: &mut Layers<u8>, setting: &Startup, key: &str) -> LayerResult {
+    fn press(layers: &mut Layers<u8>, settings: &Settings, key: &str) -> LayerResult {
         let key: Key = key.parse().unwrap();
-        let action = layers.place().and_then(|place| setting.config.keymap.resolve(place, key));
+        let action = layers.key_context().and_then(|place| settings.config.keymap.resolve(place, key));
         layers.press(key, action, (80, 24))
     }
 
     #[test]
     fn only_the_layer_on_top_gets_input() {
-        let setting = Startup::default();
+        let setting = Settings::default();
         let mut layers = Layers::default();
         assert!(matches!(press(&mut layers, &setting, "x"), LayerResult::Pass));
         layers.push(FindLine::default());
         layers.push(Help::default());
-        layers.push(Note::new("Title", "a line\n".repeat(50)));
+        layers.push(MessageBox::new("Title", "a line\n".repeat(50)));
         assert!(matches!(layers.paste("text"), LayerResult::Stay));
         assert!(matches!(layers.wheel(3, (80, 24)), LayerResult::Stay));
-        let Some(Layer::Note(note)) = layers.0.pop() else { panic!("the note is on top") };
+        let Some(Layer::MessageBox(note)) = layers.0.pop() else { panic!("the note is on top") };
         assert_eq!(note.top, 3);
         assert!(matches!(layers.paste("quit"), LayerResult::Stay));
         let Some(Layer::Help(help)) = layers.0.pop() else { panic!("the help is below it") };
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn keys_take_choices() {
-        let setting = Startup::default();
+        let setting = Settings::default();
         let mut layers = Layers::default();
         let choices = vec![QuestionChoice::new('a', "one", "", 1), QuestionChoice::new('j', "two", "", 2)];
         layers.push(Question::new("Which?", Vec::new(), choices));

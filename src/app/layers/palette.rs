@@ -127,7 +127,7 @@ pub struct Palette {
     /// The selected row among the matches.
     pub cursor: Cursor,
     /// Version of the listed catalog.
-    pub as_of: u64,
+    pub catalog_version: u64,
     rows: Vec<PaletteItem>,
     /// The filter.
     words: Arc<Words>,
@@ -228,7 +228,7 @@ impl Palette {
         self.narrow();
     }
 
-    fn take(&self) -> LayerResult {
+    fn choose_selected(&self) -> LayerResult {
         self.selected().map_or(LayerResult::Stay, |row| LayerResult::Choose(row.action.clone()))
     }
 }
@@ -246,7 +246,7 @@ impl Screen for Palette {
             return LayerResult::Stay;
         }
         match action {
-            Some(Action::Accept) => return self.take(),
+            Some(Action::Accept) => return self.choose_selected(),
             Some(Action::Cancel) if !self.line.value().is_empty() => {
                 self.line = LineEdit::default();
                 self.typed();
@@ -277,7 +277,7 @@ impl Screen for Palette {
         match self.list(terminal).and_then(|list| list.row_at(position)) {
             Some(at) => {
                 self.cursor.at = at;
-                self.take()
+                self.choose_selected()
             }
             None => LayerResult::Stay,
         }

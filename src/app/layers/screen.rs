@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::app::widgets::TerminalSize;
 use crate::app::widgets::cursor::Cursor;
-use crate::catalog::export::request::ExportRequest;
+use crate::catalog::export::ExportRequest;
 use crate::catalog::file_states::FileAt;
 use crate::catalog::moves::MoveSelection;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};

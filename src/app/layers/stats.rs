@@ -24,25 +24,6 @@ use crate::session::stats::grouping::Grouping;
 use crate::session::stats::period::{Period, PeriodLength};
 use crate::session::stats::{StatsRules, StatsSum};
 
-/// The groupings of the table, in the order of the key.
-const GROUPINGS: [Grouping; 15] = [
-    Grouping::Project,
-    Grouping::Model,
-    Grouping::Tool,
-    Grouping::Day,
-    Grouping::Week,
-    Grouping::Month,
-    Grouping::Prompt,
-    Grouping::Session,
-    Grouping::Family,
-    Grouping::Branch,
-    Grouping::Commit,
-    Grouping::Provider,
-    Grouping::Hour,
-    Grouping::Tag,
-    Grouping::Machine,
-];
-
 /// The columns that bars and the calendar can show, in the order of the key.
 const COLUMNS: [StatsColumn; 7] = [
     StatsColumn::Cost,
@@ -198,7 +179,7 @@ pub struct StatsView {
     /// The search whose hits are counted, empty for none.
     pub query: String,
     /// The version of the catalog that was counted.
-    pub as_of: u64,
+    pub catalog_version: u64,
     /// The sessions.
     pub sessions: Arc<StatsSessions>,
     /// The rules of counting.
@@ -250,7 +231,7 @@ impl StatsView {
     }
 
     /// Takes a part of the content.
-    pub(crate) fn take(&mut self, part: OverviewPart) {
+    pub(crate) fn on_overview(&mut self, part: OverviewPart) {
         match part {
             OverviewPart::Table(days, table) => {
                 let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.keys.clone());
@@ -388,7 +369,7 @@ impl Screen for StatsView {
                     size.grouping = neighbor(SpaceGrouping::ALL, size.grouping, action == Action::NextGrouping);
                     return LayerResult::Stay;
                 }
-                self.grouping = neighbor(&GROUPINGS, self.grouping, action == Action::NextGrouping);
+                self.grouping = neighbor(Grouping::ALL, self.grouping, action == Action::NextGrouping);
             }
             (Action::Space, None) => self.show_size(true),
             (Action::Stats, Some(_)) => self.show_size(false),

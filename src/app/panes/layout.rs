@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 use serde::{Deserialize, Serialize};
 
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 
 /// The smallest supported terminal: columns and rows.
 pub(crate) const SMALLEST: (u16, u16) = (40, 10);
@@ -14,7 +14,7 @@ const MEDIUM: u16 = 90;
 /// The height from which the preview fits below another pane.
 pub(crate) const TALL: u16 = 16;
 /// The minimum columns of panes side by side, and the minimum rows of stacked panes.
-const LEAST: (u16, u16) = (24, 4);
+const MIN_PANE: (u16, u16) = (24, 4);
 /// Columns and rows by which a key resizes a pane.
 const STEP: (i16, i16) = (4, 2);
 /// The limit of the difference to a pane's default size; no screen has more columns or rows.
@@ -26,7 +26,7 @@ pub struct ScreenShape {
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
     /// The focused pane.
-    pub focus: Place,
+    pub focus: KeyContext,
     /// `true` during a search over sessions.
     pub is_searched: bool,
 }
@@ -34,7 +34,7 @@ pub struct ScreenShape {
 impl ScreenShape {
     /// Returns `true` if search results fill the width and leave no room for another pane beside them.
     fn is_narrow_search(&self) -> bool {
-        self.size.0 < MEDIUM && self.focus == Place::Sessions && self.is_searched
+        self.size.0 < MEDIUM && self.focus == KeyContext::Sessions && self.is_searched
     }
 
     /// Returns `true` if the preview is stacked below another pane by default.
@@ -83,10 +83,10 @@ impl PaneSizes {
         // A size set in another terminal may exceed the range of this one, so repeat until the layout changes.
         for _ in 0..=FARTHEST {
             let (wish, by) = match screen.focus {
-                Place::Sessions if layout.tree.is_none() => (&mut self.rows, rows),
-                Place::Sessions => (&mut self.sessions, columns),
-                Place::Tree if is_below => (&mut self.rows, rows),
-                Place::Tree => (&mut self.tree, columns),
+                KeyContext::Sessions if layout.tree.is_none() => (&mut self.rows, rows),
+                KeyContext::Sessions => (&mut self.sessions, columns),
+                KeyContext::Tree if is_below => (&mut self.rows, rows),
+                KeyContext::Tree => (&mut self.tree, columns),
                 _ if is_below => (&mut self.rows, -rows),
                 _ => (&mut self.tree, -columns),
             };
@@ -154,19 +154,19 @@ impl Layout {
         let mut layout = Self { header, footer, ..Self::default() };
         let with_preview = pane_sizes.with_preview(screen);
         if !pane_sizes.zoomed && screen.is_narrow_search() && rows >= TALL && with_preview {
-            layout.stack(Place::Sessions, body, 60, pane_sizes.rows);
+            layout.stack(KeyContext::Sessions, body, 60, pane_sizes.rows);
             return Some(layout);
         }
-        if pane_sizes.zoomed || (columns < MEDIUM && focus == Place::Sessions) {
+        if pane_sizes.zoomed || (columns < MEDIUM && focus == KeyContext::Sessions) {
             *layout.pane_mut(focus) = Some(PaneArea::new(body));
             return Some(layout);
         }
         let right = if columns >= MEDIUM {
             let wide = columns >= WIDE && with_preview;
             let share = match (wide, focus) {
-                (true, Place::Sessions) => 42,
+                (true, KeyContext::Sessions) => 42,
                 (true, _) => 24,
-                (false, Place::Sessions) => 45,
+                (false, KeyContext::Sessions) => 45,
                 (false, _) => 34,
             };
             let (sessions, right) = layout.split(0, body, percent(columns, share), pane_sizes.sessions);
@@ -177,8 +177,8 @@ impl Layout {
         };
         if columns >= WIDE && with_preview {
             let share = match focus {
-                Place::Sessions => 52,
-                Place::Tree => 58,
+                KeyContext::Sessions => 52,
+                KeyContext::Tree => 58,
                 _ => 44,
             };
             let (tree, preview) = layout.split(1, right, percent(right.width, share), pane_sizes.tree);
@@ -186,13 +186,13 @@ impl Layout {
             layout.preview = Some(PaneArea::new(preview));
         } else if rows >= TALL && with_preview {
             let share = match focus {
-                Place::Sessions => 50,
-                Place::Tree => 60,
+                KeyContext::Sessions => 50,
+                KeyContext::Tree => 60,
                 _ => 35,
             };
-            layout.stack(Place::Tree, right, share, pane_sizes.rows);
+            layout.stack(KeyContext::Tree, right, share, pane_sizes.rows);
         } else {
-            let place = if focus == Place::Preview { focus } else { Place::Tree };
+            let place = if focus == KeyContext::Preview { focus } else { KeyContext::Tree };
             *layout.pane_mut(place) = Some(PaneArea::new(right));
         }
         Some(layout)
@@ -200,14 +200,14 @@ impl Layout {
 
     /// Splits an area into two, side by side, with a line between them.
     fn split(&mut self, bar: usize, area: Rect, wanted: u16, more: i16) -> (Rect, Rect) {
-        let left = part(area.width - 1, wanted, more, LEAST.0);
+        let left = part(area.width - 1, wanted, more, MIN_PANE.0);
         self.bars[bar] = Some(Rect { x: area.x + left, width: 1, ..area });
         (Rect { width: left, ..area }, Rect { x: area.x + left + 1, width: area.width - left - 1, ..area })
     }
 
     /// Places a pane with a height of `share` percent and the preview below it.
-    fn stack(&mut self, above: Place, area: Rect, share: u32, more: i16) {
-        let height = part(area.height, percent(area.height, share), more, LEAST.1);
+    fn stack(&mut self, above: KeyContext, area: Rect, share: u32, more: i16) {
+        let height = part(area.height, percent(area.height, share), more, MIN_PANE.1);
         *self.pane_mut(above) = Some(PaneArea::new(Rect { height, ..area }));
         let preview = PaneArea::new(Rect { y: area.y + height, height: area.height - height, ..area });
         self.preview = Some(PaneArea { is_below: true, ..preview });
@@ -218,27 +218,27 @@ impl Layout {
         self.preview.is_some_and(|preview| preview.is_below)
     }
 
-    fn pane_mut(&mut self, place: Place) -> &mut Option<PaneArea> {
+    fn pane_mut(&mut self, place: KeyContext) -> &mut Option<PaneArea> {
         match place {
-            Place::Sessions => &mut self.sessions,
-            Place::Tree => &mut self.tree,
+            KeyContext::Sessions => &mut self.sessions,
+            KeyContext::Tree => &mut self.tree,
             _ => &mut self.preview,
         }
     }
 
     /// Returns the area of a pane, if it is visible.
-    pub fn pane(&self, place: Place) -> Option<PaneArea> {
+    pub fn pane(&self, place: KeyContext) -> Option<PaneArea> {
         match place {
-            Place::Sessions => self.sessions,
-            Place::Tree => self.tree,
-            Place::Preview => self.preview,
+            KeyContext::Sessions => self.sessions,
+            KeyContext::Tree => self.tree,
+            KeyContext::Preview => self.preview,
             _ => None,
         }
     }
 
     /// Returns the pane at a screen position.
-    pub fn at(&self, column: u16, row: u16) -> Option<(Place, PaneArea)> {
-        let mut areas = Place::PANES.iter().filter_map(|&place| Some((place, self.pane(place)?)));
+    pub fn at(&self, column: u16, row: u16) -> Option<(KeyContext, PaneArea)> {
+        let mut areas = KeyContext::PANES.iter().filter_map(|&place| Some((place, self.pane(place)?)));
         areas.find(|(_, area)| area.title.union(area.body).contains((column, row).into()))
     }
 }
@@ -257,7 +257,7 @@ fn percent(of: u16, percent: u32) -> u16 {
 mod tests {
     use super::*;
 
-    fn screen(size: (u16, u16), focus: Place) -> ScreenShape {
+    fn screen(size: (u16, u16), focus: KeyContext) -> ScreenShape {
         ScreenShape { size, focus, is_searched: false }
     }
 
@@ -267,7 +267,7 @@ mod tests {
             for rows in [10, 15, 16, 24, 60] {
                 for (screen, pane_sizes) in screens((columns, rows)).flat_map(|of| ways().map(move |way| (of, way))) {
                     let layout = Layout::new(screen, &pane_sizes).unwrap();
-                    let panes = Place::PANES.iter().filter_map(|&place| layout.pane(place));
+                    let panes = KeyContext::PANES.iter().filter_map(|&place| layout.pane(place));
                     let areas = panes.flat_map(|pane| [pane.title, pane.body]);
                     let all = areas.chain(layout.bars.into_iter().flatten()).chain([layout.header, layout.footer]);
                     let all: Vec<Rect> = all.filter(|area| !area.is_empty()).collect();
@@ -282,13 +282,13 @@ mod tests {
             }
         }
         let as_it_is = PaneSizes::default();
-        assert!(Layout::new(screen((39, 24), Place::Tree), &as_it_is).is_none());
-        assert!(Layout::new(screen((80, 9), Place::Tree), &as_it_is).is_none());
+        assert!(Layout::new(screen((39, 24), KeyContext::Tree), &as_it_is).is_none());
+        assert!(Layout::new(screen((80, 9), KeyContext::Tree), &as_it_is).is_none());
     }
 
     fn screens(size: (u16, u16)) -> impl Iterator<Item = ScreenShape> {
         let screens = move |&focus| [false, true].map(|is_searched| ScreenShape { size, focus, is_searched });
-        Place::PANES.iter().flat_map(screens)
+        KeyContext::PANES.iter().flat_map(screens)
     }
 
     fn ways() -> impl Iterator<Item = PaneSizes> {
@@ -299,7 +299,7 @@ mod tests {
         })
     }
 
-    fn width(layout: Layout, place: Place) -> u16 {
+    fn width(layout: Layout, place: KeyContext) -> u16 {
         layout.pane(place).map_or(0, |pane| pane.body.width)
     }
 
@@ -307,19 +307,23 @@ mod tests {
     fn the_pane_with_the_keyboard_gets_the_room() {
         for columns in [90, 100, 120, 160, 199, 200, 240] {
             let of = |focus| Layout::new(screen((columns, 40), focus), &PaneSizes::default()).unwrap();
-            assert!(width(of(Place::Sessions), Place::Sessions) > width(of(Place::Tree), Place::Sessions));
-            assert!(of(Place::Tree).tree.unwrap().body.area() > of(Place::Preview).tree.unwrap().body.area());
-            assert_eq!(of(Place::Tree).is_stacked(), columns < WIDE);
+            assert!(
+                width(of(KeyContext::Sessions), KeyContext::Sessions)
+                    > width(of(KeyContext::Tree), KeyContext::Sessions)
+            );
+            assert!(of(KeyContext::Tree).tree.unwrap().body.area() > of(KeyContext::Preview).tree.unwrap().body.area());
+            assert_eq!(of(KeyContext::Tree).is_stacked(), columns < WIDE);
         }
         let zoomed = PaneSizes { zoomed: true, ..PaneSizes::default() };
-        let layout = Layout::new(screen((160, 40), Place::Tree), &zoomed).unwrap();
-        assert_eq!((width(layout, Place::Tree), layout.sessions, layout.preview), (160, None, None));
+        let layout = Layout::new(screen((160, 40), KeyContext::Tree), &zoomed).unwrap();
+        assert_eq!((width(layout, KeyContext::Tree), layout.sessions, layout.preview), (160, None, None));
     }
 
     #[test]
     fn the_preview_may_stand_below_the_tree_in_a_narrow_terminal_and_go_from_a_wide_one() {
         let of = |columns, preview| {
-            Layout::new(screen((columns, 24), Place::Tree), &PaneSizes { preview, ..PaneSizes::default() }).unwrap()
+            Layout::new(screen((columns, 24), KeyContext::Tree), &PaneSizes { preview, ..PaneSizes::default() })
+                .unwrap()
         };
         assert!(!of(80, None).is_stacked() && of(80, Some(true)).is_stacked());
         assert!(of(100, None).is_stacked() && !of(100, Some(false)).is_stacked());
@@ -328,7 +332,7 @@ mod tests {
     #[test]
     fn the_preview_stands_below_the_list_of_a_search_in_a_narrow_terminal() {
         let of = |size, is_searched, pane_sizes: PaneSizes| {
-            Layout::new(ScreenShape { size, focus: Place::Sessions, is_searched }, &pane_sizes).unwrap()
+            Layout::new(ScreenShape { size, focus: KeyContext::Sessions, is_searched }, &pane_sizes).unwrap()
         };
         let searched = of((80, 24), true, PaneSizes::default());
         let height = |area: Option<PaneArea>| area.map_or(0, |area| area.title.height + area.body.height);
@@ -348,12 +352,12 @@ mod tests {
     #[test]
     fn panes_grow_and_shrink_as_far_as_the_others_can() {
         for screen in [
-            screen((100, 30), Place::Sessions),
-            screen((100, 30), Place::Tree),
-            screen((100, 30), Place::Preview),
-            screen((220, 50), Place::Tree),
-            screen((220, 50), Place::Preview),
-            ScreenShape { is_searched: true, ..screen((80, 30), Place::Sessions) },
+            screen((100, 30), KeyContext::Sessions),
+            screen((100, 30), KeyContext::Tree),
+            screen((100, 30), KeyContext::Preview),
+            screen((220, 50), KeyContext::Tree),
+            screen((220, 50), KeyContext::Preview),
+            ScreenShape { is_searched: true, ..screen((80, 30), KeyContext::Sessions) },
         ] {
             let mut pane_sizes = PaneSizes::default();
             let area = |pane_sizes: &PaneSizes| {
@@ -370,11 +374,11 @@ mod tests {
             assert!(pane_sizes.resize(screen, false), "one key the other way is seen at once");
             assert!(area(&pane_sizes) < last);
         }
-        assert!(!PaneSizes::default().resize(screen((80, 24), Place::Tree), true), "there is no other pane");
+        assert!(!PaneSizes::default().resize(screen((80, 24), KeyContext::Tree), true), "there is no other pane");
         // One key press shrinks a pane that was enlarged in a wider terminal, whatever size was saved.
         for sessions in [120, -120, i16::MAX, i16::MIN] {
             let mut pane_sizes = PaneSizes { sessions, ..PaneSizes::default() };
-            assert!(pane_sizes.resize(screen((100, 30), Place::Sessions), sessions < 0), "{sessions}");
+            assert!(pane_sizes.resize(screen((100, 30), KeyContext::Sessions), sessions < 0), "{sessions}");
         }
     }
 }

@@ -18,20 +18,20 @@ const AHEAD: usize = 1000;
 const ABOVE: usize = 3;
 
 /// Milliseconds before the pane shows that it is reading; most texts arrive sooner.
-pub(crate) const PATIENCE: i64 = 150;
+pub(crate) const READING_DELAY: i64 = 150;
 
 /// The maximum number of hits per text; limits memory.
-const MOST_HITS: usize = 10_000;
+const MAX_HITS: usize = 10_000;
 
 /// A match: the line number and the byte range in its text.
 pub type PreviewHit = (usize, Range<usize>);
 
-/// Returns up to `MOST_HITS` matches in a text; stops early once `is_wanted` returns `false`.
+/// Returns up to `MAX_HITS` matches in a text; stops early once `is_wanted` returns `false`.
 pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> Vec<PreviewHit> {
     let marks = |(at, line): (usize, &DocLine)| {
         words.marks(&spans_text(&line.spans)).into_iter().map(move |hit| (at, hit)).collect::<Vec<_>>()
     };
-    lines.iter().enumerate().take_while(|_| is_wanted()).flat_map(marks).take(MOST_HITS).collect()
+    lines.iter().enumerate().take_while(|_| is_wanted()).flat_map(marks).take(MAX_HITS).collect()
 }
 
 /// The part of an entry that contains the words, if the displayed text does not.
@@ -97,7 +97,7 @@ pub struct PreviewPane {
     pub top: usize,
     /// The time at which reading started, in milliseconds since 1970; `None` once the text is loaded.
     pub waiting: Option<i64>,
-    /// The pane with the previous text, displayed until `PATIENCE` elapses.
+    /// The pane with the previous text, displayed until `READING_DELAY` elapses.
     before: Option<Box<PreviewPane>>,
     /// The claim on the text being read.
     pub reading: Option<Claim>,
@@ -163,7 +163,7 @@ impl PreviewPane {
         // Keep the last loaded text when the selection passes several subjects quickly.
         self.before = match old.waiting {
             None => Some(Box::new(Self { reading: None, find: None, before: None, ..old })),
-            Some(since) => old.before.filter(|_| now - since < PATIENCE),
+            Some(since) => old.before.filter(|_| now - since < READING_DELAY),
         };
     }
 
@@ -187,10 +187,10 @@ impl PreviewPane {
 
     /// Returns the time at which the pane starts to show that it is reading.
     pub(crate) fn changes_at(&self, now: i64) -> Option<i64> {
-        self.waiting.map(|since| since + PATIENCE).filter(|&at| now < at)
+        self.waiting.map(|since| since + READING_DELAY).filter(|&at| now < at)
     }
 
-    /// Returns `true` if the text is still missing after `PATIENCE`.
+    /// Returns `true` if the text is still missing after `READING_DELAY`.
     pub fn is_late(&self, now: i64) -> bool {
         self.waiting.is_some() && self.changes_at(now).is_none()
     }

@@ -18,10 +18,10 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::spans_text;
 use crate::changes::Request;
 use crate::config::{Filter, Sort};
-use crate::keymap::{Action, Group, Key, Place};
+use crate::keymap::{Action, Group, Key, KeyContext};
 
 /// Maximum number of recent actions in the command palette.
-const MOST_RECENT: usize = 5;
+const MAX_RECENT: usize = 5;
 
 /// Room in which a card is not shortened.
 const ROOM: Size = Size::new(1000, 1000);
@@ -30,9 +30,9 @@ pub(super) fn act(model: &mut Model, action: Action) {
     if palettes::is_listed(action) {
         model.recent.retain(|&other| other != action);
         model.recent.insert(0, action);
-        model.recent.truncate(MOST_RECENT);
+        model.recent.truncate(MAX_RECENT);
     }
-    let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
+    let page = if model.focus == KeyContext::Sessions { model.sessions.page() } else { model.height(model.focus) };
     let page = page.saturating_sub(1).max(1);
     match action {
         Action::Quit => model.effects.push(Effect::Quit),
@@ -60,7 +60,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.hint(if is_wrapped { "wrapping long lines" } else { not });
         }
         Action::NextPane => turn(model, 1),
-        Action::PreviousPane => turn(model, Place::PANES.len() - 1),
+        Action::PreviousPane => turn(model, KeyContext::PANES.len() - 1),
         Action::Zoom => model.pane_sizes.zoomed = !model.pane_sizes.zoomed,
         Action::Larger | Action::Smaller => resize(model, action == Action::Larger),
         Action::SharePreview => share_preview(model),
@@ -72,14 +72,14 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::FoldAll | Action::UnfoldAll => {
             let fold = action == Action::FoldAll;
             match model.focus {
-                Place::Sessions => model.sessions.fold_all(fold, &model.catalog),
+                KeyContext::Sessions => model.sessions.fold_all(fold, &model.catalog),
                 _ => model.tree.fold_all(fold),
             }
         }
         Action::Confirm => model.execute(resume::confirm(model)),
         Action::MarkRead => unread::mark_read(model),
         Action::CleanUp => model.execute(flows::cleanup::open(model)),
-        Action::Undo => model.execute(Command::Change(Request::UndoLast { sure: None }, NextStep::Select)),
+        Action::Undo => model.execute(Command::Change(Request::UndoLast { confirmed_group: None }, NextStep::Select)),
         Action::Trash => open_history(model, PaletteKind::Trash),
         Action::History => open_history(model, PaletteKind::History),
         Action::Redo => model.execute(Command::Change(Request::Redo, NextStep::Select)),
@@ -118,48 +118,73 @@ pub(super) fn act(model: &mut Model, action: Action) {
             model.hint(if follows { "following the leaf" } else { "no longer following" });
         }
         Action::Family => family::toggle(model),
-        Action::FamilyFiles if model.tree.session.is_some() => open_palette(model, PaletteKind::Family),
+        Action::FamilyFiles => {
+            if model.tree.session.is_some() {
+                open_palette(model, PaletteKind::Family);
+            }
+        }
         Action::GoOver => family::go_over(model),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
-        // Layers handle the other actions.
-        _ => match (flow(action), movement(action, page), filter(action)) {
-            (Some(flow), ..) => model.execute(flow(model).unwrap_or_else(Command::warn)),
-            (None, Some(by), _) => go(model, by),
-            (None, None, Some(filter)) if model.tree.filter == filter => model.tree.set_filter(Filter::Default),
-            (None, None, Some(filter)) => model.tree.set_filter(filter),
-            (None, None, None) => {}
-        },
+        Action::FilterDefault
+        | Action::FilterNoTools
+        | Action::FilterUserOnly
+        | Action::FilterLabeledOnly
+        | Action::FilterAll
+        | Action::FilterOutline
+        | Action::FilterTurns => toggle_filter(model, action),
+        Action::Up
+        | Action::Down
+        | Action::PageUp
+        | Action::PageDown
+        | Action::HalfPageUp
+        | Action::HalfPageDown
+        | Action::First
+        | Action::Last => movement(action, page).into_iter().for_each(|by| go(model, by)),
+        Action::Rename => run(model, names_and_marks::rename),
+        Action::Label => run(model, names_and_marks::label),
+        Action::Pin => run(model, names_and_marks::pin),
+        Action::Tags => run(model, names_and_marks::tags),
+        Action::Annotate => run(model, names_and_marks::note),
+        Action::Fork => run(model, resume::fork),
+        Action::Context => run(model, comparison_and_context::open_context),
+        Action::Repair => run(model, cleanup::ask_to_repair),
+        Action::Slim => run(model, prepared_boxes::open_slimming),
+        Action::Export => run(model, export::open),
+        Action::Delete => run(model, trash_and_archive::ask_to_trash),
+        Action::Archive => run(model, trash_and_archive::ask_to_archive),
+        Action::Move => run(model, directories::ask_to_move),
+        Action::Copy => run(model, copy::ask),
+        // Layers handle these actions.
+        Action::ResumeHere | Action::SideA | Action::SideB | Action::FileDifference | Action::GoToCommon => {}
+        Action::NextGrouping | Action::PreviousGrouping | Action::NextColumn => {}
+        Action::PreviousPeriod | Action::NextPeriod | Action::LongerPeriod | Action::ShorterPeriod => {}
+        Action::ShowContent | Action::DiffState | Action::DiffDisk | Action::WriteFile | Action::AllSessions => {}
+        Action::Accept | Action::Cancel | Action::Close | Action::Complete | Action::CompleteBack => {}
+        Action::ListUp | Action::ListDown | Action::ListPageUp | Action::ListPageDown => {}
+        Action::CopyPath | Action::RenameLabel | Action::ClearLabel | Action::OnlyHits => {}
+        Action::PreviousQuery | Action::NextQuery => {}
+        Action::CharLeft | Action::CharRight | Action::WordLeft | Action::WordRight => {}
+        Action::LineStart | Action::LineEnd | Action::DeleteBack | Action::DeleteForward => {}
+        Action::DeleteWordBack | Action::DeleteWordForward | Action::DeleteToStart => {}
+        Action::DeleteToEnd | Action::Yank => {}
     }
 }
 
-/// Returns the filter that an action shows, by its name.
-fn filter(action: Action) -> Option<Filter> {
-    action.row().name.strip_prefix("filter-")?.parse().ok()
+/// Shows the filter of an action named `filter-NAME`, or the default one if it is shown already.
+fn toggle_filter(model: &mut Model, action: Action) {
+    let filter = action.row().name.strip_prefix("filter-").and_then(|name| name.parse().ok());
+    let shown = filter.filter(|&filter| filter != model.tree.filter);
+    model.tree.set_filter(shown.unwrap_or(Filter::Default));
 }
 
-/// Returns the flow of an action.
-fn flow(action: Action) -> Option<fn(&Model) -> Flow> {
-    Some(match action {
-        Action::Rename => names_and_marks::rename,
-        Action::Label => names_and_marks::label,
-        Action::Pin => names_and_marks::pin,
-        Action::Tags => names_and_marks::tags,
-        Action::Annotate => names_and_marks::note,
-        Action::Fork => resume::fork,
-        Action::Context => comparison_and_context::open_context,
-        Action::Repair => cleanup::ask_to_repair,
-        Action::Slim => prepared_boxes::open_slimming,
-        Action::Export => export::open,
-        Action::Delete => trash_and_archive::ask_to_trash,
-        Action::Archive => trash_and_archive::ask_to_archive,
-        Action::Move => directories::ask_to_move,
-        Action::Copy => copy::ask,
-        _ => return None,
-    })
+/// Executes the command of a flow.
+fn run(model: &mut Model, flow: fn(&Model) -> Flow) {
+    let command = flow(model).unwrap_or_else(Command::warn);
+    model.execute(command);
 }
 
 pub(super) fn open_help(model: &mut Model) {
-    let help = Help { over: Some(model.place()), setting: model.setting.clone(), ..Help::default() };
+    let help = Help { over: Some(model.key_context()), settings: model.settings.clone(), ..Help::default() };
     model.layers.push(help);
 }
 
@@ -176,8 +201,8 @@ fn open_history(model: &mut Model, kind: PaletteKind) {
 /// Handles a key that is not bound in the focused pane. Tree filters and folds work from any pane; for other keys, a
 /// message names the pane.
 pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
-    let keymap = &model.setting.config.keymap;
-    let others = Place::PANES.iter().filter(|place| **place != model.focus);
+    let keymap = &model.settings.config.keymap;
+    let others = KeyContext::PANES.iter().filter(|place| **place != model.focus);
     let found = others.filter_map(|&place| Some((place, keymap.resolve(place, key)?))).next();
     match found {
         Some((_, action)) if action.row().group == Group::Tree => act(model, action),
@@ -185,7 +210,7 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key) {
             model.hint(format!("{key} ({}) works in the {} pane", action.row().word, place.name()));
         }
         None => {
-            let (help, dot) = (model.setting.key(Action::Help), &model.setting.glyphs.dot);
+            let (help, dot) = (model.settings.key(Action::Help), &model.settings.glyphs.dot);
             model.hint(format!("{key} is not bound in any pane {dot} {help}: help"));
         }
     }
@@ -222,9 +247,9 @@ pub(super) fn returned(model: &mut Model, failure: Option<String>) {
 fn open_program(model: &mut Model, with: Opener) {
     let subject = model.preview.subject;
     if let PreviewSubject::Entry(entry) = subject
-        && let Some(body) = model.entry_body(entry)
+        && let Some(body) = model.entry_location(entry)
     {
-        model.start_errand(Work::ReadSource(body), NextStep::Open(with));
+        model.start_task(Work::ReadSource(body), NextStep::Open(with));
     } else if subject.has_card() {
         let lines = card::of(model, subject, ROOM);
         let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
@@ -236,8 +261,8 @@ fn open_program(model: &mut Model, with: Opener) {
 
 fn go(model: &mut Model, by: isize) {
     match model.focus {
-        Place::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
-        Place::Tree => model.tree.cursor.go(by, model.tree.rows.list.len()),
+        KeyContext::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
+        KeyContext::Tree => model.tree.cursor.go(by, model.tree.rows.list.len()),
         _ if by == isize::MAX => model.preview.go_to_end(),
         _ => model.preview.scroll(by),
     }
@@ -255,7 +280,7 @@ fn share_preview(model: &mut Model) {
     let shown = model.pane_sizes.toggle_preview(model.screen());
     let is_seen = |layout: Layout| layout.preview.is_some() && (layout.is_stacked() || layout.tree.is_some());
     if shown && !model.layout().is_some_and(is_seen) {
-        let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
+        let is_room = model.focus == KeyContext::Sessions && model.size.1 >= TALL;
         model.hint(if is_room { "the preview is below the tree" } else { "terminal too low for the preview" });
     }
 }
@@ -271,8 +296,8 @@ fn next_form(model: &mut Model) {
 /// Selects another entry without leaving the pane; in the list and in a session's preview, another session.
 fn step(model: &mut Model, by: isize) {
     let is_of_list = match model.focus {
-        Place::Sessions => true,
-        Place::Tree => false,
+        KeyContext::Sessions => true,
+        KeyContext::Tree => false,
         _ => matches!(
             model.preview.subject,
             PreviewSubject::Session(_) | PreviewSubject::Project(_) | PreviewSubject::MissingParent(_)
@@ -307,23 +332,23 @@ fn jump(model: &mut Model, forward: bool) {
 }
 
 fn turn(model: &mut Model, by: usize) {
-    let at = Place::PANES.iter().position(|&place| place == model.focus).unwrap_or_default();
-    model.focus = Place::PANES[(at + by) % Place::PANES.len()];
+    let at = KeyContext::PANES.iter().position(|&place| place == model.focus).unwrap_or_default();
+    model.focus = KeyContext::PANES[(at + by) % KeyContext::PANES.len()];
 }
 
 /// Marks all listed sessions, or unmarks them. During a search, the footer shows what can be done with marks.
 fn mark_all(model: &mut Model) {
     let folded = model.sessions.toggle_all_marks();
     let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
-    let is_typing = model.layers.has(Place::Search) && !model.sessions.marks.is_empty();
-    let (key, dot) = (|action| model.setting.key_in_line(action), &model.setting.glyphs.dot);
+    let is_typing = model.layers.has(KeyContext::Search) && !model.sessions.marks.is_empty();
+    let (key, dot) = (|action| model.settings.key_in_line(action), &model.settings.glyphs.dot);
     let text = match folded {
         0 if is_typing => {
             format!("{marked} {dot} {}: move to trash {dot} {}: results", key(Action::Delete), key(Action::Down))
         }
         0 => marked,
         folded => {
-            let (folded, unfold) = (thousands(folded), model.setting.key(Action::UnfoldAll));
+            let (folded, unfold) = (thousands(folded), model.settings.key(Action::UnfoldAll));
             format!("{marked}; {folded} in folded rows not marked {dot} {unfold}: unfold all")
         }
     };
@@ -388,52 +413,52 @@ fn back(model: &mut Model) {
     }
     // With a session to open, the tree is the first pane.
     let is_first_pane = match model.focus {
-        Place::Tree => model.setting.at.is_some() && model.search.is_none() && model.marks.is_empty(),
-        focus => focus == Place::Sessions && model.sessions.marks.is_empty(),
+        KeyContext::Tree => model.settings.at.is_some() && model.search.is_none() && model.marks.is_empty(),
+        focus => focus == KeyContext::Sessions && model.sessions.marks.is_empty(),
     };
     if is_first_pane && (files::go_back(model) || stats::go_back(model)) {
         return;
     }
     match model.focus {
-        Place::Tree if !model.marks.is_empty() => model.marks.clear(),
-        Place::Tree if model.setting.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
-        Place::Tree => search::go_back(model),
-        Place::Sessions if !model.sessions.marks.is_empty() => {
+        KeyContext::Tree if !model.marks.is_empty() => model.marks.clear(),
+        KeyContext::Tree if model.settings.at.is_some() && model.search.is_none() => model.effects.push(Effect::Quit),
+        KeyContext::Tree => search::go_back(model),
+        KeyContext::Sessions if !model.sessions.marks.is_empty() => {
             model.sessions.marks.clear();
             if std::mem::take(&mut model.sessions.shows.marked_only) {
                 model.rebuild_list();
             }
         }
-        Place::Sessions if model.search.is_some() => search::close(model),
-        Place::Sessions => model.effects.extend(model.setting.picker.map(|_| Effect::Quit)),
-        _ => model.focus = Place::Tree,
+        KeyContext::Sessions if model.search.is_some() => search::close(model),
+        KeyContext::Sessions => model.effects.extend(model.settings.picker.map(|_| Effect::Quit)),
+        _ => model.focus = KeyContext::Tree,
     }
 }
 
 fn fold(model: &mut Model) {
     match model.focus {
         // There is no pane to the left.
-        Place::Sessions => drop(model.sessions.fold(&model.catalog)),
-        Place::Tree if model.tree.fold_or_up() => {}
-        Place::Tree => model.focus = Place::Sessions,
-        _ if model.preview.scroll_sideways(false, model.height(Place::Preview)) => {}
-        _ => model.focus = Place::Tree,
+        KeyContext::Sessions => drop(model.sessions.fold(&model.catalog)),
+        KeyContext::Tree if model.tree.fold_or_up() => {}
+        KeyContext::Tree => model.focus = KeyContext::Sessions,
+        _ if model.preview.scroll_sideways(false, model.height(KeyContext::Preview)) => {}
+        _ => model.focus = KeyContext::Tree,
     }
 }
 
 fn unfold(model: &mut Model) {
     match model.focus {
-        Place::Sessions if model.sessions.unfold(&model.catalog) => {}
-        Place::Sessions if model.sessions.selected_session().is_none() => go(model, 1),
-        Place::Sessions => model.focus = Place::Tree,
-        Place::Tree if model.tree.unfold_or_in() => {}
-        Place::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
+        KeyContext::Sessions if model.sessions.unfold(&model.catalog) => {}
+        KeyContext::Sessions if model.sessions.selected_session().is_none() => go(model, 1),
+        KeyContext::Sessions => model.focus = KeyContext::Tree,
+        KeyContext::Tree if model.tree.unfold_or_in() => {}
+        KeyContext::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
             Some(_) if model.tree.selected_fork().is_some_and(|fork| fork.is_open) => {
                 model.hint("this fork has no entries of its own yet");
             }
             Some(fork) => drop(model.sessions.select(fork, &model.catalog)),
-            None => model.focus = Place::Preview,
+            None => model.focus = KeyContext::Preview,
         },
-        _ => drop(model.preview.scroll_sideways(true, model.height(Place::Preview))),
+        _ => drop(model.preview.scroll_sideways(true, model.height(KeyContext::Preview))),
     }
 }

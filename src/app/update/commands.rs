@@ -3,15 +3,15 @@
 use super::{comparison_and_context, prepared_boxes, search};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::trash_and_archive;
-use crate::app::layers::dialogs::{Note, Prompt};
-use crate::app::message::{Clip, Effect, EntryBody, Work};
-use crate::app::model::{Errand, Model, Notice, PendingChange};
-use crate::app::startup::{PickedEntry, PickerFormat, PickerOutput};
+use crate::app::layers::dialogs::{MessageBox, Prompt};
+use crate::app::message::{Clip, Effect, EntryLocation, Work};
+use crate::app::model::{Model, Notice, PendingChange, PendingTask};
+use crate::app::settings::{PickedEntry, PickerFormat, PickerOutput};
 use crate::base::archive_paths;
 use crate::base::text::{Tone, width};
 use crate::catalog::{ProjectKey, SessionKey};
 use crate::changes::Request;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::pi::launch::Start;
 
 impl Model {
@@ -19,8 +19,8 @@ impl Model {
     pub(super) fn execute(&mut self, command: Command) {
         match command {
             Command::All(commands) => commands.into_iter().for_each(|command| self.execute(command)),
-            Command::Say(tone, text) => self.say(tone, text),
-            Command::SayUndoable(text) => {
+            Command::Notice(tone, text) => self.show_notice(tone, text),
+            Command::UndoableNotice(text) => {
                 self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
             }
             Command::ShowError(title, error) => self.show_error(title, error),
@@ -39,7 +39,7 @@ impl Model {
             Command::GoTo(entry) => {
                 if self.tree.shown(entry).is_some() {
                     self.jumps.leave(self.jump_position());
-                    self.focus = Place::Tree;
+                    self.focus = KeyContext::Tree;
                     self.tree.go_to_entry(entry);
                 } else if self.select_session(entry.session) {
                     self.tree.go_to_entry(entry);
@@ -50,7 +50,7 @@ impl Model {
                     self.tree.go_to_id(session, entry);
                 }
             }
-            Command::ToggleFold if self.focus == Place::Sessions => {
+            Command::ToggleFold if self.focus == KeyContext::Sessions => {
                 self.sessions.toggle(&self.catalog);
             }
             Command::ToggleFold => drop(self.tree.toggle()),
@@ -58,7 +58,7 @@ impl Model {
             Command::Change(request, after) => self.queue_change(request, after),
             Command::ListPis => self.ask_until_next(Work::ListPis),
             Command::ChangeFiles(request) => self.execute(trash_and_archive::change_files(self, request)),
-            Command::Errand(work, then) => self.start_errand(work, then),
+            Command::Task(work, then) => self.start_task(work, then),
             Command::Export(request, selected) => prepared_boxes::show_export(self, *request, selected),
             Command::Slim(request, selected) => prepared_boxes::show_slimming(self, *request, selected),
             Command::ShowMarked(sessions) => self.show_marked(sessions),
@@ -70,9 +70,9 @@ impl Model {
 
     fn show_error(&mut self, title: &str, error: String) {
         if width(&error) + 2 <= usize::from(self.size.0) && !error.contains('\n') {
-            self.say(Tone::Error, error);
+            self.show_notice(Tone::Error, error);
         } else {
-            self.layers.push(Note::new(title, error));
+            self.layers.push(MessageBox::new(title, error));
         }
     }
 
@@ -87,9 +87,9 @@ impl Model {
         (shows.marked_only, shows.here_only, shows.named_only) = (true, false, false);
         pane.marks = sessions.into_iter().collect();
         pane.fold_all(false, catalog);
-        self.focus = Place::Sessions;
-        let all = self.setting.key(Action::MarkedOnly);
-        self.hint(format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.setting.glyphs.dot));
+        self.focus = KeyContext::Sessions;
+        let all = self.settings.key(Action::MarkedOnly);
+        self.hint(format!("{} marked {} {all}: show all", self.sessions.marks.len(), self.settings.glyphs.dot));
     }
 
     /// Selects a session in order to go to one of its entries. Returns `true` if it exists.
@@ -98,10 +98,10 @@ impl Model {
         let is_there = self.sessions.select(session, &self.catalog);
         if is_there {
             self.jumps.leave(here);
-            self.focus = Place::Tree;
+            self.focus = KeyContext::Tree;
         } else {
-            let reload = self.setting.key(Action::Reload);
-            self.warn(format!("this session no longer exists {} {reload}: reload", self.setting.glyphs.dot));
+            let reload = self.settings.key(Action::Reload);
+            self.warn(format!("this session no longer exists {} {reload}: reload", self.settings.glyphs.dot));
         }
         is_there
     }
@@ -113,7 +113,7 @@ impl Model {
             return self.warn("this project no longer has sessions");
         }
         self.jumps.leave(here);
-        self.focus = Place::Sessions;
+        self.focus = KeyContext::Sessions;
         if sort != self.sessions.shows.sort {
             self.hint(format!("sorted by {}", self.sessions.shows.sort.name()));
         }
@@ -131,9 +131,9 @@ impl Model {
     }
 
     /// Starts background work with a next step.
-    pub(super) fn start_errand(&mut self, work: Work, then: NextStep) {
+    pub(super) fn start_task(&mut self, work: Work, then: NextStep) {
         let claim = self.ask(work);
-        self.errands.push(Errand { claim, then });
+        self.pending_tasks.push(PendingTask { claim, then });
     }
 
     /// Returns the directory that a prompt or a choice named. Closes the prompt, or shows there why the directory cannot be
@@ -155,13 +155,13 @@ impl Model {
 
     /// Shows a failure for a while, whatever key is pressed.
     pub(super) fn show_failure(&mut self, error: impl Into<String>) {
-        self.say(Tone::Error, error);
+        self.show_notice(Tone::Error, error);
         self.hold_notice();
     }
 
-    /// Ends an errand and shows its result.
-    pub(super) fn finish_errand(&mut self, ticket: u64, result: Command) {
-        self.end_errand(ticket);
+    /// Ends a task and shows its result.
+    pub(super) fn finish_task(&mut self, ticket: u64, result: Command) {
+        self.end_task(ticket);
         self.execute(result);
         self.hold_notice();
     }
@@ -171,18 +171,18 @@ impl Model {
         if plan.request.is_none() && archive_paths::is_archived(&plan.start.path) {
             return self.execute(trash_and_archive::ask_to_bring_back_and_resume(self, plan));
         }
-        if let Some((tree, at)) = plan.text_of.take() {
-            let body = EntryBody { path: plan.start.path.clone(), tree, at };
-            return self.start_errand(Work::Text(body), NextStep::resume(plan));
+        if let Some((tree, at)) = plan.returned_text_entry.take() {
+            let body = EntryLocation { path: plan.start.path.clone(), tree, at };
+            return self.start_task(Work::Text(body), NextStep::resume(plan));
         }
         if let Some(request) = plan.request.take() {
             return self.queue_change(request, NextStep::resume(plan));
         }
         // The JSON output of a picker contains the text.
-        if self.setting.picker != Some(PickerFormat::Json)
+        if self.settings.picker != Some(PickerFormat::Json)
             && let Some(text) = plan.text.take()
         {
-            return self.start_errand(Work::Copy(Clip::Text(text)), NextStep::resume(plan));
+            return self.start_task(Work::Copy(Clip::Text(text)), NextStep::resume(plan));
         }
         // pi starts only after all changes are made.
         if let Some(last) = self.changes.back_mut() {
@@ -190,7 +190,7 @@ impl Model {
             return self.hint("pi starts after the current change; press any key to cancel");
         }
         let ResumePlan { start, text, .. } = plan;
-        self.effects.push(match self.setting.picker {
+        self.effects.push(match self.settings.picker {
             Some(PickerFormat::Json) => Effect::Answer(PickerOutput::Json(Box::new(self.picked_fork(start, text)))),
             Some(_) => Effect::Answer(PickerOutput::Command(start)),
             None => Effect::Resume(start),

@@ -14,27 +14,26 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
-use crate::catalog::compare::{BranchEnd, CompareRequest, ComparedBranches};
+use crate::catalog::compare::{BranchEnd, CompareRequest, ComparedBranches, FinalFile};
 use crate::catalog::file_states::{FileForm, FileTextRequest, StateSource};
-use crate::catalog::final_files::FinalFile;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::Request;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::session::entry::EntryId;
 use crate::session::prompt::listing::{Listing, TokenParts};
 use crate::session::tree::Tree;
 
 /// Marks or unmarks the selected row.
 pub(super) fn mark(model: &mut Model) {
-    if model.focus == Place::Sessions {
+    if model.focus == KeyContext::Sessions {
         return model.sessions.toggle_mark();
     }
     match model.whole_entry() {
         Err(why) => model.warn(why),
         Ok((session, _, at)) => {
             toggle(&mut model.marks, EntryRef { session, at });
-            let (compare, mark) = (model.setting.key(Action::Compare), model.setting.key(Action::Mark));
-            let dot = &model.setting.glyphs.dot;
+            let (compare, mark) = (model.settings.key(Action::Compare), model.settings.key(Action::Mark));
+            let dot = &model.settings.glyphs.dot;
             let message = match model.marks.len() {
                 0 => "no entries marked".into(),
                 1 => format!(
@@ -85,24 +84,24 @@ pub(super) fn act(model: &mut Model, action: Action) {
     }
     let command = side_command(model, view, action);
     if matches!(command, Command::GoTo(_)) {
-        model.layers.close(Place::Compare);
+        model.layers.close(KeyContext::Compare);
     }
     model.execute(command);
 }
 
 /// Takes a comparison.
-pub(super) fn take(model: &mut Model, compared: Arc<ComparedBranches>) {
-    model.layers.update(|view: &mut CompareView| view.take(compared));
+pub(super) fn on_compared(model: &mut Model, compared: Arc<ComparedBranches>) {
+    model.layers.update(|view: &mut CompareView| view.on_compared(compared));
 }
 
 /// Takes the files that differ at the ends, or the error.
-pub(super) fn take_files(model: &mut Model, files: Result<Arc<Vec<FinalFile>>, String>) {
-    model.layers.update(|view: &mut CompareView| view.take_files(files));
+pub(super) fn on_final_files(model: &mut Model, files: Result<Arc<Vec<FinalFile>>, String>) {
+    model.layers.update(|view: &mut CompareView| view.on_final_files(files));
 }
 
 /// Handles a failed comparison.
 fn fail(model: &mut Model, _ticket: u64, error: &str) {
-    model.layers.close(Place::Compare);
+    model.layers.close(KeyContext::Compare);
     model.execute(Command::ShowError("Cannot compare", error.into()));
 }
 
@@ -124,7 +123,7 @@ fn entry(model: &Model, EntryRef { session, at }: EntryRef) -> Result<Branch, St
 
 /// Chooses the selected entry or fork.
 fn selected(model: &Model) -> Result<Branch, String> {
-    if let (Place::Tree, Some(fork)) = (model.focus, model.tree.selected_fork()) {
+    if let (KeyContext::Tree, Some(fork)) = (model.focus, model.tree.selected_fork()) {
         return leaf(model, fork.key);
     }
     let (session, _, at) = model.whole_entry()?;
@@ -136,10 +135,10 @@ fn selected(model: &Model) -> Result<Branch, String> {
 /// # Errors
 /// There are not exactly two branches; the message says what to do.
 fn ask(model: &Model) -> Result<(CompareView, [CompareRequest; 2]), String> {
-    let [a, b] = if model.focus == Place::Sessions { sessions(model)? } else { entries(model)? };
+    let [a, b] = if model.focus == KeyContext::Sessions { sessions(model)? } else { entries(model)? };
     let sessions = [a.0, b.0];
     let titles = sessions.map(|session| model.short_title(session));
-    Ok((CompareView::new(sessions, titles, model.setting.glyphs.clone()), [a.1, b.1]))
+    Ok((CompareView::new(sessions, titles, model.settings.glyphs.clone()), [a.1, b.1]))
 }
 
 /// Returns the marked sessions, oldest first; with one mark, the marked and the selected session.
@@ -155,7 +154,7 @@ fn sessions(model: &Model) -> Result<[Branch; 2], String> {
         },
         (&[], &[a, b]) => Ok([entry(model, a)?, entry(model, b)?]),
         (&[], _) => {
-            let mark = model.setting.key(Action::Mark);
+            let mark = model.settings.key(Action::Mark);
             Err(format!("no sessions marked; press {mark} to mark two of one family"))
         }
         (several, _) => Err(format!("cannot compare {} sessions; mark exactly two", several.len())),
@@ -178,7 +177,7 @@ fn entries(model: &Model) -> Result<[Branch; 2], String> {
             let session = model.tree.session.ok_or(NO_SESSION)?;
             let is_tip = here.1.tree.as_ref().zip(here.1.at).is_some_and(|(tree, at)| tree.is_tip(at));
             if is_tip && here.0 == session {
-                let mark = model.setting.key(Action::Mark);
+                let mark = model.settings.key(Action::Mark);
                 return Err(format!("cannot compare the leaf with itself; select another entry or mark two ({mark})"));
             }
             // The tree of the open session is loaded.
@@ -210,7 +209,7 @@ fn difference(model: &Model, compare: &CompareView) -> Result<FileTextView, Stri
     let form = FileForm::Difference(file.states.clone().map(StateSource::Known));
     let request = FileTextRequest { file: file.name.clone(), form };
     let title = clean(&file.name).into_owned();
-    Ok(FileTextView::new(title, "from the end of A to the end of B".into(), request, &model.setting.glyphs))
+    Ok(FileTextView::new(title, "from the end of A to the end of B".into(), request, &model.settings.glyphs))
 }
 
 /// Returns the command for an action on the chosen side: resume, label or go to the common entry.
@@ -243,7 +242,7 @@ pub(super) fn context_view(model: &Model, target: ContextTarget) -> ContextView 
         Some(at) => model.short(target.tree.nodes[at as usize].words()),
         None => "before the first entry".into(),
     };
-    ContextView::new(target, clean(&format!("{session} {} {at}", model.setting.glyphs.dot)).into_owned())
+    ContextView::new(target, clean(&format!("{session} {} {at}", model.settings.glyphs.dot)).into_owned())
 }
 
 /// Explains the sum of a context in two lines: how pi counts it, and the estimates of its parts.
@@ -251,7 +250,7 @@ fn explain_sum(model: &Model, tree: &Tree, listing: &Listing) -> [String; 2] {
     let number = |tokens: u64| thousands(tokens as usize);
     let TokenParts { prompt, tools, messages, counted } = listing.parts;
     let counted = counted.map(|(at, used, since)| {
-        let date = tree.nodes.get(at as usize).and_then(|node| model.setting.date(node.time?));
+        let date = tree.nodes.get(at as usize).and_then(|node| model.settings.date(node.time?));
         let when = date.map_or(String::new(), |date| format!(" on {date}"));
         match since {
             0 => format!(", counted by the provider{when}"),
@@ -289,7 +288,7 @@ fn context_command(model: &Model, view: &ContextView, action: Action) -> Command
 /// Does an action of the model context. Going elsewhere also closes the dialog below.
 pub(super) fn act_on_context(model: &mut Model, action: Action) {
     let Some(Layer::Context(view)) = model.layers.0.pop() else { return };
-    let asks = model.layers.place() == Some(Place::Question);
+    let asks = model.layers.key_context() == Some(KeyContext::Question);
     if asks && action == Action::ResumeHere {
         return; // that is what is asked
     }
@@ -300,17 +299,17 @@ pub(super) fn act_on_context(model: &mut Model, action: Action) {
 }
 
 /// Passes a model context to its view.
-pub(super) fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
+pub(super) fn on_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
     model.with_layer(|model, view: &mut ContextView| {
         let explain = |listing: &Arc<Listing>| explain_sum(model, &view.target.tree, listing);
         let sum = listing.as_ref().map(explain).unwrap_or_default();
-        view.take(listing, sum);
+        view.on_listing(listing, sum);
         view.claim = None;
     });
 }
 
 pub(super) fn fail_context(model: &mut Model, _ticket: u64, error: &str) {
-    take_context(model, Err(error.into()));
+    on_context(model, Err(error.into()));
 }
 
 #[cfg(test)]

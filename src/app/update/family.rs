@@ -29,7 +29,7 @@ pub(super) fn toggle(model: &mut Model) {
                 "session shares entries with this one but is not linked to it",
                 "sessions share entries with this one but are not linked to it",
             );
-            let (key, dot) = (model.setting.key(Action::FamilyFiles), &model.setting.glyphs.dot);
+            let (key, dot) = (model.settings.key(Action::FamilyFiles), &model.settings.glyphs.dot);
             format!("{share} {dot} {key}: list family")
         }
     };
@@ -59,17 +59,17 @@ pub(super) fn fill(model: &mut Model) {
 
 /// Reads the change history.
 pub(super) fn read_history(model: &mut Model) {
-    model.past = None;
+    model.history = None;
     let claim = model.ask_or(Work::ReadHistory, |model, _, error| {
-        model.say(Tone::Error, error);
-        take_history(model, Vec::new());
+        model.show_notice(Tone::Error, error);
+        on_history(model, Vec::new());
     });
     model.reading_history = Some(claim);
 }
 
 /// Takes the change history.
-pub(super) fn take_history(model: &mut Model, past: Vec<HistoryEntry>) {
-    (model.reading_history, model.past) = (None, Some(past));
+pub(super) fn on_history(model: &mut Model, history: Vec<HistoryEntry>) {
+    (model.reading_history, model.history) = (None, Some(history));
     fill(model);
 }
 
@@ -79,7 +79,7 @@ pub(super) fn sync(model: &mut Model) {
     if is_whole && let Some(to_join) = model.tree.next_to_join(&model.catalog) {
         let claim = model.ask_or(Work::Join(Box::new(to_join)), |model, _, error| {
             model.tree.fail_to_join();
-            model.say(Tone::Error, error);
+            model.show_notice(Tone::Error, error);
         });
         model.tree.joining = Some(claim);
     }
@@ -90,7 +90,7 @@ pub(super) fn go_over(model: &mut Model) {
     if let Some(fork) = model.tree.selected_fork().map(|fork| fork.key) {
         return model.execute(Command::Select(fork));
     }
-    let meant = model.meant_entry();
+    let meant = model.target_entry();
     let Some((session, tree, at)) = meant else { return model.hint("select an entry or a fork") };
     let id = EntryId::of(&tree, at);
     if Some(session) != model.tree.session {

@@ -30,16 +30,16 @@ pub(super) fn open(model: &mut Model) {
 fn fill(model: &mut Model, view: &mut FilesView) {
     let work = files::fill(model, view);
     view.claim = Some(model.ask_or(work, |model, _, error| {
-        take(model, Vec::new());
-        model.say(Tone::Error, error);
+        on_files(model, Vec::new());
+        model.show_notice(Tone::Error, error);
     }));
 }
 
 /// Takes the files.
-pub(super) fn take(model: &mut Model, files: Vec<ListedFile>) {
+pub(super) fn on_files(model: &mut Model, files: Vec<ListedFile>) {
     let Some(view) = model.layers.get_mut::<FilesView>() else { return };
     view.claim = None;
-    view.take(files);
+    view.on_files(files);
     if let Some((path, is_unfolded)) = view.wanted.take() {
         view.select(&path);
         if is_unfolded && view.selected_file().is_some_and(|file| file.path == path) {
@@ -123,7 +123,7 @@ fn show(model: &mut Model, form: ShownForm) {
 /// Shows a text, in place of one that is shown. The lines of that one stay until the new ones are read.
 pub(super) fn show_text(model: &mut Model, mut text: FileTextView) {
     text.claim = Some(model.ask_or(Work::ReadFile(Box::new(text.request.clone())), |model, _, error| {
-        take_text(model, String::new(), vec![DocLine::new(Tone::Error, &without_os_error_codes(error))]);
+        on_text(model, String::new(), vec![DocLine::new(Tone::Error, &without_os_error_codes(error))]);
     }));
     if let Some(Layer::FileText(shown)) = model.layers.0.pop_if(|layer| matches!(layer, Layer::FileText(_))) {
         (text.lines, text.wrapped) = (shown.lines, shown.wrapped);
@@ -187,7 +187,7 @@ pub(super) fn filter(model: &mut Model, text: &str) -> bool {
 }
 
 /// Takes states of a file in a session.
-pub(super) fn take_states(model: &mut Model, file: &str, states: Vec<StateRow>, (key, tree): (SessionKey, Arc<Tree>)) {
+pub(super) fn on_states(model: &mut Model, file: &str, states: Vec<StateRow>, (key, tree): (SessionKey, Arc<Tree>)) {
     model.layers.update(|view: &mut FilesView| {
         view.trees.insert(key, tree);
         view.update(file, |unfolded| unfolded.states.extend(states));
@@ -196,24 +196,24 @@ pub(super) fn take_states(model: &mut Model, file: &str, states: Vec<StateRow>, 
 
 /// Notes that all states of a file were read, or that this failed.
 pub(super) fn end_states(model: &mut Model, ticket: u64, problem: Option<&str>) {
-    let is_it = |unfolded: &UnfoldedFile| unfolded.claim.as_ref().is_some_and(|claim| claim.number == ticket);
+    let has_ticket = |unfolded: &UnfoldedFile| unfolded.claim.as_ref().is_some_and(|claim| claim.number == ticket);
     let Some(view) = model.layers.get_mut::<FilesView>() else { return };
-    let file = view.unfolded.iter().find_map(|(file, unfolded)| is_it(unfolded).then(|| file.clone()));
+    let file = view.unfolded.iter().find_map(|(file, unfolded)| has_ticket(unfolded).then(|| file.clone()));
     view.update(&file.unwrap_or_default(), |unfolded| {
         (unfolded.is_reading, unfolded.claim, unfolded.problem) = (false, None, problem.map(String::from));
     });
 }
 
 /// Takes the text of a file.
-pub(super) fn take_text(model: &mut Model, facts: String, lines: Vec<DocLine>) {
-    model.layers.update(|view: &mut FileTextView| view.take(facts, lines));
+pub(super) fn on_text(model: &mut Model, facts: String, lines: Vec<DocLine>) {
+    model.layers.update(|view: &mut FileTextView| view.on_text(facts, lines));
 }
 
 /// Lists the files again after the sessions have changed.
 pub(super) fn sync(model: &mut Model) {
     model.with_layer(|model, view: &mut FilesView| {
         // Files that keep changing do not restart the list.
-        if view.as_of != model.catalog.version() && view.claim.is_none() {
+        if view.catalog_version != model.catalog.version() && view.claim.is_none() {
             fill(model, view);
         }
     });

@@ -11,10 +11,10 @@ use crate::app::hints::hints;
 use crate::app::layers::dialogs::Question;
 use crate::app::layers::screen::{ChoiceAction, LayerResult};
 use crate::app::message::{Effect, Msg, Work};
-use crate::app::model::{Errand, Model};
+use crate::app::model::{Model, PendingTask};
 use crate::app::palettes;
 use crate::changes::Request;
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Key, KeyContext};
 
 /// Rows that a turn of the wheel scrolls.
 pub(crate) const WHEEL: isize = 3;
@@ -22,13 +22,13 @@ pub(crate) const WHEEL: isize = 3;
 /// Handles a key press.
 pub(super) fn press(model: &mut Model, key: Key) {
     cancel_pending(model);
-    let place = model.place();
-    let action = model.setting.config.keymap.resolve(place, key);
+    let place = model.key_context();
+    let action = model.settings.config.keymap.resolve(place, key);
     if press_saved(model, key) {
         return;
     }
     match model.layers.press(key, action, model.size) {
-        LayerResult::Pass if model.layers.has(Place::Search) => press_in_query(model, (key, action)),
+        LayerResult::Pass if model.layers.has(KeyContext::Search) => press_in_query(model, (key, action)),
         LayerResult::Pass => {
             search::keep_selection(model);
             match action {
@@ -39,26 +39,27 @@ pub(super) fn press(model: &mut Model, key: Key) {
             }
         }
         LayerResult::Stay if action.is_none() && model.notice.is_none() && is_command(place, key) => {
-            let panes = Place::PANES.iter();
-            let action = panes.filter_map(|&place| model.setting.config.keymap.resolve(place, key)).next();
+            let panes = KeyContext::PANES.iter();
+            let action = panes.filter_map(|&place| model.settings.config.keymap.resolve(place, key)).next();
             let word = action.map_or(String::new(), |action| format!(" ({})", action.row().word));
             model.hint(format!("{key}{word} does nothing here"));
         }
-        answer => take(model, answer),
+        answer => on_layer_result(model, answer),
     }
 }
 
 /// Returns `true` if a key inserts no text and selects no choice.
-fn is_command(place: Place, key: Key) -> bool {
-    key.typed().is_none() || !(place.takes_text() || place == Place::Question)
+fn is_command(place: KeyContext, key: Key) -> bool {
+    key.typed().is_none() || !(place.takes_text() || place == KeyContext::Question)
 }
 
 /// Returns the message for the first of several keys, and the number of keys in it. Characters for an input line form
 /// one message, so that a long text is searched for once.
 pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
-    let place = model.place();
-    let typed =
-        keys.iter().take_while(|&&key| place.takes_text() && model.setting.config.keymap.resolve(place, key).is_none());
+    let place = model.key_context();
+    let typed = keys
+        .iter()
+        .take_while(|&&key| place.takes_text() && model.settings.config.keymap.resolve(place, key).is_none());
     let text: String = typed.map_while(|key| key.typed()).collect();
     match text.chars().count() {
         0 | 1 => keys.first().map(|&key| (Msg::Key(key), 1)),
@@ -71,7 +72,7 @@ pub(super) fn paste(model: &mut Model, text: &str) {
     cancel_pending(model);
     match model.layers.paste(text) {
         LayerResult::Pass => paste_in_query(model, text),
-        answer => take(model, answer),
+        answer => on_layer_result(model, answer),
     }
 }
 
@@ -85,13 +86,13 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
         }
     }
     cancel_pending(model);
-    let is_over = !matches!(model.layers.place(), None | Some(Place::Search));
+    let is_over = !matches!(model.layers.key_context(), None | Some(KeyContext::Search));
     if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {
         return; // the first click closed what the second one is meant for as well
     }
     match model.layers.click((column, row), model.size) {
         LayerResult::Pass => click_pane(model, (column, row), double),
-        answer => take(model, answer),
+        answer => on_layer_result(model, answer),
     }
 }
 
@@ -104,11 +105,11 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     let height = usize::from(area.body.height);
     match place {
-        Place::Sessions => {
+        KeyContext::Sessions => {
             search::keep_selection(model);
             model.sessions.scroll(by);
         }
-        Place::Tree => {
+        KeyContext::Tree => {
             model.tree.await_nothing();
             model.tree.cursor.scroll(by, model.tree.rows.list.len(), height);
         }
@@ -122,13 +123,13 @@ fn cancel_pending(model: &mut Model) {
     model.to_open = None;
     model.sessions.touched = true;
     model.tree.await_nothing();
-    if !model.layers.has(Place::Find) && model.focus != Place::Sessions {
+    if !model.layers.has(KeyContext::Find) && model.focus != KeyContext::Sessions {
         model.tree.stop_following();
     }
-    let dropped: Vec<Errand> =
-        model.errands.extract_if(.., |errand| !matches!(errand.then, NextStep::Nothing)).collect();
-    let waits = dropped.iter().any(|errand| matches!(errand.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
-    if dropped.iter().any(|errand| matches!(errand.then, NextStep::Open(_))) {
+    let dropped: Vec<PendingTask> =
+        model.pending_tasks.extract_if(.., |task| !matches!(task.then, NextStep::Nothing)).collect();
+    let waits = dropped.iter().any(|task| matches!(task.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
+    if dropped.iter().any(|task| matches!(task.then, NextStep::Open(_))) {
         model.warn("opening canceled by a key press");
     }
     let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.then, NextStep::Resume(_)));
@@ -149,7 +150,7 @@ fn cancel_pending(model: &mut Model) {
 }
 
 /// Handles the result of the layer on top.
-fn take(model: &mut Model, answer: LayerResult) {
+fn on_layer_result(model: &mut Model, answer: LayerResult) {
     let choice = match (&answer, model.layers.top_as::<Question<Command>>()) {
         (&LayerResult::Choice(at), Some(question)) => question.choices.get(at).cloned(),
         _ => None,
@@ -170,12 +171,12 @@ fn take(model: &mut Model, answer: LayerResult) {
             choice.and_then(|choice| choice.then).into_iter().for_each(|command| model.execute(command));
         }
         LayerResult::SearchText(text) if files::filter(model, &text) => {}
-        LayerResult::KeepSearch if model.layers.has(Place::Files) => {}
+        LayerResult::KeepSearch if model.layers.has(KeyContext::Files) => {}
         LayerResult::CancelSearch if files::filter(model, "") => {}
         LayerResult::SearchText(text) => search::find_words(model, &text),
         LayerResult::KeepSearch => search::keep_find(model),
         LayerResult::CancelSearch => search::cancel_find(model),
-        LayerResult::CompleteDir(typed) => model.start_errand(Work::CompleteDir(typed), NextStep::Complete),
+        LayerResult::CompleteDir(typed) => model.start_task(Work::CompleteDir(typed), NextStep::Complete),
         LayerResult::Submit(purpose, text) => model.execute(names_and_marks::accept(model, purpose, text)),
         LayerResult::Choose(choice) => choose(model, choice),
         LayerResult::Act(action) => act_in_layer(model, action),
@@ -184,16 +185,16 @@ fn take(model: &mut Model, answer: LayerResult) {
 
 /// Does an action that the topmost layer returned.
 fn act_in_layer(model: &mut Model, action: Action) {
-    match (action, model.layers.place()) {
+    match (action, model.layers.key_context()) {
         (Action::Quit, _) => model.effects.push(Effect::Quit),
         (Action::Suspend, _) => model.effects.push(Effect::Suspend),
         (Action::Help, _) => open_help(model),
-        (_, Some(Place::Compare)) => comparison_and_context::act(model, action),
-        (_, Some(Place::Context)) => comparison_and_context::act_on_context(model, action),
-        (_, Some(Place::Stats)) => stats::act(model, action),
-        (_, Some(Place::Files)) => files::act(model, action),
-        (_, Some(Place::FileText)) => files::act_on_text(model, action),
-        (Action::OnlyHits, _) if !model.layers.has(Place::Files) && model.focus == Place::Tree => {
+        (_, Some(KeyContext::Compare)) => comparison_and_context::act(model, action),
+        (_, Some(KeyContext::Context)) => comparison_and_context::act_on_context(model, action),
+        (_, Some(KeyContext::Stats)) => stats::act(model, action),
+        (_, Some(KeyContext::Files)) => files::act(model, action),
+        (_, Some(KeyContext::FileText)) => files::act_on_text(model, action),
+        (Action::OnlyHits, _) if !model.layers.has(KeyContext::Files) && model.focus == KeyContext::Tree => {
             model.tree.toggle_only_hits();
         }
         (Action::CopyPath, _) => model.execute(copy::path_of(model, model.layers.selected_choice())),
@@ -210,9 +211,9 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
     match choice {
         ChoiceAction::Act(action) => {
             model.layers.close_palettes();
-            let places = action.row().places;
+            let places = action.row().contexts;
             if !places.contains(&model.focus)
-                && let Some(&place) = Place::PANES.iter().find(|place| places.contains(place))
+                && let Some(&place) = KeyContext::PANES.iter().find(|place| places.contains(place))
             {
                 model.focus = place;
             }
@@ -243,18 +244,18 @@ fn close_and_carry(model: &mut Model, command: Command) {
 fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
     if let Some(search) = &mut model.search {
         search.choose();
-        model.layers.close(Place::Search);
+        model.layers.close(KeyContext::Search);
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     model.focus = place;
     let Some(line) = row.checked_sub(area.body.y).map(usize::from) else { return };
     let (cursor, len, line) = match place {
-        Place::Sessions => {
+        KeyContext::Sessions => {
             let pane = &model.sessions;
             let line = pane.cursor.seen(pane.rows.len(), line, |row| pane.rows[row].lines()).len();
             (&mut model.sessions.cursor, model.sessions.rows.len(), line)
         }
-        Place::Tree => (&mut model.tree.cursor, model.tree.rows.list.len(), line),
+        KeyContext::Tree => (&mut model.tree.cursor, model.tree.rows.list.len(), line),
         _ => return,
     };
     let at = cursor.top + line;
@@ -264,10 +265,10 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
     cursor.at = at;
     let (column, columns) = (usize::from(column - area.body.x), usize::from(area.body.width.saturating_sub(1)));
     match place {
-        Place::Sessions if model.sessions.is_fold_symbol(at, column) => {
+        KeyContext::Sessions if model.sessions.is_fold_symbol(at, column) => {
             model.sessions.toggle(&model.catalog);
         }
-        Place::Tree if model.tree.is_fold_symbol(at, column, columns) => drop(model.tree.toggle()),
+        KeyContext::Tree if model.tree.is_fold_symbol(at, column, columns) => drop(model.tree.toggle()),
         _ if double => model.execute(resume::confirm(model)),
         _ => {}
     }
@@ -295,7 +296,7 @@ fn press_in_query(model: &mut Model, (key, action): (Key, Option<Action>)) {
             search::add_to_history(model);
             search::set_line(model, "");
         }
-        Some(action) if action.row().places.contains(&Place::Sessions) => {
+        Some(action) if action.row().contexts.contains(&KeyContext::Sessions) => {
             search.choose();
             act(model, action);
         }
@@ -306,7 +307,7 @@ fn press_in_query(model: &mut Model, (key, action): (Key, Option<Action>)) {
 
 /// Inserts pasted text.
 fn paste_in_query(model: &mut Model, text: &str) {
-    if let Some(search) = model.search.as_mut().filter(|_| model.layers.has(Place::Search)) {
+    if let Some(search) = model.search.as_mut().filter(|_| model.layers.has(KeyContext::Search)) {
         search.line.paste(text);
         search::changed(model);
     }
@@ -314,12 +315,12 @@ fn paste_in_query(model: &mut Model, text: &str) {
 
 /// Runs the saved query of a key, unless the key has another meaning. Returns `true` if it did.
 fn press_saved(model: &mut Model, key: Key) -> bool {
-    let is_free = match model.layers.place() {
+    let is_free = match model.layers.key_context() {
         None => true,
-        Some(Place::Search) => matches!(key.code, KeyCode::F(_)),
+        Some(KeyContext::Search) => matches!(key.code, KeyCode::F(_)),
         Some(_) => false,
     };
-    let saved = model.setting.config.queries.iter().find(|saved| is_free && saved.key == Some(key));
+    let saved = model.settings.config.queries.iter().find(|saved| is_free && saved.key == Some(key));
     let Some(query) = saved.map(|saved| saved.query.clone()) else { return false };
     search::open(model, &query);
     true
@@ -338,7 +339,7 @@ fn enter(model: &mut Model) {
     let Some(search) = &mut model.search else { return };
     search.from_line = true;
     search::add_to_history(model);
-    model.layers.close(Place::Search);
+    model.layers.close(KeyContext::Search);
     if resume::wants_session(model) {
         if let Some(command) = resume::picked(model) {
             model.execute(command);

@@ -19,7 +19,7 @@ mod unread;
 
 use crate::app::command::{NextStep, ResumePlan};
 use crate::app::flows::{self, directories};
-use crate::app::layers::dialogs::Note;
+use crate::app::layers::dialogs::MessageBox;
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, bounded};
 pub(crate) use keys::WHEEL;
@@ -31,7 +31,7 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
     model.ask_until_next(Work::ReadLastSeen(model.now));
     actions::scan(model);
     replies::ask_machines(model, Work::FollowMachines);
-    let query = model.setting.query.clone();
+    let query = model.settings.query.clone();
     if !query.is_empty() {
         search::open(model, &query);
     }
@@ -56,7 +56,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         // The work was canceled.
         Msg::Reply(ticket, _) if !ticket.is_wanted() => return Vec::new(),
-        Msg::Reply(ticket, reply) => replies::take(model, ticket.number, reply),
+        Msg::Reply(ticket, reply) => replies::on_reply(model, ticket.number, reply),
         Msg::Key(key) => keys::press(model, key),
         Msg::Paste(text) => keys::paste(model, &text),
         Msg::Click { column, row, double } => keys::click(model, (column, row), double),
@@ -65,14 +65,14 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Returned(failure) => actions::returned(model, failure),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.warn(message)),
         Msg::Gone(start) => {
-            model.start_errand(directories::find_relocations(model, &start), NextStep::resume(ResumePlan::of(start)));
+            model.start_task(directories::find_relocations(model, &start), NextStep::resume(ResumePlan::of(start)));
         }
         Msg::Welcome => model.layers.push(flows::welcome::note(model)),
         Msg::DemoResumed(line) => {
             let text = format!("The demo does not start pi. With your own sessions, pitree would run:\n{line}");
-            model.layers.push(Note::new("Resume in pi", text));
+            model.layers.push(MessageBox::new("Resume in pi", text));
         }
-        Msg::NotResumed(text) => model.layers.push(Note::new("Cannot start pi", text)),
+        Msg::NotResumed(text) => model.layers.push(MessageBox::new("Cannot start pi", text)),
     }
     sync::sync(model);
     if is_input {

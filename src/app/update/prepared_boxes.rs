@@ -9,7 +9,7 @@ use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::{bytes, count};
 use crate::base::text::Tone;
-use crate::catalog::export::request::{ExportRequest, ExportResult};
+use crate::catalog::export::{ExportRequest, ExportResult};
 use crate::render::DocLine;
 use crate::session::write::slim::{SlimRules, SlimSaving};
 
@@ -159,7 +159,7 @@ fn slimming_lines(model: &Model, prepared: &PreparedSlimming) -> Vec<DocLine> {
             }
         }
     }
-    lines.extend(trash_and_archive::running_pi_signs(model, sessions, None));
+    lines.extend(trash_and_archive::running_pi_warnings(model, sessions, None));
     lines
 }
 
@@ -183,9 +183,9 @@ pub(super) fn list_secrets(model: &mut Model, selected: usize) {
 }
 
 /// Takes the result: shows it in the box, or reports the new file.
-pub(super) fn take_export(model: &mut Model, ticket: u64, result: Result<Box<ExportResult>, String>) {
+pub(super) fn on_export(model: &mut Model, ticket: u64, result: Result<Box<ExportResult>, String>) {
     let Some(mut prepared) = model.export.take_if(|prepared| prepared.claim.number == ticket) else {
-        return model.finish_errand(ticket, export::made(result));
+        return model.finish_task(ticket, export::made(result));
     };
     prepared.result = Some(result.map(|result| *result));
     let selected = model.layers.question_mut(export::TITLE).and_then(|question| Some(question.selected()?.key));

@@ -10,7 +10,7 @@ use super::{comparison_and_context, family, files, prepared_boxes, search, sessi
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{self, change, cleanup, copy, directories, names_and_marks, resume};
 use crate::app::machines::ShownMachine;
-use crate::app::message::{Changed, Effect, Reply, TextCopy, Work};
+use crate::app::message::{ChangeReply, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::tree::family::FamilyTree;
@@ -22,15 +22,15 @@ use crate::changes::change::{ArchiveChange, MoveChange};
 use crate::changes::{Change, changes_of};
 use crate::config::Sort;
 use crate::disk::incremental::FileChanges;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::pi::status::PiStatus;
 use crate::render::entry;
 use crate::session::digest::{Digest, SubagentOwner};
 use crate::session::entry::EntryId;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Handles a reply.
-pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
+pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
     match reply {
         Reply::FilesFound { total, unreadable, outdated, pis } => {
             model.catalog.unreadable = unreadable;
@@ -38,7 +38,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             model.catalog.progress.total = Some(total);
             model.catalog.set_pis(pis, model.now);
         }
-        Reply::Machine(name, shown) => take_machine(model, name, *shown),
+        Reply::Machine(name, shown) => on_machine(model, name, *shown),
         Reply::Pis(pis) => {
             model.catalog.set_pis(pis, model.now);
             model.preview.is_stale |= matches!(model.preview.subject, PreviewSubject::Session(_));
@@ -52,7 +52,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
                 model.rebuild_list();
             }
         }
-        Reply::LastSeen(seen) => unread::take(model, seen),
+        Reply::LastSeen(seen) => unread::on_last_seen(model, seen),
         Reply::Worktrees(worktrees) => {
             if model.catalog.set_worktrees(worktrees) {
                 note_live(model);
@@ -77,8 +77,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             note_live(model);
             watch(model);
         }
-        Reply::FilesChanged { news, gone, .. } => {
-            take_news(model, news, gone);
+        Reply::FilesChanged { changes, gone, .. } => {
+            on_file_changes(model, changes, gone);
             open_wanted(model);
         }
         Reply::Warning(why) => model.warn(why),
@@ -101,9 +101,9 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::LostWorkFound(work) => (model.lost.searching, model.lost.work) = (None, work),
         Reply::SecretsCounted(session, count) => model.checked.secrets = Some((session, count)),
-        Reply::TextsRead(done, total) => search::take_read(model, done, total),
-        Reply::Values(values) => search::take_values(model, values),
-        Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
+        Reply::TextsRead(done, total) => search::on_read(model, done, total),
+        Reply::Values(values) => search::on_values(model, values),
+        Reply::SessionsFound { hits, more, progress } => search::on_hits(model, hits, more, progress),
         Reply::Suggestions(found) => {
             if let Some(search) = &mut model.search {
                 search.elsewhere = Some(found);
@@ -113,29 +113,29 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::EntriesFound { hits, is_first, is_last, progress } => {
             model.tree.take_hits(hits, is_first, is_last, progress);
         }
-        Reply::Context(listing) => comparison_and_context::take_context(model, Ok(listing)),
-        Reply::Text(text) => take_text(model, ticket, text),
-        Reply::Counted(part) => stats::take(model, part),
+        Reply::Context(listing) => comparison_and_context::on_context(model, Ok(listing)),
+        Reply::Text(text) => on_text(model, ticket, text),
+        Reply::Counted(part) => stats::on_overview(model, part),
         Reply::Summed(sum) => (model.stats.counting_month, model.stats.month_cost) = (None, Some(sum.cost)),
-        Reply::Measuring(done, all) => stats::take_progress(model, (done, all)),
-        Reply::Measured(content) => stats::take_sizes(model, &content),
-        Reply::SessionMeasured(measured) => session_facts::take_kinds(model, &measured),
-        Reply::FinalFiles(files) => comparison_and_context::take_files(model, files),
-        Reply::Compared(compared) => comparison_and_context::take(model, compared),
-        Reply::FilesListed(listed) => files::take(model, listed),
-        Reply::States { file, states, session } => files::take_states(model, &file, states, session),
+        Reply::Measuring(done, all) => stats::on_progress(model, (done, all)),
+        Reply::Measured(content) => stats::on_sizes(model, &content),
+        Reply::SessionMeasured(measured) => session_facts::on_kinds(model, &measured),
+        Reply::FinalFiles(files) => comparison_and_context::on_final_files(model, files),
+        Reply::Compared(compared) => comparison_and_context::on_compared(model, compared),
+        Reply::FilesListed(listed) => files::on_files(model, listed),
+        Reply::States { file, states, session } => files::on_states(model, &file, states, session),
         Reply::StatesListed => files::end_states(model, ticket, None),
-        Reply::FileText(facts, lines) => files::take_text(model, facts, lines),
+        Reply::FileText(facts, lines) => files::on_text(model, facts, lines),
         Reply::FileWritten(write, result) => {
-            model.finish_errand(ticket, flows::files::written(*write, result));
+            model.finish_task(ticket, flows::files::written(*write, result));
         }
-        Reply::History(past) => family::take_history(model, past),
+        Reply::History(past) => family::on_history(model, past),
         Reply::PiAnswered(request, result) => {
-            model.finish_errand(ticket, names_and_marks::after_request(&request, result));
+            model.finish_task(ticket, names_and_marks::after_request(&request, result));
         }
         Reply::PiNavigates(goes) => {
             model.pi_can_navigate = Some(goes);
-            if let Some(NextStep::AskToResume(session, tree, at)) = model.end_errand(ticket) {
+            if let Some(NextStep::AskToResume(session, tree, at)) = model.end_task(ticket) {
                 model.execute(resume::entry(model, session, &tree, at));
             }
         }
@@ -152,11 +152,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
             }
         }
         Reply::CompletedDir(typed, path, names) => {
-            model.end_errand(ticket);
-            directories::complete_directory(&mut model.layers, (&typed, &path), names, &model.setting.home);
+            model.end_task(ticket);
+            directories::complete_directory(&mut model.layers, (&typed, &path), names, &model.settings.home);
         }
         Reply::CheckedDir(dir) => {
-            if let Some(NextStep::Move(selection)) = model.end_errand(ticket)
+            if let Some(NextStep::Move(selection)) = model.end_task(ticket)
                 && let Some(dir) = model.accept_directory("Cannot move", dir)
             {
                 model.execute(directories::question(model, &selection, &dir));
@@ -164,14 +164,14 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::Copied(text, done) => {
             let then = model.end_resuming(ticket);
-            model.execute(copy::take_copied(&text, done, then, &model.setting.glyphs));
+            model.execute(copy::take_copied(&text, done, then, &model.settings.glyphs));
             model.hold_notice();
         }
         Reply::SlimmingPlanned(overview) => {
             prepared_boxes::update_slimming(model, ticket, |prepared| prepared.overview = Some(Ok(*overview)));
         }
         Reply::Suggested(suggestions) => {
-            if let Some(NextStep::ChooseCleanup) = model.end_errand(ticket) {
+            if let Some(NextStep::ChooseCleanup) = model.end_task(ticket) {
                 model.clear_notice();
                 model.execute(cleanup::ask(suggestions));
             }
@@ -179,11 +179,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::SlimmingProgress(done) => {
             prepared_boxes::update_slimming(model, ticket, |prepared| prepared.done = Some(done));
         }
-        Reply::Exported(result) => prepared_boxes::take_export(model, ticket, result),
-        Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
-        Reply::Waiting(who) => take_progress(model, ticket, None, Some(who)),
-        Reply::Changed(changed) => take_changed(model, ticket, *changed),
-        Reply::Failed(error) => take_failure(model, ticket, error),
+        Reply::Exported(result) => prepared_boxes::on_export(model, ticket, result),
+        Reply::Changing(done, total) => on_progress(model, ticket, Some((done, total)), None),
+        Reply::Waiting(who) => on_progress(model, ticket, None, Some(who)),
+        Reply::Changed(changed) => on_changed(model, ticket, *changed),
+        Reply::Failed(error) => on_failure(model, ticket, error),
     }
 }
 
@@ -195,16 +195,16 @@ fn open_wanted(model: &mut Model) {
     model.sessions.touched = true;
     model.execute(match entry {
         Some(entry) => Command::GoToId(key, EntryId::Id(entry)),
-        None => Command::All(vec![Command::Select(key), Command::Focus(Place::Tree)]),
+        None => Command::All(vec![Command::Select(key), Command::Focus(KeyContext::Tree)]),
     });
 }
 
-fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
-    let command = match (model.end_errand(ticket), text) {
+fn on_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
+    let command = match (model.end_task(ticket), text) {
         (Some(NextStep::Open(with)), Ok(text)) => {
             return model.effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text }));
         }
-        (Some(NextStep::Open(_)), Err(error)) => Command::Say(Tone::Error, error),
+        (Some(NextStep::Open(_)), Err(error)) => Command::Notice(Tone::Error, error),
         (Some(NextStep::Resume(plan)), Ok(text)) => {
             let text = Some(text).filter(|text| !text.is_empty());
             Command::Resume(ResumePlan { text, ..*plan })
@@ -214,17 +214,17 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
     model.execute(command);
 }
 
-fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)>, waits: Option<String>) {
+fn on_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)>, waits: Option<String>) {
     let Some(pending) = model.changes.iter_mut().find(|pending| pending.claim.number == ticket) else { return };
     pending.progress = progress.or(pending.progress);
     pending.waits = waits;
     model.clear_notice();
 }
 
-fn take_changed(model: &mut Model, ticket: u64, changed: Changed) {
+fn on_changed(model: &mut Model, ticket: u64, changed: ChangeReply) {
     let Some(at) = model.changes.iter().position(|pending| pending.claim.number == ticket) else { return };
     let Some(pending) = model.changes.remove(at) else { return };
-    let Changed { request, result, mut read, gone } = changed;
+    let ChangeReply { request, result, mut read, gone } = changed;
     keep_owners(model, changes_of(&result), &mut read);
     let is_open = read.iter().any(|session| is_open(model, &session.path));
     let is_changed = !read.is_empty() || !gone.is_empty();
@@ -256,12 +256,12 @@ fn keep_owners(model: &Model, changes: &[Change], read: &mut [Digest]) {
 }
 
 /// Handles work that failed, in the place that waits for it.
-fn take_failure(model: &mut Model, ticket: u64, error: String) {
+fn on_failure(model: &mut Model, ticket: u64, error: String) {
     if let Some(at) = model.failures.iter().position(|(failed, _)| failed.number == ticket) {
         return model.failures.swap_remove(at).1(model, ticket, &error);
     }
     model.changes.retain(|pending| pending.claim.number != ticket);
-    model.end_errand(ticket);
+    model.end_task(ticket);
     model.show_failure(error);
 }
 
@@ -279,8 +279,8 @@ fn watch(model: &mut Model) {
 }
 
 /// Takes changes of files. Ignores changes already known because pitree made them.
-fn take_news(model: &mut Model, news: FileChanges, gone_dirs: Vec<String>) {
-    let FileChanges { mut read, unreadable, mut gone } = news;
+fn on_file_changes(model: &mut Model, changes: FileChanges, gone_dirs: Vec<String>) {
+    let FileChanges { mut read, unreadable, mut gone } = changes;
     read.retain(|digest| !is_known(model, digest));
     model.catalog.unreadable.retain(|one| !gone.contains(&one.path));
     for one in unreadable {
@@ -300,7 +300,7 @@ fn take_news(model: &mut Model, news: FileChanges, gone_dirs: Vec<String>) {
     update_list(model, read, &gone);
     if let Some(search) = model.search.as_mut().filter(|_| is_searched) {
         // Not every line that pi writes starts a search.
-        (search.as_of, search.is_put_off) = (Some(model.catalog.version()), true);
+        (search.catalog_version, search.is_put_off) = (Some(model.catalog.version()), true);
     }
     model.tree.is_outdated |= is_open;
 }
@@ -370,19 +370,19 @@ fn show_family(model: &mut Model, family: Arc<FamilyTree>) {
 }
 
 /// Returns `true` if an entry is shown as before: with the same related entries and label.
-fn is_shown_alike(before: &Tree, now: &Tree, at: Index) -> bool {
+fn is_shown_alike(before: &Tree, now: &Tree, at: EntryIndex) -> bool {
     before.labels.get(&at) == now.labels.get(&at) && entry::related(before, at) == entry::related(now, at)
 }
 
 /// Starts work with other machines, if there are some.
 pub(super) fn ask_machines(model: &mut Model, work: Work) {
-    if model.setting.located.mirrors.is_some() && !model.setting.machines.is_empty() {
+    if model.settings.located.mirrors.is_some() && !model.settings.machines.is_empty() {
         model.ask_until_next(work);
     }
 }
 
 /// Takes the state of a machine. Explains once that sessions are gone there.
-pub(super) fn take_machine(model: &mut Model, name: String, shown: ShownMachine) {
+pub(super) fn on_machine(model: &mut Model, name: String, shown: ShownMachine) {
     let before = model.machines.known.get(&name).map_or(0, |known| known.state.gone);
     let gone = shown.state.gone;
     if gone > 0 && before == 0 && !shown.is_syncing {
@@ -390,7 +390,7 @@ pub(super) fn take_machine(model: &mut Model, name: String, shown: ShownMachine)
         model.warn(format!("{sessions} gone on {name} and kept here; to decide, run: pitree machine sync {name}"));
     }
     model.machines.known.insert(name, shown);
-    let Some(mirrors) = model.setting.located.mirrors.clone() else { return };
+    let Some(mirrors) = model.settings.located.mirrors.clone() else { return };
     let pis: Vec<PiStatus> =
         model.machines.known.iter().flat_map(|(name, shown)| shown.state.pis_in(name, &mirrors)).collect();
     if model.catalog.set_remote_pis(pis, model.now) {

@@ -10,7 +10,7 @@ use crate::app::panes::preview::PreviewSubject;
 use crate::app::search::Search;
 use crate::app::widgets::line::LineEdit;
 use crate::catalog::search::SessionHit;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::search::matching::Matcher;
 use crate::search::qualifier::value::ValueLists;
 use crate::search::query::Query;
@@ -19,8 +19,8 @@ use crate::search::text_match::Words;
 /// Opens the input line of a new or the current search.
 pub(super) fn open(model: &mut Model, text: &str) {
     let here = model.jump_position();
-    model.focus = Place::Sessions;
-    model.layers.close(Place::Search);
+    model.focus = KeyContext::Sessions;
+    model.layers.close(KeyContext::Search);
     if text.is_empty() {
         model.layers.push(SearchLine);
         if model.search.is_some() {
@@ -70,7 +70,7 @@ pub(super) fn add_to_history(model: &mut Model) {
 fn end(model: &mut Model) {
     add_to_history(model);
     model.search = None;
-    model.layers.close(Place::Search);
+    model.layers.close(KeyContext::Search);
     model.values = Arc::default();
     model.freeing_cache = Some(model.ask(Work::ForgetTexts));
 }
@@ -79,7 +79,7 @@ fn end(model: &mut Model) {
 pub(super) fn keep_selection(model: &mut Model) {
     if let Some(search) = model.search.as_mut().filter(|_| !model.sessions.rows.is_empty()) {
         search.choose();
-        search.from_line &= model.focus != Place::Sessions;
+        search.from_line &= model.focus != KeyContext::Sessions;
     }
 }
 
@@ -127,13 +127,13 @@ pub(super) fn go_to_results(model: &mut Model) {
         return;
     }
     add_to_history(model);
-    model.layers.close(Place::Search);
+    model.layers.close(KeyContext::Search);
     keep_selection(model);
 }
 
 /// Moves the focus from the first hit to the input line. Returns `true` if the first hit is selected.
 pub(super) fn return_to_line(model: &mut Model) -> bool {
-    let is_first = model.search.is_some() && model.focus == Place::Sessions && model.sessions.cursor.at == 0;
+    let is_first = model.search.is_some() && model.focus == KeyContext::Sessions && model.sessions.cursor.at == 0;
     if is_first {
         model.layers.push(SearchLine);
     }
@@ -157,13 +157,13 @@ pub(super) fn adopt_nearest(model: &mut Model) -> bool {
 pub(super) fn go_to_hit(model: &mut Model) {
     if model.sessions.selected_hit().is_some() {
         model.jumps.leave(model.jump_position());
-        model.focus = Place::Tree;
+        model.focus = KeyContext::Tree;
     }
 }
 
 /// Goes back to the list of hits, and to the input line if the user came from there.
 pub(super) fn go_back(model: &mut Model) {
-    model.focus = Place::Sessions;
+    model.focus = KeyContext::Sessions;
     if model.search.as_ref().is_some_and(|search| search.from_line) {
         model.layers.push(SearchLine);
     }
@@ -233,7 +233,7 @@ pub(super) fn follow_list(model: &mut Model) {
 }
 
 /// Records the number of texts read.
-pub(super) fn take_read(model: &mut Model, done: usize, total: usize) {
+pub(super) fn on_read(model: &mut Model, done: usize, total: usize) {
     let Some(search) = &mut model.search else { return };
     search.read = (done < total).then_some((done, total));
     // A search of all text reads the files instead and needs the texts only for qualifiers.
@@ -243,9 +243,9 @@ pub(super) fn take_read(model: &mut Model, done: usize, total: usize) {
 }
 
 /// Takes the values of qualifiers for completion.
-pub(super) fn take_values(model: &mut Model, values: Arc<ValueLists>) {
+pub(super) fn on_values(model: &mut Model, values: Arc<ValueLists>) {
     model.values = values;
-    let is_typing = model.layers.has(Place::Search);
+    let is_typing = model.layers.has(KeyContext::Search);
     if let Some(search) = model.search.as_mut().filter(|_| is_typing) {
         search.note_completion(&model.values);
     }
@@ -268,7 +268,7 @@ pub(super) fn request_suggestions(model: &mut Model) {
 }
 
 /// Takes hits: all of them or `more`.
-pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, progress: Option<(usize, usize)>) {
+pub(super) fn on_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, progress: Option<(usize, usize)>) {
     let Some(search) = &mut model.search else { return };
     let is_new = search.problem.is_none() && search.answered.as_ref() != Some(&search.query);
     if search.problem.is_none() {
@@ -292,7 +292,7 @@ pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, p
 
 /// Opens the input line.
 pub(super) fn open_find(model: &mut Model) {
-    if model.focus != Place::Tree {
+    if model.focus != KeyContext::Tree {
         model.preview.begin_search();
     } else if !model.tree.begin_find() {
         return;
@@ -303,7 +303,7 @@ pub(super) fn open_find(model: &mut Model) {
 /// Takes the typed words.
 pub(super) fn find_words(model: &mut Model, text: &str) {
     let words = Words::new(text).map(Arc::new);
-    if model.focus == Place::Preview {
+    if model.focus == KeyContext::Preview {
         return model.preview.search_for(words);
     }
     model.tree.search_for(words);
@@ -325,7 +325,7 @@ fn ask_to_find(model: &mut Model) {
 /// Cancels the search and restores the previous state.
 pub(super) fn cancel_find(model: &mut Model) {
     match model.focus {
-        Place::Preview => model.preview.cancel_search(),
+        KeyContext::Preview => model.preview.cancel_search(),
         _ => model.tree.cancel_find_in_tree(),
     }
 }
@@ -333,7 +333,7 @@ pub(super) fn cancel_find(model: &mut Model) {
 /// Closes the input line and keeps the hits, unless the search is empty.
 pub(super) fn keep_find(model: &mut Model) {
     let words = match model.focus {
-        Place::Preview => model.preview.find.as_ref().map(|find| &find.words),
+        KeyContext::Preview => model.preview.find.as_ref().map(|find| &find.words),
         _ => model.tree.find.as_ref().map(|find| &find.words),
     };
     if words.is_some_and(|words| words.is_empty()) {
@@ -344,8 +344,8 @@ pub(super) fn keep_find(model: &mut Model) {
 /// Ends the search in the focused pane. Returns `true` if there was one.
 pub(super) fn end_find(model: &mut Model) -> bool {
     match model.focus {
-        Place::Preview => model.preview.end_search(),
-        Place::Tree if model.tree.has_own_find() => {
+        KeyContext::Preview => model.preview.end_search(),
+        KeyContext::Tree if model.tree.has_own_find() => {
             model.tree.end_find();
             true
         }
@@ -356,11 +356,11 @@ pub(super) fn end_find(model: &mut Model) -> bool {
 /// Goes to the next or previous hit.
 pub(super) fn next_hit(model: &mut Model, forward: bool) {
     let found = match model.focus {
-        Place::Preview => model.preview.next_hit(forward),
+        KeyContext::Preview => model.preview.next_hit(forward),
         _ => model.tree.next_hit(forward),
     };
     match found {
-        None if model.focus == Place::Preview && model.preview.is_awaited() => {}
+        None if model.focus == KeyContext::Preview && model.preview.is_awaited() => {}
         None => model.hint("no match in this session"),
         Some(true) if forward => model.hint("search wrapped to the top"),
         Some(true) => model.hint("search wrapped to the end"),
@@ -383,7 +383,7 @@ pub(super) fn sync_find(model: &mut Model) {
     model.preview.show_words(words);
     if let Some((lines, words)) = model.preview.start_due_search() {
         let hit = hit.filter(|_| !model.preview.is_searched());
-        let found = hit.and_then(|entry| model.entry_body(entry));
+        let found = hit.and_then(|entry| model.entry_location(entry));
         let claim = model.ask(Work::FindInPreview { lines, words, found });
         if let Some(find) = &mut model.preview.find {
             find.claim = Some(claim);

@@ -10,10 +10,10 @@ use crate::catalog::space::SessionKinds;
 use crate::session::space::SessionSpace;
 
 /// The maximum size in bytes of a file that is measured for its card.
-const MOST_MEASURED: u64 = 32 * 1024 * 1024;
+const MAX_MEASURED: u64 = 32 * 1024 * 1024;
 
 /// The maximum size in bytes of a file that is searched for secrets again while a pi writes to it.
-const MOST_CHECKED_AGAIN: u64 = 4_000_000;
+const MAX_CHECKED_AGAIN: u64 = 4_000_000;
 
 /// Updates the facts. `is_other` is `true` if the preview shows another item.
 pub(super) fn sync(model: &mut Model, is_other: bool) {
@@ -32,7 +32,7 @@ pub(super) fn sync(model: &mut Model, is_other: bool) {
 /// Searches the selected session for lost work, once in each version of its file.
 fn find_lost_work(model: &mut Model) {
     // The directories of demo sessions never exist.
-    if model.setting.demo || !model.catalog.progress.finished || model.scan.claim.is_some() {
+    if model.settings.demo || !model.catalog.progress.finished || model.scan.claim.is_some() {
         return;
     }
     let selected = model.sessions.selected_session().filter(|&key| has_files(model, key));
@@ -57,7 +57,7 @@ fn has_files(model: &Model, key: SessionKey) -> bool {
 fn count_secrets(model: &mut Model, key: SessionKey, is_other: bool) {
     let digest = &model.catalog[key];
     let (path, bytes) = (digest.path.clone(), digest.bytes);
-    let has_grown = model.checked.asked != Some((key, bytes)) && bytes <= MOST_CHECKED_AGAIN;
+    let has_grown = model.checked.asked != Some((key, bytes)) && bytes <= MAX_CHECKED_AGAIN;
     if is_other || has_grown {
         model.checked.asked = Some((key, bytes));
         // The card does without the secrets; a search and an export report the reason.
@@ -73,17 +73,17 @@ fn measure(model: &mut Model, key: SessionKey) {
     let (bytes, is_archived) = (facts.bytes(), facts.is_archived());
     // An archived session does not change, and its file is shorter than its content.
     let is_known = model.sizes.kinds.get(&key).is_some_and(|kinds| is_archived || kinds.is_close_to(bytes));
-    if is_waiting || is_known || bytes > MOST_MEASURED || model.sizes.measuring.is_some() {
+    if is_waiting || is_known || bytes > MAX_MEASURED || model.sizes.measuring.is_some() {
         return;
     }
     let path = model.catalog[key].path.clone();
     // After a failure, the card shows no kinds. The session is not measured again before its file has grown.
-    let claim = model.ask_or(Work::MeasureSession(path), |model, _, _| take_kinds(model, &SessionSpace::default()));
+    let claim = model.ask_or(Work::MeasureSession(path), |model, _, _| on_kinds(model, &SessionSpace::default()));
     model.sizes.measuring = Some((key, claim));
 }
 
 /// Takes the kinds of content of the session of the card.
-pub(super) fn take_kinds(model: &mut Model, space: &SessionSpace) {
+pub(super) fn on_kinds(model: &mut Model, space: &SessionSpace) {
     if let Some((key, _)) = model.sizes.measuring.take() {
         let listed = model.catalog.get(key).map_or(0, |session| session.facts().bytes());
         model.sizes.kinds.insert(key, SessionKinds::new(space, listed));

@@ -17,7 +17,7 @@ use crate::catalog::stats::overview::OverviewPart;
 use crate::catalog::stats::request::{GroupKey, TableRequest};
 use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::{EntryRef, SessionKey};
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::search::qualifier::value::in_quotes;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
@@ -27,7 +27,7 @@ use crate::session::stats::prices::Prices;
 /// Opens the screen over the listed sessions. Of sizes, in the other panes over the open session.
 pub(super) fn open(model: &mut Model, is_size: bool) {
     (model.stats.left, model.stats.was_opened) = (None, true);
-    let open = model.meant_session().filter(|_| is_size && model.focus != Place::Sessions).map(|(key, _)| key);
+    let open = model.target_session().filter(|_| is_size && model.focus != KeyContext::Sessions).map(|(key, _)| key);
     match view(model, open) {
         Ok(mut view) => {
             view.show_size(is_size);
@@ -58,17 +58,17 @@ fn start_count(model: &mut Model) {
 }
 
 /// Takes a part of the content.
-pub(super) fn take(model: &mut Model, part: OverviewPart) {
-    model.layers.update(|view: &mut StatsView| view.take(part));
+pub(super) fn on_overview(model: &mut Model, part: OverviewPart) {
+    model.layers.update(|view: &mut StatsView| view.on_overview(part));
 }
 
 /// Takes the progress of measuring.
-pub(super) fn take_progress(model: &mut Model, progress: (usize, usize)) {
+pub(super) fn on_progress(model: &mut Model, progress: (usize, usize)) {
     model.layers.update(|view: &mut StatsView| view.size.iter_mut().for_each(|size| size.progress = progress));
 }
 
 /// Takes the sizes, also for the cards.
-pub(super) fn take_sizes(model: &mut Model, content: &Arc<SpaceContent>) {
+pub(super) fn on_sizes(model: &mut Model, content: &Arc<SpaceContent>) {
     model.sizes.kinds.extend(content.kinds.iter().map(|(key, kinds)| (*key, kinds.clone())));
     model.layers.update(|view: &mut StatsView| {
         view.claim = None;
@@ -103,7 +103,7 @@ fn leave(model: &mut Model, target: StatsTarget) {
     let Some(Layer::Stats(mut view)) = model.layers.0.pop() else { return };
     match target {
         StatsTarget::Session(key) => {
-            model.execute(Command::All(vec![Command::Select(key), Command::Focus(Place::Sessions)]));
+            model.execute(Command::All(vec![Command::Select(key), Command::Focus(KeyContext::Sessions)]));
         }
         StatsTarget::Entry(entry) => model.execute(Command::GoTo(entry)),
         StatsTarget::Query(query) => search::open(model, &query),
@@ -116,7 +116,7 @@ fn leave(model: &mut Model, target: StatsTarget) {
 pub(super) fn go_back(model: &mut Model) -> bool {
     let Some(mut view) = model.stats.left.take() else { return false };
     search::restore(model, &view.query);
-    view.as_of = model.catalog.version();
+    view.catalog_version = model.catalog.version();
     show(model, *view);
     true
 }
@@ -124,11 +124,12 @@ pub(super) fn go_back(model: &mut Model) -> bool {
 /// Opens the screen at the start if requested, and counts again after sessions have changed.
 pub(super) fn sync(model: &mut Model) {
     sync_month(model);
-    if model.setting.opens_statistics && !model.stats.was_opened && !model.catalog.is_empty() {
+    if model.settings.opens_statistics && !model.stats.was_opened && !model.catalog.is_empty() {
         open(model, false);
     }
     let is_outdated = model.with_layer(|model, view: &mut StatsView| {
-        let is_outdated = view.as_of != model.catalog.version() && view.claim.is_none() && view.size.is_none();
+        let is_outdated =
+            view.catalog_version != model.catalog.version() && view.claim.is_none() && view.size.is_none();
         if is_outdated {
             take_sessions(model, view);
             view.days = None;
@@ -142,19 +143,19 @@ pub(super) fn sync(model: &mut Model) {
 
 /// Counts the cost of the current month after sessions have changed, if there is a budget.
 fn sync_month(model: &mut Model) {
-    let is_wanted = model.setting.config.stats.month_budget.is_some() && model.catalog.progress.finished;
+    let is_wanted = model.settings.config.stats.month_budget.is_some() && model.catalog.progress.finished;
     if !is_wanted || model.stats.counting_month.is_some() {
         return;
     }
-    let rules = model.setting.config.stats.rules(model.setting.zone.clone(), Prices::default());
+    let rules = model.settings.config.stats.rules(model.settings.zone.clone(), Prices::default());
     let since = rules.calendar.month_start(model.now);
-    let as_of = Some((model.catalog.version(), since));
-    if model.stats.month_as_of == as_of {
+    let counted_month = Some((model.catalog.version(), since));
+    if model.stats.counted_month == counted_month {
         return;
     }
     let request = TableRequest { since, ..TableRequest::by(&[]) };
     let sessions = StatsSessions::new(&model.catalog, |_| true);
-    model.stats.month_as_of = as_of;
+    model.stats.counted_month = counted_month;
     let work = Work::Sum(Arc::new((sessions, rules, request)));
     model.stats.counting_month = Some(model.ask_or(work, |model, _, _| model.stats.counting_month = None));
 }
@@ -164,15 +165,15 @@ fn sync_month(model: &mut Model) {
 /// # Errors
 /// The current time is unknown.
 fn view(model: &Model, session: Option<SessionKey>) -> Result<StatsView, &'static str> {
-    let today = model.setting.zoned(model.now).ok_or("the current time is out of range")?.date();
-    let settings = &model.setting.config.stats;
-    let rules = settings.rules(model.setting.zone.clone(), Prices::default());
+    let today = model.settings.zoned(model.now).ok_or("the current time is out of range")?.date();
+    let settings = &model.settings.config.stats;
+    let rules = settings.rules(model.settings.zone.clone(), Prices::default());
     let mut view = StatsView {
         session,
         size: None,
         scope: String::new(),
         query: String::new(),
-        as_of: 0,
+        catalog_version: 0,
         sessions: Arc::default(),
         period: Period { length: PeriodLength::Month, day: today },
         today,
@@ -209,7 +210,7 @@ fn take_sessions(model: &Model, view: &mut StatsView) {
     };
     let is_wanted = |key| view.session.map_or_else(|| is_listed(model, key), |session| session == key);
     view.sessions = Arc::new(StatsSessions::new(&model.catalog, is_wanted));
-    view.as_of = model.catalog.version();
+    view.catalog_version = model.catalog.version();
 }
 
 /// Returns the query whose hits are listed, empty for none, and the listed sessions in words.
@@ -222,7 +223,7 @@ fn scope(model: &Model) -> (String, String) {
             count(model.sessions.marks.len(), "marked session", "marked sessions")
         }
         () if search.is_some() => format!("search: {}", clean(&query)),
-        () if shows.here_only => clean(&shorten(&model.setting.here, &model.setting.home)).into_owned(),
+        () if shows.here_only => clean(&shorten(&model.settings.current_dir, &model.settings.home)).into_owned(),
         () if shows.named_only => "named sessions".into(),
         () => "all sessions".into(),
     };
@@ -263,13 +264,7 @@ fn target(view: &StatsView) -> Result<StatsTarget, &'static str> {
         (_, &GroupKey::Session(session)) => return Ok(StatsTarget::Session(session)),
         (_, &GroupKey::Entry(session, at)) => return Ok(StatsTarget::Entry(EntryRef { session, at })),
         (Grouping::Hour, _) => return Err("there is no search for hours"),
-        (Grouping::Project, _) => "in",
-        (Grouping::Machine, _) => "on",
-        (Grouping::Model, _) => "model",
-        (Grouping::Provider, _) => "provider",
-        (Grouping::Tool, _) => "tool",
-        (Grouping::Tag, _) => "tag",
-        (_, GroupKey::Text(_)) => "active",
+        (grouping, GroupKey::Text(_)) => grouping.qualifier().ok_or("this row leads nowhere")?,
     };
     let GroupKey::Text(text) = key else { return Err("this row leads nowhere") };
     let mut parts = Vec::new();
@@ -319,5 +314,5 @@ fn copy(model: &Model, view: &StatsView) -> Command {
     if view.table.is_none() {
         return Command::warn("the sessions are still being counted");
     }
-    Command::copy(Clip::Text(view.markdown(&model.setting.home)))
+    Command::copy(Clip::Text(view.markdown(&model.settings.home)))
 }

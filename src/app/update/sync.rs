@@ -12,7 +12,7 @@ use crate::app::{card, palettes};
 use crate::base::text::{Span, Tone};
 use crate::catalog::SessionKey;
 use crate::catalog::search::HitPlace;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::render::DocLine;
 
 /// Updates the dependent state.
@@ -20,7 +20,7 @@ pub(super) fn sync(model: &mut Model) {
     search::follow_list(model);
     search::request_suggestions(model);
     model.sessions.note_selection();
-    if let Some(area) = model.area(Place::Sessions) {
+    if let Some(area) = model.area(KeyContext::Sessions) {
         let room = (area.body.width.into(), area.body.height.into());
         model.sessions.fit(room, &model.catalog);
     }
@@ -32,13 +32,13 @@ pub(super) fn sync(model: &mut Model) {
         model.hint("no longer following");
     }
     model.tree.note_selection();
-    if let Some(area) = model.area(Place::Tree) {
+    if let Some(area) = model.area(KeyContext::Tree) {
         let height = usize::from(area.body.height);
         let cursor = &mut model.tree.cursor;
         if std::mem::take(&mut model.tree.jumped) && !(cursor.top..cursor.top + height).contains(&cursor.at) {
             cursor.top = cursor.at.saturating_sub(height / 2);
         }
-        if std::mem::take(&mut model.tree.fresh) {
+        if std::mem::take(&mut model.tree.must_scroll_to_selection) {
             // Entries before the selected one are visible above it.
             model.tree.cursor.top = model.tree.cursor.at.saturating_sub(height * 2 / 3);
         }
@@ -55,7 +55,7 @@ pub(super) fn sync(model: &mut Model) {
     prepared_boxes::forget_slimming(model);
     welcome(model);
     unread::sync(model);
-    if let Some(area) = model.area(Place::Preview) {
+    if let Some(area) = model.area(KeyContext::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn sync(model: &mut Model) {
 fn welcome(model: &mut Model) {
     let is_untouched =
         model.notice.is_none() && model.search.is_none() && model.layers.0.is_empty() && !model.sessions.touched;
-    if model.setting.welcomes && !model.is_welcomed && is_untouched && !model.catalog.is_empty() {
+    if model.settings.welcomes && !model.is_welcomed && is_untouched && !model.catalog.is_empty() {
         model.is_welcomed = true;
         model.effects.push(Effect::Welcome);
     }
@@ -73,7 +73,7 @@ fn welcome(model: &mut Model) {
 /// Refills palettes after the sessions have changed.
 fn refill_palettes(model: &mut Model) {
     let mut layers = std::mem::take(&mut model.layers);
-    let is_old = |palette: &&mut Palette| palette.as_of != model.catalog.version();
+    let is_old = |palette: &&mut Palette| palette.catalog_version != model.catalog.version();
     layers.all_mut().filter(is_old).for_each(|palette| palettes::fill(model, palette));
     model.layers = layers;
 }
@@ -94,9 +94,9 @@ fn request_forks(model: &mut Model) {
         return; // the whole one comes soon
     }
     let forks: Vec<SessionKey> = model.catalog.forks(session).collect();
-    if forks != model.tree.asked_forks {
+    if forks != model.tree.requested_forks {
         let sessions = forks.iter().map(|&key| (key, model.catalog[key].clone())).collect();
-        model.tree.asked_forks = forks;
+        model.tree.requested_forks = forks;
         let sharing_sessions = model.catalog.sharing_sessions(session);
         let session = (session, model.catalog[session].clone());
         model.tree.splitting =
@@ -127,14 +127,14 @@ fn follow_selection(model: &mut Model) {
         }
         // A session that was found by an entry shows that entry.
         SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
-        SessionRow::Session { .. } if hit.is_some() => entry().filter(|_| model.tree.pointed().is_some()),
+        SessionRow::Session { .. } if hit.is_some() => entry().filter(|_| model.tree.search_hit().is_some()),
         SessionRow::Session { key, .. } => Some(PreviewSubject::Session(*key)),
         SessionRow::MissingParent(key, _) => Some(PreviewSubject::MissingParent(*key)),
         SessionRow::Project(at) => Some(PreviewSubject::Project(model.sessions.projects.get(*at)?.key)),
     };
     let wanted = match model.focus {
-        Place::Sessions => row(),
-        Place::Tree => entry(),
+        KeyContext::Sessions => row(),
+        KeyContext::Tree => entry(),
         // The preview keeps its item while that exists.
         _ if is_there(model, model.preview.subject) => Some(model.preview.subject),
         _ if model.preview.is_of_list => row(),
@@ -148,7 +148,7 @@ fn follow_selection(model: &mut Model) {
     // A pending reading is not restarted: a file that keeps growing would never be shown.
     let is_stale = model.preview.reading.is_none() && std::mem::take(&mut model.preview.is_stale);
     if let (true, PreviewSubject::Entry(entry)) = (is_other || is_stale, wanted)
-        && let Some(body) = model.entry_body(entry)
+        && let Some(body) = model.entry_location(entry)
     {
         let work = Work::Read(body, model.entry_form);
         model.preview.reading = Some(model.ask_or(work, |model, _, error| {
@@ -162,7 +162,7 @@ fn follow_selection(model: &mut Model) {
     session_facts::sync(model, is_other);
     if wanted.has_card() {
         // A card grows while sessions are read.
-        let room = model.area(Place::Preview).map_or(model.size.into(), |area| area.text().as_size());
+        let room = model.area(KeyContext::Preview).map_or(model.size.into(), |area| area.text().as_size());
         let lines = card::of(model, wanted, room);
         model.preview.show(lines);
     }

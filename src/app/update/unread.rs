@@ -8,7 +8,7 @@ use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::base::numbers::count;
 use crate::catalog::SessionKey;
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::session::last_seen::LastSeen;
 
 /// Milliseconds for which a session must be shown beside the list.
@@ -28,7 +28,7 @@ pub(super) fn note_before_input(model: &mut Model) {
 
 /// Notes the session that an input opened.
 pub(super) fn note_after_input(model: &mut Model) {
-    if matches!(model.place(), Place::Tree | Place::Preview)
+    if matches!(model.key_context(), KeyContext::Tree | KeyContext::Preview)
         && let Some(key) = model.tree.session
     {
         note(model, &[key]);
@@ -44,8 +44,11 @@ pub(super) fn sync(model: &mut Model) {
     if let Some(key) = resumed {
         note(model, &[key]);
     }
-    let is_uncovered = matches!(model.place(), Place::Sessions | Place::Tree | Place::Preview | Place::Search);
-    let is_drawn = || model.area(Place::Tree).or(model.area(Place::Preview)).is_some();
+    let is_uncovered = matches!(
+        model.key_context(),
+        KeyContext::Sessions | KeyContext::Tree | KeyContext::Preview | KeyContext::Search
+    );
+    let is_drawn = || model.area(KeyContext::Tree).or(model.area(KeyContext::Preview)).is_some();
     let key = model.tree.session.filter(|_| is_uncovered && model.tree.tree.is_some() && is_drawn());
     if key != model.unread.shown.map(|(key, _)| key) {
         model.unread.shown = key.map(|key| (key, model.now));
@@ -54,9 +57,9 @@ pub(super) fn sync(model: &mut Model) {
 
 /// Marks the marked sessions, the selected one or those of the selected project as read.
 pub(super) fn mark_read(model: &mut Model) {
-    let selected = || match model.sessions.selected_project().filter(|_| model.focus == Place::Sessions) {
+    let selected = || match model.sessions.selected_project().filter(|_| model.focus == KeyContext::Sessions) {
         Some(project) => project.sessions.clone(),
-        None => model.meant_session().map(|(key, _)| key).into_iter().collect(),
+        None => model.target_session().map(|(key, _)| key).into_iter().collect(),
     };
     let keys = flows::marked(model).unwrap_or_else(selected);
     let text = match (keys.is_empty(), note(model, &keys)) {
@@ -99,7 +102,7 @@ pub(super) fn write_if_due(model: &mut Model) {
 }
 
 /// Takes the content of the file; `None` if it could not be written. The messages are then written with the next ones.
-pub(super) fn take(model: &mut Model, seen: Option<LastSeen>) {
+pub(super) fn on_last_seen(model: &mut Model, seen: Option<LastSeen>) {
     let written = model.unread.writing.take().map(|(_, shown)| shown).unwrap_or_default();
     let Some(mut seen) = seen else {
         for (id, modified) in written {

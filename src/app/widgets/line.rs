@@ -116,12 +116,12 @@ fn request(action: Action) -> Option<InputRequest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keymap::{Keymap, Place};
+    use crate::keymap::{KeyContext, Keymap};
 
     fn press(line: &mut LineEdit, keys: &str) {
         let keymap = Keymap::default();
         for key in keys.split(' ').map(|key| key.parse().unwrap()) {
-            line.press(key, keymap.resolve(Place::Prompt, key));
+            line.press(key, keymap.resolve(KeyContext::Prompt, key));
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
         let keymap = Keymap::default();
         for (key, changes) in [("x", true), ("left", false), ("delete", true), ("delete", false)] {
             let key = key.parse().unwrap();
-            assert_eq!(line.press(key, keymap.resolve(Place::Prompt, key)), changes, "{key}");
+            assert_eq!(line.press(key, keymap.resolve(KeyContext::Prompt, key)), changes, "{key}");
         }
     }
 

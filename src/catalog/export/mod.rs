@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::text::clean;
 use crate::base::time;
-use crate::catalog::export::redact::{Collector, Redact};
+use crate::catalog::export::redact::{ExportCollector, ExportRedactor};
 use crate::catalog::export::source::Source;
 use crate::catalog::export::target::Target;
 use crate::disk::new_file;
@@ -21,14 +21,13 @@ use crate::export::{Format, IndexRow};
 use crate::secrets::Rules;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::line::{NewEntry, leaf_move, new_id, uuid_v7};
 
 pub(crate) mod redact;
 pub(crate) mod source;
 pub(crate) mod target;
 
-pub use crate::catalog::export as request;
 pub use crate::catalog::export::redact::ListedSecret;
 pub use crate::catalog::export::source::Scope;
 
@@ -46,10 +45,10 @@ pub(crate) fn collected<'r>(
     sources: &mut [Source],
     groups: Option<&[PersonalData]>,
     rules: &'r Rules,
-) -> Result<Collector<'r>> {
+) -> Result<ExportCollector<'r>> {
     let cwds = sources.iter().map(|source| source.tree.header.cwd.clone()).collect();
     let ids: Vec<String> = sources.iter().map(|source| source.tree.header.id.clone()).collect();
-    let mut collector = Collector::new(&ids, cwds, groups, rules);
+    let mut collector = ExportCollector::new(&ids, cwds, groups, rules);
     for source in sources.iter_mut().filter(|_| groups.is_some()) {
         for at in source.all_entries() {
             let line = source.line(at)?;
@@ -66,7 +65,7 @@ pub(crate) fn collected<'r>(
 pub(crate) fn directory(
     sources: &mut [Source],
     (format, detail): (Format, Detail),
-    redact: &Redact<'_>,
+    redact: &ExportRedactor<'_>,
     (dir, replaces): (&Path, bool),
     run: &mut ExportRun<'_>,
 ) -> Result<PathBuf> {
@@ -106,7 +105,7 @@ pub(crate) fn directory(
 pub(crate) fn write(
     source: &mut Source,
     (format, detail): (Format, Detail),
-    redact: &Redact<'_>,
+    redact: &ExportRedactor<'_>,
     mut target: Target<'_>,
     run: &mut ExportRun<'_>,
 ) -> Result<Option<PathBuf>> {
@@ -128,7 +127,7 @@ pub(crate) fn write(
 fn session_file(
     source: &mut Source,
     detail: Detail,
-    redact: &Redact<'_>,
+    redact: &ExportRedactor<'_>,
     mut target: Target<'_>,
     run: &mut ExportRun<'_>,
 ) -> Result<Option<PathBuf>> {
@@ -186,13 +185,13 @@ fn session_file(
 }
 
 /// Returns the kind of the entry to which the content of an entry belongs: for a context edit, that of its target.
-fn content_kind(tree: &Tree, at: Index) -> EntryKind {
+fn content_kind(tree: &Tree, at: EntryIndex) -> EntryKind {
     let target = tree.edits.get(&at).map_or(at, |(target, _)| *target);
     tree[target].kind
 }
 
 /// Returns the notes at the end of an export.
-pub(crate) fn notes(redact: &Redact<'_>, now: i64) -> Vec<String> {
+pub(crate) fn notes(redact: &ExportRedactor<'_>, now: i64) -> Vec<String> {
     let day = time::iso(now).unwrap_or_default();
     let day = day.split('T').next().unwrap_or_default();
     vec![format!("Exported from pi with pitree {} on {day}.", env!("CARGO_PKG_VERSION")), redact.note()]

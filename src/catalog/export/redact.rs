@@ -6,20 +6,20 @@ use crate::base::numbers::{count, thousands};
 use crate::disk::{locate, machine};
 use crate::export::jsonl;
 use crate::export::personal::{KnownPersonalData, PersonalData, PersonalReplacer};
-use crate::secrets::{Redaction, Redactor, Rules};
+use crate::secrets::{Rules, SecretCollector, SecretReplacer};
 
 /// The second pass.
-pub(crate) struct Redact<'a> {
+pub(crate) struct ExportRedactor<'a> {
     /// `None` without redaction.
-    secrets: Option<Redactor<'a>>,
+    secrets: Option<SecretReplacer<'a>>,
     personal: PersonalReplacer,
     /// The entry with the first occurrence of each secret.
     entries: Vec<Option<String>>,
 }
 
 /// The first pass.
-pub(crate) struct Collector<'a> {
-    secrets: Option<Redaction<'a>>,
+pub(crate) struct ExportCollector<'a> {
+    secrets: Option<SecretCollector<'a>>,
     personal: PersonalReplacer,
     /// The entry with the first occurrence of each secret.
     entries: Vec<Option<String>>,
@@ -36,10 +36,10 @@ pub struct ListedSecret {
     pub entry: Option<String>,
 }
 
-impl<'a> Collector<'a> {
+impl<'a> ExportCollector<'a> {
     /// Starts with the IDs and working directories of the sessions. Without `groups`, nothing is redacted.
     pub(crate) fn new(ids: &[String], cwds: Vec<String>, groups: Option<&[PersonalData]>, rules: &'a Rules) -> Self {
-        let mut secrets = groups.map(|_| Redaction::new(rules));
+        let mut secrets = groups.map(|_| SecretCollector::new(rules));
         secrets.iter_mut().for_each(|secrets| cwds.iter().chain(ids).for_each(|text| secrets.collect(text)));
         let known = KnownPersonalData {
             home: locate::home().to_string_lossy().into_owned(),
@@ -48,7 +48,7 @@ impl<'a> Collector<'a> {
             host: machine::host_name(),
         };
         let personal = PersonalReplacer::new(groups.unwrap_or_default(), &known);
-        let entries = vec![None; secrets.as_ref().map_or(0, Redaction::count)];
+        let entries = vec![None; secrets.as_ref().map_or(0, SecretCollector::count)];
         Self { secrets, personal, entries }
     }
 
@@ -69,15 +69,19 @@ impl<'a> Collector<'a> {
     }
 
     /// Ends the first pass.
-    pub(crate) fn finish(self) -> Redact<'a> {
-        Redact { secrets: self.secrets.map(Redaction::finish), personal: self.personal, entries: self.entries }
+    pub(crate) fn finish(self) -> ExportRedactor<'a> {
+        ExportRedactor {
+            secrets: self.secrets.map(SecretCollector::finish),
+            personal: self.personal,
+            entries: self.entries,
+        }
     }
 }
 
-impl Redact<'_> {
+impl ExportRedactor<'_> {
     /// Returns the secrets that are replaced.
     pub(crate) fn found(&self) -> Vec<ListedSecret> {
-        let found = self.secrets.iter().flat_map(Redactor::secrets).zip(&self.entries);
+        let found = self.secrets.iter().flat_map(SecretReplacer::secrets).zip(&self.entries);
         let listed = found.map(|(secret, entry)| ListedSecret {
             mark: secret.mark().into(),
             sample: secret.sample().into(),

@@ -8,18 +8,18 @@ use anyhow::{Result, bail};
 
 use crate::base::named::named;
 use crate::base::numbers;
-use crate::catalog::export::redact::Redact;
+use crate::catalog::export::redact::ExportRedactor;
 use crate::catalog::{Catalog, SessionKey};
-use crate::disk::load::{self, Bodies, LoadRequest};
+use crate::disk::load::{self, EntryReader, LoadRequest};
 use crate::export::Format;
 use crate::export::document::{Head, minute, one_line};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{parse, typed_prompt};
 use crate::session::family::{self, MergedFamily};
 use crate::session::lines::Header;
-use crate::session::prompt::plan::{EntryOutcome, Plan};
+use crate::session::prompt::plan::{Plan, PromptOutcome};
 use crate::session::tree::context::{context, dependencies};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 named! {
     /// The kind of selection.
@@ -39,12 +39,12 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) tree: Arc<Tree>,
     /// The entries, each with the context edit that replaces its content.
-    pub(crate) entries: Vec<(Index, Option<Index>)>,
+    pub(crate) entries: Vec<(EntryIndex, Option<EntryIndex>)>,
     /// The entry where the export ends.
-    pub(crate) end: Option<Index>,
+    pub(crate) end: Option<EntryIndex>,
     pub(crate) scope: Scope,
     is_part: bool,
-    bodies: Vec<Bodies>,
+    readers: Vec<EntryReader>,
     joined: Option<MergedFamily>,
 }
 
@@ -54,7 +54,7 @@ impl Source {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn session(path: &Path, home: &str) -> Result<Self> {
-        Ok(Self::new(path, Arc::new(load::tree(path, home)?), None, vec![Bodies::open(path)?]))
+        Ok(Self::new(path, Arc::new(load::tree(path, home)?), None, vec![EntryReader::open(path)?]))
     }
 
     /// Loads the sessions of a family one by one, with their keys.
@@ -71,14 +71,14 @@ impl Source {
     /// # Errors
     /// A file of the family cannot be read.
     pub(crate) fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<Self> {
-        let (joined, bodies) = family(catalog, key, home)?;
-        Ok(Self::new(&catalog[key].path, joined.tree.clone(), Some(joined), bodies))
+        let (joined, readers) = family(catalog, key, home)?;
+        Ok(Self::new(&catalog[key].path, joined.tree.clone(), Some(joined), readers))
     }
 
-    fn new(path: &Path, tree: Arc<Tree>, joined: Option<MergedFamily>, bodies: Vec<Bodies>) -> Self {
+    fn new(path: &Path, tree: Arc<Tree>, joined: Option<MergedFamily>, readers: Vec<EntryReader>) -> Self {
         let entries = tree.order.iter().map(|&at| (at, None)).collect();
         let end = tree.leaf;
-        Self { path: path.into(), tree, entries, end, scope: Scope::Tree, is_part: false, bodies, joined }
+        Self { path: path.into(), tree, entries, end, scope: Scope::Tree, is_part: false, readers, joined }
     }
 
     /// Chooses the entries for a format: up to `end` or the leaf, and from `since` on.
@@ -88,8 +88,8 @@ impl Source {
     pub(crate) fn choose(
         &mut self,
         (scope, format): (Scope, Format),
-        end: Option<Index>,
-        since: Option<Index>,
+        end: Option<EntryIndex>,
+        since: Option<EntryIndex>,
     ) -> Result<()> {
         let end = end.or(self.tree.leaf);
         self.entries = match (scope, format) {
@@ -108,7 +108,7 @@ impl Source {
     }
 
     /// Leaves out entries that are not below an entry.
-    fn start_at(&mut self, since: Index) -> Result<()> {
+    fn start_at(&mut self, since: EntryIndex) -> Result<()> {
         let mut below = HashSet::new();
         for &at in &self.tree.order {
             if at == since || self.tree.parent(at).is_some_and(|parent| below.contains(&parent)) {
@@ -123,13 +123,13 @@ impl Source {
     }
 
     /// Reads the line of an entry.
-    pub(crate) fn line(&mut self, at: Index) -> Result<Vec<u8>> {
+    pub(crate) fn line(&mut self, at: EntryIndex) -> Result<Vec<u8>> {
         let file = self.joined.as_ref().map_or(0, |joined| joined.of(at).0);
-        self.bodies[file].line(&self.tree[at])
+        self.readers[file].line(&self.tree[at])
     }
 
     /// Returns the entries whose texts the export contains: those of the selection, the name, and the context edits.
-    pub(crate) fn all_entries(&self) -> Vec<Index> {
+    pub(crate) fn all_entries(&self) -> Vec<EntryIndex> {
         let mut seen = HashSet::new();
         let edits = self.entries.iter().filter_map(|&(_, edit)| edit);
         let labels = self.tree.label_entries();
@@ -138,16 +138,16 @@ impl Source {
     }
 
     /// Returns the entry with the current name.
-    fn name_entry(&self) -> Option<Index> {
-        self.tree.nodes.iter().rposition(|node| node.kind == EntryKind::SessionInfo).map(|at| at as Index)
+    fn name_entry(&self) -> Option<EntryIndex> {
+        self.tree.nodes.iter().rposition(|node| node.kind == EntryKind::SessionInfo).map(|at| at as EntryIndex)
     }
 
     /// Returns the title: the name, or the first prompt.
-    fn title(&mut self, redact: &Redact<'_>) -> Result<String> {
+    fn title(&mut self, redact: &ExportRedactor<'_>) -> Result<String> {
         let name = self.name_entry();
-        let is_prompt = |at: &Index| self.tree[*at].kind == EntryKind::User;
+        let is_prompt = |at: &EntryIndex| self.tree[*at].kind == EntryKind::User;
         let prompts = self.entries.iter().map(|&(at, _)| at).filter(is_prompt);
-        let candidates: Vec<Index> = name.into_iter().chain(prompts).collect();
+        let candidates: Vec<EntryIndex> = name.into_iter().chain(prompts).collect();
         for at in candidates {
             let line = redact.line(&self.line(at)?);
             let entry = parse::entry(&line);
@@ -161,7 +161,7 @@ impl Source {
     }
 
     /// Returns the title and the facts.
-    pub(crate) fn head(&mut self, redact: &Redact<'_>) -> Result<Head> {
+    pub(crate) fn head(&mut self, redact: &ExportRedactor<'_>) -> Result<Head> {
         let title = self.title(redact)?;
         let tree = &self.tree;
         let nodes = || self.entries.iter().map(|&(at, _)| &tree[at]);
@@ -169,7 +169,7 @@ impl Source {
         let date = |time: Option<i64>| time.and_then(minute).unwrap_or_default();
         let (first, last) = (date(times().min()), date(times().max()));
         // Entries of version 1 have no ID.
-        let id = |at: Option<Index>| redact.text(at.and_then(|at| tree.id(at)).unwrap_or("the end"));
+        let id = |at: Option<EntryIndex>| redact.text(at.and_then(|at| tree.id(at)).unwrap_or("the end"));
         let what = match self.scope {
             Scope::Tree if self.joined.is_some() => "all branches of the family".into(),
             Scope::Tree => "all branches".into(),
@@ -194,25 +194,25 @@ impl Source {
 }
 
 /// Returns entries without context edits.
-fn plain(entries: Vec<Index>) -> Vec<(Index, Option<Index>)> {
+fn plain(entries: Vec<EntryIndex>) -> Vec<(EntryIndex, Option<EntryIndex>)> {
     entries.into_iter().map(|at| (at, None)).collect()
 }
 
 /// Chooses the entries in the order of the document.
-fn entries(tree: &Tree, scope: Scope, end: Option<Index>) -> Vec<(Index, Option<Index>)> {
+fn entries(tree: &Tree, scope: Scope, end: Option<EntryIndex>) -> Vec<(EntryIndex, Option<EntryIndex>)> {
     match scope {
         Scope::Branch => plain(end.map(|end| tree.path(end)).unwrap_or_default()),
         Scope::Tree => plain(tree.order.clone()),
         Scope::Context => {
             let plan = Plan::new(tree, end);
-            let sent = plan.parts.iter().filter(|part| matches!(part.outcome, EntryOutcome::Sent));
+            let sent = plan.parts.iter().filter(|part| matches!(part.outcome, PromptOutcome::Sent));
             sent.map(|part| (part.at, part.words)).collect()
         }
     }
 }
 
 /// Merges the family of a session. Returns the files of its members in order.
-fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<(MergedFamily, Vec<Bodies>)> {
+fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<(MergedFamily, Vec<EntryReader>)> {
     let members = catalog.family(key);
     let paths: Vec<PathBuf> = members.iter().map(|&member| catalog[member].path.clone()).collect();
     let load = |path: &PathBuf| {
@@ -220,13 +220,13 @@ fn family(catalog: &Catalog, key: SessionKey, home: &str) -> Result<(MergedFamil
         request.tree().map(Arc::new)
     };
     let trees = paths.iter().map(load).collect::<Result<Vec<Arc<Tree>>>>()?;
-    let open = || paths.iter().map(|path| Bodies::open(path)).collect::<Result<Vec<_>>>();
-    let mut bodies = open()?;
+    let open = || paths.iter().map(|path| EntryReader::open(path)).collect::<Result<Vec<_>>>();
+    let mut readers = open()?;
     let base = members.iter().position(|&member| member == key).unwrap_or_default();
     let header = Header { parent_session: None, parent_id: None, ..trees[base].header.clone() };
-    let mut line = |(file, at): (usize, Index)| bodies[file].line(trees[file].nodes.get(at as usize)?).ok();
+    let mut line = |(file, at): (usize, EntryIndex)| readers[file].line(trees[file].nodes.get(at as usize)?).ok();
     let mut is_same =
-        |[a, b]: [(usize, Index); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if family::is_same(&a, &b));
+        |[a, b]: [(usize, EntryIndex); 2]| matches!((line(a), line(b)), (Some(a), Some(b)) if family::is_same(&a, &b));
     let joined = MergedFamily::new(&trees, base, header, &mut is_same);
     Ok((joined, open()?))
 }

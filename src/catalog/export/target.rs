@@ -7,7 +7,7 @@ use anyhow::Result;
 use thiserror::Error;
 
 use crate::base::path_context::PathContext;
-use crate::catalog::export::redact::Redact;
+use crate::catalog::export::redact::ExportRedactor;
 use crate::disk::create;
 use crate::disk::new_file::{self, NewFile};
 use crate::export::document::{EntryBlock, Head};
@@ -61,7 +61,7 @@ impl<'a> Target<'a> {
     }
 
     /// Writes lines of entries after redaction, and empties the buffer.
-    pub(crate) fn write_redacted(&mut self, lines: &mut Vec<u8>, redact: &Redact<'_>) -> Result<()> {
+    pub(crate) fn write_redacted(&mut self, lines: &mut Vec<u8>, redact: &ExportRedactor<'_>) -> Result<()> {
         for line in lines.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
             let mut line = redact.line(line);
             line.push(b'\n');

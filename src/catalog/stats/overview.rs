@@ -14,7 +14,7 @@ use crate::session::stats::period::Period;
 use crate::session::stats::{StatsRules, StatsSum};
 
 /// The maximum number of rows of the table, unless they have an order in time.
-const MOST_ROWS: usize = 500;
+const MAX_ROWS: usize = 500;
 
 /// The panels beside the table, and their maximum numbers of rows.
 pub const PANELS: [(Grouping, usize); 3] = [(Grouping::Prompt, 10), (Grouping::Model, 6), (Grouping::Tool, 8)];
@@ -80,7 +80,7 @@ impl OverviewRequest {
         };
         let mut requests = vec![match self.grouping.is_time() {
             true => in_period(self.grouping, StatsColumn::Key, None),
-            false => in_period(self.grouping, self.column, Some(MOST_ROWS)),
+            false => in_period(self.grouping, self.column, Some(MAX_ROWS)),
         }];
         requests.extend(self.has_days.then(|| TableRequest::by(&[Grouping::Day])));
         let mut tables = StatsTable::all(&self.sessions, &self.rules, &requests);

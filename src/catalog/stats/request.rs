@@ -7,11 +7,11 @@ use crate::base::paths::shorten;
 use crate::base::sort;
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::sessions::StatsSessions;
-use crate::disk::load::Bodies;
+use crate::disk::load::EntryReader;
 use crate::session::digest::Digest;
 use crate::session::digest::commits::{DigestCommit, commits_at};
 use crate::session::entry::parse;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::stats::StatsSum;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
@@ -87,7 +87,7 @@ pub enum GroupKey {
     /// A session, or a family by its oldest session.
     Session(SessionKey),
     /// A prompt, the leaf of a branch, or the entry that printed a commit.
-    Entry(SessionKey, Index),
+    Entry(SessionKey, EntryIndex),
 }
 
 /// A key in words.
@@ -109,7 +109,7 @@ impl GroupName {
             return if grouping == Grouping::Commit { "not committed" } else { "none" }.into();
         };
         match (grouping, &self.title) {
-            (Grouping::Project, None) => shorten(text, home).into_owned(),
+            (grouping, None) if grouping.is_path() => shorten(text, home).into_owned(),
             (_, Some(title)) if text == OTHER => format!("{text} ({title})"),
             (Grouping::Branch, Some(title)) => {
                 let leaf = text.rsplit_once('@').map_or("", |(_, leaf)| leaf);
@@ -147,11 +147,11 @@ impl GroupKey {
             Self::Text(text) => GroupName { key: Some(text.clone()), title: None },
             Self::Session(key) => sessions.get(*key).map_or_else(GroupName::default, |session| GroupName {
                 key: Some(session.facts().id().to_string()),
-                title: Some(title(&session.once())),
+                title: Some(title(&session.uncached_digest())),
             }),
             Self::Entry(key, at) => {
                 let Some(session) = sessions.get(*key) else { return GroupName::default() };
-                let digest = session.once();
+                let digest = session.uncached_digest();
                 // Of several commits, the last one contains all of the work.
                 let commit = commits_at(&digest.commits, *at).last().filter(|_| grouping == Grouping::Commit);
                 if let Some(DigestCommit { sha, title, .. }) = commit {
@@ -177,7 +177,7 @@ fn title(digest: &Digest) -> String {
 }
 
 /// Reads the ID of an entry from the session file.
-fn entry_id(digest: &Digest, at: Index) -> Option<String> {
-    let line = Bodies::open(&digest.path).ok()?.line_at(*digest.details_once().offsets.get(at as usize)?).ok()?;
+fn entry_id(digest: &Digest, at: EntryIndex) -> Option<String> {
+    let line = EntryReader::open(&digest.path).ok()?.line_at(*digest.details_once().offsets.get(at as usize)?).ok()?;
     Some(parse::line(&line).ok()??.id?.text().into_owned())
 }

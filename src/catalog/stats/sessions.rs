@@ -8,8 +8,8 @@ use std::sync::Arc;
 use crate::catalog::Catalog;
 use crate::catalog::key::SessionKey;
 use crate::session::digest::details::Details;
-use crate::session::digest::listed::{ListedSession, SharedSession};
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
+use crate::session::links::{ById, EntryIndex, IdHash};
 use crate::session::marks::Marks;
 use crate::session::worktrees::Worktrees;
 
@@ -17,7 +17,7 @@ use crate::session::worktrees::Worktrees;
 #[derive(Clone, Debug, Default)]
 pub struct StatsSessions {
     /// The listed sessions by the number of their key.
-    sessions: Vec<Option<SharedSession>>,
+    sessions: Vec<Option<SharedLazySession>>,
     /// The oldest ancestor of each session.
     oldest: Vec<SessionKey>,
     /// `true` for each session that is counted.
@@ -38,7 +38,7 @@ impl StatsSessions {
         let (marks, worktrees) = (catalog.marks().clone(), catalog.worktrees().clone());
         let mut all = Self { marks, worktrees, ..Self::default() };
         for key in catalog.keys() {
-            let place = key.place();
+            let place = key.index();
             all.sessions.resize(place, None);
             all.oldest.resize(place, key);
             all.is_wanted.resize(place, false);
@@ -47,7 +47,7 @@ impl StatsSessions {
             all.is_wanted.push(is_wanted(key));
         }
         let mut grouped: HashSet<SessionKey> = HashSet::new();
-        for key in catalog.keys().filter(|key| all.is_wanted[key.place()]) {
+        for key in catalog.keys().filter(|key| all.is_wanted[key.index()]) {
             if !grouped.contains(&key) {
                 let start = all.members.len();
                 all.members.extend(catalog.sharing(key));
@@ -77,7 +77,7 @@ impl StatsSessions {
     }
 
     /// Returns the directory of the project of a session.
-    pub(crate) fn project<'a>(&'a self, session: &'a ListedSession) -> Cow<'a, str> {
+    pub(crate) fn project<'a>(&'a self, session: &'a LazySession) -> Cow<'a, str> {
         self.worktrees.project(session.facts().cwd())
     }
 
@@ -87,8 +87,8 @@ impl StatsSessions {
     }
 
     /// Returns a session.
-    pub fn get(&self, key: SessionKey) -> Option<&SharedSession> {
-        self.sessions.get(key.place())?.as_ref()
+    pub fn get(&self, key: SessionKey) -> Option<&SharedLazySession> {
+        self.sessions.get(key.index())?.as_ref()
     }
 
     /// Returns the groups of sessions that share entries, oldest first.
@@ -98,12 +98,12 @@ impl StatsSessions {
 
     /// Returns `true` if a session is counted.
     pub(crate) fn is_wanted(&self, key: SessionKey) -> bool {
-        self.is_wanted.get(key.place()).is_some_and(|is_wanted| *is_wanted)
+        self.is_wanted.get(key.index()).is_some_and(|is_wanted| *is_wanted)
     }
 
     /// Returns the oldest ancestor of a session.
     pub(crate) fn oldest(&self, key: SessionKey) -> SessionKey {
-        self.oldest.get(key.place()).copied().unwrap_or(key)
+        self.oldest.get(key.index()).copied().unwrap_or(key)
     }
 }
 
@@ -129,8 +129,8 @@ pub(crate) struct SharedPaths {
 
 impl SharedPaths {
     /// Loads the details of the sessions. They are sorted by age, oldest first.
-    pub(crate) fn new<'a>(sessions: impl Iterator<Item = &'a SharedSession>) -> Self {
-        let details: Vec<Arc<Details>> = sessions.map(|session| session.once().details_once()).collect();
+    pub(crate) fn new<'a>(sessions: impl Iterator<Item = &'a SharedLazySession>) -> Self {
+        let details: Vec<Arc<Details>> = sessions.map(|session| session.uncached_digest().details_once()).collect();
         let on_path = |of: &Arc<Details>| -> Vec<IdHash> {
             (0..).zip(&of.entries.ids).filter(|(at, _)| of.active.has(*at)).map(|(_, id)| *id).collect()
         };
@@ -142,7 +142,7 @@ impl SharedPaths {
     pub(crate) fn places(&mut self, session: usize) -> Vec<EntryPlace> {
         let is_single = self.details.len() == 1;
         let Some(details) = self.details.get(session) else { return Vec::new() };
-        let place = |(at, id): (Index, &IdHash)| {
+        let place = |(at, id): (EntryIndex, &IdHash)| {
             let is_active = details.active.has(at);
             EntryPlace {
                 is_own: self.seen.insert(*id, ()).is_none(),

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::base::machine_paths::HERE;
+use crate::base::machine_paths::LOCAL_MACHINE;
 use crate::catalog::key::SessionKey;
 use crate::catalog::stats::request::{GroupKey, StatsRow, TableRequest};
 use crate::catalog::stats::sessions::{SharedPaths, StatsSessions};
 use crate::session::digest::commits::DigestCommit;
-use crate::session::digest::listed::{ListedSession, SharedSession};
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
+use crate::session::links::{ById, EntryIndex, IdHash};
 use crate::session::stats::entry_stats::{EntryStats, SessionStats, UsedModel};
-use crate::session::stats::grouping::{Grouping, SAME_KEYS};
+use crate::session::stats::grouping::{Grouping, GroupingScope, SAME_KEYS};
 use crate::session::stats::intervals::{IntervalSum, SessionSums};
 use crate::session::stats::prices::ModelPrices;
 use crate::session::stats::{StatsRules, StatsSum, paths};
@@ -23,7 +23,7 @@ enum EntryKey {
     Time(i64),
     Model(u32),
     Tool(u32),
-    Entry(Index),
+    Entry(EntryIndex),
     Commit(CommitKey),
     Session,
 }
@@ -60,13 +60,13 @@ pub(super) struct GroupSums<'a> {
 /// A session whose entries are counted.
 struct CountedSession<'a> {
     key: SessionKey,
-    listed: &'a ListedSession,
+    listed: &'a LazySession,
     models: &'a [UsedModel],
     tools: &'a [Box<str>],
     /// The prompt of each entry.
-    prompts: Vec<Option<Index>>,
+    prompts: Vec<Option<EntryIndex>>,
     /// The leaf of each entry, if needed.
-    leaves: Vec<Index>,
+    leaves: Vec<EntryIndex>,
     /// The commit after each entry, if needed; empty if there are none.
     commits: Vec<Option<CommitKey>>,
     /// The entries that no older session has.
@@ -75,7 +75,7 @@ struct CountedSession<'a> {
 
 /// An entry to count.
 struct CountedEntry<'a> {
-    at: Index,
+    at: EntryIndex,
     stats: &'a EntryStats,
     is_abandoned: bool,
     prices: Option<&'a ModelPrices>,
@@ -103,7 +103,7 @@ impl<'a> GroupSums<'a> {
 
     /// Adds the sessions of a group that share entries, oldest first.
     pub(super) fn add(&mut self, group: &[SessionKey]) {
-        let members: Vec<(SessionKey, &SharedSession)> =
+        let members: Vec<(SessionKey, &SharedLazySession)> =
             group.iter().filter_map(|&key| Some((key, self.sessions.get(key)?))).collect();
         if let ([(key, session)], true) = (&members[..], self.needs_only_sums)
             && self.add_sums(*key, session)
@@ -111,26 +111,30 @@ impl<'a> GroupSums<'a> {
             return;
         }
         let has_commits =
-            |session: &SharedSession| self.has_grouping(Grouping::Commit) && session.facts().is_committed();
+            |session: &SharedLazySession| self.has_grouping(Grouping::Commit) && session.facts().is_committed();
         let mut commits = CommitsAfter::default();
         if let [(key, session)] = members[..] {
             let stats = session.stats();
             let mut of_entries = Vec::new();
             if has_commits(session) {
-                let digest = session.once();
+                let digest = session.uncached_digest();
                 let ids = &digest.details_once().entries.ids;
                 commits.add(key, &digest.commits, (ids, &stats.parents()));
                 of_entries = commits.of(ids);
             }
-            let is_repeated = |at: Index| stats.repeated.binary_search(&at).is_ok();
-            let owned = |at: Index| (!is_repeated(at)).then(|| !stats.active.has(at));
+            let is_repeated = |at: EntryIndex| stats.repeated.binary_search(&at).is_ok();
+            let owned = |at: EntryIndex| (!is_repeated(at)).then(|| !stats.active.has(at));
             self.add_session((key, session), of_entries, &stats, owned);
             return;
         }
         let mut shared = SharedPaths::new(members.iter().map(|(_, session)| *session));
         for (number, (key, session)) in members.iter().enumerate() {
             if let (true, Some(details)) = (has_commits(session), shared.details(number)) {
-                commits.add(*key, &session.once().commits, (&details.entries.ids, &session.stats().parents()));
+                commits.add(
+                    *key,
+                    &session.uncached_digest().commits,
+                    (&details.entries.ids, &session.stats().parents()),
+                );
             }
         }
         for (number, (key, session)) in members.into_iter().enumerate() {
@@ -150,7 +154,7 @@ impl<'a> GroupSums<'a> {
 
     /// Adds the kept sums of a session that shares no entries. Returns `false` if they do not suffice, because the prices
     /// of a model depend on each request.
-    fn add_sums(&mut self, key: SessionKey, listed: &ListedSession) -> bool {
+    fn add_sums(&mut self, key: SessionKey, listed: &LazySession) -> bool {
         let SessionSums { models, sums } = listed.sums();
         let prices: Vec<_> = models.iter().map(|model| self.rules.prices.of_used(model)).collect();
         let price = |sum: &IntervalSum| sum.model.and_then(|model| *prices.get(model as usize)?);
@@ -172,11 +176,12 @@ impl<'a> GroupSums<'a> {
                 }
                 self.tables[number].total += &sum;
                 is_counted = true;
-                sum.sessions = vec![key.place() as u32];
-                let key_of = |grouping: Grouping| match grouping {
-                    Grouping::Model | Grouping::Provider => model.map(EntryKey::Model),
-                    grouping if grouping.is_time() => interval.map(EntryKey::Time),
-                    _ => Some(EntryKey::Session),
+                sum.sessions = vec![key.index() as u32];
+                let key_of = |grouping: Grouping| match grouping.scope() {
+                    GroupingScope::Model => model.map(EntryKey::Model),
+                    GroupingScope::Time => interval.map(EntryKey::Time),
+                    GroupingScope::Session => Some(EntryKey::Session),
+                    GroupingScope::Entry => None, // needs all entries
                 };
                 let group_key =
                     |&grouping: &Grouping| self.group_key(key, listed, (&models, &[]), grouping, key_of(grouping));
@@ -184,7 +189,7 @@ impl<'a> GroupSums<'a> {
                 *self.tables[number].rows.entry(keys).or_default() += &sum;
             }
             if is_counted {
-                self.tables[number].total.sessions.push(key.place() as u32);
+                self.tables[number].total.sessions.push(key.index() as u32);
             }
         }
         true
@@ -194,10 +199,10 @@ impl<'a> GroupSums<'a> {
     /// abandoned.
     fn add_session(
         &mut self,
-        (key, listed): (SessionKey, &ListedSession),
+        (key, listed): (SessionKey, &LazySession),
         commits: Vec<Option<CommitKey>>,
         stats: &SessionStats,
-        owned: impl Fn(Index) -> Option<bool>,
+        owned: impl Fn(EntryIndex) -> Option<bool>,
     ) {
         let (entries, parents) = (stats.entries(), stats.parents());
         if entries.len() != parents.len() {
@@ -208,7 +213,7 @@ impl<'a> GroupSums<'a> {
         let working_times = paths::working_times(&entries, self.rules.pause);
         let leaves = if self.has_grouping(Grouping::Branch) { paths::leaves(&parents) } else { Vec::new() };
         let prices: Vec<_> = stats.models.iter().map(|model| self.rules.prices.of_used(model)).collect();
-        let counted = (0..).zip(&entries).filter_map(|(at, stats): (Index, _)| {
+        let counted = (0..).zip(&entries).filter_map(|(at, stats): (EntryIndex, _)| {
             let model = stats.usage.as_ref().and_then(|usage| usage.model);
             Some(CountedEntry {
                 at,
@@ -255,10 +260,10 @@ impl<'a> GroupSums<'a> {
         }
         let total = &mut self.tables[number].total;
         sums.iter().for_each(|(_, sum)| *total += sum);
-        total.sessions.push(session.key.place() as u32);
+        total.sessions.push(session.key.index() as u32);
         let mut rows: HashMap<Vec<GroupKey>, StatsSum> = HashMap::new();
         for (keys, mut sum) in sums {
-            sum.sessions = vec![session.key.place() as u32];
+            sum.sessions = vec![session.key.index() as u32];
             let &CountedSession { key: session, listed, models, tools, .. } = session;
             let group_key = |(&grouping, key)| self.group_key(session, listed, (models, tools), grouping, key);
             let keys: Vec<GroupKey> = groupings.iter().zip(keys).map(group_key).collect();
@@ -291,7 +296,7 @@ impl<'a> GroupSums<'a> {
     fn group_key(
         &mut self,
         session: SessionKey,
-        listed: &ListedSession,
+        listed: &LazySession,
         (models, tools): (&[UsedModel], &[Box<str>]),
         grouping: Grouping,
         key: Option<EntryKey>,
@@ -313,7 +318,7 @@ impl<'a> GroupSums<'a> {
             (_, EntryKey::Tool(tool)) => tools.get(tool as usize).map_or(GroupKey::None, |name| named(name)),
             (_, EntryKey::Entry(at)) => GroupKey::Entry(session, at),
             (_, EntryKey::Commit((session, at))) => GroupKey::Entry(session, at),
-            (Grouping::Machine, EntryKey::Session) => named(listed.facts().machine().unwrap_or(HERE)),
+            (Grouping::Machine, EntryKey::Session) => named(listed.facts().machine().unwrap_or(LOCAL_MACHINE)),
             (Grouping::Project, EntryKey::Session) => named(&self.sessions.project(listed)),
             (Grouping::Tag, EntryKey::Session) => named(&self.sessions.tags(&listed.facts().marks_key())),
             (Grouping::Family, EntryKey::Session) => GroupKey::Session(self.sessions.oldest(session)),
@@ -344,7 +349,7 @@ impl CountedSession<'_> {
 }
 
 /// A commit, by the session and the entry that printed it.
-type CommitKey = (SessionKey, Index);
+type CommitKey = (SessionKey, EntryIndex);
 
 /// The commits after the entries of sessions that share entries. An entry before a branch point belongs to the commit
 /// that is first in the oldest session.
@@ -357,7 +362,7 @@ impl CommitsAfter {
         &mut self,
         key: SessionKey,
         commits: &[DigestCommit],
-        (ids, parents): (&[IdHash], &[Option<Index>]),
+        (ids, parents): (&[IdHash], &[Option<EntryIndex>]),
     ) {
         for commit in commits {
             let mut next = Some(commit.at);

@@ -12,7 +12,7 @@ use crate::session::stats::grouping::Grouping;
 use crate::session::stats::{StatsRules, StatsSum};
 
 /// The number of groups of sessions per task.
-const AT_ONCE: usize = 64;
+const BATCH_SIZE: usize = 64;
 
 /// The sums of all groups, and of all entries.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl StatsTable {
 
     /// Makes several tables, for which each session is read once.
     pub fn all(sessions: &StatsSessions, rules: &StatsRules, requests: &[TableRequest]) -> Vec<Self> {
-        let chunks: Vec<&[Range<usize>]> = sessions.groups.chunks(AT_ONCE).collect();
+        let chunks: Vec<&[Range<usize>]> = sessions.groups.chunks(BATCH_SIZE).collect();
         let parts = parallel::map(&chunks, |chunk| {
             let mut sums = GroupSums::new(sessions, rules, requests);
             chunk.iter().for_each(|group| sums.add(&sessions.members[group.clone()]));

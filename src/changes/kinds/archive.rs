@@ -11,15 +11,15 @@ use crate::base::path_context::PathContext;
 use crate::changes::change::{ArchiveChange, Change, ChangeStep};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{BatchResult, in_batches, must_exist, overtaken, result_of, trash};
+use crate::changes::kinds::{BatchResult, in_batches, must_exist, result_of, target_changed, trash};
 use crate::changes::request::{ChangeResult, Request, concerns_all};
 use crate::changes::target::FileSnapshot;
 use crate::disk::archive::ArchiveFacts;
 use crate::disk::files::{self, is_there};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::new_file::{self, Draft};
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{self, FileStart, Original, Successor};
+use crate::disk::trash::TrashBatch;
+use crate::disk::vacated::{self, FileStart, FileToVacate, Successor};
 use crate::disk::{archive_files, create};
 
 impl Request {
@@ -121,8 +121,8 @@ fn make(engine: &mut Engine<'_>, changes: &[Change]) -> Result<ChangeResult> {
 /// Undoes or redoes a move.
 ///
 /// # Errors
-/// The step failed. With [`Refusal::Overtaken`], another program has changed one of the files.
-pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step_again: ChangeStep) -> Result<()> {
+/// The step failed. With [`Refusal::TargetChanged`], another program has changed one of the files.
+pub(super) fn undo_or_redo(engine: &mut Engine<'_>, record: &JournalRecord, step_again: ChangeStep) -> Result<()> {
     check_places(&record.change, step_again)?;
     engine.ensure_recorded(record, step_again)?;
     if engine.is_dry { Ok(()) } else { step(engine, record.number, &record.change, step_again) }
@@ -146,7 +146,7 @@ fn check_places(change: &Change, step: ChangeStep) -> Result<()> {
         must_exist(path)?;
         // The archive can be empty still.
         if archived.symlink_metadata().is_ok() {
-            return overtaken(format!(
+            return target_changed(format!(
                 "{} exists; an earlier session with this path is archived, so move that one to the trash first",
                 archived.display()
             ));
@@ -157,7 +157,11 @@ fn check_places(change: &Change, step: ChangeStep) -> Result<()> {
     // Lines that a running pi wrote to the path are added to the session.
     let is_free = !is_there(path).with_context(|| can_not(path))?
         || vacated::start(path).with_context(|| can_not(path))? == FileStart::Entry;
-    if is_free { Ok(()) } else { overtaken(format!("another session is at {}; move that one first", path.display())) }
+    if is_free {
+        Ok(())
+    } else {
+        target_changed(format!("another session is at {}; move that one first", path.display()))
+    }
 }
 
 /// Returns what is known of an archived session.
@@ -168,14 +172,14 @@ fn facts(archived: &Path) -> Result<ArchiveFacts> {
 }
 
 impl ArchiveChange {
-    fn pack(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    fn pack(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, archived, .. } = self;
-        let version = || FileVersion::of(path).path_context("cannot access", path);
+        let version = || FileMetadata::of(path).path_context("cannot access", path);
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         ensure!(!is_link, "{} is a symbolic link; archive its target instead", path.display());
         let before = version()?;
         let draft = archive_files::write(path, archived).path_context("cannot archive", path)?;
-        let original = Original::open(path, before.bytes)?;
+        let original = FileToVacate::open(path, before.bytes)?;
         ensure!(version()? == before, "{} is being written; try again when pi is idle", path.display());
         let placed = original.move_to(draft, archived, || {
             // It is removed when no process can write to it any more.
@@ -185,7 +189,7 @@ impl ArchiveChange {
         placed.inspect_err(|_| drop(self.clear(trash)))
     }
 
-    fn unpack(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    fn unpack(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, archived, .. } = self;
         let failed = || format!("cannot write {}", path.display());
         let draft = archive_files::restore(archived, path).with_context(failed)?;
@@ -210,10 +214,10 @@ impl ArchiveChange {
     }
 
     /// Adds the lines that a running pi wrote to the path, and puts the session in place.
-    fn join(&self, mut draft: Draft, trash: &mut TrashSession<'_>) -> Result<()> {
+    fn join(&self, mut draft: Draft, trash: &mut TrashBatch<'_>) -> Result<()> {
         let path = &self.path;
         let failed = || format!("cannot merge {} with the entries that pi wrote there later", path.display());
-        let original = Original::headless(path, &mut draft.file).with_context(failed)?;
+        let original = FileToVacate::headless(path, &mut draft.file).with_context(failed)?;
         original.replace_beside(|path| draft.replace(path), self.bytes, &mut trash.vacated).with_context(failed)
     }
 
@@ -222,7 +226,7 @@ impl ArchiveChange {
     ///
     /// # Errors
     /// A file cannot be read, written or moved; both files stay.
-    pub(crate) fn put_back(&self, spare: &Path, trash: &mut TrashSession<'_>) -> Result<String> {
+    pub(crate) fn put_back(&self, spare: &Path, trash: &mut TrashBatch<'_>) -> Result<String> {
         let reason = match facts(&self.archived) {
             Ok(_) => format!("{} is being written; try again when pi is idle", self.path.display()),
             Err(error) => format!("{error:#}"),
@@ -233,7 +237,7 @@ impl ArchiveChange {
     }
 
     /// Returns `true` if an interrupted move was made: to the archive, or back. Returns `None` if a file is inaccessible.
-    pub(super) fn happened(&self, archives: bool) -> Option<bool> {
+    pub(super) fn was_applied(&self, archives: bool) -> Option<bool> {
         // A running pi can have written to the path after the move.
         let is_here = is_there(&self.path).ok()? && vacated::start(&self.path).ok()? != FileStart::Entry;
         match (archives, is_here) {
@@ -247,13 +251,13 @@ impl ArchiveChange {
     ///
     /// # Errors
     /// Lines of a running pi cannot be read or written.
-    pub(super) fn clear(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    pub(super) fn clear(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, archived, bytes } = self;
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         for file in [path, archived] {
             new_file::remove_drafts(file);
         }
-        for spare in vacated::spares(path) {
+        for spare in vacated::vacated_siblings(path) {
             match vacated::start(path) {
                 // The session is back, and this is the file without a header that it replaced, or a second name of it.
                 Ok(FileStart::Header) => vacated::resolve(path, &[path], Some(&(0, Successor::new(path, *bytes))))?,

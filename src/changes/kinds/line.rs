@@ -11,17 +11,17 @@ use anyhow::{Context, Error, Result, bail};
 
 use crate::base::javascript::js_trim;
 use crate::changes::change::{Change, ChangeStep, LineChange};
-use crate::changes::engine::{Engine, JournaledLine, TOGETHER, overtaken as as_overtaken, random, waiting};
+use crate::changes::engine::{BATCH_SIZE, Engine, JournaledLine, as_target_changed, random, waiting};
 use crate::changes::journal::{Journal, JournalError, JournalLine, JournalRecord, JournalRecords};
-use crate::changes::kinds::{each_file, is_used_since, must_exist, overtaken, quoted};
+use crate::changes::kinds::{each_file, is_used_since, must_exist, quoted, target_changed};
 use crate::changes::request::{ChangeResult, Refusal};
 use crate::changes::target::ExpectedSession;
 use crate::disk::append::{self, PendingLine};
 use crate::disk::files::is_there;
-use crate::disk::load::{self, Bodies};
+use crate::disk::load::{self, EntryReader};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{EntryId, parse};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::line::{self, NewEntry};
 
 /// Creates the change of a file from its tree and a new id. Returns `None` if there is nothing to do.
@@ -89,7 +89,7 @@ impl Engine<'_> {
     fn record_lines<'s>(&mut self, steps: impl Iterator<Item = LineStep<'s>>) -> Result<Vec<Option<u64>>> {
         self.sync_lines()?;
         let mut numbers = Vec::new();
-        for step in steps.take(if self.is_dry { 0 } else { TOGETHER }) {
+        for step in steps.take(if self.is_dry { 0 } else { BATCH_SIZE }) {
             let prepared = append::read(step.path()).and_then(|(tree, seen)| {
                 let recorded = step.record(&mut self.journal, &tree, self.now)?;
                 Ok(recorded.map(|line| (line.number, (line, seen))))
@@ -123,15 +123,15 @@ impl Engine<'_> {
                     self.unsynced.push((number, step, written.file));
                     return Ok(Some(change));
                 }
-                Ok(None) => self.journal.settle(number, step, false)?,
-                Err(error) => return self.settle(number, step, Err(error)).map(|()| Some(change)),
+                Ok(None) => self.journal.record_step_result(number, step, false)?,
+                Err(error) => return self.finish_step(number, step, Err(error)).map(|()| Some(change)),
             }
         }
         let mut begun: Option<JournaledLine> = None;
         let mut record = |tree: &Tree| {
             // The file was modified between reading and writing, so the recorded step was not taken.
             if let Some(JournaledLine { number, step, .. }) = begun.take() {
-                self.journal.settle(number, step, false)?;
+                self.journal.record_step_result(number, step, false)?;
             }
             begun = step.record(&mut self.journal, tree, self.now)?;
             self.journal.sync()?;
@@ -144,14 +144,14 @@ impl Engine<'_> {
         };
         let Some(JournaledLine { number, step, change, .. }) = begun else { return appended.map(|_| None) };
         let made = appended.map(|problems| self.warnings.extend(problems.into_iter().flatten()));
-        let made = if self.is_dry { made } else { self.settle(number, step, made) };
+        let made = if self.is_dry { made } else { self.finish_step(number, step, made) };
         made.map(|()| Some(change))
     }
 
     /// Reverts the records of lines that are not written.
     fn withdraw_lines(&mut self, error: Error) -> Result<()> {
         for (JournaledLine { number, step, .. }, _) in std::mem::take(&mut self.recorded_lines).into_values() {
-            let _ = self.journal.settle(number, step, false); // the error is more important
+            let _ = self.journal.record_step_result(number, step, false); // the error is more important
         }
         Err(error)
     }
@@ -216,10 +216,10 @@ fn each(engine: &mut Engine<'_>, sessions: &[ExpectedSession], build: BuildChang
     let paths: Vec<&Path> = sessions.iter().map(|session| &*session.path).filter(|path| seen.insert(*path)).collect();
     let mut numbers = Vec::new();
     let made = each_file(engine, &paths, |engine, at| {
-        if at.is_multiple_of(TOGETHER) {
+        if at.is_multiple_of(BATCH_SIZE) {
             numbers = engine.record_lines(paths[at..].iter().map(|path| LineStep::Make(path, true, build)))?;
         }
-        engine.append(LineStep::Make(paths[at], true, build), numbers.get(at % TOGETHER).copied().flatten())
+        engine.append(LineStep::Make(paths[at], true, build), numbers.get(at % BATCH_SIZE).copied().flatten())
     });
     numbers.into_iter().flatten().try_for_each(|number| engine.withdraw(number, ChangeStep::Make))?;
     made
@@ -234,7 +234,7 @@ fn named(path: &Path, tree: &Tree, id: &str, after: &Option<String>) -> Result<O
 }
 
 /// Creates the change of an entry's label, if it is new.
-fn labeled(path: &Path, tree: &Tree, id: &str, at: Index, after: &Option<String>) -> Result<Option<Change>> {
+fn labeled(path: &Path, tree: &Tree, id: &str, at: EntryIndex, after: &Option<String>) -> Result<Option<Change>> {
     let before = label_of(tree, at);
     if before == *after {
         return Ok(None);
@@ -266,10 +266,10 @@ fn done(change: Option<Change>, or_else: &str) -> ChangeResult {
 }
 
 /// Undoes or redoes a change by appending another line.
-pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+pub(super) fn undo_or_redo(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
     must_exist(record.change.path())?;
     let appended = engine.append(LineStep::Again(record, step), Some(record.number));
-    appended.map(drop).map_err(as_overtaken)
+    appended.map(drop).map_err(as_target_changed)
 }
 
 /// Records the next steps of those records that append a line, except for files with several changes.
@@ -284,7 +284,7 @@ pub(crate) fn record_steps(engine: &mut Engine<'_>, records: &[JournalRecord], s
 }
 
 /// Returns an error if another program has changed the target of a change.
-fn check(record: &JournalRecord, step: ChangeStep, past: &JournalRecords, tree: &Tree) -> Result<()> {
+fn check(record: &JournalRecord, step: ChangeStep, history: &JournalRecords, tree: &Tree) -> Result<()> {
     let reason = match &record.change {
         Change::Name(LineChange { before, after, path, .. }) => {
             let name = name_of(tree, path)?;
@@ -299,10 +299,10 @@ fn check(record: &JournalRecord, step: ChangeStep, past: &JournalRecords, tree: 
         _ => {
             let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
             let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
-            is_used_since(past, tree, end).then(|| "the session has new entries".into())
+            is_used_since(history, tree, end).then(|| "the session has new entries".into())
         }
     };
-    reason.map_or(Ok(()), overtaken)
+    reason.map_or(Ok(()), target_changed)
 }
 
 impl Change {
@@ -331,18 +331,18 @@ impl Change {
 /// Returns the name of a session: the last one set, as in pi's list.
 fn name_of(tree: &Tree, path: &Path) -> Result<Option<String>> {
     let Some(node) = tree.nodes.iter().rev().find(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
-    let line = Bodies::open(path)?.line(node)?;
+    let line = EntryReader::open(path)?.line(node)?;
     let entry = parse::entry(&line);
     let name = entry.name.map(|name| js_trim(&name.text()).to_string());
     Ok(name.filter(|name| !name.is_empty()))
 }
 
-fn label_of(tree: &Tree, at: Index) -> Option<String> {
+fn label_of(tree: &Tree, at: EntryIndex) -> Option<String> {
     tree.labels.get(&at).map(|label| label.text.to_string())
 }
 
 /// Returns the index of an entry.
-pub(super) fn place_of(tree: &Tree, path: &Path, entry: &EntryId) -> Result<Index> {
+pub(super) fn place_of(tree: &Tree, path: &Path, entry: &EntryId) -> Result<EntryIndex> {
     entry.find(tree).with_context(|| format!("entry not found in {}; it may have changed", path.display()))
 }
 
@@ -356,9 +356,9 @@ fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
 }
 
 /// Returns the id of an entry as a string. pi always writes strings, and other lines can only refer to strings.
-fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
+fn string_id(tree: &Tree, path: &Path, at: EntryIndex) -> Result<String> {
     let node = &tree.nodes[at as usize];
-    let line = Bodies::open(path)?.line(node)?;
+    let line = EntryReader::open(path)?.line(node)?;
     let entry = parse::entry(&line);
     match entry.id.filter(|_| entry.id_is_text) {
         Some(id) => Ok(id.text().into_owned()),
@@ -367,21 +367,21 @@ fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
 }
 
 /// Returns `true` if the file contains the last line appended for a change, identified by its id.
-pub(super) fn happened(record: &JournalRecord) -> Option<bool> {
+pub(super) fn was_applied(record: &JournalRecord) -> Option<bool> {
     let Some(id) = record.entries.last() else { return Some(false) };
     let path = record.change.path();
     if !is_there(path).ok()? {
         return Some(false);
     }
-    let bytes = Bodies::open(path).and_then(|mut bodies| bodies.whole()).ok()?;
+    let bytes = EntryReader::open(path).and_then(|mut reader| reader.whole()).ok()?;
     // A partial line does not count.
     let field = format!("\"id\":\"{id}\"");
-    let is_it =
+    let has_id =
         |line: &[u8]| parse::line(line).ok().flatten().is_some_and(|entry| entry.id.is_some_and(|has| has.is(id)));
     let mut lines = memchr::memmem::find_iter(&bytes, field.as_bytes()).map(|at| {
         let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
         let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |behind| at + behind);
         &bytes[start..end]
     });
-    Some(lines.any(is_it))
+    Some(lines.any(has_id))
 }

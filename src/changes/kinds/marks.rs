@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::changes::change::{Change, ChangeStep, MarkChange};
 use crate::changes::engine::{Engine, waiting};
 use crate::changes::journal::{JournalLine, JournalRecord};
-use crate::changes::kinds::{overtaken, quoted};
+use crate::changes::kinds::{quoted, target_changed};
 use crate::changes::request::{ChangeResult, NewMark};
 use crate::changes::target::ExpectedSession;
 use crate::disk::marks::{self, CurrentMarks};
@@ -54,7 +54,7 @@ pub(super) fn inherit_tags(engine: &mut Engine<'_>, parent: &str, fork: &Expecte
     if tags.is_empty() { Ok(ChangeResult::default()) } else { make(engine, &tags) }
 }
 
-/// Undoes or redoes all changes of marks among the records. [`again`] returns the results.
+/// Undoes or redoes all changes of marks among the records. [`undo_or_redo`] returns the results.
 pub(crate) fn all_again(engine: &mut Engine<'_>, records: &[JournalRecord], step: ChangeStep) {
     let of_mark = |record: &JournalRecord| match &record.change {
         Change::Mark(change) => Some(MarkStep { number: Some(record.number), change: change.clone(), result: Ok(()) }),
@@ -76,7 +76,7 @@ pub(crate) fn all_again(engine: &mut Engine<'_>, records: &[JournalRecord], step
 }
 
 /// Returns the result of a step that [`all_again`] took.
-pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+pub(super) fn undo_or_redo(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
     if !engine.marked.contains_key(&record.number) {
         all_again(engine, std::slice::from_ref(record), step);
     }
@@ -98,7 +98,7 @@ fn take_steps(engine: &mut Engine<'_>, step: ChangeStep, steps: &mut [MarkStep])
             }
             let (from, to) = step.ends(&change.before, &change.after);
             if now != *from {
-                *result = overtaken(format!("the {} has changed", Mark::of_key(&change.mark)));
+                *result = target_changed(format!("the {} has changed", Mark::of_key(&change.mark)));
             }
             if now != *from || from == to {
                 continue;
@@ -125,17 +125,18 @@ fn take_steps(engine: &mut Engine<'_>, step: ChangeStep, steps: &mut [MarkStep])
     let is_made = match &written {
         Ok(()) => Some(true),
         Err(_) => numbers.first().map_or(Some(false), |&first| {
-            journal.records.find(first).and_then(|record| record.happened(step, &CurrentMarks::new(path)))
+            journal.records.find(first).and_then(|record| record.was_applied(step, &CurrentMarks::new(path)))
         }),
     };
-    let noted =
-        is_made.map_or(Ok(()), |is_made| numbers.iter().try_for_each(|&number| journal.settle(number, step, is_made)));
+    let recorded = is_made.map_or(Ok(()), |is_made| {
+        numbers.iter().try_for_each(|&number| journal.record_step_result(number, step, is_made))
+    });
     match written {
         Err(error) if is_made != Some(true) => return Err(error), // more important than the journal
         Err(error) => warnings.push(format!("{error:#}")),
         Ok(()) => {}
     }
-    noted.context("the changes were made, but")
+    recorded.context("the changes were made, but")
 }
 
 impl MarkChange {
@@ -160,7 +161,7 @@ impl MarkChange {
     }
 
     /// Returns `true` if a step was taken, or `None` if the marks cannot be read.
-    pub(super) fn happened(&self, step: ChangeStep, marks: &CurrentMarks<'_>) -> Option<bool> {
+    pub(super) fn was_applied(&self, step: ChangeStep, marks: &CurrentMarks<'_>) -> Option<bool> {
         let now = marks.get()?.get(&self.session, &self.mark);
         Some(now == step.ends(&self.before, &self.after).1.as_ref())
     }

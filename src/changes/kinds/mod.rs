@@ -27,8 +27,8 @@ use crate::changes::journal::{JournalRecord, JournalRecords};
 use crate::changes::request::{ChangeResult, PartialFailure, Refusal, concerns_all, reasons, summary};
 use crate::disk::files::is_there;
 use crate::disk::marks::CurrentMarks;
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{Successor, Vacated};
+use crate::disk::trash::TrashBatch;
+use crate::disk::vacated::{Successor, VacatedFile};
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
@@ -155,7 +155,7 @@ impl Change {
     }
 
     /// Returns the session file that exists after the step but not before it.
-    pub(crate) fn brings(&self, step: ChangeStep) -> Option<&Path> {
+    pub(crate) fn created_path(&self, step: ChangeStep) -> Option<&Path> {
         let brings = match self {
             Self::Fork(_) | Self::Import(_) => step != ChangeStep::Undo,
             Self::Trash(_) => step == ChangeStep::Undo,
@@ -186,8 +186,8 @@ impl Change {
 /// Quotes a name or label, and truncates a very long one.
 fn quoted(text: &str) -> String {
     /// The limit in UTF-16 code units.
-    const MOST: usize = 200;
-    let beginning = utf16_prefix(text, MOST);
+    const MAX_UNITS: usize = 200;
+    let beginning = utf16_prefix(text, MAX_UNITS);
     format!("{beginning:?}{}", if beginning.len() < text.len() { "..." } else { "" })
 }
 
@@ -207,31 +207,33 @@ impl JournalRecord {
     ///
     /// # Errors
     /// The step failed. With a [`Refusal`](crate::changes::Refusal), another program has changed the target.
-    pub(crate) fn again(&self, engine: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
+    pub(crate) fn undo_or_redo(&self, engine: &mut Engine<'_>, step: ChangeStep) -> Result<()> {
         match &self.change {
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::again(engine, self, step),
-            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::again(engine, self, step, self.bytes()),
-            Change::Archive(_) | Change::Unarchive(_) => archive::again(engine, self, step),
-            Change::Migrate(_) | Change::Rewrite(_) => {
-                self.change.exchange().map_or(Ok(()), |exchange| exchange.again(engine, self, step))
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::undo_or_redo(engine, self, step),
+            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => {
+                trash::undo_or_redo(engine, self, step, self.bytes())
             }
-            Change::Move(change) => change.again(engine, self, step),
-            Change::Mark(_) => marks::again(engine, self, step),
+            Change::Archive(_) | Change::Unarchive(_) => archive::undo_or_redo(engine, self, step),
+            Change::Migrate(_) | Change::Rewrite(_) => {
+                self.change.exchange().map_or(Ok(()), |exchange| exchange.undo_or_redo(engine, self, step))
+            }
+            Change::Move(change) => change.undo_or_redo(engine, self, step),
+            Change::Mark(_) => marks::undo_or_redo(engine, self, step),
             Change::Unknown(_) => bail!("change {} was {}", self.number, self.change.describe()),
         }
     }
 
     /// Returns `true` if an interrupted step was taken, according to the file, or `None` if it is inaccessible.
     /// `marks` are the current marks.
-    pub(crate) fn happened(&self, step: ChangeStep, marks: &CurrentMarks<'_>) -> Option<bool> {
+    pub(crate) fn was_applied(&self, step: ChangeStep, marks: &CurrentMarks<'_>) -> Option<bool> {
         match &self.change {
-            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::happened(self),
-            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::happened(self, step),
-            Change::Archive(change) | Change::Unarchive(change) => change.happened(self.change.archives(step)),
-            Change::Migrate(change) => change.happened(step),
-            Change::Rewrite(change) => change.happened(step),
-            Change::Move(change) => change.happened(step),
-            Change::Mark(change) => change.happened(step, marks),
+            Change::Name(_) | Change::Label(_) | Change::Leaf(_) => line::was_applied(self),
+            Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::was_applied(self, step),
+            Change::Archive(change) | Change::Unarchive(change) => change.was_applied(self.change.archives(step)),
+            Change::Migrate(change) => change.was_applied(step),
+            Change::Rewrite(change) => change.was_applied(step),
+            Change::Move(change) => change.was_applied(step),
+            Change::Mark(change) => change.was_applied(step, marks),
             Change::Unknown(_) => None, // never called: only known changes are resolved
         }
     }
@@ -240,7 +242,7 @@ impl JournalRecord {
     ///
     /// # Errors
     /// Lines of a running pi cannot be read or written.
-    pub(crate) fn clear(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    pub(crate) fn clear(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         match &self.change {
             Change::Fork(_) | Change::Import(_) | Change::Trash(_) => trash::clear(self, trash, None),
             Change::Archive(change) | Change::Unarchive(change) => change.clear(trash),
@@ -253,7 +255,7 @@ impl JournalRecord {
     }
 
     /// Returns the files that the last step vacated, with the successors of their late lines.
-    pub(crate) fn vacated(&self) -> Vec<Vacated> {
+    pub(crate) fn vacated(&self) -> Vec<VacatedFile> {
         let is_undone = matches!(self.state, ChangeState::Undone | ChangeState::Dropped);
         let step = if is_undone { ChangeStep::Undo } else { ChangeStep::Redo };
         let vacated = |path: &Path| {
@@ -266,19 +268,19 @@ impl JournalRecord {
                 Change::Archive(change) | Change::Unarchive(change) if !self.change.archives(step) => {
                     Some((0, Successor::new(own, change.bytes)))
                 }
-                Change::Fork(_) | Change::Import(_) | Change::Trash(_) if self.change.brings(step).is_some() => {
+                Change::Fork(_) | Change::Import(_) | Change::Trash(_) if self.change.created_path(step).is_some() => {
                     Some((0, Successor::new(own, bytes)))
                 }
                 Change::Fork(_) | Change::Import(_) | Change::Trash(_) => {
-                    self.place().map(|item| (bytes, Successor::new(item, bytes)))
+                    self.trash_path().map(|item| (bytes, Successor::new(item, bytes)))
                 }
                 Change::Archive(change) | Change::Unarchive(change) => {
-                    return Vacated { path: path.into(), from: change.packed_bytes(), to: None };
+                    return VacatedFile { path: path.into(), from: change.packed_bytes(), to: None };
                 }
                 Change::Name(_) | Change::Label(_) | Change::Leaf(_) | Change::Mark(_) | Change::Unknown(_) => None,
             };
             let (from, to) = late.unzip();
-            Vacated { path: path.into(), from: from.unwrap_or_default(), to }
+            VacatedFile { path: path.into(), from: from.unwrap_or_default(), to }
         };
         self.vacated.iter().map(|ExactPath(path)| vacated(path)).collect()
     }
@@ -376,7 +378,7 @@ fn in_batches(
                 }
             }
         }
-        let back = engine.look_at_vacated();
+        let back = engine.append_late_lines();
         batch.retain(|(number, _)| back.iter().all(|(returned, _)| returned != number));
         made.extend(batch.into_iter().map(|(_, change)| change));
         failed.extend(back.into_iter().map(|(_, reason)| (None, Error::msg(reason))));
@@ -403,23 +405,23 @@ fn result_of(changes: Vec<Change>, failed: &[String], left: usize) -> Result<Cha
 /// Checks that a file exists.
 ///
 /// # Errors
-/// [`Refusal::Overtaken`], or the file is inaccessible.
+/// [`Refusal::TargetChanged`], or the file is inaccessible.
 fn must_exist(path: &Path) -> Result<()> {
     let is_there = is_there(path).path_context("cannot access", path)?;
-    if is_there { Ok(()) } else { overtaken(format!("{} is missing", path.display())) }
+    if is_there { Ok(()) } else { target_changed(format!("{} is missing", path.display())) }
 }
 
 /// Returns an error, because another program has changed the target.
-fn overtaken<T>(reason: String) -> Result<T> {
-    Err(Refusal::Overtaken { reason }.into())
+fn target_changed<T>(reason: String) -> Result<T> {
+    Err(Refusal::TargetChanged { reason }.into())
 }
 
 /// Returns `true` if a tree has entries after `offset` that pitree did not write. Model and thinking level do not
 /// count, because pi writes them whenever it opens a session (0.87.1). A name without an ID is that of pitree, because pi
 /// converts a session of version 1 before it names it.
-fn is_used_since(past: &JournalRecords, tree: &Tree, offset: u64) -> bool {
+fn is_used_since(history: &JournalRecords, tree: &Tree, offset: u64) -> bool {
     let is_ours = |node: &Node| match &node.id {
-        Some(id) => past.is_ours(id),
+        Some(id) => history.is_ours(id),
         None => node.kind == EntryKind::SessionInfo,
     };
     let counts =

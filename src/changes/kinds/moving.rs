@@ -16,15 +16,15 @@ use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, MoveChange, RewritePurpose};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{each_file, must_exist, overtaken, rewrite, trash};
+use crate::changes::kinds::{each_file, must_exist, rewrite, target_changed, trash};
 use crate::changes::request::ChangeResult;
 use crate::changes::target::{MoveRequest, SessionMove};
 use crate::disk::files::{self, Readable, is_there};
 use crate::disk::fingerprint::ContentHash;
 use crate::disk::lock::LockObserver;
-use crate::disk::rewrite::{self as new_version, NewVersion, Rewriter, Rewritten, Written};
-use crate::disk::trash::TrashSession;
-use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
+use crate::disk::rewrite::{self as disk_rewrite, NewVersion, Rewriter, Rewritten, Written};
+use crate::disk::trash::TrashBatch;
+use crate::disk::vacated::{self, FileStart, FileToVacate, Successor, VacatedFile};
 use crate::disk::{create, load, new_file};
 use crate::session::lines::Header;
 use crate::session::write::header::{self, HeaderEdit, HeaderError};
@@ -90,7 +90,7 @@ fn move_one(
 impl MoveChange {
     fn must_be_free(&self) -> Result<()> {
         match self.to.symlink_metadata() {
-            Ok(_) => overtaken(format!("another file is at {}; move that one first", self.to.display())),
+            Ok(_) => target_changed(format!("another file is at {}; move that one first", self.to.display())),
             Err(_) => Ok(()),
         }
     }
@@ -107,11 +107,11 @@ impl MoveChange {
         &self,
         written: Written,
         item: Option<&Path>,
-        trash: &mut TrashSession<'_>,
+        trash: &mut TrashBatch<'_>,
         wait: LockObserver<'_>,
     ) -> Result<()> {
         let Self { path, to, bytes, .. } = self;
-        let original = Original::open(path, written.version.bytes)?;
+        let original = FileToVacate::open(path, written.version.bytes)?;
         let Some(draft) = written.draft else { return Ok(()) };
         let remove = || trash.put(path, item, wait).context("cannot move the original to the trash");
         original.move_to(draft, to, remove).inspect_err(|_| {
@@ -120,19 +120,19 @@ impl MoveChange {
             let _ = self.unite(trash); // the next request tries again
         })?;
         trash.has_vacated(item);
-        original.carry(to, *bytes)
+        original.append_late_lines(to, *bytes)
     }
 
     /// Undoes or redoes the move.
     ///
     /// # Errors
-    /// The step failed. With [`Refusal::Overtaken`](crate::changes::Refusal::Overtaken), another program has changed one
+    /// The step failed. With [`Refusal::TargetChanged`](crate::changes::Refusal::TargetChanged), another program has changed one
     /// of the files.
-    pub(super) fn again(&self, engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    pub(super) fn undo_or_redo(&self, engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         if step == ChangeStep::Undo {
             must_exist(&self.to)?;
             if !self.is_in(&self.to)? {
-                return overtaken(format!("{} was replaced or changed since the move", self.to.display()));
+                return target_changed(format!("{} was replaced or changed since the move", self.to.display()));
             }
             return engine.take_back(record, step, self.old_bytes, |trash| self.unite(trash));
         }
@@ -140,18 +140,18 @@ impl MoveChange {
         self.must_be_free()?;
         engine.make(&record.change, Some((record.number, step)), Some(&self.path), |trash, item, wait| {
             create::synced_folders(&self.to).path_context("cannot write", &self.to)?;
-            let written = new_version::write(&self.path, &self.to, &self.writer(), false)?;
+            let written = disk_rewrite::write(&self.path, &self.to, &self.writer(), false)?;
             let Some(written) = written else { return Ok(()) };
             match written.draft.as_ref().map(|draft| self.is_in(draft.path())).transpose()? {
                 Some(true) => self.exchange(written, item, trash, wait),
-                _ => overtaken(format!("{} was replaced since the move", self.path.display())),
+                _ => target_changed(format!("{} was replaced since the move", self.path.display())),
             }
         })
     }
 
     /// Returns `true` if an interrupted step was taken. Returns `None` if a file is inaccessible, or if both files are
     /// still there.
-    pub(super) fn happened(&self, step: ChangeStep) -> Option<bool> {
+    pub(super) fn was_applied(&self, step: ChangeStep) -> Option<bool> {
         let (has_original, has_new) = (self.has_original().ok()?, self.has_new().ok()?);
         if has_original && has_new && self.is_in(&self.to).ok()? {
             return None;
@@ -160,7 +160,7 @@ impl MoveChange {
     }
 
     /// Removes leftovers of an interrupted step: a draft, a copy in the trash, or the new file beside the original.
-    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashSession<'_>) -> Result<()> {
+    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, to, bytes, old_bytes, .. } = self;
         new_file::remove_drafts(to);
         let new = record
@@ -208,7 +208,7 @@ impl MoveChange {
 
     /// Adds the lines that only the new file has to the original, and removes the new file. Keeps both if one of them is
     /// missing or another file.
-    fn unite(&self, trash: &mut TrashSession<'_>) -> Result<()> {
+    fn unite(&self, trash: &mut TrashBatch<'_>) -> Result<()> {
         let Self { path, to, bytes, old_bytes, .. } = self;
         if !self.has_original()? || !self.has_new()? || !self.is_in(to)? {
             return Ok(());
@@ -219,14 +219,14 @@ impl MoveChange {
         }
         let failed = || format!("cannot add the new entries to {}", path.display());
         let time = fs::metadata(to).and_then(|found| Ok((found.len(), found.modified()?))).with_context(failed)?;
-        let new = Vacated { path: to.clone(), from: *bytes, to: Some(Successor::new(path, *old_bytes)) };
-        new.carry().with_context(failed)?;
+        let new = VacatedFile { path: to.clone(), from: *bytes, to: Some(Successor::new(path, *old_bytes)) };
+        new.append_late_lines().with_context(failed)?;
         if time.0 > *bytes {
             File::options().append(true).open(path).and_then(|file| file.set_modified(time.1)).with_context(failed)?;
         }
         let spare = vacated::vacate(to).path_context("cannot remove", to)?;
         trash.vacated.push(spare.clone());
-        Vacated { path: spare, ..new }.carry().map(drop).with_context(failed)
+        VacatedFile { path: spare, ..new }.append_late_lines().map(drop).with_context(failed)
     }
 }
 

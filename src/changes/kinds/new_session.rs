@@ -12,11 +12,11 @@ use crate::changes::kinds::line::place_of;
 use crate::changes::kinds::marks;
 use crate::changes::request::{ChangeResult, ImportRequest};
 use crate::changes::target::ExpectedSession;
-use crate::disk::load::{self, Bodies};
+use crate::disk::load::{self, EntryReader};
 use crate::disk::new_file::{self, Draft};
 use crate::disk::{create, locate};
 use crate::session::entry::EntryId;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::session::write::fork::{self, NewSession};
 use crate::session::write::import::{self, ImportedHeader};
 use crate::session::write::line;
@@ -75,12 +75,12 @@ pub(crate) fn fork(engine: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -
 fn copy(
     tree: &Tree,
     path: &Path,
-    at: Option<Index>,
+    at: Option<EntryIndex>,
     new: &NewSession<'_>,
     take: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
-    let mut bodies = Bodies::open(path)?;
-    let mut line = |at: Index| bodies.line(&tree.nodes[at as usize]);
+    let mut reader = EntryReader::open(path)?;
+    let mut line = |at: EntryIndex| reader.line(&tree.nodes[at as usize]);
     let labels: Vec<_> = at.map_or(Ok(Vec::new()), |_| tree.label_entries().map(&mut line).collect::<Result<_>>())?;
     let entries = at.map_or(Vec::new(), |at| tree.path(at));
     fork::fork(new, entries.into_iter().map(line), &labels, &mut random, take)

@@ -13,16 +13,16 @@ use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, Migration, Rewrite, RewritePurpose};
 use crate::changes::engine::{self, Engine, random};
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{each_file, is_used_since, must_exist, overtaken};
+use crate::changes::kinds::{each_file, is_used_since, must_exist, target_changed};
 use crate::changes::request::{ChangeResult, Refusal};
 use crate::changes::target::ExpectedSession;
 use crate::disk::files::is_there;
 use crate::disk::fingerprint::{ContentHash, Fingerprint};
-use crate::disk::load::{self, Bodies, NewerFormat};
+use crate::disk::load::{self, EntryReader, NewerFormat};
 use crate::disk::lock::LockObserver;
 use crate::disk::rewrite::{self, NewVersion, Rewriter, Rewritten, Written};
-use crate::disk::trash::{self, TrashEntry, TrashSession};
-use crate::disk::vacated::{self, Original, Successor};
+use crate::disk::trash::{self, TrashBatch, TrashEntry};
+use crate::disk::vacated::{self, FileToVacate, Successor};
 use crate::disk::{create, new_file};
 use crate::session::write::migrate;
 
@@ -128,7 +128,7 @@ struct Migrator;
 
 impl Rewriter for Migrator {
     fn write(&self, path: &Path, out: &mut NewVersion<'_>) -> Result<Rewritten> {
-        let old = Bodies::open(path)?.whole()?;
+        let old = EntryReader::open(path)?.whole()?;
         let Some(migrated) = migrate::migrate(&old, &mut random) else { return Ok(Rewritten::default()) };
         out.needs(migrated.len() as u64)?;
         out.write_all(&migrated)?;
@@ -174,7 +174,7 @@ pub(super) fn replace(
                 is_replaced = true;
                 draft.replace(path)
             };
-            trash.exchange(Original::open(path, version.bytes)?, &original_name, item, rename, content.bytes, wait)
+            trash.exchange(FileToVacate::open(path, version.bytes)?, &original_name, item, rename, content.bytes, wait)
         })
     };
     made.inspect_err(|_| {
@@ -239,15 +239,15 @@ impl Exchange<'_> {
     /// Exchanges both versions, unless the file has new entries.
     ///
     /// # Errors
-    /// The step failed. With [`Refusal::Overtaken`], another program has changed the file.
-    pub(super) fn again(&self, engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
+    /// The step failed. With [`Refusal::TargetChanged`], another program has changed the file.
+    pub(super) fn undo_or_redo(&self, engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep) -> Result<()> {
         let Self { path, names: [before, after], bytes } = self;
         must_exist(path)?;
         let (start, end) = step.ends(bytes[0], bytes[1]);
         let is_migration = matches!(record.change, Change::Migrate(_));
         // Lines of pitree can follow a conversion. Those of pi, and any after another change, would be lost.
         let (len, is_used) = if is_migration {
-            let tree = load::writable(path).map_err(engine::overtaken)?;
+            let tree = load::writable(path).map_err(engine::as_target_changed)?;
             (tree.end, is_used_since(&engine.journal.records, &tree, start))
         } else {
             let len = fs::metadata(path).path_context("cannot access", path)?.len();
@@ -255,13 +255,13 @@ impl Exchange<'_> {
         };
         if is_used {
             let since = if is_migration { "converted" } else { "replaced" };
-            return overtaken(format!("the session has new entries since it was {since}: {}", path.display()));
+            return target_changed(format!("the session has new entries since it was {since}: {}", path.display()));
         }
         let (replaced_name, restored) = step.ends(before, after);
         let kept = record.item.as_ref();
         engine.make(&record.change, Some((record.number, step)), Some(replaced_name), |trash, item, wait| {
             trash.take_back(restored, kept, 0)?;
-            let replaced = Original::open(path, len).and_then(|original| {
+            let replaced = FileToVacate::open(path, len).and_then(|original| {
                 trash.exchange(original, replaced_name, item, |path| fs::rename(restored, path), end, &mut *wait)
             });
             replaced.inspect_err(|_| put_back(restored, kept, trash, wait))
@@ -269,12 +269,12 @@ impl Exchange<'_> {
     }
 
     /// Removes leftovers: a draft, a second link to the file, or the version that belongs in the trash.
-    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashSession<'_>) -> Result<()> {
+    pub(super) fn clear(&self, record: &JournalRecord, trash: &mut TrashBatch<'_>) -> Result<()> {
         let path = self.path;
         new_file::remove_drafts(path);
         // A second link to the file before it was replaced.
-        record.place().into_iter().for_each(|item| trash.clear(path, item));
-        record.place_before().into_iter().for_each(trash::give_up);
+        record.trash_path().into_iter().for_each(|item| trash.clear(path, item));
+        record.trash_path_before().into_iter().for_each(trash::give_up);
         for beside in &self.names {
             new_file::remove_drafts(beside); // on the way back from the trash
             if beside.symlink_metadata().is_ok() {
@@ -291,7 +291,7 @@ impl Exchange<'_> {
 }
 
 /// Moves a version that was restored from the trash back to its place there, or to another one.
-fn put_back(beside: &Path, kept: Option<&TrashEntry>, trash: &mut TrashSession<'_>, wait: LockObserver<'_>) {
+fn put_back(beside: &Path, kept: Option<&TrashEntry>, trash: &mut TrashBatch<'_>, wait: LockObserver<'_>) {
     let item = kept.and_then(|kept| kept.place.as_deref());
     let time = kept.map_or(0, |kept| kept.time);
     let is_ours = item.is_some_and(|item| trash.claim(beside, item, time).unwrap_or(false));
@@ -301,7 +301,7 @@ fn put_back(beside: &Path, kept: Option<&TrashEntry>, trash: &mut TrashSession<'
 
 impl Migration {
     /// Returns `true` if a step was taken, or `None` if the file is inaccessible.
-    pub(super) fn happened(&self, step: ChangeStep) -> Option<bool> {
+    pub(super) fn was_applied(&self, step: ChangeStep) -> Option<bool> {
         if !is_there(&self.path).ok()? {
             return Some(false);
         }
@@ -312,7 +312,7 @@ impl Migration {
 
 impl Rewrite {
     /// Returns `true` if a step was taken, or `None` if the file is inaccessible.
-    pub(super) fn happened(&self, step: ChangeStep) -> Option<bool> {
+    pub(super) fn was_applied(&self, step: ChangeStep) -> Option<bool> {
         if !is_there(&self.path).ok()? {
             return Some(false);
         }

@@ -10,12 +10,12 @@ use crate::base::path_context::PathContext;
 use crate::changes::change::{Change, ChangeStep, TrashChange};
 use crate::changes::engine::Engine;
 use crate::changes::journal::JournalRecord;
-use crate::changes::kinds::{BatchResult, in_batches, is_used_since, must_exist, overtaken};
+use crate::changes::kinds::{BatchResult, in_batches, is_used_since, must_exist, target_changed};
 use crate::changes::request::{ChangeResult, PartialFailure, Refusal};
 use crate::changes::target::FileSnapshot;
 use crate::disk::files::is_there;
 use crate::disk::scan::milliseconds;
-use crate::disk::trash::{self, TrashRefused, TrashSession};
+use crate::disk::trash::{self, TrashBatch, TrashRefused};
 use crate::disk::vacated::{self, FileStart, Successor};
 use crate::disk::{load, new_file};
 
@@ -121,9 +121,14 @@ fn put(engine: &mut Engine<'_>, number: u64, path: &Path, step: ChangeStep) -> R
 }
 
 /// Moves the file of a change to or from the trash; it had this length in bytes.
-pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: ChangeStep, bytes: u64) -> Result<()> {
+pub(super) fn undo_or_redo(
+    engine: &mut Engine<'_>,
+    record: &JournalRecord,
+    step: ChangeStep,
+    bytes: u64,
+) -> Result<()> {
     let path = record.change.path();
-    if record.change.brings(step).is_some() {
+    if record.change.created_path(step).is_some() {
         return engine.take_back(record, step, bytes, |_| Ok(()));
     }
     must_exist(path)?;
@@ -135,7 +140,7 @@ pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: Chang
     if let Some(new) = new {
         let tree = load::tree(path, "")?;
         if tree.header.is_newer() || is_used_since(&engine.journal.records, &tree, bytes) {
-            return overtaken(format!("the {new} has new entries and stays in place: {}", path.display()));
+            return target_changed(format!("the {new} has new entries and stays in place: {}", path.display()));
         }
     }
     engine.ensure_recorded(record, step)?;
@@ -143,13 +148,13 @@ pub(super) fn again(engine: &mut Engine<'_>, record: &JournalRecord, step: Chang
 }
 
 /// Returns `true` if a file was restored or moved to the trash.
-pub(super) fn happened(record: &JournalRecord, step: ChangeStep) -> Option<bool> {
-    let (path, comes) = (record.change.path(), record.change.brings(step).is_some());
+pub(super) fn was_applied(record: &JournalRecord, step: ChangeStep) -> Option<bool> {
+    let (path, comes) = (record.change.path(), record.change.created_path(step).is_some());
     let is_here = is_there(path).ok()?;
     if comes && joined(path, record).is_some() {
         return Some(is_here && vacated::start(path).ok()? == FileStart::Header);
     }
-    let Some(item) = record.place() else { return Some(is_here == comes) };
+    let Some(item) = record.trash_path() else { return Some(is_here == comes) };
     // If both places have a file, they are different files.
     let is_in_trash = is_there(item).ok()?;
     Some(if comes { is_here && !is_in_trash } else { is_in_trash || !is_here })
@@ -158,7 +163,7 @@ pub(super) fn happened(record: &JournalRecord, step: ChangeStep) -> Option<bool>
 /// Returns the place of the session in the trash, and the place for the lines that a pi kept writing at its path.
 /// Returns `None` if no pi wrote there.
 fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a Path)> {
-    let (item, place) = (record.place_before()?, record.place()?);
+    let (item, place) = (record.trash_path_before()?, record.trash_path()?);
     trash::is_late(path, place).then_some((item, place))
 }
 
@@ -167,13 +172,9 @@ fn joined<'a>(path: &Path, record: &'a JournalRecord) -> Option<(&'a Path, &'a P
 ///
 /// # Errors
 /// Lines of a running pi cannot be read or written.
-pub(super) fn clear(
-    record: &JournalRecord,
-    trash: &mut TrashSession<'_>,
-    late: Option<(u64, Successor)>,
-) -> Result<()> {
-    let (path, place) = (record.change.path(), record.place());
-    let comes = record.interrupted_step().is_some_and(|step| record.change.brings(step).is_some());
+pub(super) fn clear(record: &JournalRecord, trash: &mut TrashBatch<'_>, late: Option<(u64, Successor)>) -> Result<()> {
+    let (path, place) = (record.change.path(), record.trash_path());
+    let comes = record.interrupted_step().is_some_and(|step| record.change.created_path(step).is_some());
     if comes {
         new_file::remove_drafts(path);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::create;
-use crate::disk::fingerprint::{ContentHash, FileVersion};
+use crate::disk::fingerprint::{ContentHash, FileMetadata};
 use crate::disk::index::files::IndexFiles;
 use crate::disk::index::filter::{FilterBlock, FilterDraft};
 use crate::disk::index::segment_file::{KINDS, Piece, PieceKind, SegmentFile, push_piece, session_header};
@@ -20,12 +20,12 @@ use crate::session::search_titles::{SearchTitles, TitlesBuf};
 use crate::session::trigrams;
 
 /// The number of bytes that are written together.
-const TOGETHER: usize = 1 << 16;
+const BATCH_BYTES: usize = 1 << 16;
 
 /// A file to add.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Addition<'a> {
-    pub(super) stamp: FileVersion,
+    pub(super) stamp: FileMetadata,
     /// `true` if every later change of the file would change its version. `None` if it was read since the draft was begun.
     pub(super) is_settled: Option<bool>,
     /// The path below the session directory, if it is the only path of the file.
@@ -47,7 +47,7 @@ pub(super) struct SegmentDraft {
     file: Arc<SegmentFile>,
     draft: Draft,
     /// The time at which it was begun, as a file version.
-    begun: FileVersion,
+    begun: FileMetadata,
     /// The number of bytes from which files are omitted. They are earlier than `oldest`, in milliseconds since 1970.
     limit: u64,
     pub(super) oldest: i64,
@@ -70,7 +70,7 @@ impl SegmentDraft {
         create::private_folder(files.table.parent().unwrap_or(Path::new("")))?;
         let draft = Draft::of(&files.table)?;
         let file = Arc::new(SegmentFile { file: draft.file.try_clone()?, home: home.clone() });
-        let begun = FileVersion::new(&draft.file.metadata()?, draft.path());
+        let begun = FileMetadata::new(&draft.file.metadata()?, draft.path());
         let mut table = SessionTable::default();
         table.shared.segments.push(Segment { number: getrandom::u64().map_err(io::Error::other)?, blocks: Vec::new() });
         let (digests, filter) = (Vec::new(), FilterDraft::default());
@@ -104,7 +104,7 @@ impl SegmentDraft {
         let mut bytes = Vec::new();
         push_piece(&mut bytes, &session_header(content, pieces));
         for piece in pieces {
-            if piece.len() > TOGETHER {
+            if piece.len() > BATCH_BYTES {
                 // It is not copied.
                 self.append(&std::mem::take(&mut bytes))?;
                 self.end = self.file.write(self.end, piece)?;
@@ -114,7 +114,7 @@ impl SegmentDraft {
         }
         self.append(&bytes)?;
         push_piece(&mut self.digests, digest);
-        if self.digests.len() > TOGETHER {
+        if self.digests.len() > BATCH_BYTES {
             self.end_group()?;
         }
         if self.filter.push(keys) {
@@ -212,7 +212,7 @@ mod tests {
 
     /// The length of a digest: short, longer than the distance up to which others are read together, or than a group.
     fn len() -> impl Strategy<Value = usize> {
-        prop_oneof![4 => 0..900_usize, 1 => 1900..5000_usize, 1 => Just(TOGETHER + 7)]
+        prop_oneof![4 => 0..900_usize, 1 => 1900..5000_usize, 1 => Just(BATCH_BYTES + 7)]
     }
 
     proptest! {
@@ -229,7 +229,7 @@ mod tests {
                 let header = Header { id: id(at), ..Header::default() };
                 let (digest, texts) = (Digest { header, ..Digest::default() }, vec![at as u8; *len]);
                 let addition = Addition {
-                    stamp: FileVersion { file: (1, at as u64), ..FileVersion::default() },
+                    stamp: FileMetadata { file: (1, at as u64), ..FileMetadata::default() },
                     facts: Some(digest.facts()),
                     digest: &postcard::to_allocvec(&digest).unwrap(),
                     pieces: [b"details", &texts, b"", b"stats", b"sums"],

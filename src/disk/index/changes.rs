@@ -12,10 +12,10 @@ use std::io;
 use crate::base::sort;
 use crate::disk::digest::ScannedSession;
 use crate::disk::files::open_regular;
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::index::additions::{Addition, SegmentDraft, keys};
 use crate::disk::index::files::remove;
-use crate::disk::index::open_index::{Index, RowUse};
+use crate::disk::index::open_index::{RowUse, SessionIndex};
 use crate::disk::index::segment_file::{SegmentFile, bytes};
 use crate::disk::index::table::{SessionTable, SharedData};
 use crate::disk::session_file::SessionFile;
@@ -37,7 +37,7 @@ pub(in crate::disk) enum MergeScope {
     Any,
 }
 
-impl Index {
+impl SessionIndex {
     /// Stores the data of a file and takes its texts, or records that it is not a session. If it can be written, the
     /// details of the digest are then loaded from there.
     pub(in crate::disk) fn keep(&self, file: &SessionFile, read: Option<&mut ScannedSession>) {
@@ -114,7 +114,7 @@ impl Index {
         let added = draft.as_mut().map_or(Ok(&none), SegmentDraft::complete)?;
         let _lock = self.files.lock()?;
         let current = if self.replaces { None } else { self.read_table() }.unwrap_or_default();
-        let stale: HashSet<FileVersion> =
+        let stale: HashSet<FileMetadata> =
             self.rows_with(&[RowUse::Stale]).map(|at| self.stored.table.stamp(at)).collect();
         let new: HashSet<(u64, u64)> = added.files().collect();
         let is_kept = |at: &usize| {
@@ -123,7 +123,7 @@ impl Index {
         };
         let (kept, others): (Vec<usize>, Vec<usize>) = (0..current.len()).partition(is_kept);
         let rows = kept.into_iter().map(|at| (&current, at)).chain((0..added.len()).map(|at| (added, at)));
-        let shared = SharedData::new(self.of, &self.real, (self.limit, oldest));
+        let shared = SharedData::new(self.purpose_hash, &self.canonical, (self.limit, oldest));
         let table = SessionTable::of_rows(shared, rows.collect());
         for at in others {
             let (row, number) = (current.row(at), current.segment(at).number);

@@ -18,7 +18,7 @@ use crate::disk::new_file::{self, DRAFT, Draft};
 use crate::disk::{create, lock};
 
 /// The maximum wait for a lock. Each is held for a short time.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The interval after which the time of last use is updated. It is the modification time of the table.
 const USED: Duration = Duration::from_secs(24 * 3600);
@@ -31,7 +31,7 @@ const LOCK: &str = "lock";
 /// The age at which an unused index is removed.
 const UNUSED: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// The extension of the list of sessions with likely secrets: see `catalog::known_secrets`.
+/// The extension of the list of sessions with likely secrets: see `catalog::secrets`.
 const SECRETS: &str = "secrets";
 
 /// The extension of the list of sessions with lost work: see `catalog::lost_work`.
@@ -65,8 +65,8 @@ pub(super) struct IndexFiles {
 
 impl IndexFiles {
     /// Returns the files of the index of a directory with symbolic links resolved.
-    pub(super) fn new(cache: &Path, real: &Path) -> Self {
-        let name = hash(real.as_os_str().as_encoded_bytes());
+    pub(super) fn new(cache: &Path, canonical: &Path) -> Self {
+        let name = hash(canonical.as_os_str().as_encoded_bytes());
         Self { table: cache.join(format!("{name:016x}.{TABLE}")) }
     }
 
@@ -101,7 +101,7 @@ impl IndexFiles {
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
         let begun = Instant::now();
         let mut wait =
-            |_: &str| if begun.elapsed() < PATIENCE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            |_: &str| if begun.elapsed() < LOCK_TIMEOUT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
         let (mut options, path) = (create::private(), self.table.with_extension(LOCK));
         options.read(true).write(true).create(true).truncate(false);
         match lock::open(&options, &path, &mut wait) {
@@ -215,11 +215,11 @@ fn remove_outdated(cache: &Path) {
 
 /// Returns the directories of other indexes that are inside one of these directories or contain one. Symbolic links are
 /// resolved.
-pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
+pub(in crate::disk) fn related(cache: &Path, canonical: &[PathBuf]) -> Vec<PathBuf> {
     let lists = children(cache).filter(|path| extension(path) == TABLE);
-    let is_related = |dir: &PathBuf| real.iter().any(|one| one.starts_with(dir) || dir.starts_with(one));
+    let is_related = |dir: &PathBuf| canonical.iter().any(|one| one.starts_with(dir) || dir.starts_with(one));
     let dirs = lists.filter_map(|path| Some(SharedData::read(&path)?.dir()));
-    dirs.filter(|dir| !real.contains(dir) && is_related(dir)).collect()
+    dirs.filter(|dir| !canonical.contains(dir) && is_related(dir)).collect()
 }
 
 /// Removes all index files. Returns their number and their total size in bytes.

@@ -28,7 +28,7 @@ pub(super) use changes::MergeScope;
 pub use files::IndexPlace;
 pub(super) use files::related;
 pub(crate) use files::{clean_up, clear};
-pub(super) use open_index::{Index, real};
+pub(super) use open_index::{SessionIndex, canonical};
 
 /// The minimum size in bytes of a file for which reading continues at the previous end.
 pub(super) const WORTH_GOING_ON: u64 = 1 << 20;
@@ -57,11 +57,11 @@ impl IndexFacts {
 
     /// Returns the state of the index of a directory for a home directory.
     pub(crate) fn new(cache: &Path, dir: &Path, home: &str) -> Self {
-        let Index { files, stored, .. } = Index::open(IndexPlace::from(cache), dir, home);
+        let SessionIndex { files, stored, .. } = SessionIndex::open(IndexPlace::from(cache), dir, home);
         let sessions: HashSet<(u64, u64)> = stored.table.files().collect();
         let table = files.table.metadata().ok().filter(|_| !stored.files.is_empty());
         let segments = stored.files.iter().filter_map(|file| file.file.metadata().ok());
         let bytes = segments.chain(table).map(|found| found.len());
-        Self { dir: real(dir), paths: files.existing(), bytes: bytes.sum(), sessions: sessions.len() }
+        Self { dir: canonical(dir), paths: files.existing(), bytes: bytes.sum(), sessions: sessions.len() }
     }
 }

@@ -18,7 +18,7 @@ use crate::disk::index::table::{FilePlace, SESSION, SETTLED, SessionTable, Share
 use crate::disk::parallel;
 use crate::disk::session_file::{FoundFiles, IndexedFile, RealPaths, SessionFile, complete};
 use crate::session::digest::facts::SessionFacts;
-use crate::session::digest::listed::{ListedSession, SharedSession};
+use crate::session::digest::listed::{LazySession, SharedLazySession};
 use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
@@ -32,14 +32,14 @@ const TRIES: usize = 5;
 
 /// The index of a session directory.
 #[derive(Debug)]
-pub(in crate::disk) struct Index {
+pub(in crate::disk) struct SessionIndex {
     pub(super) files: IndexFiles,
     /// The maximum size in bytes.
     pub(super) limit: u64,
     /// The hash of what the index is for: version, home directory, session directory and format.
-    pub(super) of: u64,
+    pub(super) purpose_hash: u64,
     /// The directory with symbolic links resolved.
-    pub(super) real: PathBuf,
+    pub(super) canonical: PathBuf,
     pub(super) dirs: Arc<SessionDirs>,
     pub(super) stored: Arc<StoredSessions>,
     /// The use of each row.
@@ -65,7 +65,7 @@ pub(super) enum RowUse {
     Stale,
 }
 
-impl Index {
+impl SessionIndex {
     /// Opens the index of a directory; empty if there is no usable one.
     pub(in crate::disk) fn open(place: IndexPlace<'_>, dir: &Path, home: &str) -> Self {
         let mut index = Self::empty(place, dir, home);
@@ -83,7 +83,7 @@ impl Index {
 
     /// Creates an index that replaces the existing one.
     pub(in crate::disk) fn empty(place: IndexPlace<'_>, dir: &Path, home: &str) -> Self {
-        let real = real(dir);
+        let real = canonical(dir);
         let about = [env!("CARGO_PKG_VERSION"), "\0", home, "\0"].concat().into_bytes();
         let of = hash(&[&about, real.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
         let dirs = Arc::new(SessionDirs::new(dir, &real, home));
@@ -91,8 +91,8 @@ impl Index {
         Self {
             files: IndexFiles::new(place.dir, &real),
             limit: place.limit,
-            of,
-            real,
+            purpose_hash: of,
+            canonical: real,
             stored: Arc::new(StoredSessions { files: Vec::new(), table, dirs: dirs.clone() }),
             dirs,
             uses: Vec::new(),
@@ -105,7 +105,7 @@ impl Index {
 
     /// Reads the table of the index.
     pub(super) fn read_table(&self) -> Option<SessionTable> {
-        SessionTable::read(&self.files.table).filter(|table| table.shared.of == self.of)
+        SessionTable::read(&self.files.table).filter(|table| table.shared.purpose_hash == self.purpose_hash)
     }
 
     /// Returns the rows with one of some uses.
@@ -127,18 +127,18 @@ impl Index {
     }
 
     /// Returns the part of a path below the directory, if the resolved path is at the same place below the resolved one.
-    fn below<'a>(&self, path: &'a Path, real: &Path) -> Option<&'a str> {
+    fn below<'a>(&self, path: &'a Path, canonical: &Path) -> Option<&'a str> {
         fn rest<'a>(path: &'a Path, dir: &Path) -> Option<&'a str> {
             let rest = path.as_os_str().as_encoded_bytes().strip_prefix(dir.as_os_str().as_encoded_bytes());
             std::str::from_utf8(rest?).ok()
         }
-        let SessionDirs { named, real: real_dir, .. } = &*self.dirs;
+        let SessionDirs { named, canonical: real_dir, .. } = &*self.dirs;
         let below = rest(path, named)?;
-        (rest(real, real_dir.as_ref().unwrap_or(named))? == archive_paths::unpacked(below)).then_some(below)
+        (rest(canonical, real_dir.as_ref().unwrap_or(named))? == archive_paths::unpacked(below)).then_some(below)
     }
 
     /// Returns the sessions as last read; some may have changed or be missing.
-    pub(in crate::disk) fn show(&mut self) -> Vec<SharedSession> {
+    pub(in crate::disk) fn show(&mut self) -> Vec<SharedLazySession> {
         self.is_shown = true;
         (0..self.uses.len()).filter(|&at| self.is_shown(at)).map(|at| self.listed(at)).collect()
     }
@@ -160,7 +160,7 @@ impl Index {
     pub(in crate::disk) fn sessions_with(
         &self,
         is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
-    ) -> Option<Vec<SharedSession>> {
+    ) -> Option<Vec<SharedLazySession>> {
         let table = &self.stored.table;
         let wanted = (0..table.len()).filter(|&at| table.row(at).has(SESSION) && is_wanted(&table.facts(at)));
         if self.oldest() > i64::MIN {
@@ -169,8 +169,8 @@ impl Index {
         wanted.map(|at| table.row(at).has_place().then(|| self.listed(at))).collect()
     }
 
-    fn listed(&self, at: usize) -> SharedSession {
-        Arc::new(ListedSession::stored(self.stored.clone(), at as u32))
+    fn listed(&self, at: usize) -> SharedLazySession {
+        Arc::new(LazySession::stored(self.stored.clone(), at as u32))
     }
 
     /// Returns `true` if some directories, given with symbolic links resolved too, have all files as in the index.
@@ -192,17 +192,17 @@ impl Index {
     }
 
     /// Returns the rows of the files in a directory, if its rows have paths.
-    pub(in crate::disk) fn records_in(&self, dir: &Path, real: &Path) -> Option<DirRecords<'_>> {
-        let (dir, real) = (dir.join(""), real.join(""));
+    pub(in crate::disk) fn records_in(&self, dir: &Path, canonical: &Path) -> Option<DirRecords<'_>> {
+        let (dir, real) = (dir.join(""), canonical.join(""));
         let table = &self.stored.table;
         Some(DirRecords { table, rows: table.rows_in(self.below(&dir, &real)?) })
     }
 
-    /// Compares the rows with all files found in these directories (`real`, symbolic links resolved). Sets the state of
+    /// Compares the rows with all files found in these directories (`canonical`, symbolic links resolved). Sets the state of
     /// the files of this directory, if it has an index among them.
-    pub(in crate::disk) fn look(&mut self, dir: Option<usize>, real: &[PathBuf], found: &mut FoundFiles) {
+    pub(in crate::disk) fn compare_rows(&mut self, dir: Option<usize>, canonical: &[PathBuf], found: &mut FoundFiles) {
         let table = &self.stored.table;
-        self.uses = self.uses_without_files(real);
+        self.uses = self.uses_without_files(canonical);
         let wanted: HashSet<(u64, u64)> = found.files.iter().map(|file| file.stamp.file).collect();
         let rows = if wanted.is_empty() { 0..0 } else { 0..table.len() };
         let by_file: HashMap<(u64, u64), usize> =
@@ -243,10 +243,10 @@ impl Index {
     }
 
     /// Returns the uses of rows whose files were not found in these directories.
-    fn uses_without_files(&self, real: &[PathBuf]) -> Vec<RowUse> {
-        let covers = |path: &Path| real.iter().any(|dir| path.starts_with(dir));
-        let is_covered = covers(&self.real);
-        let is_below = |FilePlace { folder, name }| covers(&self.real.join(folder).join(name));
+    fn uses_without_files(&self, canonical: &[PathBuf]) -> Vec<RowUse> {
+        let covers = |path: &Path| canonical.iter().any(|dir| path.starts_with(dir));
+        let is_covered = covers(&self.canonical);
+        let is_below = |FilePlace { folder, name }| covers(&self.canonical.join(folder).join(name));
         let is_stale = |at| is_covered || self.stored.table.place(at).is_some_and(is_below);
         (0..self.uses.len()).map(|at| if is_stale(at) { RowUse::Stale } else { RowUse::Current }).collect()
     }
@@ -258,8 +258,8 @@ impl Index {
         &self,
         at: usize,
         file: &SessionFile,
-        real: &RealPaths,
-    ) -> Option<Option<SharedSession>> {
+        canonical: &RealPaths,
+    ) -> Option<Option<SharedLazySession>> {
         let row = self.stored.table.row(at);
         if !row.has(SESSION) {
             return Some(None);
@@ -269,11 +269,11 @@ impl Index {
         }
         let mut digest = None;
         self.stored.read_digests(&[at as u32], &mut Vec::new(), |_, read| digest = read);
-        Some(Some(complete(file.clone(), digest?, real).into()))
+        Some(Some(complete(file.clone(), digest?, canonical).into()))
     }
 
     /// Returns the session of a file that is unchanged at the path of its row, if it is a session and was not shown.
-    pub(in crate::disk) fn unshown(&self, at: usize) -> Option<SharedSession> {
+    pub(in crate::disk) fn unshown(&self, at: usize) -> Option<SharedLazySession> {
         (self.stored.table.row(at).has(SESSION) && !self.is_shown(at)).then(|| self.listed(at))
     }
 
@@ -288,7 +288,7 @@ impl Index {
 }
 
 /// Returns the absolute path of a directory, with symbolic links resolved if it exists.
-pub(in crate::disk) fn real(dir: &Path) -> PathBuf {
+pub(in crate::disk) fn canonical(dir: &Path) -> PathBuf {
     dunce::canonicalize(dir).or_else(|_| std::path::absolute(dir)).unwrap_or_else(|_| dir.into())
 }
 
@@ -308,7 +308,7 @@ mod tests {
         let sources = ScanSources { dirs: &dirs, home: demo::HOME, cache: None };
         let mut written: Vec<Vec<u8>> = Vec::new();
         sources.scan().read(|scan::ScanBatch { sessions, .. }| {
-            let one = |session: &SharedSession| {
+            let one = |session: &SharedLazySession| {
                 let stats = session.stats();
                 let sums = bytes(&SessionSums::new(&stats));
                 [bytes(&***session), bytes(&**session.details()), bytes(&*stats), sums].concat()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::{archive_paths, machine_paths, sort};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::index::files::IndexFiles;
 use crate::disk::index::filter;
 use crate::disk::index::segment_file::{SegmentFile, buffer, verified};
@@ -29,7 +29,7 @@ pub(in crate::disk) struct DirRecords<'a> {
 
 impl DirRecords<'_> {
     /// Returns the row of a file that has not changed since it was added.
-    pub(in crate::disk) fn unchanged(&self, name: &OsStr, stamp: &FileVersion) -> Option<u32> {
+    pub(in crate::disk) fn unchanged(&self, name: &OsStr, stamp: &FileMetadata) -> Option<u32> {
         let at = self.table.find(&self.rows, name.as_encoded_bytes())?;
         (self.table.row(at).has(SETTLED) && self.table.stamp(at) == *stamp).then_some(at as u32)
     }
@@ -42,23 +42,27 @@ pub(super) struct SessionDirs {
     pub(super) named: PathBuf,
     /// The directory with symbolic links resolved, or the original path of an archive, with a trailing separator, if it
     /// differs.
-    pub(super) real: Option<PathBuf>,
+    pub(super) canonical: Option<PathBuf>,
     pub(super) home: Arc<str>,
     real_paths: RealPaths,
 }
 
 impl SessionDirs {
-    pub(super) fn new(named: &Path, real: &Path, home: &str) -> Self {
+    pub(super) fn new(named: &Path, canonical: &Path, home: &str) -> Self {
         let original = archive_paths::original(named);
-        let real_dir = original.as_deref().or(Some(real).filter(|real| *real != named)).map(|real| real.join(""));
-        Self { named: named.join(""), real: real_dir, home: home.into(), real_paths: RealPaths::default() }
+        let real_dir = original.as_deref().or(Some(canonical).filter(|real| *real != named)).map(|real| real.join(""));
+        Self { named: named.join(""), canonical: real_dir, home: home.into(), real_paths: RealPaths::default() }
     }
 
     /// Returns the paths of a directory below the session directory.
     fn folder(&self, folder: &str) -> FolderPaths {
         let join = |dir: &PathBuf| JoinedPath { dir: dir.as_os_str(), rest: folder.as_ref() }.join().into_os_string();
-        let (named, real) = (join(&self.named), self.real.as_ref().map(join));
-        FolderPaths { may_be_mirrored: machine_paths::may_be_mirrored(named.as_encoded_bytes()), named, real }
+        let (named, real) = (join(&self.named), self.canonical.as_ref().map(join));
+        FolderPaths {
+            may_be_mirrored: machine_paths::may_be_mirrored(named.as_encoded_bytes()),
+            named,
+            canonical: real,
+        }
     }
 }
 

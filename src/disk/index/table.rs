@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::base::{archive_paths, machine_paths};
-use crate::disk::fingerprint::FileVersion;
+use crate::disk::fingerprint::FileMetadata;
 use crate::disk::index::filter::FilterBlock;
 use crate::disk::index::segment_file::{Piece, SegmentFile, bytes};
 use crate::session::digest::details::EntryTotals;
@@ -110,8 +110,8 @@ fn flag(is_set: bool, flag: u16) -> u16 {
 
 impl Row {
     /// Returns the row of a file with the numbers of its session, without texts. `None` is a file that is not a session.
-    pub(super) fn new(stamp: &FileVersion, is_settled: bool, facts: Option<&SessionFacts<'_>>) -> Self {
-        let FileVersion { file: (_, inode), bytes, written, changed } = *stamp;
+    pub(super) fn new(stamp: &FileMetadata, is_settled: bool, facts: Option<&SessionFacts<'_>>) -> Self {
+        let FileMetadata { file: (_, inode), bytes, written, changed } = *stamp;
         let numbers = facts.map(SessionFacts::numbers).unwrap_or_default();
         Self {
             inode,
@@ -155,7 +155,7 @@ pub(super) struct FilePlace<'a> {
 pub(super) struct FolderPaths {
     pub(super) named: OsString,
     /// The path in which other files refer to its sessions, if it differs: see [`super::stored::SessionDirs`].
-    pub(super) real: Option<OsString>,
+    pub(super) canonical: Option<OsString>,
     /// `true` if it may be in the mirror of another machine.
     pub(super) may_be_mirrored: bool,
 }
@@ -198,8 +198,8 @@ pub(super) struct Segment {
 /// The data of an index that rows share.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SharedData {
-    /// The hash of what the index is for: see [`super::Index`].
-    pub(super) of: u64,
+    /// The hash of what the index is for: see [`super::SessionIndex`].
+    pub(super) purpose_hash: u64,
     /// The bytes of the session directory with symbolic links resolved.
     dir: Vec<u8>,
     /// The size limit in bytes with which the table was written.
@@ -216,7 +216,7 @@ pub(super) struct SharedData {
 impl SharedData {
     /// Returns the data of a new index.
     pub(super) fn new(of: u64, dir: &Path, (limit, oldest): (u64, i64)) -> Self {
-        Self { of, dir: dir.as_os_str().as_encoded_bytes().into(), limit, oldest, ..Self::default() }
+        Self { purpose_hash: of, dir: dir.as_os_str().as_encoded_bytes().into(), limit, oldest, ..Self::default() }
     }
 
     /// Reads the data of an index. Returns `None` if it is missing, damaged, or not trustworthy.
@@ -364,10 +364,10 @@ impl SessionTable {
     }
 
     /// Returns the version of the file of a row.
-    pub(super) fn stamp(&self, at: usize) -> FileVersion {
+    pub(super) fn stamp(&self, at: usize) -> FileMetadata {
         let Row { inode, bytes, written, changed, device, .. } = self.row(at);
         let device = self.shared.devices.get(usize::from(device)).copied().unwrap_or_default();
-        FileVersion { file: (device, inode), bytes, written, changed }
+        FileMetadata { file: (device, inode), bytes, written, changed }
     }
 
     /// Iterates over the identities of the files.
@@ -430,7 +430,7 @@ impl StoredFacts for SessionTable {
 
     fn real_path(&self, number: u32) -> Option<JoinedPath<'_>> {
         let row = self.row(number as usize);
-        let dir = self.paths_of(&row)?.real.as_deref()?;
+        let dir = self.paths_of(&row)?.canonical.as_deref()?;
         Some(JoinedPath { dir, rest: archive_paths::unpacked(self.name(&row)).as_ref() })
     }
 
@@ -459,7 +459,7 @@ impl StoredFacts for SessionTable {
             created: (created != NO_TIME).then_some(created),
             modified: (modified != NO_TIME).then_some(modified),
             bytes,
-            mtime: FileVersion { written, ..FileVersion::default() }.mtime(),
+            mtime: FileMetadata { written, ..FileMetadata::default() }.mtime(),
             all: EntryTotals { cost, tokens, entries: entries as usize },
             flags,
         }
@@ -519,7 +519,7 @@ mod tests {
                 let parents = (parent_session.as_deref(), parent_id.as_deref());
                 let roots = roots.iter().map(|&root| IdHash::number(root)).collect();
                 let digest = Digest { roots, ..digest(id, FOLDERS[at as usize % 3], parents) };
-                let stamp = FileVersion { file: (at % 2 + 7, at), bytes: at * 3, ..FileVersion::default() };
+                let stamp = FileMetadata { file: (at % 2 + 7, at), bytes: at * 3, ..FileMetadata::default() };
                 let facts = digest.facts();
                 let row = Row { pieces: at, ..Row::new(&stamp, at.is_multiple_of(2), Some(&facts)) };
                 let place = folder.map(|folder| FilePlace { folder: FOLDERS[folder], name });

@@ -17,7 +17,7 @@ use jiff::tz::TimeZone;
 use crate::base::path_context::PathContext;
 use crate::disk::new_file::Draft;
 use crate::disk::{create, demo, files, vacated};
-use crate::system::{self, kernel};
+use crate::system::{self, os};
 
 /// The home trash during one request.
 #[derive(Default)]
@@ -91,7 +91,7 @@ impl HomeTrash {
     pub(crate) fn sync(&mut self) -> Result<()> {
         let fresh = std::mem::take(&mut self.fresh);
         let Some(info) = fresh.first() else { return Ok(()) };
-        let synced = kernel::sync_all(&fresh).and_then(|()| create::sync_folder_of(info));
+        let synced = os::sync_all(&fresh).and_then(|()| create::sync_folder_of(info));
         synced.path_context("cannot write to", info)
     }
 }
@@ -117,7 +117,7 @@ fn vacate(path: &Path) -> io::Result<Option<PathBuf>> {
     if path.symlink_metadata()?.is_symlink() {
         return fs::remove_file(path).map(|()| None);
     }
-    if vacated::is_spare(path) {
+    if vacated::is_vacated_path(path) {
         return Ok(Some(path.into())); // a second name of a file that is still in place
     }
     vacated::vacate(path).map(Some)
@@ -190,9 +190,9 @@ impl TrashedFile {
     /// by a multiple of 15 minutes.
     pub(crate) fn is_of(&self, paths: &[&Path], time: i64) -> bool {
         const QUARTER: i64 = 15 * 60;
-        const MOST: i64 = 26 * 60 * 60;
+        const MAX_OFFSET: i64 = 26 * 60 * 60;
         let shift = self.time - time.div_euclid(1000);
-        paths.contains(&&*self.path) && shift % QUARTER == 0 && shift.abs() <= MOST
+        paths.contains(&&*self.path) && shift % QUARTER == 0 && shift.abs() <= MAX_OFFSET
     }
 }
 

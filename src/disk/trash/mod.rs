@@ -23,7 +23,7 @@ pub(crate) use crate::disk::trash::contents::RestoreError;
 use crate::disk::trash::contents::{TrashContents, in_words};
 pub(crate) use crate::disk::trash::home::give_up;
 use crate::disk::trash::home::{HomeTrash, info_of};
-use crate::disk::vacated::{self, FileStart, Original, Successor, Vacated};
+use crate::disk::vacated::{self, FileStart, FileToVacate, Successor, VacatedFile};
 use crate::disk::{create, demo};
 
 /// The trash configuration.
@@ -43,8 +43,8 @@ impl Default for Trash {
 
 impl Trash {
     /// Opens the trash for a request at the time `now`, in milliseconds since 1970.
-    pub(crate) fn open(&self, now: i64) -> TrashSession<'_> {
-        TrashSession {
+    pub(crate) fn open(&self, now: i64) -> TrashBatch<'_> {
+        TrashBatch {
             trash: self,
             now,
             home: HomeTrash::default(),
@@ -57,7 +57,7 @@ impl Trash {
 }
 
 /// The trash during one request, which can move many files. The content is looked up once.
-pub(crate) struct TrashSession<'a> {
+pub(crate) struct TrashBatch<'a> {
     trash: &'a Trash,
     /// The time of the request, in milliseconds since 1970.
     now: i64,
@@ -88,7 +88,7 @@ pub(crate) struct TrashEntry {
 #[error("{0:#}")]
 pub(crate) struct TrashRefused(anyhow::Error);
 
-impl TrashSession<'_> {
+impl TrashBatch<'_> {
     /// Returns `true` for a configured command, which can take long.
     pub(crate) fn is_command(&self) -> bool {
         !self.trash.command.is_empty()
@@ -229,7 +229,7 @@ impl TrashSession<'_> {
             let mut session = files::open_regular(item, fs::File::options().read(true))?;
             let bytes = io::copy(&mut session, &mut draft)?;
             draft.file.set_permissions(session.metadata()?.permissions())?;
-            Ok::<_, io::Error>((Original::headless(path, &mut draft.file)?, draft, bytes))
+            Ok::<_, io::Error>((FileToVacate::headless(path, &mut draft.file)?, draft, bytes))
         };
         let (original, draft, bytes) = draft().with_context(failed)?;
         let replaced = self.exchange(original, &late(path), Some(place), |path| draft.replace(path), bytes, wait);
@@ -246,7 +246,7 @@ impl TrashSession<'_> {
     /// [`TrashRefused`], the file cannot have a second name or changed meanwhile, or a file cannot be written.
     pub(crate) fn exchange(
         &mut self,
-        original: Original<'_>,
+        original: FileToVacate<'_>,
         kept: &Path,
         item: Option<&Path>,
         rename: impl FnOnce(&Path) -> io::Result<()>,
@@ -255,14 +255,14 @@ impl TrashSession<'_> {
     ) -> Result<()> {
         let path = original.path;
         // Without a known place, the file is found by its name.
-        let second = if item.is_some() { vacated::spare(path)? } else { kept.into() };
+        let second = if item.is_some() { vacated::vacated_path(path)? } else { kept.into() };
         create::second_name(path, &second).path_context("cannot keep the original as", &second)?;
         let put = self.put(&second, item, wait).inspect_err(|_| drop(fs::remove_file(&second)));
         put.context("cannot move the original to the trash")?;
         // A file that is still in place needs no copy in the trash.
         original.replace(rename).inspect_err(|_| item.iter().for_each(|item| self.clear(path, item)))?;
         self.has_vacated(item);
-        original.carry(path, start)
+        original.append_late_lines(path, start)
     }
 
     /// Notes that the file at a place in the trash is one that a step vacated, unless it is a copy.
@@ -278,7 +278,7 @@ impl TrashSession<'_> {
             return self.clear(path, place);
         }
         let start = item.symlink_metadata().map_or(0, |session| session.len());
-        match (Vacated { path: place.into(), from: 0, to: Some(Successor::new(path, start)) }).carry() {
+        match (VacatedFile { path: place.into(), from: 0, to: Some(Successor::new(path, start)) }).append_late_lines() {
             Ok(_) => self.clear(path, item),
             // If the session is no longer in the trash, the merge was complete.
             Err(_) => give_up(item),

@@ -127,11 +127,11 @@ impl Category {
     }
 
     /// Compiles the category.
-    pub(super) fn condition(self, here: &QueryScope) -> Condition {
+    pub(super) fn condition(self, scope: &QueryScope) -> Condition {
         match self.0.condition {
             Session(holds) => Condition::of_session(holds),
             Feature(feature, holds) => Condition::of_session(holds).with_entries(EntryScope::Tree(feature)),
-            Scope(condition) => condition(here),
+            Scope(condition) => condition(scope),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The conditions of most qualifiers. The query scope has what is known of secrets, lost work, marks and worktrees.
 
-use crate::base::machine_paths::{HERE, machine};
+use crate::base::machine_paths::{LOCAL_MACHINE, machine};
 use crate::base::normalize::fold;
 use crate::search::candidate::{Condition, EntryScope, MatchField, MatchPlace};
 use crate::search::qualifier::value::{QueryScope, Text};
@@ -17,12 +17,12 @@ fn contains(text: &Text) -> impl Fn(&str) -> bool + Clone + Send + Sync + use<> 
 }
 
 /// `worktree:` The name or the branch of a git worktree.
-pub(super) fn worktree(name: &Text, here: &QueryScope) -> Condition {
-    let (is_such, worktrees) = (contains(name), here.worktrees.clone());
+pub(super) fn worktree(name: &Text, scope: &QueryScope) -> Condition {
+    let (matches, worktrees) = (contains(name), scope.worktrees.clone());
     Condition::of_session(move |session| {
         let worktree = worktrees.of(&session.digest.header.cwd);
         let mut names = worktree.into_iter().flat_map(|tree| tree.branch.iter().chain([&tree.name]));
-        names.any(|name| is_such(name))
+        names.any(|name| matches(name))
     })
 }
 
@@ -30,8 +30,8 @@ pub(super) fn worktree(name: &Text, here: &QueryScope) -> Condition {
 pub(super) fn on(wanted: &Text, _: &QueryScope) -> Condition {
     let wanted = wanted.0.clone();
     Condition::of_session(move |session| {
-        let is_it = |name: Option<&str>| name.unwrap_or(HERE).eq_ignore_ascii_case(&wanted);
-        is_it(machine(&session.digest.path)) || session.copies.iter().any(|name| is_it(name.as_deref()))
+        let is_named = |name: Option<&str>| name.unwrap_or(LOCAL_MACHINE).eq_ignore_ascii_case(&wanted);
+        is_named(machine(&session.digest.path)) || session.copies.iter().any(|name| is_named(name.as_deref()))
     })
 }
 
@@ -64,40 +64,40 @@ pub(super) fn commit(wanted: Option<CommitPrefix>) -> Condition {
 }
 
 /// `tag:` The tags of a session. A leading `+` is optional.
-pub(super) fn tag(wanted: &Text, here: &QueryScope) -> Condition {
-    let is_such = contains(&Text(wanted.0.trim_start_matches('+').into()));
-    marked(here, move |marks, id| marks.tags(id).any(&is_such))
+pub(super) fn tag(wanted: &Text, scope: &QueryScope) -> Condition {
+    let matches = contains(&Text(wanted.0.trim_start_matches('+').into()));
+    marked(scope, move |marks, id| marks.tags(id).any(&matches))
 }
 
 /// `note:` The notes of a session and its entries.
-pub(super) fn note(wanted: &Text, here: &QueryScope) -> Condition {
-    noted(Some(wanted), here)
+pub(super) fn note(wanted: &Text, scope: &QueryScope) -> Condition {
+    noted(Some(wanted), scope)
 }
 
 /// `note:` and `has:note`: a matching note, or any note.
-pub(super) fn noted(wanted: Option<&Text>, here: &QueryScope) -> Condition {
+pub(super) fn noted(wanted: Option<&Text>, scope: &QueryScope) -> Condition {
     let is_wanted = wanted.map(contains);
-    let is_such = move |note: &str| is_wanted.as_ref().is_none_or(|is_wanted| is_wanted(note));
-    marked(here, move |marks, id| {
-        marks.note(id).is_some_and(&is_such) || marks.entry_notes(id).any(|(_, note)| is_such(note))
+    let matches = move |note: &str| is_wanted.as_ref().is_none_or(|is_wanted| is_wanted(note));
+    marked(scope, move |marks, id| {
+        marks.note(id).is_some_and(&matches) || marks.entry_notes(id).any(|(_, note)| matches(note))
     })
 }
 
 /// Returns the condition on the marks of a session, by its key.
-pub(super) fn marked(here: &QueryScope, holds: impl Fn(&Marks, &str) -> bool + Send + Sync + 'static) -> Condition {
-    let marks = here.marks.clone();
+pub(super) fn marked(scope: &QueryScope, holds: impl Fn(&Marks, &str) -> bool + Send + Sync + 'static) -> Condition {
+    let marks = scope.marks.clone();
     Condition::of_session(move |session| holds(&marks, &session.digest.header.marks_key()))
 }
 
 /// `is:unread` The sessions with messages that were not shown.
-pub(super) fn unread(here: &QueryScope) -> Condition {
-    let seen = here.last_seen.clone();
+pub(super) fn unread(scope: &QueryScope) -> Condition {
+    let seen = scope.last_seen.clone();
     Condition::of_session(move |session| seen.is_unread(|| session.digest.header.marks_key(), session.digest.modified))
 }
 
 /// `is:lost` The ends of the branches with lost work.
-pub(super) fn lost(here: &QueryScope) -> Condition {
-    let known = here.lost.clone();
+pub(super) fn lost(scope: &QueryScope) -> Condition {
+    let known = scope.lost.clone();
     Condition::of_entries(None, move |session| {
         known.as_ref().map_or(Vec::new(), |known| known.ends(&session.digest.path).to_vec())
     })
@@ -105,9 +105,9 @@ pub(super) fn lost(here: &QueryScope) -> Condition {
 
 /// `model:` The models that answered.
 pub(super) fn model(model: &Text, _: &QueryScope) -> Condition {
-    let is_such = contains(model);
-    let of_entry = is_such.clone();
-    let in_session = Condition::of_session(move |session| session.digest.details_once().model_names().any(&is_such));
+    let matches = contains(model);
+    let of_entry = matches.clone();
+    let in_session = Condition::of_session(move |session| session.digest.details_once().model_names().any(&matches));
     in_session.with_entries(EntryScope::Read(Box::new(move |entry| {
         let answer = entry.message.as_ref().filter(|_| entry.kind == EntryKind::Assistant);
         let names = answer.into_iter().flat_map(|answer| [answer.model, answer.response_model]).flatten();
@@ -117,53 +117,53 @@ pub(super) fn model(model: &Text, _: &QueryScope) -> Condition {
 
 /// `tool:` The tools that were called. A call counts at the entry of its result.
 pub(super) fn tool(tool: &Text, _: &QueryScope) -> Condition {
-    let is_such = contains(tool);
-    let of_entry = is_such.clone();
+    let matches = contains(tool);
+    let of_entry = matches.clone();
     let in_session =
-        Condition::of_session(move |session| session.digest.details_once().tools.keys().any(|tool| is_such(tool)));
+        Condition::of_session(move |session| session.digest.details_once().tools.keys().any(|tool| matches(tool)));
     in_session.with_entries(EntryScope::Read(Box::new(move |entry| {
         let result = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
-        let is_it = |name: Str<'_>| of_entry(&name.text());
+        let is_named = |name: Str<'_>| of_entry(&name.text());
         result.is_some_and(|result| {
-            result.tool_name.is_some_and(is_it) || result.nested_calls().any(|nested| is_it(nested.call.name))
+            result.tool_name.is_some_and(is_named) || result.nested_calls().any(|nested| is_named(nested.call.name))
         })
     })))
 }
 
 /// `provider:` The providers of models that answered.
 pub(super) fn provider(provider: &Text, _: &QueryScope) -> Condition {
-    let is_such = contains(provider);
-    counted(move |stats, entry| stats.model_of(entry).is_some_and(|(provider, _)| is_such(provider)))
+    let matches = contains(provider);
+    counted(move |stats, entry| stats.model_of(entry).is_some_and(|(provider, _)| matches(provider)))
 }
 
 /// `program:` The programs that shell commands ran first.
 pub(super) fn program(program: &Text, _: &QueryScope) -> Condition {
-    let is_such = contains(program);
+    let matches = contains(program);
     counted(move |stats, entry| {
         let program = entry.program.and_then(|program| stats.programs.get(program as usize));
-        program.is_some_and(|program| is_such(program))
+        program.is_some_and(|program| matches(program))
     })
 }
 
 /// Returns the condition on the statistics of entries.
-pub(super) fn counted(is_such: impl Fn(&SessionStats, &EntryStats) -> bool + Send + Sync + 'static) -> Condition {
+pub(super) fn counted(matches: impl Fn(&SessionStats, &EntryStats) -> bool + Send + Sync + 'static) -> Condition {
     Condition::of_entries(None, move |session| {
         let stats = session.digest.stats();
         let entries = stats.entries();
-        (0..).zip(&entries).filter(|(_, entry)| is_such(&stats, entry)).map(|(at, _)| at).collect()
+        (0..).zip(&entries).filter(|(_, entry)| matches(&stats, entry)).map(|(at, _)| at).collect()
     })
 }
 
 /// `secret:` The likely secrets found by a matching rule.
-pub(super) fn secret(rule: &Text, here: &QueryScope) -> Condition {
-    secrets(Some(rule), here)
+pub(super) fn secret(rule: &Text, scope: &QueryScope) -> Condition {
+    secrets(Some(rule), scope)
 }
 
 /// `secret:` and `is:secret`: the likely secrets found by a matching rule, or by any rule.
-pub(super) fn secrets(rule: Option<&Text>, here: &QueryScope) -> Condition {
-    let is_such = rule.map(contains);
-    let is_wanted = move |name: &str| is_such.as_ref().is_none_or(|is_such| is_such(name));
-    let known = here.secrets.clone();
+pub(super) fn secrets(rule: Option<&Text>, scope: &QueryScope) -> Condition {
+    let matches = rule.map(contains);
+    let is_wanted = move |name: &str| matches.as_ref().is_none_or(|matches| matches(name));
+    let known = scope.secrets.clone();
     let entries = known.as_ref().map(|known| known.entries(&is_wanted)).unwrap_or_default();
     let in_session = Condition::of_session(move |session| {
         known.as_ref().is_some_and(|known| known.is_in(&session.digest.path, &is_wanted))
@@ -181,7 +181,7 @@ mod tests {
     use crate::search::known_secrets::{KnownSecret, KnownSecrets};
     use crate::search::lost_work::{LostSessions, LostWork};
     use crate::search::qualifier::named;
-    use crate::search::qualifier::test_sample::{Sample, here};
+    use crate::search::qualifier::test_sample::{Sample, query_scope};
     use crate::session::entry::parse;
     use crate::session::marks::Mark;
 
@@ -210,11 +210,11 @@ mod tests {
         let session = Sample::default();
         let work = LostWork { ends: vec![7, 3], files: Vec::new() };
         let known = LostSessions([(session.digest.path.clone(), work)].into());
-        let scope = QueryScope { lost: Some(Arc::new(known)), ..here() };
+        let scope = QueryScope { lost: Some(Arc::new(known)), ..query_scope() };
         assert_eq!((lost(&scope).test)(&session.candidate()), TestResult::At(None));
         let EntryScope::Known(ends) = lost(&scope).entries else { panic!("entries are known") };
         assert_eq!(ends(&session.candidate()), [7, 3]);
-        assert_eq!((lost(&here()).test)(&session.candidate()), TestResult::No);
+        assert_eq!((lost(&query_scope()).test)(&session.candidate()), TestResult::No);
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         let (mut marks, id) = (Marks::default(), session.digest.header.marks_key().into_owned());
         let holds = |marks: &Marks, query: &str| {
             let (name, value) = query.split_once(':').unwrap();
-            let here = QueryScope { marks: Arc::new(marks.clone()), ..here() };
+            let here = QueryScope { marks: Arc::new(marks.clone()), ..query_scope() };
             let condition = named(name).unwrap().read(value).unwrap().unwrap().condition(&here);
             (condition.test)(&session.candidate()) != TestResult::No
         };
@@ -255,7 +255,7 @@ mod tests {
         let session = Sample::default();
         let secret = KnownSecret { rule: "github-token".into(), entry: Some("e".into()) };
         let known = KnownSecrets([(session.digest.path.clone(), vec![secret])].into());
-        let scope = QueryScope { secrets: Some(Arc::new(known)), ..here() };
+        let scope = QueryScope { secrets: Some(Arc::new(known)), ..query_scope() };
         for (rule, is_found) in [(None, true), (Some("GitHub"), true), (Some("aws"), false)] {
             let rule = rule.map(|rule| Text(rule.into()));
             let found = (secrets(rule.as_ref(), &scope).test)(&session.candidate());
@@ -267,6 +267,6 @@ mod tests {
             let is_in = |id: &str| has_secret(&parse::line(entry(id).as_bytes()).unwrap().unwrap());
             assert_eq!((is_in("e"), is_in("f")), (is_found, false));
         }
-        assert_eq!((secrets(None, &here()).test)(&session.candidate()), TestResult::No);
+        assert_eq!((secrets(None, &query_scope()).test)(&session.candidate()), TestResult::No);
     }
 }

@@ -282,16 +282,18 @@ impl fmt::Display for Qualified {
 
 impl Qualified {
     /// Compiles the qualifier.
-    pub(crate) fn condition(&self, here: &QueryScope) -> Condition {
+    pub(crate) fn condition(&self, scope: &QueryScope) -> Condition {
         match (&self.row.value, &self.value) {
-            (ValueType::Text(condition, _) | ValueType::Name(condition, _), Value::Text(text)) => condition(text, here),
-            (_, Value::Category(category)) => category.condition(here),
+            (ValueType::Text(condition, _) | ValueType::Name(condition, _), Value::Text(text)) => {
+                condition(text, scope)
+            }
+            (_, Value::Category(category)) => category.condition(scope),
             (&ValueType::Date(holds), Value::Date(date)) => {
-                let time = date.ms(here);
+                let time = date.ms(scope);
                 Condition::of_session(move |session| session.digest.modified.is_some_and(|active| holds(active, time)))
             }
             (_, Value::Range(range)) => {
-                let (from, end) = range.ms(here);
+                let (from, end) = range.ms(scope);
                 conditions::counted(move |_, entry| entry.time.is_some_and(|time| (from..end).contains(&time)))
             }
             (&ValueType::Bound(number), &Value::Bound(bound)) => {
@@ -376,7 +378,7 @@ mod tests {
 
     use super::*;
     use crate::search::candidate::{EntryScope, MatchField, MatchPlace, TestResult};
-    use crate::search::qualifier::test_sample::{Sample, here};
+    use crate::search::qualifier::test_sample::{Sample, query_scope};
     use crate::search::qualifier::value::ValueLists;
     use crate::search::query::Query;
     use crate::session::last_seen::LastSeen;
@@ -407,7 +409,7 @@ mod tests {
     fn after_includes_and_before_excludes_the_time() {
         let mut session = Sample::default();
         assert!(!session.is("after:2w") && !session.is("before:2w"), "the time of the last activity is unknown");
-        session.digest.modified = Some(here().now_ms - 14 * 86_400_000);
+        session.digest.modified = Some(query_scope().now_ms - 14 * 86_400_000);
         assert!(session.is("after:2w") && session.is("after:1970") && !session.is("after:13d"));
         assert!(session.is("before:13d") && session.is("before:2026-05") && !session.is("before:2w"));
     }
@@ -419,7 +421,7 @@ mod tests {
         let mut seen = LastSeen::default();
         seen.begin(5);
         let holds = |seen: &LastSeen| {
-            let scope = QueryScope { last_seen: Arc::new(seen.clone()), ..here() };
+            let scope = QueryScope { last_seen: Arc::new(seen.clone()), ..query_scope() };
             let test = named("is").unwrap().read("unread").unwrap().unwrap().condition(&scope).test;
             test(&session.candidate()) != TestResult::No
         };
@@ -435,7 +437,7 @@ mod tests {
         let tree = Arc::new(Worktree { dir, main, name, branch: Some("Fix-42".into()) });
         let mut worktrees = Worktrees::default();
         worktrees.insert("/home/Dev/app", &tree);
-        let scope = QueryScope { worktrees: Arc::new(worktrees), ..here() };
+        let scope = QueryScope { worktrees: Arc::new(worktrees), ..query_scope() };
         let holds = |query: &str| {
             let (name, value) = query.split_once(':').unwrap();
             let test = named(name).unwrap().read(value).unwrap().unwrap().condition(&scope).test;
@@ -479,7 +481,13 @@ mod tests {
         assert!(session.is("program:cargo") && !session.is("program:cd"));
         assert!(session.is("active:1970-04-01") && !session.is("active:1970-04-02") && session.is("active:1970-04"));
         assert!(session.is("active:1970-04-02..1970-04-05") && !session.is("active:1970-03..1970-03-31"));
-        let scope = |text: &str| match named("active").unwrap().read(text).unwrap().unwrap().condition(&here()).entries
+        let scope = |text: &str| match named("active")
+            .unwrap()
+            .read(text)
+            .unwrap()
+            .unwrap()
+            .condition(&query_scope())
+            .entries
         {
             EntryScope::Known(known) => known(&session.candidate()),
             _ => panic!("entries are known"),

@@ -5,8 +5,8 @@ use crate::base::normalize::fold;
 use crate::base::paths::normalize;
 use crate::search::candidate::{Candidate, Condition, MatchField};
 use crate::search::qualifier::value::{QueryScope, Text};
-use crate::session::digest::touched_files::FileTouch;
-use crate::session::entry::tool_call::Touch;
+use crate::session::digest::touched_files::FileOperationCall;
+use crate::session::entry::tool_call::FileOperation;
 
 /// A path to search for.
 struct Path {
@@ -19,10 +19,10 @@ struct Path {
 }
 
 impl Path {
-    fn new(Text(path): &Text, here: &QueryScope) -> Self {
+    fn new(Text(path): &Text, scope: &QueryScope) -> Self {
         let path = path.replace('\\', "/");
         let is_home = path == "~" || path.starts_with("~/");
-        let text = fold(&if is_home { path.replacen('~', here.home.trim_end_matches('/'), 1) } else { path });
+        let text = fold(&if is_home { path.replacen('~', scope.home.trim_end_matches('/'), 1) } else { path });
         Self { components: components(&text).map(str::to_string).collect(), is_absolute: is_absolute(&text), text }
     }
 }
@@ -38,8 +38,8 @@ fn components(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `in:` The sessions whose working directory, or its project, is `dir` or below it.
-pub(super) fn in_directory(dir: &Text, here: &QueryScope) -> Condition {
-    let (is_in, worktrees) = (directory(dir, here), here.worktrees.clone());
+pub(super) fn in_directory(dir: &Text, scope: &QueryScope) -> Condition {
+    let (is_in, worktrees) = (directory(dir, scope), scope.worktrees.clone());
     Condition::of_session(move |session| {
         let cwd = &*session.digest.header.cwd;
         let is_project_in = || worktrees.grouped(cwd).is_some() && is_in(&fold(&worktrees.project(cwd)));
@@ -48,24 +48,24 @@ pub(super) fn in_directory(dir: &Text, here: &QueryScope) -> Condition {
 }
 
 /// Returns a test for folded directories that are `dir` or below it.
-fn directory(dir: &Text, here: &QueryScope) -> impl Fn(&str) -> bool + Send + Sync + use<> {
-    let dir = Path::new(&from_here(dir, here), here);
+fn directory(dir: &Text, scope: &QueryScope) -> impl Fn(&str) -> bool + Send + Sync + use<> {
+    let dir = Path::new(&from_here(dir, scope), scope);
     move |cwd| is_in(&dir, cwd)
 }
 
 /// Returns a test for directories that are `dir` or below it.
-pub(crate) fn is_in_dir(dir: &str, here: &QueryScope) -> impl Fn(&str) -> bool + use<> {
-    let is_in = directory(&Text(dir.into()), here);
+pub(crate) fn is_in_dir(dir: &str, scope: &QueryScope) -> impl Fn(&str) -> bool + use<> {
+    let is_in = directory(&Text(dir.into()), scope);
     move |cwd| is_in(&fold(cwd))
 }
 
 /// Resolves a path that starts with `.` or `..` from the directory of the query.
-fn from_here(dir: &Text, here: &QueryScope) -> Text {
+fn from_here(dir: &Text, scope: &QueryScope) -> Text {
     let path = dir.0.replace('\\', "/");
-    if here.dir.is_empty() || !matches!(path.split('/').next(), Some("." | "..")) {
+    if scope.dir.is_empty() || !matches!(path.split('/').next(), Some("." | "..")) {
         return dir.clone();
     }
-    Text(normalize(&std::path::Path::new(&here.dir).join(path)).to_string_lossy().into_owned())
+    Text(normalize(&std::path::Path::new(&scope.dir).join(path)).to_string_lossy().into_owned())
 }
 
 /// Returns `true` if a folded working directory equals `dir` or is below it. The components of a relative `dir` can
@@ -80,23 +80,26 @@ fn is_in(dir: &Path, cwd: &str) -> bool {
 }
 
 /// `file:` The entries in which a tool read, wrote or edited a matching file.
-pub(super) fn file(path: &Text, here: &QueryScope) -> Condition {
-    touched(path, here, |_| true)
+pub(super) fn file(path: &Text, scope: &QueryScope) -> Condition {
+    touched(path, scope, |_| true)
 }
 
 /// `edited:` The entries in which a tool wrote or edited a matching file.
-pub(super) fn edited(path: &Text, here: &QueryScope) -> Condition {
-    touched(path, here, |touch| touch != Touch::Read)
+pub(super) fn edited(path: &Text, scope: &QueryScope) -> Condition {
+    touched(path, scope, |touch| touch != FileOperation::Read)
 }
 
-fn touched(path: &Text, here: &QueryScope, is_wanted: fn(Touch) -> bool) -> Condition {
-    let wanted = Path::new(path, here);
+fn touched(path: &Text, scope: &QueryScope, is_wanted: fn(FileOperation) -> bool) -> Condition {
+    let wanted = Path::new(path, scope);
     Condition::of_entries(Some(MatchField::File), move |session: &Candidate<'_>| {
         let touches = &session.digest.details_once().touches;
         // A file can be touched many times, so each path is tested once.
-        let is_such: Vec<bool> = touches.paths.iter().map(|path| is_match(&wanted, path, session.titles.cwd)).collect();
-        let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
-        touches.all.iter().filter(is_it).map(|touch| touch.entry).collect()
+        let is_matching_path: Vec<bool> =
+            touches.paths.iter().map(|path| is_match(&wanted, path, session.titles.cwd)).collect();
+        let is_wanted_operation = |touch: &&FileOperationCall| {
+            is_wanted(touch.operation) && is_matching_path.get(touch.path as usize) == Some(&true)
+        };
+        touches.all.iter().filter(is_wanted_operation).map(|touch| touch.entry).collect()
     })
 }
 
@@ -128,7 +131,7 @@ fn is_match(wanted: &Path, path: &str, cwd: &str) -> bool {
 mod tests {
     use super::*;
     use crate::search::candidate::{MatchPlace, TestResult};
-    use crate::search::qualifier::test_sample::{Sample, here};
+    use crate::search::qualifier::test_sample::{Sample, query_scope};
 
     #[test]
     fn file_matches_have_an_entry() {
@@ -140,7 +143,8 @@ mod tests {
 
     #[test]
     fn files_match_by_suffix_or_substring() {
-        let has = |file: &str, path: &str| is_match(&Path::new(&Text(file.into()), &here()), path, "/home/dev/app");
+        let has =
+            |file: &str, path: &str| is_match(&Path::new(&Text(file.into()), &query_scope()), path, "/home/dev/app");
         for (file, path) in [
             ("src/auth.rs", "src/auth.rs"),
             ("src/auth.rs", "/x/src/Auth.rs"),
@@ -173,7 +177,7 @@ mod tests {
 
     #[test]
     fn projects_match_by_components() {
-        let has = |dir: &str, cwd: &str| is_in_dir(dir, &here())(cwd);
+        let has = |dir: &str, cwd: &str| is_in_dir(dir, &query_scope())(cwd);
         for (dir, cwd) in [
             ("~/code/app", "/home/Dev/code/app"),
             ("~/code/", "/home/Dev/code/app"),
@@ -209,7 +213,7 @@ mod tests {
 
     #[test]
     fn expands_and_folds_paths() {
-        let path = |text: &str| Path::new(&Text(text.into()), &here());
+        let path = |text: &str| Path::new(&Text(text.into()), &query_scope());
         assert_eq!((path("~/Code/./app/").text.as_str(), path("~").is_absolute), ("/home/dev/code/./app/", true));
         assert_eq!(path("~/Code//./app/").components, ["home", "dev", "code", "app"]);
         assert!(path(r"C:\Work").is_absolute && !path("~x/y").is_absolute && !path("a/b").is_absolute);

@@ -9,7 +9,7 @@ use crate::session::lines::Line;
 use crate::session::search_titles::TitlesBuf;
 
 /// A query scope 100 days after the beginning of 1970, in the home directory.
-pub(crate) fn here() -> QueryScope {
+pub(crate) fn query_scope() -> QueryScope {
     QueryScope {
         now_ms: 100 * 86_400_000,
         home: "/home/Dev".into(),
@@ -57,7 +57,7 @@ impl Sample {
     /// Tests the session with a qualifier.
     pub(super) fn test(&self, qualifier: &str) -> TestResult {
         let (name, value) = qualifier.split_once(':').unwrap();
-        (named(name).unwrap().read(value).unwrap().unwrap().condition(&here()).test)(&self.candidate())
+        (named(name).unwrap().read(value).unwrap().unwrap().condition(&query_scope()).test)(&self.candidate())
     }
 
     /// Returns `true` if the qualifier matches.

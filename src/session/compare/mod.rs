@@ -14,11 +14,11 @@ use crate::base::sort;
 use crate::session::digest::details::{ModelUse, Models};
 use crate::session::digest::touched_files::FileUses;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::tool_call::{NestedCall, Touch, touched};
+use crate::session::entry::tool_call::{FileOperation, NestedCall, touched};
 use crate::session::entry::{Entry, Message, Usage};
 use crate::session::links::{ById, IdHash};
-use crate::session::tree::node::{EntryStatus, Node};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::node::{EntryOutcome, Node};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The path from the root to an entry.
 #[derive(Clone, Copy, Debug)]
@@ -26,27 +26,27 @@ pub struct BranchPath<'a> {
     /// The tree of the file; the same one if both branches are in one file.
     pub tree: &'a Tree,
     /// The last entry.
-    pub end: Index,
+    pub end: EntryIndex,
 }
 
 /// The point where two branches diverge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
     /// The shared entries from the root, in the tree of the first branch.
-    pub shared: Vec<Index>,
+    pub shared: Vec<EntryIndex>,
     /// The last shared entry, in each tree.
-    pub common: [Index; 2],
+    pub common: [EntryIndex; 2],
     /// The entries of each branch after it; empty if a branch ends there.
-    pub own: [Vec<Index>; 2],
+    pub own: [Vec<EntryIndex>; 2],
 }
 
 /// The comparison of two branches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// The last shared entry, in each tree.
-    pub common: [Index; 2],
+    pub common: [EntryIndex; 2],
     /// The end of each branch in its tree: see [`Divergence::ends`].
-    pub ends: [Index; 2],
+    pub ends: [EntryIndex; 2],
     /// The number of shared entries.
     pub shared: usize,
     /// The summary of each branch after the last shared entry.
@@ -56,7 +56,7 @@ pub struct Comparison {
 impl<'a> BranchPath<'a> {
     /// Returns the entries without labels, from the root. Labels only refer to other entries. A fork does not have the
     /// labels of its parent: pi attaches the next entry to the one before them and writes new labels (1.6.0).
-    fn entries(self) -> Vec<Index> {
+    fn entries(self) -> Vec<EntryIndex> {
         let mut path = self.tree.path(self.end);
         path.retain(|&at| self.tree.node(at).kind != EntryKind::Label);
         path
@@ -64,7 +64,7 @@ impl<'a> BranchPath<'a> {
 
     /// Returns a key that identifies an entry in all files of its family: forks keep IDs and times (pi 1.6.0). An entry
     /// without an ID, as in version 1, has no key.
-    fn entry_key(self, at: Index) -> Option<(&'a str, Option<i64>)> {
+    fn entry_key(self, at: EntryIndex) -> Option<(&'a str, Option<i64>)> {
         let node = self.tree.node(at);
         Some((node.id.as_deref()?, node.time))
     }
@@ -81,7 +81,7 @@ pub fn diverge(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
     } else {
         let known = paths[1].iter().zip(1..).filter_map(|(&at, count)| Some((other.entry_key(at)?, count)));
         let known: HashMap<_, usize> = known.collect();
-        let shared = |(at, entry): (usize, &Index)| Some((at + 1, *known.get(&one.entry_key(*entry)?)?));
+        let shared = |(at, entry): (usize, &EntryIndex)| Some((at + 1, *known.get(&one.entry_key(*entry)?)?));
         paths[0].iter().enumerate().rev().find_map(shared)?
     };
     let common = [*paths[0].get(a.checked_sub(1)?)?, *paths[1].get(b.checked_sub(1)?)?];
@@ -94,10 +94,10 @@ pub fn diverge(branches: [BranchPath<'_>; 2]) -> Option<Divergence> {
 impl Divergence {
     /// Returns the entry where each branch ends for the model. Names, settings and extension state may follow it;
     /// resuming there is equivalent.
-    pub fn ends(&self, branches: [BranchPath<'_>; 2]) -> [Index; 2] {
+    pub fn ends(&self, branches: [BranchPath<'_>; 2]) -> [EntryIndex; 2] {
         [0, 1].map(|side| {
             let (own, nodes) = (&self.own[side], &branches[side].tree.nodes);
-            let says = |at: &&Index| !nodes[**at as usize].kind.is_invisible_to_the_model();
+            let says = |at: &&EntryIndex| !nodes[**at as usize].kind.is_invisible_to_the_model();
             own.iter().rfind(says).or(own.last()).copied().unwrap_or(self.common[side])
         })
     }
@@ -111,7 +111,7 @@ const ANSWER: usize = 8_000;
 const FAILURE: usize = 300;
 
 /// The maximum number of prompts and of failures whose texts are kept.
-const MOST: usize = 500;
+const MAX_TEXTS: usize = 500;
 
 /// The number of calls of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -204,7 +204,7 @@ pub struct SideCollector<'n> {
     /// Converts a path of a call to the name that identifies the file on both sides.
     name: &'n dyn Fn(&str) -> String,
     /// The calls without a result so far.
-    calls: ById<(String, Touch)>,
+    calls: ById<(String, FileOperation)>,
 }
 
 impl<'n> SideCollector<'n> {
@@ -248,7 +248,7 @@ impl<'n> SideCollector<'n> {
 
     fn prompt(&mut self, entry: &Entry<'_>) {
         self.side.prompt_count += 1;
-        if self.side.prompts.len() < MOST {
+        if self.side.prompts.len() < MAX_TEXTS {
             let text = entry.text();
             // A prompt may consist of images only.
             let text = if js_trim(&text).is_empty() { "(no text)" } else { &*text };
@@ -269,12 +269,12 @@ impl<'n> SideCollector<'n> {
             self.side.answer = Some(short(&entry.text(), ANSWER));
         }
         let failed = match node.outcome {
-            EntryStatus::Fine | EntryStatus::NotRun => return,
-            EntryStatus::Failed => {
+            EntryOutcome::Fine | EntryOutcome::NotRun => return,
+            EntryOutcome::Failed => {
                 self.side.failures.answers += 1;
                 "failed answer"
             }
-            EntryStatus::Aborted => {
+            EntryOutcome::Aborted => {
                 self.side.failures.aborted += 1;
                 "aborted answer"
             }
@@ -296,8 +296,8 @@ impl<'n> SideCollector<'n> {
         let name = message.tool_name.map(|name| name.text()).unwrap_or_default().into_owned();
         let (calls, failed) = self.tools.entry(name).or_default();
         *calls += 1;
-        self.side.failures.not_run += usize::from(node.outcome == EntryStatus::NotRun);
-        if node.outcome == EntryStatus::Failed {
+        self.side.failures.not_run += usize::from(node.outcome == EntryOutcome::NotRun);
+        if node.outcome == EntryOutcome::Failed {
             *failed += 1;
             self.side.failures.tools += 1;
             self.failure(&node.text, &message.content.text("\n"));
@@ -305,13 +305,13 @@ impl<'n> SideCollector<'n> {
     }
 
     /// Counts a use of a file.
-    fn file(&mut self, path: &str, touch: Touch) {
+    fn file(&mut self, path: &str, touch: FileOperation) {
         self.side.files.entry((self.name)(path)).or_default().add(touch);
     }
 
     /// Adds a failure: what failed, and the error.
     fn failure(&mut self, what: &str, error: &str) {
-        if self.side.failures.texts.len() < MOST {
+        if self.side.failures.texts.len() < MAX_TEXTS {
             let error = js_trim(error).lines().next().unwrap_or_default();
             let between = if error.is_empty() { "" } else { ": " };
             self.side.failures.texts.push(short(&format!("{what}{between}{error}"), FAILURE));
@@ -351,7 +351,7 @@ mod tests {
         format!(r#"{{"id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:{second:02}Z",{rest}}}"#)
     }
 
-    fn ids(tree: &Tree, entries: &[Index]) -> Vec<String> {
+    fn ids(tree: &Tree, entries: &[EntryIndex]) -> Vec<String> {
         entries.iter().map(|&at| tree.nodes[at as usize].id.as_deref().unwrap_or("?").into()).collect()
     }
 
@@ -529,8 +529,8 @@ mod tests {
     #[test]
     fn shortens_long_texts_and_many_prompts() {
         let long = format!(r#""role":"user","content":"{}""#, "x".repeat(5_000));
-        let side = side(&vec![&*long; MOST + 7]);
-        assert_eq!((side.prompt_count, side.prompts.len()), (MOST + 7, MOST));
+        let side = side(&vec![&*long; MAX_TEXTS + 7]);
+        assert_eq!((side.prompt_count, side.prompts.len()), (MAX_TEXTS + 7, MAX_TEXTS));
         assert!(side.prompts.iter().all(|prompt| prompt.ends_with('…') && prompt.chars().count() == PROMPT + 1));
     }
 }

@@ -15,7 +15,7 @@ use crate::session::entry::tool_call::{self, NEARBY};
 use crate::session::entry::{Content, Entry, EntryId, Message, RawTime, ToolCall, parse, row, typed_prompt};
 use crate::session::json::value::Fields;
 use crate::session::lines::{LabelLine, Line, LineCollector, NotASession};
-use crate::session::links::{ActivePath, Index, ParentLinks};
+use crate::session::links::{ActivePath, EntryIndex, ParentLinks};
 use crate::session::problem::Problem;
 use crate::session::search_text::SearchTextsBuf;
 use crate::session::stats::entry_stats::StatsCollector;
@@ -44,7 +44,7 @@ pub struct DigestBuilder {
     models: Models,
     entries: EntryKeys,
     /// The entries that are labels.
-    label_lines: Vec<Index>,
+    label_lines: Vec<EntryIndex>,
     touches: TouchCollector,
     commits: CommitCollector,
     stats: StatsCollector,
@@ -100,9 +100,9 @@ impl DigestBuilder {
         let may_repeat = header.version < 2.0 || !parent_links.duplicates.is_empty() || self.label_lines.len() > 1;
         let (all, repeated) = self.entries.finish(may_repeat);
         digest.all = all;
-        let is_label = |at: Index| self.label_lines.binary_search(&at).is_ok();
-        let is_root = |at: &Index| parent_links.parents[*at as usize].is_none_or(is_label);
-        let roots = (0..parent_links.parents.len() as Index).filter(is_root);
+        let is_label = |at: EntryIndex| self.label_lines.binary_search(&at).is_ok();
+        let is_root = |at: &EntryIndex| parent_links.parents[*at as usize].is_none_or(is_label);
+        let roots = (0..parent_links.parents.len() as EntryIndex).filter(is_root);
         digest.roots = roots.map(|at| self.entries.ids[at as usize]).collect();
         let stubs = self.lines.stubs(&parent_links);
         for (children, is_stub) in parent_links.child_counts(&stubs).into_iter().zip(stubs) {
@@ -135,7 +135,7 @@ impl DigestBuilder {
         details.models = self.models.busiest_first();
         details.active = ActivePath::new(&parent_links);
         digest.header = header;
-        let words = |at: Index| self.messages.row(at).map_or("", |row| self.messages.text(row));
+        let words = |at: EntryIndex| self.messages.row(at).map_or("", |row| self.messages.text(row));
         let stats = self.stats.finish((&parent_links, details.active.clone(), repeated), words);
         digest.details = LazyDetails::new(details, stats);
         Ok((digest, self.texts.unwrap_or_default()))
@@ -154,7 +154,7 @@ impl DigestBuilder {
     }
 
     fn entry(&mut self, entry: &Entry<'_>, line: &[u8]) {
-        let at = self.digest.entry_count as Index;
+        let at = self.digest.entry_count as EntryIndex;
         if let Some(texts) = &mut self.texts {
             texts.take(at, entry);
         }
@@ -206,7 +206,7 @@ impl DigestBuilder {
     }
 
     /// Adds a message of a user or an assistant with the time of its entry.
-    fn add_message(&mut self, at: Index, written: Option<i64>, entry: &Entry<'_>) {
+    fn add_message(&mut self, at: EntryIndex, written: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         if !row::is_silent(entry) {
             self.messages.push(at, entry);
@@ -245,7 +245,7 @@ impl DigestBuilder {
     }
 
     /// Adds the tool calls and the model of an assistant message.
-    fn add_answer(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>) {
+    fn add_answer(&mut self, at: EntryIndex, time: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         for call in message.content.tool_calls() {
             self.add_call(at, time, call);
@@ -262,7 +262,7 @@ impl DigestBuilder {
     }
 
     /// Adds a tool call.
-    fn add_call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
+    fn add_call(&mut self, at: EntryIndex, time: Option<i64>, call: &ToolCall<'_>) {
         let name = call.name.text();
         match self.details.tools.get_mut(&*name) {
             Some(calls) => *calls += 1,
@@ -273,7 +273,7 @@ impl DigestBuilder {
     }
 
     fn labels(&self, parent_links: &ParentLinks, reread: &mut RereadLine<'_>) -> Vec<DigestLabel> {
-        let label = |(at, set): (Index, &LabelLine)| DigestLabel {
+        let label = |(at, set): (EntryIndex, &LabelLine)| DigestLabel {
             entry: EntryId::Id(set.target_id.clone().into()),
             at,
             text: set.text.clone(),
@@ -284,8 +284,8 @@ impl DigestBuilder {
     }
 
     /// Returns the row of an entry from its line. The row of a tool result is its call.
-    fn row(&self, at: Index, parent_links: &ParentLinks, reread: &mut RereadLine<'_>) -> Option<String> {
-        let mut line = |at: Index| reread(*self.lines.offsets.get(at as usize)?);
+    fn row(&self, at: EntryIndex, parent_links: &ParentLinks, reread: &mut RereadLine<'_>) -> Option<String> {
+        let mut line = |at: EntryIndex| reread(*self.lines.offsets.get(at as usize)?);
         let own = line(at)?;
         let entry = parse::line(&own).ok()??;
         let row = || {
@@ -296,7 +296,7 @@ impl DigestBuilder {
         };
         let answer = entry.message.as_ref().filter(|_| entry.kind == EntryKind::ToolResult);
         let Some(call) = answer.and_then(|answer| answer.tool_call_id) else { return row() };
-        let parent = |&at: &Index| parent_links.parents[at as usize];
+        let parent = |&at: &EntryIndex| parent_links.parents[at as usize];
         for at in std::iter::successors(parent(&at), parent).take(NEARBY) {
             let line = line(at)?;
             let Ok(Some(above)) = parse::line(&line) else { break };
@@ -321,8 +321,8 @@ mod tests {
 
     use super::*;
     use crate::base::javascript::utf16_prefix;
-    use crate::session::digest::touched_files::FileTouch;
-    use crate::session::entry::tool_call::Touch;
+    use crate::session::digest::touched_files::FileOperationCall;
+    use crate::session::entry::tool_call::FileOperation;
     use crate::session::search_text;
     use crate::session::tree::{Tree, TreeLines};
 
@@ -367,10 +367,10 @@ mod tests {
     }
 
     fn agree(digest: &Digest, tree: &Tree) {
-        for at in 0..tree.nodes.len() as Index {
+        for at in 0..tree.nodes.len() as EntryIndex {
             assert_eq!(digest.is_active(at), tree.is_active(at), "entry {at}");
         }
-        assert!(!digest.is_active(tree.nodes.len() as Index));
+        assert!(!digest.is_active(tree.nodes.len() as EntryIndex));
         let mut labels: Vec<_> = tree.labels.iter().collect();
         labels.sort_by_key(|(at, _)| **at);
         let labels = labels.into_iter().map(|(&at, label)| DigestLabel {
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(digest.labels, labels.collect::<Vec<_>>());
         for touched in &digest.details().touches.all {
             assert_eq!(touched.time, tree.nodes[touched.entry as usize].time);
-            let says = |at: &Index| {
+            let says = |at: &EntryIndex| {
                 let node = &tree.nodes[*at as usize];
                 node.kind == EntryKind::User || (node.kind == EntryKind::Assistant && !node.silent)
             };
@@ -391,8 +391,8 @@ mod tests {
             let said = above.find(says).map_or("", |at| tree.nodes[at as usize].words());
             assert_eq!(digest.details().touches.messages.get(touched.message), js_trim(utf16_prefix(said, 100)));
         }
-        let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
-        let is = |kind: EntryKind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
+        let has_text = |at: &EntryIndex| !tree.nodes[*at as usize].text.is_empty();
+        let is = |kind: EntryKind| move |at: &EntryIndex| tree.nodes[*at as usize].kind == kind && has_text(at);
         assert_eq!(digest.details().newer_message, tree.newer_message);
         let to_root = || tree.to_root(tree.leaf);
         let prompt = to_root().find(is(EntryKind::User));
@@ -417,8 +417,8 @@ mod tests {
         assert_eq!(digest.details().entries.ids.len(), digest.entry_count);
         assert!(digest.all.cost == digest.cost || digest.all.entries < digest.entry_count);
         assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), leaves as usize, tree.cost()));
-        let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
-        assert_eq!((0..tree.nodes.len() as Index).filter(is_end).count(), digest.leaves);
+        let is_end = |at: &EntryIndex| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
+        assert_eq!((0..tree.nodes.len() as EntryIndex).filter(is_end).count(), digest.leaves);
     }
 
     /// The search texts belong to entries of the tree.
@@ -430,7 +430,7 @@ mod tests {
             let node = &tree.nodes[at as usize];
             assert!(matches!(node.kind, EntryKind::User | EntryKind::Assistant), "entry {at} is a {:?}", node.kind);
         }
-        let said: Vec<Index> = (0..tree.nodes.len() as Index)
+        let said: Vec<EntryIndex> = (0..tree.nodes.len() as EntryIndex)
             .filter(|&at| tree.nodes[at as usize].kind == EntryKind::User && !tree.nodes[at as usize].text.is_empty())
             .collect();
         let is_there = |at| conversation.starts.binary_search_by_key(&at, |(_, entry)| *entry).is_ok();
@@ -480,12 +480,18 @@ mod tests {
             r#"{"type":"message","id":"2","parentId":"1","timestamp":7,"message":{"role":"toolResult","toolCallId":"b"}}"#,
         ]);
         let touches = &found.details().touches;
-        let (path, said) =
-            (|it: &FileTouch| touches.paths.get(it.path), |it: &FileTouch| touches.messages.get(it.message));
-        let touches: Vec<_> = touches.all.iter().map(|it| (path(it), it.touch, it.entry, it.time, said(it))).collect();
+        let (path, said) = (
+            |it: &FileOperationCall| touches.paths.get(it.path),
+            |it: &FileOperationCall| touches.messages.get(it.message),
+        );
+        let touches: Vec<_> =
+            touches.all.iter().map(|it| (path(it), it.operation, it.entry, it.time, said(it))).collect();
         assert_eq!(
             touches,
-            [("a.rs", Touch::Read, 1, Some(5), "Mend it"), ("a.rs", Touch::Edit, 2, Some(7), "Mend it")]
+            [
+                ("a.rs", FileOperation::Read, 1, Some(5), "Mend it"),
+                ("a.rs", FileOperation::Edit, 2, Some(7), "Mend it")
+            ]
         );
         let tools: Vec<(&str, u32)> = found.details().tools.iter().map(|(name, calls)| (&**name, *calls)).collect();
         assert_eq!(tools, [("bash", 1), ("edit", 1), ("read", 2)]);
@@ -536,7 +542,7 @@ mod tests {
         let lines = [header, answer("a"), call("b", "one"), answer("c"), call("d", "two"), call("e", "three")];
         let found = of(&lines.each_ref().map(String::as_str));
         let touches = &found.details().touches;
-        let path = |touched: &FileTouch| touches.paths.get(touched.path);
+        let path = |touched: &FileOperationCall| touches.paths.get(touched.path);
         let touches: Vec<_> = touches.all.iter().map(|touched| (path(touched), touched.entry)).collect();
         assert_eq!(touches, [("one", 2), ("two", 3), ("three", 4)]);
     }

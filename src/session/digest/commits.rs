@@ -8,11 +8,11 @@ use crate::base::javascript::utf16_prefix;
 use crate::base::text::clean;
 use crate::session::entry::{Entry, EntryId, Message, ToolCall};
 use crate::session::json::Str;
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::links::{ById, EntryIndex, IdHash};
 use crate::session::replay::commits::{GitUse, LENGTHS, SUBCOMMANDS, is_sha};
 
 /// The maximum number of commits of a session: the output of commands can contain anything.
-const MOST: usize = 1000;
+const MAX_COMMITS: usize = 1000;
 
 /// The maximum length of a branch and of a title, in UTF-16 code units.
 const UNITS: usize = 100;
@@ -23,7 +23,7 @@ pub struct DigestCommit {
     /// The entry with the output of the command.
     pub entry: EntryId,
     /// The index of the entry in the file.
-    pub at: Index,
+    pub at: EntryIndex,
     /// The time of the entry, in milliseconds since 1970.
     pub time: Option<i64>,
     /// The abbreviated hash, of 7 to 40 hexadecimal digits.
@@ -75,7 +75,7 @@ impl fmt::Display for CommitPrefix {
 }
 
 /// Returns the commits that an entry printed; `commits` are those of its session.
-pub fn commits_at(commits: &[DigestCommit], at: Index) -> &[DigestCommit] {
+pub fn commits_at(commits: &[DigestCommit], at: EntryIndex) -> &[DigestCommit] {
     let start = commits.partition_point(|commit| commit.at < at);
     let end = start + commits[start..].partition_point(|commit| commit.at == at);
     &commits[start..end]
@@ -92,14 +92,14 @@ pub(crate) struct CommitCollector {
 impl CommitCollector {
     /// Adds a call of an assistant.
     pub(crate) fn call(&mut self, call: &ToolCall<'_>) {
-        if let Some(uses) = git_use(call).filter(|_| self.commits.len() < MOST) {
+        if let Some(uses) = git_use(call).filter(|_| self.commits.len() < MAX_COMMITS) {
             self.calls.insert(IdHash::of(call.id), uses);
         }
     }
 
     /// Adds the result of a call in the entry `at`. The output of nested calls is a part of the result. A failed command
     /// can have committed before.
-    pub(crate) fn answer(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>) {
+    pub(crate) fn answer(&mut self, at: EntryIndex, time: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         let called = match (self.calls.is_empty(), message.tool_call_id) {
             (false, Some(call)) => self.calls.remove(&IdHash::of(call)),
@@ -112,15 +112,15 @@ impl CommitCollector {
     }
 
     /// Adds a command of the user.
-    pub(crate) fn command(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>) {
+    pub(crate) fn command(&mut self, at: EntryIndex, time: Option<i64>, entry: &Entry<'_>) {
         let Some(Message { command: Some(command), output: Some(output), .. }) = &entry.message else { return };
         if let Some(uses) = script_use(*command) {
             self.output(at, time, entry, (uses, &output.text()));
         }
     }
 
-    fn output(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>, (uses, output): (GitUse, &str)) {
-        let room = MOST.saturating_sub(self.commits.len());
+    fn output(&mut self, at: EntryIndex, time: Option<i64>, entry: &Entry<'_>, (uses, output): (GitUse, &str)) {
+        let room = MAX_COMMITS.saturating_sub(self.commits.len());
         let start = |text: &str| -> Box<str> { clean(utf16_prefix(text, UNITS)).into() };
         let id = || entry.id.map_or(EntryId::Place(at), |id| EntryId::Id(id.owned()));
         let commits = uses.commits(output).take(room).map(|commit| DigestCommit {
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn hostile_output_is_limited() {
         let line = format!("[main 1a2b3c4] {}\n", "\u{1f600}".repeat(500));
-        let found = collected(&[call("1", "git commit"), result("1", &line.repeat(2 * MOST))]);
-        assert_eq!(found.len(), MOST);
+        let found = collected(&[call("1", "git commit"), result("1", &line.repeat(2 * MAX_COMMITS))]);
+        assert_eq!(found.len(), MAX_COMMITS);
         assert!(found.iter().all(|commit| commit.title.encode_utf16().count() <= UNITS));
         assert!(collected(&[call("1", "git commit"), result("2", &line)]).is_empty(), "the result of another call");
     }

@@ -17,7 +17,7 @@ use crate::session::digest::touched_files::TouchedFiles;
 use crate::session::entry::Entry;
 use crate::session::entry::kind::EntryKind;
 use crate::session::json::Str;
-use crate::session::links::{ActivePath, ById, IdHash, Index};
+use crate::session::links::{ActivePath, ById, EntryIndex, IdHash};
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::session::stats::entry_stats::SessionStats;
 use crate::session::stats::intervals::SessionSums;
@@ -28,13 +28,13 @@ pub struct Details {
     /// The first user message with text, if the digest has only its start.
     pub first_message: Option<String>,
     /// The user messages, in file order.
-    pub prompts: Box<[Index]>,
+    pub prompts: Box<[EntryIndex]>,
     /// The last prompt on the active path.
     pub last_prompt: Option<LastMessage>,
     /// The last answer after that prompt.
     pub last_answer: Option<LastMessage>,
     /// The newest message if it is not on the active path, which ends with settings or extension state.
-    pub newer_message: Option<Index>,
+    pub newer_message: Option<EntryIndex>,
     /// The offset of each entry, in bytes.
     pub offsets: Box<[u64]>,
     /// The keys and usage of the entries.
@@ -141,7 +141,7 @@ impl AddAssign for EntryTotals {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EntryUsage {
     /// The entry.
-    pub at: Index,
+    pub at: EntryIndex,
     /// US dollars.
     pub cost: f64,
     /// The number of tokens.
@@ -156,14 +156,20 @@ pub struct EntryKeys {
     /// The usage, in file order. Repeated entries are counted once.
     pub used: Vec<EntryUsage>,
     /// The number of entries up to the last one that a fork inherited.
-    pub inherited: Index,
+    pub inherited: EntryIndex,
 }
 
 /// Returns a key that identifies an entry in all files. Forks and copies keep IDs and times (pi 1.6.0). IDs alone are
 /// not enough: they have 8 hex digits and are unique only in their file. Forks contain labels with new IDs, so the key
 /// of a label is its target and text. The key of an entry without a time is its line. Without an ID, its index `at` is
 /// added. `id` is the ID of the entry.
-pub(crate) fn identity(entry: &Entry<'_>, id: Option<IdHash>, at: Index, time: Option<i64>, line: &[u8]) -> IdHash {
+pub(crate) fn identity(
+    entry: &Entry<'_>,
+    id: Option<IdHash>,
+    at: EntryIndex,
+    time: Option<i64>,
+    line: &[u8],
+) -> IdHash {
     let known = match entry.target_id.filter(|_| entry.kind == EntryKind::Label) {
         Some(target) => Some(IdHash::of(target).with(IdHash::of(entry.label.unwrap_or_default()))),
         None => id,
@@ -179,11 +185,11 @@ impl EntryKeys {
     /// Adds the next entry. `inherits` is `true` if the fork inherited it.
     pub(crate) fn push(&mut self, id: IdHash, cost: f64, tokens: f64, inherits: bool) {
         if cost != 0.0 || tokens != 0.0 {
-            self.used.push(EntryUsage { at: self.ids.len() as Index, cost, tokens });
+            self.used.push(EntryUsage { at: self.ids.len() as EntryIndex, cost, tokens });
         }
         self.ids.push(id);
         if inherits {
-            self.inherited = self.ids.len() as Index;
+            self.inherited = self.ids.len() as EntryIndex;
         }
     }
 
@@ -194,7 +200,7 @@ impl EntryKeys {
 
     /// Returns the totals, in which each entry counts once, and the entries that repeat earlier ones. `may_repeat` is
     /// `true` if entries may occur twice.
-    pub(crate) fn finish(&mut self, may_repeat: bool) -> (EntryTotals, Vec<Index>) {
+    pub(crate) fn finish(&mut self, may_repeat: bool) -> (EntryTotals, Vec<EntryIndex>) {
         let mut all = EntryTotals { entries: self.ids.len(), ..EntryTotals::default() };
         let mut repeated = Vec::new();
         if may_repeat {

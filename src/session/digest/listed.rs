@@ -15,9 +15,9 @@ use crate::session::stats::entry_stats::SessionStats;
 use crate::session::stats::intervals::SessionSums;
 
 /// A session whose digest is loaded on first use, by dereferencing it. Loops over many sessions should use
-/// [`ListedSession::facts`] or [`ListedSession::once`] instead.
+/// [`LazySession::facts`] or [`LazySession::uncached_digest`] instead.
 #[derive(Debug)]
-pub struct ListedSession {
+pub struct LazySession {
     digest: OnceLock<Box<Digest>>,
     stored: Option<StoredSession>,
 }
@@ -26,7 +26,7 @@ pub struct ListedSession {
 type StoredSession = (Arc<dyn SessionSource>, u32);
 
 /// A session shared between the list and the interface.
-pub type SharedSession = Arc<ListedSession>;
+pub type SharedLazySession = Arc<LazySession>;
 
 /// A function that tells whether the session with a number passes a filter.
 pub type SessionFilter<'a> = Box<dyn Fn(u32) -> bool + Send + Sync + 'a>;
@@ -48,7 +48,7 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
     fn digests(&self, numbers: &[u32], room: &mut Vec<u8>, each: &mut dyn FnMut(Digest));
 }
 
-impl ListedSession {
+impl LazySession {
     /// Creates a session that is loaded on demand, by its number in the source.
     pub fn stored(source: Arc<dyn SessionSource>, number: u32) -> Self {
         Self { digest: OnceLock::new(), stored: Some((source, number)) }
@@ -116,14 +116,14 @@ impl ListedSession {
     }
 
     /// Returns the digest without keeping it, for callers that read many sessions.
-    pub fn once(&self) -> Cow<'_, Digest> {
+    pub fn uncached_digest(&self) -> Cow<'_, Digest> {
         match (self.digest.get(), &self.stored) {
             (None, Some(stored)) => Cow::Owned(digest(stored)),
             _ => Cow::Borrowed(self),
         }
     }
 
-    /// Calls a function with the index and the digest of each session, like [`ListedSession::once`]. Faster, because
+    /// Calls a function with the index and the digest of each session, like [`LazySession::uncached_digest`]. Faster, because
     /// neighbors in a source are read together into `room`, a reusable buffer.
     pub fn each_once<'a>(
         sessions: impl Iterator<Item = &'a Self>,
@@ -168,19 +168,19 @@ fn digest((source, number): &StoredSession) -> Digest {
     read
 }
 
-impl From<Digest> for ListedSession {
+impl From<Digest> for LazySession {
     fn from(digest: Digest) -> Self {
         Self { digest: OnceLock::from(Box::new(digest)), stored: None }
     }
 }
 
-impl From<Digest> for SharedSession {
+impl From<Digest> for SharedLazySession {
     fn from(digest: Digest) -> Self {
         Arc::new(digest.into())
     }
 }
 
-impl Deref for ListedSession {
+impl Deref for LazySession {
     type Target = Digest;
 
     fn deref(&self) -> &Digest {

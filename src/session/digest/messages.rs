@@ -6,7 +6,7 @@ use crate::base::javascript::utf16_prefix;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, row, typed_prompt};
 use crate::session::json::Str;
-use crate::session::links::{Index, ParentLinks};
+use crate::session::links::{EntryIndex, ParentLinks};
 
 /// The maximum length of a kept message in UTF-16 code units.
 pub(super) const MESSAGE_UNITS: usize = 100;
@@ -21,7 +21,7 @@ const RAW: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastMessage {
     /// The entry.
-    pub at: Index,
+    pub at: EntryIndex,
     text: KeptText,
 }
 
@@ -64,21 +64,21 @@ pub(crate) struct MessageTexts {
 /// The raw start of a text.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct LongText {
-    entry: Index,
+    entry: EntryIndex,
     raw: Vec<u8>,
 }
 
 /// The start of a row.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct RowText {
-    entry: Index,
+    entry: EntryIndex,
     at: usize,
     is_user: bool,
 }
 
 impl MessageTexts {
     /// Adds the next message.
-    pub(crate) fn push(&mut self, entry: Index, said: &Entry<'_>) {
+    pub(crate) fn push(&mut self, entry: EntryIndex, said: &Entry<'_>) {
         let (at, is_user) = (self.rows.len(), said.kind == EntryKind::User);
         self.starts.push(RowText { entry, at, is_user });
         if let Some(typed) = typed_prompt::typed(said) {
@@ -108,7 +108,7 @@ impl MessageTexts {
     }
 
     /// Returns the row of an entry.
-    pub(super) fn row(&self, entry: Index) -> Option<usize> {
+    pub(super) fn row(&self, entry: EntryIndex) -> Option<usize> {
         self.starts.binary_search_by_key(&entry, |start| start.entry).ok()
     }
 
@@ -119,7 +119,7 @@ impl MessageTexts {
     }
 
     /// Returns the user messages, in file order.
-    pub(super) fn prompts(&self) -> impl Iterator<Item = Index> {
+    pub(super) fn prompts(&self) -> impl Iterator<Item = EntryIndex> {
         self.starts.iter().filter(|start| start.is_user).map(|start| start.entry)
     }
 

@@ -24,7 +24,7 @@ use crate::session::digest::commits::DigestCommit;
 use crate::session::digest::details::{Details, EntryTotals, LazyDetails};
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
-use crate::session::links::{IdHash, Index};
+use crate::session::links::{EntryIndex, IdHash};
 use crate::session::problem::Problem;
 use crate::session::search_text::{SearchTexts, TextBuffers};
 use crate::session::stats::entry_stats::SessionStats;
@@ -106,7 +106,7 @@ pub struct DigestLabel {
     /// The labeled entry.
     pub entry: EntryId,
     /// The index of the entry in the file.
-    pub at: Index,
+    pub at: EntryIndex,
     /// The label.
     pub text: Box<str>,
     /// The time when it was set, in milliseconds since 1970.
@@ -203,7 +203,7 @@ impl Digest {
     }
 
     /// Returns the key that identifies an entry in all files.
-    pub(crate) fn entry_key(&self, at: Index) -> Option<IdHash> {
+    pub(crate) fn entry_key(&self, at: EntryIndex) -> Option<IdHash> {
         self.details().entries.ids.get(at as usize).copied()
     }
 
@@ -228,7 +228,7 @@ impl Digest {
     }
 
     /// Returns `true` if the entry is on the active path.
-    pub fn is_active(&self, at: Index) -> bool {
+    pub fn is_active(&self, at: EntryIndex) -> bool {
         self.details().active.has(at)
     }
 }

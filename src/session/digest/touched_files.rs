@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::string_pool::StringPool;
 use crate::session::digest::messages::MessageTexts;
-use crate::session::entry::tool_call::{self, Touch};
+use crate::session::entry::tool_call::{self, FileOperation};
 use crate::session::entry::{Entry, ToolCall};
 use crate::session::json::Str;
-use crate::session::links::{ById, IdHash, Index, ParentLinks};
+use crate::session::links::{ById, EntryIndex, IdHash, ParentLinks};
 use crate::session::replay::changed_files;
 
 /// The number of calls and commands on a file.
@@ -29,12 +29,12 @@ pub struct FileUses {
 
 impl FileUses {
     /// Counts a call.
-    pub(crate) fn add(&mut self, touch: Touch) {
+    pub(crate) fn add(&mut self, touch: FileOperation) {
         match touch {
-            Touch::Read => self.reads += 1,
-            Touch::Write => self.writes += 1,
-            Touch::Edit => self.edits += 1,
-            Touch::Command => self.commands += 1,
+            FileOperation::Read => self.reads += 1,
+            FileOperation::Write => self.writes += 1,
+            FileOperation::Edit => self.edits += 1,
+            FileOperation::Command => self.commands += 1,
         }
     }
 
@@ -52,21 +52,21 @@ pub struct TouchedFiles {
     /// The starts of the rows of the preceding messages.
     pub messages: StringPool,
     /// The calls, in file order.
-    pub all: Vec<FileTouch>,
+    pub all: Vec<FileOperationCall>,
 }
 
 /// A tool call or command that touched a file. Its texts are indexes into [`TouchedFiles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileTouch {
+pub struct FileOperationCall {
     /// The index of the file in [`TouchedFiles::paths`]: the path as given by the model.
     pub path: u32,
     /// The index in [`TouchedFiles::messages`] of the start of the row of the last message above the entry; empty if there is
     /// none.
     pub message: u32,
     /// The entry of the tool result, or else of the call.
-    pub entry: Index,
+    pub entry: EntryIndex,
     /// The operation.
-    pub touch: Touch,
+    pub operation: FileOperation,
     /// The time of that entry, in milliseconds since 1970.
     pub time: Option<i64>,
 }
@@ -76,7 +76,7 @@ impl TouchedFiles {
     pub(crate) fn uses(&self) -> impl Iterator<Item = (&str, FileUses)> {
         let mut uses = vec![FileUses::default(); self.paths.len()];
         for touch in &self.all {
-            uses[touch.path as usize].add(touch.touch);
+            uses[touch.path as usize].add(touch.operation);
         }
         self.paths.iter().zip(uses)
     }
@@ -93,7 +93,7 @@ pub(crate) struct TouchCollector {
 
 impl TouchCollector {
     /// Adds a call of the entry `at` in a session with the working directory `cwd`.
-    pub(crate) fn call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>, cwd: &str) {
+    pub(crate) fn call(&mut self, at: EntryIndex, time: Option<i64>, call: &ToolCall<'_>, cwd: &str) {
         let start = self.touches.all.len();
         if let Some((path, touch)) = tool_call::touched(call) {
             self.touch(at, time, &path, touch);
@@ -109,29 +109,29 @@ impl TouchCollector {
     }
 
     /// Adds a command of the user.
-    pub(crate) fn command(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>, cwd: &str) {
+    pub(crate) fn command(&mut self, at: EntryIndex, time: Option<i64>, entry: &Entry<'_>, cwd: &str) {
         let command = entry.message.as_ref().and_then(|message| message.command);
         let command = command.filter(|command| may_change_files(command.raw()));
         command.into_iter().for_each(|command| self.script(at, time, &command.text(), cwd));
     }
 
-    fn script(&mut self, at: Index, time: Option<i64>, script: &str, cwd: &str) {
+    fn script(&mut self, at: EntryIndex, time: Option<i64>, script: &str, cwd: &str) {
         for path in changed_files(script, cwd) {
-            self.touch(at, time, &path, Touch::Command);
+            self.touch(at, time, &path, FileOperation::Command);
         }
     }
 
-    fn touch(&mut self, at: Index, time: Option<i64>, path: &str, touch: Touch) {
+    fn touch(&mut self, at: EntryIndex, time: Option<i64>, path: &str, touch: FileOperation) {
         let next = self.touches.paths.len() as u32;
         let number = *self.paths.entry(IdHash::new(path.as_bytes())).or_insert(next);
         if number == next {
             self.touches.paths.push(path);
         }
-        self.touches.all.push(FileTouch { path: number, message: 0, entry: at, touch, time });
+        self.touches.all.push(FileOperationCall { path: number, message: 0, entry: at, operation: touch, time });
     }
 
     /// Adds the result of a call in the entry `at`. Models repeat IDs; the result belongs to the last call.
-    pub(crate) fn answer(&mut self, at: Index, time: Option<i64>, call: Option<Str<'_>>) {
+    pub(crate) fn answer(&mut self, at: EntryIndex, time: Option<i64>, call: Option<Str<'_>>) {
         if self.calls.is_empty() {
             return;
         }
@@ -184,10 +184,10 @@ struct NearestMessages<'a> {
 }
 
 impl NearestMessages<'_> {
-    fn number(&mut self, of: Index) -> u32 {
+    fn number(&mut self, of: EntryIndex) -> u32 {
         let Self { parent_links, messages, known } = self;
         let path = || parent_links.to_root(of);
-        let number = |at: Index| match known[at as usize] {
+        let number = |at: EntryIndex| match known[at as usize] {
             UNKNOWN => messages.row(at).map(|row| row as u32 + FIRST),
             known => Some(known),
         };
@@ -206,6 +206,6 @@ mod tests {
 
     #[test]
     fn a_touch_is_small() {
-        assert!(size_of::<FileTouch>() <= 32);
+        assert!(size_of::<FileOperationCall>() <= 32);
     }
 }

@@ -14,8 +14,8 @@ use crate::base::numbers::count;
 use crate::base::time;
 use crate::session::entry::kind::EntryKind;
 use crate::session::json::value::{Fields, Value, items};
-use crate::session::json::{Str, text_of};
-use crate::session::links::Index;
+use crate::session::json::{Str, text_or_empty};
+use crate::session::links::EntryIndex;
 
 /// The newest supported version of pi's format (pi 1.6.0).
 pub(crate) const NEWEST: f64 = 3.0;
@@ -26,7 +26,7 @@ pub enum EntryId {
     /// The ID.
     Id(String),
     /// The index among the entries: files of version 1 have no IDs.
-    Place(Index),
+    Place(EntryIndex),
 }
 
 /// The fields of a line. The last one of repeated keys is used, as in JavaScript.
@@ -320,13 +320,13 @@ impl<'a> Entry<'a> {
             | EntryKind::CustomRole
             | EntryKind::SummaryRole
             | EntryKind::OtherMessage => message.map_or(String::new(), |message| message.content.text("")),
-            EntryKind::Bash => text_of(message.and_then(|message| message.command)),
+            EntryKind::Bash => text_or_empty(message.and_then(|message| message.command)),
             EntryKind::CustomMessage => self.content.text(""),
-            EntryKind::Compaction | EntryKind::BranchSummary => text_of(self.summary),
-            EntryKind::SessionInfo => text_of(self.name),
-            EntryKind::Label => text_of(self.label),
-            EntryKind::ModelChange => text_of(self.model_id),
-            EntryKind::ThinkingLevel => text_of(self.thinking_level),
+            EntryKind::Compaction | EntryKind::BranchSummary => text_or_empty(self.summary),
+            EntryKind::SessionInfo => text_or_empty(self.name),
+            EntryKind::Label => text_or_empty(self.label),
+            EntryKind::ModelChange => text_or_empty(self.model_id),
+            EntryKind::ThinkingLevel => text_or_empty(self.thinking_level),
             EntryKind::Custom | EntryKind::Usage | EntryKind::ContextEdit | EntryKind::Unknown => String::new(),
         }
     }

@@ -10,7 +10,7 @@ use crate::session::json::{JsonReader, NotJson, Result, Str, ValueKind as Json};
 
 /// The maximum number of blocks parsed one by one; the remaining ones become one raw block. A parsed block takes
 /// several times the memory of the smallest blocks.
-const MOST_BLOCKS: usize = 10_000;
+const MAX_BLOCKS: usize = 10_000;
 
 /// Returns the entry on a line, or an empty one.
 pub fn entry(line: &[u8]) -> Entry<'_> {
@@ -302,7 +302,7 @@ fn read_content<'a>(r: &mut JsonReader<'a>) -> Result<Content<'a>> {
             let mut blocks = Vec::new();
             r.enter_array()?;
             while r.next_item(blocks.is_empty())? {
-                if blocks.len() == MOST_BLOCKS {
+                if blocks.len() == MAX_BLOCKS {
                     let start = r.here();
                     r.skip()?;
                     while r.next_item(false)? {
@@ -415,14 +415,14 @@ mod tests {
 
     #[test]
     fn joins_the_remaining_blocks_beyond_the_limit() {
-        for (block, count) in [("{}", MOST_BLOCKS + 5), ("1", MOST_BLOCKS + 1), ("{}", MOST_BLOCKS)] {
+        for (block, count) in [("{}", MAX_BLOCKS + 5), ("1", MAX_BLOCKS + 1), ("{}", MAX_BLOCKS)] {
             let blocks = vec![block; count].join(",");
             let text = format!(r#"{{"type":"message","message":{{"role":"user","content":[{blocks}]}},"id":"a"}}"#);
             let entry = line(text.as_bytes()).unwrap().unwrap();
             assert!(entry.id.unwrap().is("a"));
             let Content::Blocks(blocks) = entry.message.unwrap().content else { panic!("no blocks") };
-            assert_eq!(blocks.len(), count.min(MOST_BLOCKS + 1));
-            if let Some(Block::Other { type_name, raw }) = blocks.get(MOST_BLOCKS) {
+            assert_eq!(blocks.len(), count.min(MAX_BLOCKS + 1));
+            if let Some(Block::Other { type_name, raw }) = blocks.get(MAX_BLOCKS) {
                 assert!(type_name.is("more blocks") && raw.starts_with(block.as_bytes()));
             }
         }

@@ -19,7 +19,7 @@ pub(crate) const NEARBY: usize = 64;
 named! {
     /// A file operation of a tool or of a shell command.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-    pub enum Touch {
+    pub enum FileOperation {
         /// `read`
         Read = "read",
         /// `write`
@@ -31,7 +31,7 @@ named! {
     }
 }
 
-impl Touch {
+impl FileOperation {
     /// Returns the operation of a tool.
     pub(crate) fn of(tool: &str) -> Option<Self> {
         [Self::Read, Self::Write, Self::Edit].into_iter().find(|touch| touch.name() == tool)
@@ -81,8 +81,8 @@ impl CallDescription {
     }
 
     /// Returns the file operation of the tool.
-    pub fn touch(&self) -> Option<Touch> {
-        Touch::of(&self.name)
+    pub fn touch(&self) -> Option<FileOperation> {
+        FileOperation::of(&self.name)
     }
 }
 
@@ -93,7 +93,7 @@ const DESCRIPTIVE: [&str; 7] = ["task", "prompt", "description", "query", "comma
 const DEEPEST: usize = 4;
 
 /// The most arguments of a custom tool that are searched for text at each level.
-const MOST_VALUES: usize = 1000;
+const MAX_VALUES: usize = 1000;
 
 /// Returns the name and text of the argument that describes a call of a custom tool best: a preferred one, else the first
 /// text. If this level has no text, the first object or array is searched in the same way.
@@ -108,7 +108,7 @@ fn descriptive(arguments: &[u8]) -> Option<(&'static str, Cow<'_, str>)> {
             return Some((name, text.text()));
         }
         let of_array = items(raw).map_while(|raw| Value::read(&mut JsonReader::new(raw)).ok());
-        let values: Vec<_> = fields.into_iter().map(|(_, value)| value).chain(of_array).take(MOST_VALUES).collect();
+        let values: Vec<_> = fields.into_iter().map(|(_, value)| value).chain(of_array).take(MAX_VALUES).collect();
         if let Some(text) = values.iter().find_map(|&value| text(value)) {
             return Some(("", text.text()));
         }
@@ -157,8 +157,8 @@ pub(crate) fn path_in(arguments: &[u8]) -> Option<String> {
 }
 
 /// Returns the file that a call reads, writes or edits.
-pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, Touch)> {
-    let touch = Touch::of(&call.name.text())?;
+pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, FileOperation)> {
+    let touch = FileOperation::of(&call.name.text())?;
     Some((call.path?.text(), touch))
 }
 
@@ -246,7 +246,7 @@ mod tests {
             let calls: Vec<_> = entry.message.iter().flat_map(|message| message.content.tool_calls()).collect();
             assert_eq!(calls[0].arguments, arguments.as_bytes());
             let touched = touched(calls[0]);
-            assert_eq!(touched, path.map(|path| (path.into(), Touch::Edit)), "{arguments}");
+            assert_eq!(touched, path.map(|path| (path.into(), FileOperation::Edit)), "{arguments}");
         }
     }
 
@@ -335,7 +335,7 @@ mod tests {
                 })
                 .collect::<Vec<_>>()
         };
-        let read = |path: &str| Some((path.to_string(), Touch::Read));
+        let read = |path: &str| Some((path.to_string(), FileOperation::Read));
         assert_eq!(
             calls(
                 r#"{"calls":[{"id":"1","name":"read","arguments":{"path":"a"},"status":"ok"},{"name":"bash","status":"error","error":"no"},{"name":"read","arguments":{"file_path":"b"},"status":"error"},{"name":"edit","argumentsBytes":9000,"status":"unfinished"}],"complete":false}"#

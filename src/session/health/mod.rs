@@ -14,7 +14,7 @@ use crate::session::health::code::{Code, Severity};
 use crate::session::health::pieces::{Piece, pieces};
 use crate::session::json::Str;
 use crate::session::lines::{Line, LineCollector, NotASession, PartialLine};
-use crate::session::links::{Index, ParentLinks};
+use crate::session::links::{EntryIndex, ParentLinks};
 
 /// The maximum number of findings of a code in a file that are listed with their lines.
 const LISTED: usize = 20;
@@ -27,7 +27,7 @@ const CLOCK: i64 = 1000;
 
 /// Something unusual in a session file, or about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct HealthFinding {
     /// The kind.
     pub code: Code,
     /// The line, counted from 1.
@@ -40,7 +40,7 @@ pub struct Finding {
     pub more: usize,
 }
 
-impl Finding {
+impl HealthFinding {
     /// Creates a finding about the whole file.
     pub fn new(code: Code, detail: Option<String>) -> Self {
         Self { code, line: None, entry: None, detail, more: 0 }
@@ -79,7 +79,7 @@ pub struct Checkup {
     /// `true` once a line is a header with an ID.
     has_header: bool,
     /// The first findings of each code.
-    found: BTreeMap<Code, Vec<Finding>>,
+    found: BTreeMap<Code, Vec<HealthFinding>>,
 }
 
 impl Checkup {
@@ -101,17 +101,17 @@ impl Checkup {
 
     /// Returns the findings by line, or `None` if the file is not a session and does not look like a
     /// damaged one.
-    pub fn finish(self) -> Option<Vec<Finding>> {
+    pub fn finish(self) -> Option<Vec<HealthFinding>> {
         let form = if self.lines.header().is_none() { wrong_form(&self.start) } else { None };
         let Some((code, detail)) = form else { return self.findings() };
         let mut found = self.findings().unwrap_or_default();
         // They have the same reason.
         found.retain(|finding| finding.code != Code::HeaderMissing && finding.line != Some(1));
-        found.push(Finding::new(code, detail.map(Into::into)));
+        found.push(HealthFinding::new(code, detail.map(Into::into)));
         Some(found)
     }
 
-    fn findings(mut self) -> Option<Vec<Finding>> {
+    fn findings(mut self) -> Option<Vec<HealthFinding>> {
         if let Some(last) = self.lines.last.take() {
             self.take(&last.line());
         }
@@ -124,17 +124,17 @@ impl Checkup {
             None if !self.has_header && !self.is_of_pi => return None,
             None => {
                 let code = if self.has_header { Code::HeaderNotFirst } else { Code::HeaderMissing };
-                self.push(Finding::new(code, None));
+                self.push(HealthFinding::new(code, None));
                 3.0
             }
         };
         let links = ParentLinks::new(&self.lines.ids, version);
         self.add_links(&links, version);
-        let mut found: Vec<Finding> = self.found.into_values().flatten().collect();
+        let mut found: Vec<HealthFinding> = self.found.into_values().flatten().collect();
         if let Some(version) = newer {
             // Several entries can be on one line.
             found.iter_mut().for_each(|finding| finding.line = None);
-            found.push(Finding::new(Code::NewerFormat, Some(format!("version {version}"))));
+            found.push(HealthFinding::new(Code::NewerFormat, Some(format!("version {version}"))));
         }
         sort::by_key(&mut found, |finding| (finding.line, finding.code));
         Some(found)
@@ -221,12 +221,12 @@ impl Checkup {
         let orphans = links.orphans.iter().map(|&at| (Code::MissingParent, at));
         let doubles = links.duplicates.iter().map(|&at| (Code::DuplicateId, at));
         let cycles = links.cycles.iter().map(|&at| (Code::Cycle, at));
-        let mut all: Vec<(Code, Index)> = orphans.chain(doubles).chain(cycles).collect();
+        let mut all: Vec<(Code, EntryIndex)> = orphans.chain(doubles).chain(cycles).collect();
         if version >= 2.0 {
             all.extend(links.unnamed.iter().map(|&at| (Code::MissingId, at)));
             let stubs = self.lines.stubs(links);
-            let damaged: HashSet<Index> = all.iter().map(|(_, at)| *at).collect();
-            let roots = (0..links.parents.len() as Index).filter(|&at| links.parents[at as usize].is_none());
+            let damaged: HashSet<EntryIndex> = all.iter().map(|(_, at)| *at).collect();
+            let roots = (0..links.parents.len() as EntryIndex).filter(|&at| links.parents[at as usize].is_none());
             let roots = roots.filter(|at| !stubs[*at as usize] && !damaged.contains(at));
             all.extend(roots.skip(1).map(|at| (Code::SeveralRoots, at)));
         }
@@ -235,16 +235,16 @@ impl Checkup {
         for (code, at) in all {
             let (line, id) = &self.entries[at as usize];
             let entry = id.as_deref().map(String::from);
-            self.push(Finding { line: Some(*line), entry, ..Finding::new(code, None) });
+            self.push(HealthFinding { line: Some(*line), entry, ..HealthFinding::new(code, None) });
         }
     }
 
     fn add(&mut self, code: Code, entry: Option<String>, detail: Option<String>) {
-        self.push(Finding { line: Some(self.line), entry, ..Finding::new(code, detail) });
+        self.push(HealthFinding { line: Some(self.line), entry, ..HealthFinding::new(code, detail) });
     }
 
     /// Lists the first findings of each code, and counts the others.
-    fn push(&mut self, finding: Finding) {
+    fn push(&mut self, finding: HealthFinding) {
         let same = self.found.entry(finding.code).or_default();
         match same.get_mut(LISTED - 1) {
             Some(last) => last.more += 1,

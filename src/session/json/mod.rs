@@ -140,7 +140,7 @@ pub(crate) fn range_of(part: &[u8], whole: &[u8]) -> Range<usize> {
 }
 
 /// Returns the text of an optional string, or an empty one.
-pub fn text_of(text: Option<Str<'_>>) -> String {
+pub fn text_or_empty(text: Option<Str<'_>>) -> String {
     text.unwrap_or_default().owned()
 }
 

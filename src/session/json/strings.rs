@@ -109,9 +109,9 @@ pub(crate) fn each<'a>(json: &'a [u8], mut each: impl FnMut(&JsonPath<'a>, Str<'
 
 /// Returns `true` for the Base64 data of an image: a long string that starts like one.
 pub(crate) fn is_image(raw: &[u8]) -> bool {
-    const LEAST: usize = 256;
+    const MIN_LENGTH: usize = 256;
     const IMAGES: [&[u8]; 6] = [b"iVBORw0KGgo", b"/9j/", b"R0lGOD", b"UklGR", b"Qk0", b"data:image/"];
-    raw.len() >= LEAST && IMAGES.iter().any(|start| raw.starts_with(start))
+    raw.len() >= MIN_LENGTH && IMAGES.iter().any(|start| raw.starts_with(start))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::base::{javascript, sort};
 use crate::session::json::{JsonReader, NotJson, Result, Str, ValueKind as Json, edit};
 
 /// The maximum number of parsed fields; relevant fields come earlier.
-const MOST_FIELDS: usize = 1000;
+const MAX_FIELDS: usize = 1000;
 
 /// The fields of a separate object, such as the arguments of a tool call.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl<'a> Fields<'a> {
         let mut fields = Vec::new();
         // A checked line has no errors. Otherwise the fields before the error are kept.
         let _ = JsonReader::new(raw).each_field(|r, key| {
-            if fields.len() == MOST_FIELDS {
+            if fields.len() == MAX_FIELDS {
                 return Err(NotJson);
             }
             fields.push((key.bytes(), Value::read(r)?));
@@ -152,7 +152,7 @@ impl<'a> Value<'a> {
 }
 
 /// The maximum length in bytes of an array converted to text.
-const MOST_TEXT: usize = 8 * 1024;
+const MAX_TEXT: usize = 8 * 1024;
 
 /// Converts a value other than a string like JavaScript's `String`, without recursion; `null` becomes empty, as in an
 /// array.
@@ -178,7 +178,7 @@ fn string(raw: &[u8]) -> Result<String> {
             depth -= 1;
             is_first = false;
         }
-        if depth == 0 || out.len() > MOST_TEXT {
+        if depth == 0 || out.len() > MAX_TEXT {
             return Ok(out);
         }
         if !is_first {

@@ -12,7 +12,7 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::clean;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::path_in;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::prompt::message::{
     MessageSource, Role, SentCall, SentMessage, SystemPart, from, list, of_chars, role,
 };
@@ -84,7 +84,7 @@ impl ContextShare {
 #[derive(Clone, Debug)]
 pub struct ListingRow {
     /// The entry.
-    pub at: Index,
+    pub at: EntryIndex,
     /// The category.
     pub share: ContextShare,
     /// The estimated tokens; `None` outside pi's context.
@@ -250,7 +250,7 @@ pub struct TokenParts {
     /// Estimate for the messages.
     pub messages: u64,
     /// The last answer, the tokens reported by its provider, and the estimate for what follows it, if pi uses them.
-    pub counted: Option<(Index, f64, u64)>,
+    pub counted: Option<(EntryIndex, f64, u64)>,
 }
 
 /// Sums the messages of pi's context, in order.
@@ -260,14 +260,14 @@ pub struct ContextSum {
     /// The tokens of all messages except system messages.
     said: u64,
     /// The last answer with reported tokens, and their number.
-    used: Option<(Index, f64)>,
+    used: Option<(EntryIndex, f64)>,
     /// The tokens after it.
     behind: u64,
 }
 
 impl ContextSum {
     /// Adds a message of an entry in the context.
-    pub fn add(&mut self, at: Index, message: &SentMessage) {
+    pub fn add(&mut self, at: EntryIndex, message: &SentMessage) {
         match &message.system {
             Some(part) => self.system.add(part),
             None => self.said += message.tokens,

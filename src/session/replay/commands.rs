@@ -2,29 +2,29 @@
 
 use std::rc::Rc;
 
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::replay::Replay;
-use crate::session::replay::files::{Files, Touched, below, file_name};
+use crate::session::replay::files::{EntryFiles, Files, below, file_name};
 use crate::session::replay::programs::Effect;
 use crate::session::replay::shell::{reports_error, reports_rewrites};
 use crate::session::replay::state::{Content, Doubt, Source};
 
 impl<E> Replay<'_, E> {
     /// Applies a shell command.
-    pub(super) fn command(&self, files: &mut Rc<Files>, at: Index, script: &str, has_failed: bool, output: &str) {
+    pub(super) fn command(&self, files: &mut Rc<Files>, at: EntryIndex, script: &str, has_failed: bool, output: &str) {
         let effects = self.effects(script, has_failed || reports_error(output));
         self.apply(files, at, effects, output);
     }
 
     /// Applies the effects of a shell command.
-    pub(super) fn apply(&self, files: &mut Rc<Files>, at: Index, mut effects: Vec<Effect>, output: &str) {
+    pub(super) fn apply(&self, files: &mut Rc<Files>, at: EntryIndex, mut effects: Vec<Effect>, output: &str) {
         if effects.contains(&Effect::IfReported) && reports_rewrites(output) {
             effects.push(Effect::All);
         }
         for effect in effects {
-            let doubt = |files: &mut Rc<Files>, is_it: &dyn Fn(&str) -> bool| {
-                let find = |files: &Files| files.certain().filter(|path| is_it(path)).cloned().collect();
-                Touched::doubt_all(files, at, Doubt::Command, find);
+            let doubt = |files: &mut Rc<Files>, is_affected: &dyn Fn(&str) -> bool| {
+                let find = |files: &Files| files.certain().filter(|path| is_affected(path)).cloned().collect();
+                EntryFiles::doubt_all(files, at, Doubt::Command, find);
             };
             match effect {
                 Effect::Write(path, text) => {
@@ -52,14 +52,14 @@ impl<E> Replay<'_, E> {
     }
 
     /// Removes the known files at or below a path.
-    fn removed(&self, files: &mut Rc<Files>, at: Index, removed: &str) {
+    fn removed(&self, files: &mut Rc<Files>, at: EntryIndex, removed: &str) {
         let paths: Vec<String> = files.below(removed).map(|(path, _)| path.clone()).collect();
-        let mut touched = Touched { files: Rc::make_mut(files), at };
+        let mut touched = EntryFiles { files: Rc::make_mut(files), at };
         paths.iter().for_each(|path| touched.forget(path, Source::Removed));
     }
 
     /// Moves a file, or the files of a directory.
-    fn moved(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
+    fn moved(&self, files: &mut Rc<Files>, at: EntryIndex, from: &str, to: &str) {
         let (to, may_be_dir) = target(files, from, to);
         let paths: Vec<String> = files.below(from).map(|(path, _)| path.clone()).collect();
         if paths.is_empty() {
@@ -68,7 +68,7 @@ impl<E> Replay<'_, E> {
             }
             return;
         }
-        let mut touched = Touched { files: Rc::make_mut(files), at };
+        let mut touched = EntryFiles { files: Rc::make_mut(files), at };
         for path in paths {
             let target = format!("{to}{}", below(&path, from).unwrap_or_default());
             touched.copy(&path, &target, may_be_dir);
@@ -77,7 +77,7 @@ impl<E> Replay<'_, E> {
     }
 
     /// Copies a file.
-    fn copied(&self, files: &mut Rc<Files>, at: Index, from: &str, to: &str) {
+    fn copied(&self, files: &mut Rc<Files>, at: EntryIndex, from: &str, to: &str) {
         let (to, may_be_dir) = target(files, from, to);
         let is_known = files.get(from).is_some_and(|state| state.content != Content::Removed);
         self.file(files, &to, at, |touched, to| match is_known {

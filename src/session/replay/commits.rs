@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::replay::script::{GitCommand, MOST_SCRIPTS, Script, SimpleCommand, parse, script_of};
+use crate::session::replay::script::{GitCommand, MAX_SCRIPTS, Script, SimpleCommand, parse, script_of};
 
 /// The shortest and longest abbreviations of a commit.
 pub(crate) const LENGTHS: std::ops::RangeInclusive<usize> = 7..=40;
@@ -39,7 +39,7 @@ impl GitUse {
     pub(crate) fn of(script: &str) -> Self {
         let mut found = Self::default();
         let mut scripts = vec![script.to_owned()];
-        for at in 0..MOST_SCRIPTS {
+        for at in 0..MAX_SCRIPTS {
             let Some(script) = scripts.get(at).filter(|script| script.contains("git")) else { continue };
             let Script { commands, inner, .. } = parse(script);
             for command in &commands {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::session::json::value::Fields;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::replay::read;
 use crate::session::replay::state::{Content, Doubt, FileState, Source};
 
@@ -95,14 +95,14 @@ pub(super) fn file_name(path: &str) -> &str {
 }
 
 /// A file that an entry touches.
-pub(super) struct Touched<'f> {
+pub(super) struct EntryFiles<'f> {
     pub(super) files: &'f mut Files,
-    pub(super) at: Index,
+    pub(super) at: EntryIndex,
 }
 
-impl Touched<'_> {
+impl EntryFiles<'_> {
     /// Changes the state of a file. A new file has an unknown state from `source`.
-    pub(super) fn state(&mut self, path: &str, source: Source, change: impl FnOnce(&mut FileState, Index)) {
+    pub(super) fn state(&mut self, path: &str, source: Source, change: impl FnOnce(&mut FileState, EntryIndex)) {
         let at = self.at;
         self.files.change(path, FileState::unknown(source, at), |state| change(state, at));
     }
@@ -145,12 +145,17 @@ impl Touched<'_> {
     }
 
     /// Marks some files as possibly changed; removed files can exist again.
-    pub(super) fn doubt_all(files: &mut Rc<Files>, at: Index, doubt: Doubt, find: impl FnOnce(&Files) -> Vec<String>) {
+    pub(super) fn doubt_all(
+        files: &mut Rc<Files>,
+        at: EntryIndex,
+        doubt: Doubt,
+        find: impl FnOnce(&Files) -> Vec<String>,
+    ) {
         let paths = find(files);
         if paths.is_empty() {
             return;
         }
-        let mut touched = Touched { files: Rc::make_mut(files), at };
+        let mut touched = EntryFiles { files: Rc::make_mut(files), at };
         for path in paths {
             touched.doubt(&path, doubt);
         }

@@ -21,14 +21,14 @@ use std::rc::Rc;
 
 use crate::base::paths::full_path;
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::tool_call::{NEARBY, NestedCall, Touch, path_in, touched};
+use crate::session::entry::tool_call::{FileOperation, NEARBY, NestedCall, path_in, touched};
 use crate::session::entry::{Block, Message, ToolCall, parse};
 use crate::session::json::value::Fields;
-use crate::session::json::{Str, text_of};
-use crate::session::links::{IdHash, Index};
+use crate::session::json::{Str, text_or_empty};
+use crate::session::links::{EntryIndex, IdHash};
 use crate::session::replay::edit::Edit;
 pub use crate::session::replay::files::Files;
-use crate::session::replay::files::{Touched, below, file_name};
+use crate::session::replay::files::{EntryFiles, below, file_name};
 use crate::session::replay::programs::Effect;
 use crate::session::replay::read::{ReadPart, attached};
 pub(crate) use crate::session::replay::shell::changed_files;
@@ -41,7 +41,7 @@ use crate::session::tree::node::Node;
 const SHORT_PATH: usize = 300;
 
 /// The results of commands that change no file certainly: `true` if they may have changed a known one.
-pub type CommandEffects = HashMap<Index, bool>;
+pub type CommandEffects = HashMap<EntryIndex, bool>;
 
 /// Reads the line of an entry.
 type LineReader<'t, E> = Box<dyn FnMut(&Node) -> Result<Vec<u8>, E> + 't>;
@@ -54,7 +54,7 @@ pub struct Replay<'t, E> {
     /// The files to replay; `None` for all.
     wanted: Option<BTreeSet<String>>,
     /// The last entry with calls and its line: the results of one message follow each other.
-    calls: Option<(Index, Vec<u8>)>,
+    calls: Option<(EntryIndex, Vec<u8>)>,
     /// The results of commands that have at most an effect on known files.
     commands: CommandEffects,
 }
@@ -114,7 +114,7 @@ impl<'t, E> Replay<'t, E> {
     fn moves(&mut self) -> Result<Vec<(String, String)>, E> {
         let moves = |text: &str| ["mv ", "cp "].iter().any(|program| text.contains(program));
         let mut found = Vec::new();
-        for at in 0..self.tree.nodes.len() as Index {
+        for at in 0..self.tree.nodes.len() as EntryIndex {
             let node = self.tree.node(at);
             // Rows and descriptions are cut, but a move is usually short.
             let command = match &node.called {
@@ -141,7 +141,7 @@ impl<'t, E> Replay<'t, E> {
     ///
     /// # Errors
     /// An entry cannot be read.
-    pub fn at(&mut self, at: Index) -> Result<Files, E> {
+    pub fn at(&mut self, at: EntryIndex) -> Result<Files, E> {
         let path = self.tree.path(at);
         self.along(Rc::default(), &path).map(Rc::unwrap_or_clone)
     }
@@ -150,7 +150,7 @@ impl<'t, E> Replay<'t, E> {
     ///
     /// # Errors
     /// An entry cannot be read.
-    pub fn along(&mut self, mut files: Rc<Files>, entries: &[Index]) -> Result<Rc<Files>, E> {
+    pub fn along(&mut self, mut files: Rc<Files>, entries: &[EntryIndex]) -> Result<Rc<Files>, E> {
         for &at in entries {
             self.step(&mut files, at)?;
         }
@@ -165,8 +165,8 @@ impl<'t, E> Replay<'t, E> {
     ///
     /// # Errors
     /// An entry cannot be read.
-    pub fn each(&mut self, mut visit: impl FnMut(Index, &Rc<Files>, &Rc<Files>)) -> Result<(), E> {
-        let mut waiting: Vec<(Index, Rc<Files>)> =
+    pub fn each(&mut self, mut visit: impl FnMut(EntryIndex, &Rc<Files>, &Rc<Files>)) -> Result<(), E> {
+        let mut waiting: Vec<(EntryIndex, Rc<Files>)> =
             self.tree.roots.iter().rev().map(|&root| (root, Rc::default())).collect();
         while let Some((at, before)) = waiting.pop() {
             let mut files = before.clone();
@@ -182,7 +182,7 @@ impl<'t, E> Replay<'t, E> {
     ///
     /// # Errors
     /// An entry cannot be read.
-    pub fn step(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
+    pub fn step(&mut self, files: &mut Rc<Files>, at: EntryIndex) -> Result<(), E> {
         let node = self.tree.node(at);
         if matches!(node.kind, EntryKind::User | EntryKind::Assistant) {
             self.unanswered(files, at, self.tree.parent(at))?;
@@ -194,7 +194,7 @@ impl<'t, E> Replay<'t, E> {
                 let entry = parse::entry(&line);
                 let Some(message) = &entry.message else { return Ok(()) };
                 let has_failed = message.cancelled || message.exit_code.is_none_or(|code| code != 0.0);
-                self.command(files, at, &text_of(message.command), has_failed, &text_of(message.output));
+                self.command(files, at, &text_or_empty(message.command), has_failed, &text_or_empty(message.output));
                 Ok(())
             }
             EntryKind::User if node.text.contains("<file name=") => {
@@ -213,12 +213,12 @@ impl<'t, E> Replay<'t, E> {
     }
 
     /// Marks the files of calls at the end of a branch that have no result: they may still run.
-    fn unanswered_at_end(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
+    fn unanswered_at_end(&mut self, files: &mut Rc<Files>, at: EntryIndex) -> Result<(), E> {
         if self.tree.children(at).is_empty() { self.unanswered(files, at, Some(at)) } else { Ok(()) }
     }
 
     /// Marks the files of calls that have no result on the path from an entry up: pi was stopped while they ran.
-    fn unanswered(&mut self, files: &mut Rc<Files>, at: Index, from: Option<Index>) -> Result<(), E> {
+    fn unanswered(&mut self, files: &mut Rc<Files>, at: EntryIndex, from: Option<EntryIndex>) -> Result<(), E> {
         let mut answered = Vec::new();
         let above = self.tree.to_root(from).take(NEARBY);
         let mut calling = None;
@@ -244,7 +244,7 @@ impl<'t, E> Replay<'t, E> {
         for call in calls.filter(|call| !answered.contains(&&IdHash::of(call.id))) {
             if call.name.is("bash") {
                 self.command(files, at, &script(call.arguments), true, "");
-            } else if let Some((path, _)) = touched(call).filter(|(_, touch)| *touch != Touch::Read) {
+            } else if let Some((path, _)) = touched(call).filter(|(_, touch)| *touch != FileOperation::Read) {
                 self.file(files, &path, at, |touched, path| touched.doubt(path, Doubt::Stopped));
             }
         }
@@ -252,7 +252,7 @@ impl<'t, E> Replay<'t, E> {
     }
 
     /// Applies the result of a call.
-    fn result(&mut self, files: &mut Rc<Files>, at: Index) -> Result<(), E> {
+    fn result(&mut self, files: &mut Rc<Files>, at: EntryIndex) -> Result<(), E> {
         let node = self.tree.node(at);
         let name = node.called.as_ref().map_or("", |called| &*called.name);
         match name {
@@ -296,7 +296,7 @@ impl<'t, E> Replay<'t, E> {
         let line = (self.read)(node)?;
         let entry = parse::entry(&line);
         let Some(message) = &entry.message else { return Ok(()) };
-        match Touch::of(name) {
+        match FileOperation::of(name) {
             Some(touch) => self.call(files, at, touch, &arguments, message),
             None => self.other_tool(files, at, &arguments, message),
         }
@@ -304,25 +304,32 @@ impl<'t, E> Replay<'t, E> {
     }
 
     /// Applies a call of `read`, `write` or `edit`.
-    fn call(&self, files: &mut Rc<Files>, at: Index, touch: Touch, arguments: &[u8], message: &Message<'_>) {
+    fn call(
+        &self,
+        files: &mut Rc<Files>,
+        at: EntryIndex,
+        touch: FileOperation,
+        arguments: &[u8],
+        message: &Message<'_>,
+    ) {
         let Some(path) = path_in(arguments) else { return };
         let fields = Fields::new(arguments);
         let result = message.content.text("\n");
         self.file(files, &path, at, |touched, path| {
             if message.is_error {
-                if touch != Touch::Read && result.to_lowercase().contains("abort") {
+                if touch != FileOperation::Read && result.to_lowercase().contains("abort") {
                     touched.doubt(path, Doubt::Stopped);
                 }
                 return;
             }
             match touch {
-                Touch::Write => touched.write(path, &fields),
-                Touch::Edit => {
+                FileOperation::Write => touched.write(path, &fields),
+                FileOperation::Edit => {
                     let (patch, diff) = (message.patch.map(Str::text), message.diff.map(Str::text));
                     let edit = Edit::new(&fields, patch.as_deref(), diff.as_deref());
                     touched.state(path, Source::NoText, |state, at| state.edit(&edit, at));
                 }
-                Touch::Read => {
+                FileOperation::Read => {
                     let has_image = message.content.blocks().iter().any(|block| !matches!(block, Block::Text(_)));
                     let has_text = message.content.texts().next().is_some();
                     let part = ReadPart::new(&fields, &result).filter(|_| has_text && !has_image);
@@ -331,13 +338,13 @@ impl<'t, E> Replay<'t, E> {
                         None => state.forget(Source::Binary, at),
                     });
                 }
-                Touch::Command => {} // no tool
+                FileOperation::Command => {} // no tool
             }
         });
     }
 
     /// Applies the nested calls of a tool, or else the files that the tool mentions.
-    fn other_tool(&self, files: &mut Rc<Files>, at: Index, arguments: &[u8], message: &Message<'_>) {
+    fn other_tool(&self, files: &mut Rc<Files>, at: EntryIndex, arguments: &[u8], message: &Message<'_>) {
         let mut has_nested = false;
         for NestedCall { call, is_unfinished, error } in message.nested_calls() {
             has_nested = true;
@@ -349,15 +356,15 @@ impl<'t, E> Replay<'t, E> {
             }
             let Some((path, touch)) = touched(&call) else { continue };
             self.file(files, &path, at, |touched, path| match touch {
-                Touch::Read => touched.state(path, Source::NoText, |state, at| state.latest = at),
+                FileOperation::Read => touched.state(path, Source::NoText, |state, at| state.latest = at),
                 _ if is_unfinished => touched.doubt(path, Doubt::Stopped),
                 _ if error.is_some() => {}
-                Touch::Write => touched.write(path, &fields),
-                Touch::Edit => {
+                FileOperation::Write => touched.write(path, &fields),
+                FileOperation::Edit => {
                     let edit = Edit::new(&fields, None, None);
                     touched.state(path, Source::NoText, |state, at| state.edit(&edit, at));
                 }
-                Touch::Command => {} // no tool
+                FileOperation::Command => {} // no tool
             });
         }
         if has_nested {
@@ -368,7 +375,7 @@ impl<'t, E> Replay<'t, E> {
         // The letter of an escape is not a part of a name.
         let arguments = String::from_utf8_lossy(arguments).replace("\\n", "\n").replace("\\t", "\t");
         let output = message.content.text("\n");
-        Touched::doubt_all(files, at, Doubt::Tool, |files| match is_agent {
+        EntryFiles::doubt_all(files, at, Doubt::Tool, |files| match is_agent {
             true => files.certain().cloned().collect(),
             false => [files.mentioned(&arguments), files.mentioned(&output)].concat(),
         });
@@ -382,10 +389,10 @@ impl<'t, E> Replay<'t, E> {
     }
 
     /// Reads the arguments of the call of a result.
-    fn arguments(&mut self, result: Index) -> Result<Option<Vec<u8>>, E> {
+    fn arguments(&mut self, result: EntryIndex) -> Result<Option<Vec<u8>>, E> {
         let Some(&id) = self.tree.answers.get(&result) else { return Ok(None) };
         let above = self.tree.to_root(self.tree.parent(result)).take(NEARBY);
-        let has_call = |at: &Index| self.tree.calls.get(at).is_some_and(|calls| calls.contains(&id));
+        let has_call = |at: &EntryIndex| self.tree.calls.get(at).is_some_and(|calls| calls.contains(&id));
         let Some(at) = above.into_iter().find(has_call) else { return Ok(None) };
         if self.calls.as_ref().is_none_or(|(known, _)| *known != at) {
             self.calls = Some((at, (self.read)(self.tree.node(at))?));
@@ -393,8 +400,8 @@ impl<'t, E> Replay<'t, E> {
         let Some((_, line)) = &self.calls else { return Ok(None) };
         let entry = parse::entry(line);
         let Some(message) = &entry.message else { return Ok(None) };
-        let is_it = |call: &&ToolCall<'_>| IdHash::of(call.id) == id;
-        let call = message.content.tool_calls().filter(is_it).last();
+        let has_id = |call: &&ToolCall<'_>| IdHash::of(call.id) == id;
+        let call = message.content.tool_calls().filter(has_id).last();
         Ok(call.map(|call| call.arguments.to_vec()))
     }
 }
@@ -406,10 +413,10 @@ impl<E> Replay<'_, E> {
     }
 
     /// Applies a change to a file, if it is wanted.
-    fn file(&self, files: &mut Rc<Files>, path: &str, at: Index, change: impl FnOnce(&mut Touched<'_>, &str)) {
+    fn file(&self, files: &mut Rc<Files>, path: &str, at: EntryIndex, change: impl FnOnce(&mut EntryFiles<'_>, &str)) {
         let path = self.full_path(path);
         if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&path)) {
-            change(&mut Touched { files: Rc::make_mut(files), at }, &path);
+            change(&mut EntryFiles { files: Rc::make_mut(files), at }, &path);
         }
     }
 
@@ -484,7 +491,7 @@ mod tests {
         /// Returns the states at the last entry: exactness, text, and number of changes from outside.
         fn states(&self) -> BTreeMap<String, (Exactness, String, usize)> {
             let tree = tree(&self.0);
-            let last = tree.nodes.len() as Index - 1;
+            let last = tree.nodes.len() as EntryIndex - 1;
             let lines = &self.0;
             let read = |node: &Node| Ok::<_, ()>(lines[node.offset as usize - 1].clone().into_bytes());
             let files = Replay::new(&tree, "/h", read).at(last).unwrap();

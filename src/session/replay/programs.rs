@@ -195,14 +195,14 @@ const WRITES: &[&str] = &[
 ];
 
 /// The place in which a command runs.
-pub(super) struct Place<'a> {
+pub(super) struct ShellContext<'a> {
     /// The working directory, if it is known.
     pub(super) cwd: Option<String>,
     /// The home directory, for `~`.
     pub(super) home: &'a str,
 }
 
-impl Place<'_> {
+impl ShellContext<'_> {
     /// Returns the path of a word.
     fn path(&self, word: &Word) -> Option<String> {
         if word.is_computed || word.text.is_empty() {
@@ -220,7 +220,12 @@ impl Place<'_> {
 }
 
 /// Adds the changes of a simple command. `is_sure` is `true` if the command ran and succeeded.
-pub(super) fn of_command(command: &SimpleCommand, is_sure: bool, place: &mut Place<'_>, effects: &mut Vec<Effect>) {
+pub(super) fn of_command(
+    command: &SimpleCommand,
+    is_sure: bool,
+    place: &mut ShellContext<'_>,
+    effects: &mut Vec<Effect>,
+) {
     let name = name(command);
     let args = words(command).get(1..).unwrap_or_default();
     let given: Vec<&Word> = args.iter().filter(|word| !word.text.starts_with('-')).collect();
@@ -292,7 +297,7 @@ fn has_letter(args: &[Word], letters: &str) -> bool {
 }
 
 /// Returns the changes of `mv` or `cp`, if all paths are known.
-fn moved(given: &[&Word], place: &Place<'_>, effect: fn(String, String) -> Effect) -> Option<Vec<Effect>> {
+fn moved(given: &[&Word], place: &ShellContext<'_>, effect: fn(String, String) -> Effect) -> Option<Vec<Effect>> {
     let (to, from) = given.split_last()?;
     let target = place.path(to)?;
     let is_dir = from.len() > 1 || to.text.ends_with('/') || matches!(&*to.text, "." | "..");
@@ -306,7 +311,7 @@ fn moved(given: &[&Word], place: &Place<'_>, effect: fn(String, String) -> Effec
 }
 
 /// Returns the changes of `git`.
-fn of_git(git: GitCommand<'_>, place: &Place<'_>) -> Vec<Effect> {
+fn of_git(git: GitCommand<'_>, place: &ShellContext<'_>) -> Vec<Effect> {
     let given: Vec<&Word> = git.args.iter().filter(|word| !word.text.starts_with('-')).collect();
     let files = match git.name {
         "commit" => return vec![Effect::IfReported],

@@ -61,16 +61,16 @@ impl<'a> ReadPart<'a> {
         let note = Note::new(note)?;
         let is_next = note.next.is_none_or(|next| next == start + count + 1);
         let agrees = match note.left_out {
-            LeftOut::Limit(_) => limit == Some(count),
-            LeftOut::Shown(from, to, _) => from == start + 1 && to == start + count,
-            LeftOut::Old(_) => true,
+            MissingLines::Limit(_) => limit == Some(count),
+            MissingLines::Shown(from, to, _) => from == start + 1 && to == start + count,
+            MissingLines::Old(_) => true,
         };
         if !is_next || !agrees {
             return None;
         }
         let total = match note.left_out {
-            LeftOut::Limit(rest) | LeftOut::Old(rest) => start + count + rest,
-            LeftOut::Shown(_, _, total) => total,
+            MissingLines::Limit(rest) | MissingLines::Old(rest) => start + count + rest,
+            MissingLines::Shown(_, _, total) => total,
         };
         Some(Self { start, lines: whole_lines(body, note.has_cut_lines), total: Some(total) })
     }
@@ -101,7 +101,7 @@ fn whole_lines(text: &str, has_cut_lines: bool) -> Vec<Option<&str>> {
 
 /// A note of pi at the end of a result.
 struct Note {
-    left_out: LeftOut,
+    left_out: MissingLines,
     /// The line to continue at, starting at 1.
     next: Option<usize>,
     /// `true` if long lines were truncated.
@@ -109,7 +109,7 @@ struct Note {
 }
 
 /// The lines that are missing after the text.
-enum LeftOut {
+enum MissingLines {
     /// The number of lines after the limit of the call.
     Limit(usize),
     /// The first and last lines in the text, starting at 1, and the number of lines of the file.
@@ -127,12 +127,12 @@ impl Note {
         let (what, next) = note.rsplit_once(" Use offset=")?;
         let next = Some(next.parse().ok()?);
         let left_out = if let Some(rest) = what.strip_suffix(" more lines in file.") {
-            LeftOut::Limit(rest.parse().ok()?)
+            MissingLines::Limit(rest.parse().ok()?)
         } else {
             let (lines, total) = what.strip_prefix("Showing lines ")?.strip_suffix('.')?.split_once(" of ")?;
             let (from, to) = lines.split_once('-')?;
             let total = total.split_once(" (").map_or(total, |(total, _)| total);
-            LeftOut::Shown(from.parse().ok()?, to.parse().ok()?, total.parse().ok()?)
+            MissingLines::Shown(from.parse().ok()?, to.parse().ok()?, total.parse().ok()?)
         };
         Some(Self { left_out, next, has_cut_lines: false })
     }
@@ -143,11 +143,11 @@ impl Note {
         let has_cut_lines = rest.is_some();
         let rest = rest.map_or(note, |rest| rest.trim_start_matches(". "));
         if has_cut_lines && rest.is_empty() {
-            return Some(Self { left_out: LeftOut::Old(0), next: None, has_cut_lines });
+            return Some(Self { left_out: MissingLines::Old(0), next: None, has_cut_lines });
         }
         let (count, next) =
             rest.strip_suffix(" to continue reading")?.split_once(" more lines not shown. Use offset=")?;
-        Some(Self { left_out: LeftOut::Old(count.parse().ok()?), next: Some(next.parse().ok()?), has_cut_lines })
+        Some(Self { left_out: MissingLines::Old(count.parse().ok()?), next: Some(next.parse().ok()?), has_cut_lines })
     }
 }
 

@@ -8,7 +8,7 @@ const PREFIXES: &[&str] = &[
 ];
 
 /// The maximum number of scripts inside a script, such as substitutions.
-pub(super) const MOST_SCRIPTS: usize = 50;
+pub(super) const MAX_SCRIPTS: usize = 50;
 
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) struct Word {
 
 /// The operator before a simple command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Joined {
+pub(super) enum Operator {
     /// The start, `;`, a line break or `&`.
     #[default]
     Start,
@@ -37,7 +37,7 @@ pub(super) enum Joined {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SimpleCommand {
     /// The operator before it.
-    pub(super) joined: Joined,
+    pub(super) joined: Operator,
     /// The words without redirections.
     pub(super) words: Vec<Word>,
     /// The files that it writes, and `true` to append.
@@ -150,13 +150,13 @@ impl<'a> Parser<'a> {
                 '\n' => {
                     self.rest = &self.rest[1..];
                     self.documents();
-                    self.next(Joined::Start);
+                    self.next(Operator::Start);
                 }
                 '#' => self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]),
                 ';' | '(' | ')' => {
                     self.script.has_groups |= first != ';';
                     self.rest = &self.rest[1..];
-                    self.next(Joined::Start);
+                    self.next(Operator::Start);
                 }
                 '&' if self.rest.starts_with("&>") => {
                     self.rest = &self.rest[1..];
@@ -165,10 +165,10 @@ impl<'a> Parser<'a> {
                 '&' | '|' => {
                     let two = self.rest.starts_with("&&") || self.rest.starts_with("||");
                     let joined = match (first, two) {
-                        ('&', true) => Joined::And,
-                        ('&', false) => Joined::Start,
-                        (_, true) => Joined::Or,
-                        _ => Joined::Pipe,
+                        ('&', true) => Operator::And,
+                        ('&', false) => Operator::Start,
+                        (_, true) => Operator::Or,
+                        _ => Operator::Pipe,
                     };
                     self.rest = &self.rest[if two { 2 } else { 1 }..];
                     self.next(joined);
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn next(&mut self, joined: Joined) {
+    fn next(&mut self, joined: Operator) {
         self.script.commands.push(SimpleCommand { joined, ..SimpleCommand::default() });
     }
 

@@ -1,15 +1,15 @@
 //! Changes of files by shell commands. Only a few forms are applied: a here-document to a file, `rm`, `mv` and `cp`. Of
 //! others, this module returns the files that they may have changed.
 
-use crate::session::replay::programs::{Effect, Place, of_command};
-use crate::session::replay::script::{Joined, MOST_SCRIPTS, Script, SimpleCommand, name, parse, script_of};
+use crate::session::replay::programs::{Effect, ShellContext, of_command};
+use crate::session::replay::script::{MAX_SCRIPTS, Operator, Script, SimpleCommand, name, parse, script_of};
 
 /// Returns the changes of files by a script, in order. It `has_failed` if it failed or was stopped, or if its output reports
 /// an error; see [`reports_error`]. `cwd` is the working directory, and `home` the home directory, for `~`.
 pub(super) fn effects(script: &str, has_failed: bool, cwd: &str, home: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
     let mut scripts = vec![(script.to_owned(), Some(cwd.to_owned()))];
-    for at in 0..MOST_SCRIPTS {
+    for at in 0..MAX_SCRIPTS {
         let Some((script, cwd)) = scripts.get(at).cloned() else { return effects };
         let Script { commands, inner, has_groups, is_broken } = parse(&script);
         if is_broken {
@@ -20,7 +20,7 @@ pub(super) fn effects(script: &str, has_failed: bool, cwd: &str, home: &str) -> 
         let inner_cwd = cwd.clone().filter(|_| !changes_dir);
         scripts.extend(inner.into_iter().map(|inner| (inner, inner_cwd.clone())));
         let is_plain = at == 0 && !has_groups && !is_broken && !commands.iter().any(jumps);
-        let mut place = Place { cwd, home };
+        let mut place = ShellContext { cwd, home };
         for (number, command) in commands.iter().enumerate() {
             let is_sure = is_plain && !has_failed && is_certain(&commands, number);
             of_command(command, is_sure, &mut place, &mut effects);
@@ -58,19 +58,19 @@ fn jumps(command: &SimpleCommand) -> bool {
 
 /// Returns `true` if a command ran and succeeded, provided that the script succeeded and its output has no error.
 fn is_certain(commands: &[SimpleCommand], number: usize) -> bool {
-    let starts = |command: &SimpleCommand| command.joined == Joined::Start;
+    let starts = |command: &SimpleCommand| command.joined == Operator::Start;
     let start = commands[..=number].iter().rposition(starts).unwrap_or(0);
     let end = commands[number + 1..].iter().position(starts).map_or(commands.len(), |at| number + 1 + at);
     let (before, after) = (&commands[start..number], &commands[number + 1..end]);
-    if commands[number].joined == Joined::Pipe || after.first().is_some_and(|next| next.joined == Joined::Pipe) {
+    if commands[number].joined == Operator::Pipe || after.first().is_some_and(|next| next.joined == Operator::Pipe) {
         return false;
     }
     // The exit code is the one of the last list: it proves all of its commands, if they are joined by `&&` only.
-    if end == commands.len() && commands[start + 1..end].iter().all(|one| one.joined == Joined::And) {
+    if end == commands.len() && commands[start + 1..end].iter().all(|one| one.joined == Operator::And) {
         return true;
     }
     // Otherwise the first command ran, and so did those after a change of the directory. Their errors are in the output.
-    let follows = commands[start..=number].iter().skip(1).all(|one| one.joined == Joined::And);
+    let follows = commands[start..=number].iter().skip(1).all(|one| one.joined == Operator::And);
     let is_first = before.iter().all(|one| matches!(name(one), "cd" | "mkdir"));
     follows && is_first && !commands[start..=number].iter().any(|one| one.hides_errors)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::named::named;
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::replay::edit::Edit;
 use crate::session::replay::lines::{KnownLines, agree, split};
 use crate::session::replay::read::ReadPart;
@@ -98,18 +98,18 @@ pub struct FileState {
     /// The source of the content.
     pub source: Source,
     /// The reason why the file may have changed since, and the entry.
-    pub doubt: Option<(Doubt, Index)>,
+    pub doubt: Option<(Doubt, EntryIndex)>,
     /// The entries that the content rests on.
-    pub entries: Vec<Index>,
+    pub entries: Vec<EntryIndex>,
     /// The entries at which the file differed from the state before: another program changed it.
-    pub outside: Vec<Index>,
+    pub outside: Vec<EntryIndex>,
     /// The last entry that touched the file.
-    pub latest: Index,
+    pub latest: EntryIndex,
 }
 
 impl FileState {
     /// Creates the state of a file that an entry touches without its content.
-    pub(super) fn unknown(source: Source, at: Index) -> Self {
+    pub(super) fn unknown(source: Source, at: EntryIndex) -> Self {
         let content = if source == Source::Removed { Content::Removed } else { Content::Unknown };
         Self { content, source, doubt: None, entries: vec![at], outside: Vec::new(), latest: at }
     }
@@ -144,37 +144,37 @@ impl FileState {
     }
 
     /// Replaces the content by a whole text.
-    pub(super) fn set(&mut self, text: &str, source: Source, at: Index) {
+    pub(super) fn set(&mut self, text: &str, source: Source, at: EntryIndex) {
         self.replace(Content::Exact(text.into()), source, at);
     }
 
     /// Replaces the state by one without content.
-    pub(super) fn forget(&mut self, source: Source, at: Index) {
+    pub(super) fn forget(&mut self, source: Source, at: EntryIndex) {
         let content = if source == Source::Removed { Content::Removed } else { Content::Unknown };
         self.replace(content, source, at);
     }
 
-    fn replace(&mut self, content: Content, source: Source, at: Index) {
+    fn replace(&mut self, content: Content, source: Source, at: EntryIndex) {
         (self.content, self.source, self.doubt, self.latest) = (content, source, None, at);
         self.entries.clear();
         self.entries.push(at);
     }
 
     /// Marks the file as possibly changed. The first reason is kept.
-    pub(super) fn doubt(&mut self, doubt: Doubt, at: Index) {
+    pub(super) fn doubt(&mut self, doubt: Doubt, at: EntryIndex) {
         self.latest = at;
         self.doubt = self.doubt.or(Some((doubt, at)));
     }
 
     /// Notes that the file differed from its state, unless a reason for a change is known.
-    fn contradict(&mut self, at: Index) {
+    fn contradict(&mut self, at: EntryIndex) {
         let is_known = !matches!(self.content, Content::Unknown);
         if is_known && self.doubt.is_none() {
             self.outside.push(at);
         }
     }
 
-    fn rests_on(&mut self, at: Index) {
+    fn rests_on(&mut self, at: EntryIndex) {
         self.latest = at;
         if self.entries.last() != Some(&at) {
             self.entries.push(at);
@@ -182,7 +182,7 @@ impl FileState {
     }
 
     /// Adds the lines that a call has read.
-    pub(super) fn read(&mut self, part: &ReadPart<'_>, at: Index) {
+    pub(super) fn read(&mut self, part: &ReadPart<'_>, at: EntryIndex) {
         if let Some(text) = part.whole() {
             if self.whole() != Some(&text) {
                 self.contradict(at);
@@ -207,7 +207,7 @@ impl FileState {
     }
 
     /// Applies an edit that succeeded.
-    pub(super) fn edit(&mut self, edit: &Edit, at: Index) {
+    pub(super) fn edit(&mut self, edit: &Edit, at: EntryIndex) {
         let result = match &self.content {
             Content::Exact(text) => edit.whole(text).map(|text| Content::Exact(text.into())),
             Content::Partial(known) if self.doubt.is_none() => edit.partial(known).map(Content::Partial),

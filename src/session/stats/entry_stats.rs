@@ -9,7 +9,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Entry, Message, ToolCall};
 use crate::session::json::Str;
 use crate::session::json::value::Fields;
-use crate::session::links::{ActivePath, ById, IdHash, Index, ParentLinks};
+use crate::session::links::{ActivePath, ById, EntryIndex, IdHash, ParentLinks};
 
 /// The maximum length of the words of a prompt, in UTF-16 code units.
 const PROMPT_WORDS: usize = 80;
@@ -126,7 +126,7 @@ impl TokenCount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Prompt {
     /// The entry.
-    at: Index,
+    at: EntryIndex,
     /// The end of its ID, and of its words, in the texts of all prompts.
     ends: (u32, u32),
 }
@@ -151,7 +151,7 @@ pub struct SessionStats {
     /// The active path.
     pub active: ActivePath,
     /// The entries that repeat earlier ones, in file order.
-    pub repeated: Vec<Index>,
+    pub repeated: Vec<EntryIndex>,
 }
 
 impl SessionStats {
@@ -170,7 +170,7 @@ impl SessionStats {
     }
 
     /// Returns the ID of a prompt, empty without one, and its first words.
-    pub fn prompt(&self, at: Index) -> Option<(&str, &str)> {
+    pub fn prompt(&self, at: EntryIndex) -> Option<(&str, &str)> {
         let place = self.prompts.binary_search_by_key(&at, |prompt| prompt.at).ok()?;
         let start = place.checked_sub(1).map_or(0, |before| self.prompts[before].ends.1);
         let (id_end, end) = self.prompts[place].ends;
@@ -185,10 +185,10 @@ impl SessionStats {
     }
 
     /// Returns the parent of each entry.
-    pub fn parents(&self) -> Vec<Option<Index>> {
+    pub fn parents(&self) -> Vec<Option<EntryIndex>> {
         let (mut rest, mut all) = (&self.parents[..], Vec::new());
         while let Ok((distance, after)) = postcard::take_from_bytes::<i64>(rest) {
-            let parent = Index::try_from(all.len() as i64 - distance).ok();
+            let parent = EntryIndex::try_from(all.len() as i64 - distance).ok();
             all.push(parent.filter(|_| distance != 0));
             rest = after;
         }
@@ -211,7 +211,7 @@ pub(crate) struct StatsCollector {
 
 impl StatsCollector {
     /// Adds the next entry, with its index and its time.
-    pub(crate) fn push(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>) {
+    pub(crate) fn push(&mut self, at: EntryIndex, time: Option<i64>, entry: &Entry<'_>) {
         let mut one = EntryStats { time: time.map(|time| time.wrapping_sub(self.time)), ..EntryStats::default() };
         self.time = time.unwrap_or(self.time);
         if let Some(message) = &entry.message {
@@ -300,8 +300,8 @@ impl StatsCollector {
     /// Returns the statistics; `words` returns the text of a prompt.
     pub(crate) fn finish<'a>(
         self,
-        (parent_links, active, repeated): (&ParentLinks, ActivePath, Vec<Index>),
-        words: impl Fn(Index) -> &'a str,
+        (parent_links, active, repeated): (&ParentLinks, ActivePath, Vec<EntryIndex>),
+        words: impl Fn(EntryIndex) -> &'a str,
     ) -> SessionStats {
         let mut stats = SessionStats { active, repeated, ..self.stats };
         let ids = std::mem::take(&mut stats.prompt_texts);

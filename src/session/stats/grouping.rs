@@ -7,46 +7,98 @@ use jiff::{Timestamp, ToSpan};
 use crate::base::named::named;
 
 named! {
-    /// A property by which entries are grouped.
+    /// A property by which entries are grouped, in the order of the screen.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Grouping {
+        /// The working directory of the session.
+        Project = "project",
+        /// The model.
+        Model = "model",
+        /// The tool: of an answer, that of its first call.
+        Tool = "tool",
         /// The day of the entry.
         Day = "day",
         /// The week of the entry, by its first day.
         Week = "week",
         /// The month of the entry.
         Month = "month",
-        /// The hour of the day, from 00 to 23.
-        Hour = "hour",
-        /// The model.
-        Model = "model",
-        /// The provider of the model.
-        Provider = "provider",
-        /// The working directory of the session.
-        Project = "project",
-        /// The machine of the session.
-        Machine = "machine",
-        /// The tags of the session, together.
-        Tag = "tag",
-        /// The oldest ancestor of the session.
-        Family = "family",
+        /// The prompt to which the entry belongs.
+        Prompt = "prompt",
         /// The session in which the entry was made.
         Session = "session",
+        /// The oldest ancestor of the session.
+        Family = "family",
         /// The branch, by its leaf.
         Branch = "branch",
         /// The first commit after the entry, on a path from it.
         Commit = "commit",
-        /// The tool: of an answer, that of its first call.
-        Tool = "tool",
-        /// The prompt to which the entry belongs.
-        Prompt = "prompt",
+        /// The provider of the model.
+        Provider = "provider",
+        /// The hour of the day, from 00 to 23.
+        Hour = "hour",
+        /// The tags of the session, together.
+        Tag = "tag",
+        /// The machine of the session.
+        Machine = "machine",
     }
 }
 
+/// The part of the statistics that determines the group of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupingScope {
+    /// Its time.
+    Time,
+    /// Its model.
+    Model,
+    /// Its session.
+    Session,
+    /// The entry itself, or its path.
+    Entry,
+}
+
 impl Grouping {
+    /// Returns what determines the group of an entry.
+    pub fn scope(self) -> GroupingScope {
+        match self {
+            Self::Day | Self::Week | Self::Month | Self::Hour => GroupingScope::Time,
+            Self::Model | Self::Provider => GroupingScope::Model,
+            Self::Project | Self::Machine | Self::Tag | Self::Family | Self::Session => GroupingScope::Session,
+            Self::Branch | Self::Commit | Self::Tool | Self::Prompt => GroupingScope::Entry,
+        }
+    }
+
+    /// Returns the qualifier that finds the sessions of a group, by the text of its key.
+    pub fn qualifier(self) -> Option<&'static str> {
+        match self {
+            Self::Project => Some("in"),
+            Self::Machine => Some("on"),
+            Self::Model => Some("model"),
+            Self::Provider => Some("provider"),
+            Self::Tool => Some("tool"),
+            Self::Tag => Some("tag"),
+            Self::Day | Self::Week | Self::Month => Some("active"),
+            Self::Hour | Self::Prompt | Self::Session | Self::Family | Self::Branch | Self::Commit => None,
+        }
+    }
+
     /// Returns `true` if the groups have an order in time.
     pub fn is_time(self) -> bool {
-        matches!(self, Self::Day | Self::Week | Self::Month | Self::Hour)
+        self.scope() == GroupingScope::Time
+    }
+
+    /// Returns `true` if the keys are paths.
+    pub fn is_path(self) -> bool {
+        self == Self::Project
+    }
+
+    /// Returns `true` if the groups depend on the worktrees of repositories.
+    pub fn needs_worktrees(self) -> bool {
+        self == Self::Project
+    }
+
+    /// Returns `true` if the groups depend on the marks of users.
+    pub fn needs_marks(self) -> bool {
+        self == Self::Tag
     }
 }
 

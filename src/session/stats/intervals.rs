@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::sort;
 use crate::session::stats::entry_stats::{SessionStats, TokenUse, UsedModel};
-use crate::session::stats::grouping::{Grouping, SAME_KEYS};
+use crate::session::stats::grouping::{Grouping, GroupingScope, SAME_KEYS};
 use crate::session::stats::{StatsSum, paths};
 
 /// The pause in milliseconds for which sums are kept: see `pause-minutes`.
@@ -82,12 +82,7 @@ impl SessionSums {
 
     /// Returns `true` if the sums are precise enough for groupings and times in milliseconds.
     pub fn suffice(groupings: &[Grouping], times: [Option<i64>; 2], pause: i64) -> bool {
-        let is_summed = |grouping: &Grouping| match grouping {
-            Grouping::Model | Grouping::Provider | Grouping::Project | Grouping::Machine | Grouping::Tag => true,
-            Grouping::Family | Grouping::Session => true,
-            Grouping::Branch | Grouping::Commit | Grouping::Tool | Grouping::Prompt => false,
-            Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour => true,
-        };
+        let is_summed = |grouping: &Grouping| grouping.scope() != GroupingScope::Entry;
         pause == PAUSE && groupings.iter().all(is_summed) && times.iter().flatten().all(|time| time % SAME_KEYS == 0)
     }
 }

@@ -1,14 +1,14 @@
 //! The place of each entry in its session: the prompt it belongs to, its branch, and the time it took.
 
-use crate::session::links::Index;
+use crate::session::links::EntryIndex;
 use crate::session::stats::entry_stats::{EntryRole, EntryStats};
 
 /// Returns the leaf of the branch of each entry. Entries on the path to the last entry belong to its branch, and other
 /// shared entries to the branch that was written last.
-pub fn leaves(parents: &[Option<Index>]) -> Vec<Index> {
-    const NONE: Index = Index::MAX;
+pub fn leaves(parents: &[Option<EntryIndex>]) -> Vec<EntryIndex> {
+    const NONE: EntryIndex = EntryIndex::MAX;
     let mut leaves = vec![NONE; parents.len()];
-    for leaf in (0..parents.len() as Index).rev() {
+    for leaf in (0..parents.len() as EntryIndex).rev() {
         let mut at = Some(leaf);
         while let Some(here) = at.filter(|&here| leaves[here as usize] == NONE) {
             leaves[here as usize] = leaf;
@@ -19,11 +19,11 @@ pub fn leaves(parents: &[Option<Index>]) -> Vec<Index> {
 }
 
 /// Returns the prompt of each entry: the nearest prompt on its path, itself included.
-pub fn prompts(entries: &[EntryStats], parents: &[Option<Index>]) -> Vec<Option<Index>> {
-    let mut prompts: Vec<Option<Option<Index>>> = vec![None; entries.len()];
-    for start in 0..entries.len() as Index {
+pub fn prompts(entries: &[EntryStats], parents: &[Option<EntryIndex>]) -> Vec<Option<EntryIndex>> {
+    let mut prompts: Vec<Option<Option<EntryIndex>>> = vec![None; entries.len()];
+    for start in 0..entries.len() as EntryIndex {
         let path = || std::iter::successors(Some(start), |&at| parents[at as usize]);
-        let is_prompt = |at: Index| entries[at as usize].role == EntryRole::Prompt;
+        let is_prompt = |at: EntryIndex| entries[at as usize].role == EntryRole::Prompt;
         let end = path().find(|&at| is_prompt(at) || prompts[at as usize].is_some());
         let prompt = end.and_then(|end| if is_prompt(end) { Some(end) } else { prompts[end as usize].flatten() });
         for at in path().take_while(|&at| Some(at) != end).chain(end) {
@@ -35,7 +35,7 @@ pub fn prompts(entries: &[EntryStats], parents: &[Option<Index>]) -> Vec<Option<
 
 /// Returns the time that each prompt took in milliseconds: until the last answer or result of its turn. `None` for other
 /// entries and prompts without one.
-pub fn prompt_times(entries: &[EntryStats], prompts: &[Option<Index>]) -> Vec<Option<i64>> {
+pub fn prompt_times(entries: &[EntryStats], prompts: &[Option<EntryIndex>]) -> Vec<Option<i64>> {
     let mut times = vec![None; entries.len()];
     for (entry, prompt) in entries.iter().zip(prompts) {
         let is_of_turn = matches!(entry.role, EntryRole::Answer | EntryRole::Result);

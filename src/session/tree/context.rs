@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::session::entry::kind::EntryKind;
-use crate::session::links::{IdHash, Index};
+use crate::session::links::{EntryIndex, IdHash};
 use crate::session::tree::Tree;
 use crate::session::tree::model_role::{ContextRole, SendState, SendableContent};
 
@@ -14,7 +14,7 @@ use crate::session::tree::model_role::{ContextRole, SendState, SendableContent};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelContext {
     /// The entries with messages, in the order of the messages: the compaction is first.
-    pub entries: Vec<Index>,
+    pub entries: Vec<EntryIndex>,
     /// The number of messages returned by pi's `buildSessionContext`.
     pub messages: usize,
     /// The messages that pi sends.
@@ -24,13 +24,13 @@ pub struct ModelContext {
     /// The last thinking level that was set, or else pi's default `off`.
     pub thinking_level: String,
     /// The compaction whose summary replaces the earlier entries.
-    pub compaction: Option<Index>,
+    pub compaction: Option<EntryIndex>,
     /// The last context edit of each edited entry.
-    pub edits: HashMap<Index, Index>,
+    pub edits: HashMap<EntryIndex, EntryIndex>,
 }
 
 /// Returns the context when pi resumes at an entry; `None` is an empty conversation.
-pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
+pub fn context(tree: &Tree, at: Option<EntryIndex>) -> ModelContext {
     let path = at.map(|at| tree.path(at)).unwrap_or_default();
     let settings = path.iter().rev().map(|&at| tree.node(at).model_role.setting);
     let (model, thinking_level) = tree.settings.last(settings);
@@ -38,7 +38,7 @@ pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
     let thinking_level = thinking_level.unwrap_or("off").to_owned();
     let ContextEntries { compaction, entries, edits } = context_entries(tree, &path);
     let messages = entries.iter().map(|&at| usize::from(tree.node(at).model_role.messages)).sum();
-    let words = |edit: &Index| tree.edits.get(edit).and_then(|(_, words)| words.as_ref());
+    let words = |edit: &EntryIndex| tree.edits.get(edit).and_then(|(_, words)| words.as_ref());
     let replaced = edits.iter().filter_map(|(&at, edit)| Some((at, words(edit)?))).collect();
     let sent = sent(tree, &entries, &replaced);
     ModelContext { entries, messages, sent, model, thinking_level, compaction, edits }
@@ -46,14 +46,15 @@ pub fn context(tree: &Tree, at: Option<Index>) -> ModelContext {
 
 /// Returns the entries on which the context at an entry depends, in the order of their path: those with messages, the
 /// edits of these, and the last model change, answer and thinking level, from which pi takes the settings (1.6.0).
-pub(crate) fn dependencies(tree: &Tree, at: Option<Index>) -> Vec<Index> {
+pub(crate) fn dependencies(tree: &Tree, at: Option<EntryIndex>) -> Vec<EntryIndex> {
     let path = at.map(|at| tree.path(at)).unwrap_or_default();
     let ContextEntries { entries, edits, .. } = context_entries(tree, &path);
-    let mut needed: HashSet<Index> = entries.into_iter().collect();
+    let mut needed: HashSet<EntryIndex> = entries.into_iter().collect();
     for kind in [EntryKind::ModelChange, EntryKind::Assistant, EntryKind::ThinkingLevel] {
         needed.extend(path.iter().rfind(|&&at| tree.node(at).kind == kind));
     }
-    let edits: Vec<Index> = edits.iter().filter(|(target, _)| needed.contains(target)).map(|(_, &edit)| edit).collect();
+    let edits: Vec<EntryIndex> =
+        edits.iter().filter(|(target, _)| needed.contains(target)).map(|(_, &edit)| edit).collect();
     needed.extend(edits);
     path.into_iter().filter(|at| needed.contains(at)).collect()
 }
@@ -61,52 +62,54 @@ pub(crate) fn dependencies(tree: &Tree, at: Option<Index>) -> Vec<Index> {
 /// The data of entries on which contexts depend.
 pub(crate) trait ContextSource {
     /// Returns the role of an entry.
-    fn role(&self, at: Index) -> ContextRole;
+    fn role(&self, at: EntryIndex) -> ContextRole;
 
     /// Returns the first entry that a compaction keeps, if it is in the file.
-    fn first_kept(&self, compaction: Index) -> Option<Index>;
+    fn first_kept(&self, compaction: EntryIndex) -> Option<EntryIndex>;
 
     /// Returns the target of a context edit, and `true` if it omits the target.
-    fn edit(&self, at: Index) -> Option<(Index, bool)>;
+    fn edit(&self, at: EntryIndex) -> Option<(EntryIndex, bool)>;
 }
 
 impl ContextSource for Tree {
-    fn role(&self, at: Index) -> ContextRole {
+    fn role(&self, at: EntryIndex) -> ContextRole {
         let node = &self.nodes[at as usize];
         ContextRole::new(node.kind, node.model_role.messages)
     }
 
-    fn first_kept(&self, compaction: Index) -> Option<Index> {
+    fn first_kept(&self, compaction: EntryIndex) -> Option<EntryIndex> {
         self.first_kept.get(&compaction).copied()
     }
 
-    fn edit(&self, at: Index) -> Option<(Index, bool)> {
+    fn edit(&self, at: EntryIndex) -> Option<(EntryIndex, bool)> {
         self.edits.get(&at).map(|(target, words)| (*target, words.is_none()))
     }
 }
 
 /// The entries in a context: see [`ModelContext`].
 pub(crate) struct ContextEntries {
-    pub(crate) compaction: Option<Index>,
-    pub(crate) entries: Vec<Index>,
-    pub(crate) edits: HashMap<Index, Index>,
+    pub(crate) compaction: Option<EntryIndex>,
+    pub(crate) entries: Vec<EntryIndex>,
+    pub(crate) edits: HashMap<EntryIndex, EntryIndex>,
 }
 
 /// Returns the entries in the context at the end of a path.
-pub(crate) fn context_entries(source: &impl ContextSource, path: &[Index]) -> ContextEntries {
+pub(crate) fn context_entries(source: &impl ContextSource, path: &[EntryIndex]) -> ContextEntries {
     let place = path.iter().rposition(|&at| source.role(at) == ContextRole::Compaction);
     let compaction = place.map(|place| path[place]);
-    let mut seen: Vec<Index> = compaction.into_iter().collect();
+    let mut seen: Vec<EntryIndex> = compaction.into_iter().collect();
     if let Some(place) = place {
         let first = source.first_kept(path[place]);
         // System messages are not kept.
-        let is_kept = |at: &&Index| source.role(**at) != ContextRole::SystemMessage;
+        let is_kept = |at: &&EntryIndex| source.role(**at) != ContextRole::SystemMessage;
         seen.extend(path[..place].iter().skip_while(|at| first != Some(**at)).filter(is_kept));
     }
     seen.extend(&path[place.map_or(0, |place| place + 1)..]);
     // Only context edits in the context apply, and only the last one of each target.
-    let edits: HashMap<Index, Index> = seen.iter().filter_map(|&edit| Some((source.edit(edit)?.0, edit))).collect();
-    let is_omitted = |at: &Index| edits.get(at).and_then(|&edit| source.edit(edit)).is_some_and(|(_, omits)| omits);
+    let edits: HashMap<EntryIndex, EntryIndex> =
+        seen.iter().filter_map(|&edit| Some((source.edit(edit)?.0, edit))).collect();
+    let is_omitted =
+        |at: &EntryIndex| edits.get(at).and_then(|&edit| source.edit(edit)).is_some_and(|(_, omits)| omits);
     seen.retain(|at| match source.role(*at) {
         ContextRole::Nothing => false,
         ContextRole::Compaction => Some(*at) == compaction && !is_omitted(at),
@@ -119,15 +122,15 @@ pub(crate) fn context_entries(source: &impl ContextSource, path: &[Index]) -> Co
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The message of an entry.
-    Entry(Index),
+    Entry(EntryIndex),
     /// The result `No result provided` for a call of this entry.
-    NoResult(Index),
+    NoResult(EntryIndex),
 }
 
 /// Calls without a result so far.
 #[derive(Default)]
 struct OpenCalls<'a> {
-    by: Index,
+    by: EntryIndex,
     calls: &'a [IdHash],
     answered: HashSet<IdHash>,
 }
@@ -142,7 +145,7 @@ impl OpenCalls<'_> {
 }
 
 /// Returns the messages sent for the entries of a context; `replaced` contains the new contents of edited ones.
-fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &SendableContent>) -> Vec<Sent> {
+fn sent(tree: &Tree, entries: &[EntryIndex], replaced: &HashMap<EntryIndex, &SendableContent>) -> Vec<Sent> {
     let mut sent = Vec::new();
     let mut open = OpenCalls::default();
     for &at in entries {

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
 use crate::session::lines::{Header, LabelLine, NotASession};
-pub use crate::session::links::Index;
+pub use crate::session::links::EntryIndex;
 use crate::session::links::{ActivePath, IdHash, ParentLinks};
 use crate::session::problem::Problem;
 use crate::session::tree::model_role::{ModelSettings, SendableContent};
@@ -30,13 +30,13 @@ pub struct Tree {
     /// The entries, in file order.
     pub nodes: Vec<Node>,
     /// The entries without a parent in the file, in file order.
-    pub roots: Vec<Index>,
+    pub roots: Vec<EntryIndex>,
     /// The last entry of the file, or the one that version 4 names: pi resumes after it.
-    pub leaf: Option<Index>,
+    pub leaf: Option<EntryIndex>,
     /// The newest message if it is not on the active path, which ends with settings or extension state.
-    pub newer_message: Option<Index>,
+    pub newer_message: Option<EntryIndex>,
     /// The current label of each labeled entry.
-    pub labels: HashMap<Index, LabelLine>,
+    pub labels: HashMap<EntryIndex, LabelLine>,
     /// The problems of the file.
     pub problems: Vec<Problem>,
     /// The end of the last line: the length of the file when it was read, in bytes.
@@ -47,24 +47,24 @@ pub struct Tree {
     pub is_partial: bool,
     parent_links: ParentLinks,
     pub(crate) stubs: Vec<bool>,
-    children: Vec<Index>,
+    children: Vec<EntryIndex>,
     children_start: Vec<u32>,
     /// All entries in display order.
-    pub order: Vec<Index>,
+    pub order: Vec<EntryIndex>,
     active: ActivePath,
     /// The entries that are part of a problem.
-    pub(crate) flagged: HashSet<Index>,
+    pub(crate) flagged: HashSet<EntryIndex>,
     below: Vec<SubtreeStats>,
     abandoned: OnceLock<Vec<AbandonedBranch>>,
     pub(crate) settings: ModelSettings,
     /// The first entry that each compaction keeps, if it is in the file.
-    pub(crate) first_kept: HashMap<Index, Index>,
+    pub(crate) first_kept: HashMap<EntryIndex, EntryIndex>,
     /// The target of each context edit, if it is in the file, and the new contents; `None` omits the target.
-    pub(crate) edits: HashMap<Index, (Index, Option<SendableContent>)>,
+    pub(crate) edits: HashMap<EntryIndex, (EntryIndex, Option<SendableContent>)>,
     /// The tool calls of each assistant message with calls.
-    pub(crate) calls: HashMap<Index, Box<[IdHash]>>,
+    pub(crate) calls: HashMap<EntryIndex, Box<[IdHash]>>,
     /// The call of each tool result.
-    pub(crate) answers: HashMap<Index, IdHash>,
+    pub(crate) answers: HashMap<EntryIndex, IdHash>,
     /// The hash of the contents of each entry, if it was requested: see [`TreeLines::with_contents`].
     pub(crate) contents: Vec<IdHash>,
 }
@@ -73,9 +73,9 @@ pub struct Tree {
 #[derive(Clone, Debug)]
 pub struct AbandonedBranch {
     /// The last entry.
-    pub end: Index,
+    pub end: EntryIndex,
     /// The last user or assistant message on it, or else the last entry.
-    pub last: Index,
+    pub last: EntryIndex,
     /// The number of its entries. Entries shared by several branches belong to the newest one.
     pub entries: usize,
     /// US dollars.
@@ -129,7 +129,7 @@ impl Tree {
     /// Links the entries of several files with known parents without cycles. Only the trees of the individual files have
     /// the context of the model.
     #[must_use]
-    pub(crate) fn tied(mut self, parents: Vec<Option<Index>>) -> Self {
+    pub(crate) fn tied(mut self, parents: Vec<Option<EntryIndex>>) -> Self {
         self.parent_links.parents = parents;
         self.ended = true;
         self.tie();
@@ -228,7 +228,7 @@ impl Tree {
             .enumerate()
             .map(|(at, node)| SubtreeStats {
                 entries: 1,
-                leaves: u32::from(!self.is_stub(at as Index) && self.branches(at as Index).next().is_none()),
+                leaves: u32::from(!self.is_stub(at as EntryIndex) && self.branches(at as EntryIndex).next().is_none()),
                 cost: node.cost,
                 latest: node.time,
             })
@@ -247,11 +247,11 @@ impl Tree {
 
     /// Returns all entries with parents before children. Siblings are ordered by time, as in pi's `getTree`.
     /// `active_first` moves the active branch to the front, as in pi's `/tree`.
-    pub(crate) fn preorder(&self, active_first: bool) -> Vec<Index> {
+    pub(crate) fn preorder(&self, active_first: bool) -> Vec<EntryIndex> {
         let mut order = Vec::with_capacity(self.nodes.len());
         let mut stack = Vec::new();
-        let push = |stack: &mut Vec<Index>, siblings: &[Index]| {
-            let is_first = |at: &&Index| active_first && self.active.has(**at);
+        let push = |stack: &mut Vec<EntryIndex>, siblings: &[EntryIndex]| {
+            let is_first = |at: &&EntryIndex| active_first && self.active.has(**at);
             stack.extend(siblings.iter().rev().filter(|at| !is_first(at)));
             stack.extend(siblings.iter().rev().filter(is_first));
         };
@@ -272,61 +272,61 @@ impl Tree {
     }
 
     /// Returns an entry.
-    pub fn node(&self, at: Index) -> &Node {
+    pub fn node(&self, at: EntryIndex) -> &Node {
         &self.nodes[at as usize]
     }
 
     /// Returns the children of an entry by time.
-    pub fn children(&self, at: Index) -> &[Index] {
+    pub fn children(&self, at: EntryIndex) -> &[EntryIndex] {
         let at = at as usize;
         &self.children[self.children_start[at] as usize..self.children_start[at + 1] as usize]
     }
 
     /// Returns `true` if the subtree of the entry is only bookkeeping without the leaf, such as a name set while pi
     /// runs. A stub is not a branch.
-    pub fn is_stub(&self, at: Index) -> bool {
+    pub fn is_stub(&self, at: EntryIndex) -> bool {
         self.stubs[at as usize]
     }
 
     /// Returns the children of an entry by time, without stubs.
-    pub fn branches(&self, at: Index) -> impl Iterator<Item = Index> {
+    pub fn branches(&self, at: EntryIndex) -> impl Iterator<Item = EntryIndex> {
         self.children(at).iter().copied().filter(|&child| !self.is_stub(child))
     }
 
     /// Returns the parent of an entry, if it is in the file.
-    pub fn parent(&self, at: Index) -> Option<Index> {
+    pub fn parent(&self, at: EntryIndex) -> Option<EntryIndex> {
         self.parent_links.parents[at as usize]
     }
 
     /// Returns the last entry on the active path that the model sees.
-    pub(crate) fn last_visible(&self) -> Option<Index> {
-        let is_visible = |at: &Index| !self.nodes[*at as usize].kind.is_invisible_to_the_model();
+    pub(crate) fn last_visible(&self) -> Option<EntryIndex> {
+        let is_visible = |at: &EntryIndex| !self.nodes[*at as usize].kind.is_invisible_to_the_model();
         self.to_root(self.leaf).find(is_visible)
     }
 
     /// Iterates over the entries from one to its root. See `ParentLinks::to_root`.
-    pub fn to_root(&self, from: impl Into<Option<Index>>) -> impl Iterator<Item = Index> {
+    pub fn to_root(&self, from: impl Into<Option<EntryIndex>>) -> impl Iterator<Item = EntryIndex> {
         self.parent_links.to_root(from)
     }
 
     /// Returns `true` if the entry is on the active path.
-    pub fn is_active(&self, at: Index) -> bool {
+    pub fn is_active(&self, at: EntryIndex) -> bool {
         self.active.has(at)
     }
 
     /// Returns the statistics of a subtree.
-    pub fn below(&self, at: Index) -> SubtreeStats {
+    pub fn below(&self, at: EntryIndex) -> SubtreeStats {
         self.below[at as usize]
     }
 
     /// Returns the last entry with an ID, as in pi.
-    pub fn find(&self, id: &str) -> Option<Index> {
+    pub fn find(&self, id: &str) -> Option<EntryIndex> {
         self.parent_links.find(IdHash::new(id.as_bytes()))
     }
 
     /// Returns `true` if resuming at an entry is equivalent to resuming at the leaf: only entries without meaning for
     /// the model follow, such as labels and names, but no other model or thinking level.
-    pub fn is_tip(&self, at: Index) -> bool {
+    pub fn is_tip(&self, at: EntryIndex) -> bool {
         std::iter::successors(self.leaf, |&here| {
             self.parent(here).filter(|_| self.nodes[here as usize].kind.is_neutral())
         })
@@ -334,8 +334,8 @@ impl Tree {
     }
 
     /// Works like [`Tree::is_tip`]; `None` is an empty conversation.
-    pub fn is_current_position(&self, at: Option<Index>) -> bool {
-        let is_nothing = |at: &Index| self.nodes[*at as usize].kind.is_neutral();
+    pub fn is_current_position(&self, at: Option<EntryIndex>) -> bool {
+        let is_nothing = |at: &EntryIndex| self.nodes[*at as usize].kind.is_neutral();
         match at {
             Some(at) => self.is_tip(at),
             None => self.leaf.is_none_or(|leaf| self.path(leaf).iter().all(is_nothing)),
@@ -343,36 +343,36 @@ impl Tree {
     }
 
     /// Returns the entries from the root to `at`.
-    pub fn path(&self, at: Index) -> Vec<Index> {
-        let mut path: Vec<Index> = self.to_root(at).collect();
+    pub fn path(&self, at: EntryIndex) -> Vec<EntryIndex> {
+        let mut path: Vec<EntryIndex> = self.to_root(at).collect();
         path.reverse();
         path
     }
 
     /// Returns the last entry on the active path that a fork inherited.
-    pub fn inherited(&self) -> Option<Index> {
+    pub fn inherited(&self) -> Option<EntryIndex> {
         self.path(self.leaf?).into_iter().take_while(|&at| self.is_inherited(at)).last()
     }
 
     /// Returns `true` if a fork inherited the entry. Labels of inherited entries count as inherited, although pi writes
     /// them again.
-    pub fn is_inherited(&self, at: Index) -> bool {
+    pub fn is_inherited(&self, at: EntryIndex) -> bool {
         self.header.inherits(self.nodes[at as usize].time)
     }
 
     /// Returns the label entries in file order: [`crate::session::write::fork`] copies labels from their lines.
-    pub fn label_entries(&self) -> impl Iterator<Item = Index> {
-        (0..self.nodes.len() as Index).filter(|&at| self.nodes[at as usize].kind == EntryKind::Label)
+    pub fn label_entries(&self) -> impl Iterator<Item = EntryIndex> {
+        (0..self.nodes.len() as EntryIndex).filter(|&at| self.nodes[at as usize].kind == EntryKind::Label)
     }
 
     /// Returns `true` if several branches start at an entry.
-    pub(crate) fn is_branch_point(&self, at: Index) -> bool {
+    pub(crate) fn is_branch_point(&self, at: EntryIndex) -> bool {
         self.branches(at).nth(1).is_some()
     }
 
     /// Returns the number of branch points.
     pub fn branch_points(&self) -> usize {
-        (0..self.nodes.len() as Index).filter(|&at| self.is_branch_point(at)).count()
+        (0..self.nodes.len() as EntryIndex).filter(|&at| self.is_branch_point(at)).count()
     }
 
     /// Returns the cost in US dollars.
@@ -381,8 +381,8 @@ impl Tree {
     }
 
     /// Returns the entries with a feature, the oldest first.
-    pub fn featured(&self, feature: EntryFeature) -> Vec<Index> {
-        let has: &dyn Fn(Index) -> bool = match feature {
+    pub fn featured(&self, feature: EntryFeature) -> Vec<EntryIndex> {
+        let has: &dyn Fn(EntryIndex) -> bool = match feature {
             EntryFeature::Label => &|at| self.labels.contains_key(&at),
             EntryFeature::BranchPoint => &|at| self.is_branch_point(at),
             EntryFeature::Problem => &|at| self.flagged.contains(&at),
@@ -390,7 +390,7 @@ impl Tree {
                 &|at| !self.is_active(at) && !self.is_stub(at) && self.branches(at).next().is_none()
             }
         };
-        let mut found: Vec<Index> = (0..self.nodes.len() as Index).filter(|&at| has(at)).collect();
+        let mut found: Vec<EntryIndex> = (0..self.nodes.len() as EntryIndex).filter(|&at| has(at)).collect();
         found.sort_by_key(|&at| (self.nodes[at as usize].time, at));
         found
     }
@@ -405,7 +405,7 @@ impl Tree {
     }
 
     /// Follows a branch from its end up to the active path, or to an entry that a newer branch has taken.
-    fn abandoned_branch(&self, end: Index, taken: &mut HashSet<Index>) -> AbandonedBranch {
+    fn abandoned_branch(&self, end: EntryIndex, taken: &mut HashSet<EntryIndex>) -> AbandonedBranch {
         let latest = self.nodes[end as usize].time;
         let mut branch = AbandonedBranch { end, last: end, entries: 0, cost: 0.0, latest };
         let mut last = None;
@@ -423,22 +423,22 @@ impl Tree {
     }
 
     /// Returns the ID of an entry, if the file has one.
-    pub fn id(&self, at: Index) -> Option<&str> {
+    pub fn id(&self, at: EntryIndex) -> Option<&str> {
         self[at].id.as_deref()
     }
 }
 
-impl std::ops::Index<Index> for Tree {
+impl std::ops::Index<EntryIndex> for Tree {
     type Output = Node;
 
-    fn index(&self, at: Index) -> &Node {
+    fn index(&self, at: EntryIndex) -> &Node {
         &self.nodes[at as usize]
     }
 }
 
 impl EntryId {
     /// Returns an identifier of an entry that is valid in later versions of the file.
-    pub fn of(tree: &Tree, at: Index) -> Self {
+    pub fn of(tree: &Tree, at: EntryIndex) -> Self {
         match &tree.node(at).id {
             Some(id) => Self::Id(id.to_string()),
             None => Self::Place(at),
@@ -451,7 +451,7 @@ impl EntryId {
     }
 
     /// Returns the index of the entry in a tree.
-    pub fn find(&self, tree: &Tree) -> Option<Index> {
+    pub fn find(&self, tree: &Tree) -> Option<EntryIndex> {
         match self {
             Self::Id(id) => tree.find(id),
             Self::Place(at) => Some(*at).filter(|&at| (at as usize) < tree.nodes.len()),
@@ -485,7 +485,7 @@ pub(crate) mod tests {
         )
     }
 
-    fn ids(tree: &Tree, order: &[Index]) -> String {
+    fn ids(tree: &Tree, order: &[EntryIndex]) -> String {
         order.iter().map(|&at| &*tree.nodes[at as usize].text).collect::<Vec<_>>().join(" ")
     }
 
@@ -549,7 +549,7 @@ pub(crate) mod tests {
             let tree = tree(&lines);
             let mut order = tree.order.to_vec();
             order.sort_unstable();
-            prop_assert_eq!(order, (0..parents.len() as Index).collect::<Vec<_>>());
+            prop_assert_eq!(order, (0..parents.len() as EntryIndex).collect::<Vec<_>>());
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Block, Content, Entry, parse};
-use crate::session::links::{ById, IdHash, Index, ParentLinks};
+use crate::session::links::{ById, EntryIndex, IdHash, ParentLinks};
 
 /// The meaning of an entry for the model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,7 +81,7 @@ impl FirstKept {
     }
 
     /// Returns the entry. `headers` contains the number of entries before each header.
-    pub(crate) fn resolve(self, parent_links: &ParentLinks, version: f64, headers: &[usize]) -> Option<Index> {
+    pub(crate) fn resolve(self, parent_links: &ParentLinks, version: f64, headers: &[usize]) -> Option<EntryIndex> {
         if version >= 2.0 {
             return parent_links.find(self.id?); // pi ignores the index in newer versions
         }
@@ -92,7 +92,7 @@ impl FirstKept {
             return None;
         }
         let at = value - places.filter(|place| *place < value).count() as f64;
-        (at < parent_links.parents.len() as f64).then_some(at as Index)
+        (at < parent_links.parents.len() as f64).then_some(at as EntryIndex)
     }
 }
 

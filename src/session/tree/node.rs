@@ -11,12 +11,12 @@ use crate::session::entry::{Entry, Message, RawTime, row, typed_prompt};
 use crate::session::json::range_of;
 use crate::session::json::value::Fields;
 use crate::session::lines::{Line, LineCollector};
-use crate::session::links::{ById, IdHash, Index};
+use crate::session::links::{ById, EntryIndex, IdHash};
 use crate::session::tree::model_role::{ContextEdit, FirstKept, ModelRole, ModelSettings, calls};
 
 /// The status of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EntryStatus {
+pub enum EntryOutcome {
     /// Completed normally.
     #[default]
     Fine,
@@ -40,7 +40,7 @@ pub struct Node {
     /// The kind.
     pub kind: EntryKind,
     /// The status.
-    pub outcome: EntryStatus,
+    pub outcome: EntryOutcome,
     /// `true` for an assistant message without text that pi hides (only tool calls).
     pub silent: bool,
     /// The text of the row: cleaned, on one line, without the name of the kind.
@@ -78,7 +78,7 @@ impl Node {
             len,
             id: entry.id.map(|id| id.text().into()),
             kind: entry.kind,
-            outcome: entry.message.as_ref().map_or(EntryStatus::Fine, outcome),
+            outcome: entry.message.as_ref().map_or(EntryOutcome::Fine, outcome),
             silent: row::is_silent(entry),
             text,
             typed: typed_prompt::typed(entry).map(|typed| typed_prompt::row(&typed, row::MESSAGE_UNITS).into()),
@@ -113,16 +113,16 @@ impl NodeLink {
     }
 }
 
-fn outcome(message: &Message<'_>) -> EntryStatus {
+fn outcome(message: &Message<'_>) -> EntryOutcome {
     let stop = message.stop_reason.unwrap_or_default();
     if stop.is("aborted") || message.cancelled {
-        EntryStatus::Aborted
+        EntryOutcome::Aborted
     } else if message.never_ran() {
-        EntryStatus::NotRun
+        EntryOutcome::NotRun
     } else if stop.is("error") || message.is_error || message.exit_code.is_some_and(|code| code != 0.0) {
-        EntryStatus::Failed
+        EntryOutcome::Failed
     } else {
-        EntryStatus::Fine
+        EntryOutcome::Fine
     }
 }
 
@@ -134,7 +134,7 @@ pub struct TreeLines {
     pub(crate) lines: LineCollector,
     pub(super) nodes: Vec<Node>,
     /// The links between nodes besides parents.
-    pub(super) links: Vec<(Index, NodeLink)>,
+    pub(super) links: Vec<(EntryIndex, NodeLink)>,
     pub(super) calls: ById<CallRow>,
     pub(super) settings: ModelSettings,
     /// The hash of the contents of each entry, if requested.
@@ -204,7 +204,7 @@ impl TreeLines {
                 self.row.as_str().into()
             }
         };
-        self.links.extend(NodeLink::new(entry).map(|link| (self.nodes.len() as Index, link)));
+        self.links.extend(NodeLink::new(entry).map(|link| (self.nodes.len() as EntryIndex, link)));
         let mut node = Node::new((line.offset, line.len), entry, text);
         node.model_role.setting = self.settings.note(entry);
         self.nodes.push(node);
@@ -232,7 +232,7 @@ impl TreeLines {
         for node in &mut later.nodes {
             node.model_role.setting = settings[usize::from(node.model_role.setting)];
         }
-        let before = self.nodes.len() as Index;
+        let before = self.nodes.len() as EntryIndex;
         self.nodes.extend(later.nodes);
         self.links.extend(later.links.into_iter().map(|(at, link)| (before + at, link)));
         self.calls.extend(later.calls);

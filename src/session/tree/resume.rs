@@ -4,39 +4,39 @@
 
 use std::path::Path;
 
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The maximum length of an ID in a command line; longer ones are replaced by the index.
-const MOST_ID: usize = 64;
+const MAX_ID: usize = 64;
 
 /// The position where pi resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResumePoint {
     /// The entry to resume after; `None` is an empty conversation.
-    pub at: Option<Index>,
+    pub at: Option<EntryIndex>,
     /// The entry whose text is returned to the user.
-    pub text_of: Option<Index>,
+    pub returned_text_entry: Option<EntryIndex>,
     /// `true` if the session is already there and nothing needs to be written.
     pub is_here: bool,
 }
 
 /// Returns the position where pi resumes if the entry `chosen` is chosen.
-pub fn at(tree: &Tree, chosen: Index) -> ResumePoint {
+pub fn at(tree: &Tree, chosen: EntryIndex) -> ResumePoint {
     if tree.node(chosen).kind.returns_to_user() && tree.leaf != Some(chosen) {
         let at = tree.parent(chosen);
-        return ResumePoint { at, text_of: Some(chosen), is_here: tree.is_current_position(at) };
+        return ResumePoint { at, returned_text_entry: Some(chosen), is_here: tree.is_current_position(at) };
     }
-    ResumePoint { at: Some(chosen), text_of: None, is_here: tree.is_tip(chosen) }
+    ResumePoint { at: Some(chosen), returned_text_entry: None, is_here: tree.is_tip(chosen) }
 }
 
 /// Returns the first command for pi to go to an entry (`assets/pi/goto.ts`), with or without a summary of the abandoned
 /// branch. It contains the ID of the entry, or its index if the ID is unsuitable.
-pub fn goto(tree: &Tree, chosen: Index, summarize: bool) -> String {
+pub fn goto(tree: &Tree, chosen: EntryIndex, summarize: bool) -> String {
     let node = tree.node(chosen);
     // pi distinguishes a numeric ID from its text.
     let is_plain = |id: &&str| {
         let is_word = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-        is_word && id.len() <= MOST_ID && id.parse::<f64>().is_err()
+        is_word && id.len() <= MAX_ID && id.parse::<f64>().is_err()
     };
     let word = node.id.as_deref().filter(is_plain).map_or_else(|| format!("#{chosen}"), String::from);
     format!("/pitree-goto {word}{}", if summarize { " summarize" } else { "" })
@@ -44,8 +44,8 @@ pub fn goto(tree: &Tree, chosen: Index, summarize: bool) -> String {
 
 /// Returns the first command for pi to return the text of an entry to the user, from its file. Returns `None` if the
 /// path is not UTF-8 or contains control characters.
-pub fn give_back(tree: &Tree, text_of: Index, path: &Path) -> Option<String> {
-    let node = tree.node(text_of);
+pub fn text_command(tree: &Tree, at: EntryIndex, path: &Path) -> Option<String> {
+    let node = tree.node(at);
     let path = path.to_str().filter(|path| !path.contains(char::is_control))?;
     Some(format!("/pitree-text {} {} {path}", node.offset, node.len))
 }
@@ -68,8 +68,8 @@ mod tests {
         assert_eq!(goto(&tree, 0, true), "/pitree-goto 0a1b2c3d summarize");
         let path = Path::new("/a b/s.jsonl");
         let (offset, len) = (tree.nodes[1].offset, tree.nodes[1].len);
-        assert_eq!(give_back(&tree, 1, path).unwrap(), format!("/pitree-text {offset} {len} /a b/s.jsonl"));
-        assert_eq!(give_back(&tree, 1, Path::new("/a\nb")), None);
+        assert_eq!(text_command(&tree, 1, path).unwrap(), format!("/pitree-text {offset} {len} /a b/s.jsonl"));
+        assert_eq!(text_command(&tree, 1, Path::new("/a\nb")), None);
     }
 
     #[test]
@@ -81,16 +81,16 @@ mod tests {
         };
         let label = |parent: &str| format!(r#"{{"type":"label","id":"l","parentId":"{parent}","targetId":"u"}}"#);
         let said = [message("a", "", "assistant"), message("u", "a", "user")];
-        assert_eq!(at(&tree(&said), 1), ResumePoint { at: Some(1), text_of: None, is_here: true });
+        assert_eq!(at(&tree(&said), 1), ResumePoint { at: Some(1), returned_text_entry: None, is_here: true });
         let mut labelled = said.to_vec();
         labelled.push(label("u"));
-        assert_eq!(at(&tree(&labelled), 1), ResumePoint { at: Some(0), text_of: Some(1), is_here: false });
-        assert_eq!(at(&tree(&labelled), 2), ResumePoint { at: Some(2), text_of: None, is_here: true });
+        assert_eq!(at(&tree(&labelled), 1), ResumePoint { at: Some(0), returned_text_entry: Some(1), is_here: false });
+        assert_eq!(at(&tree(&labelled), 2), ResumePoint { at: Some(2), returned_text_entry: None, is_here: true });
         let answered = [said[0].clone(), label("a")];
-        assert_eq!(at(&tree(&answered), 0), ResumePoint { at: Some(0), text_of: None, is_here: true });
+        assert_eq!(at(&tree(&answered), 0), ResumePoint { at: Some(0), returned_text_entry: None, is_here: true });
         // The leaf is before the message: resuming there returns its text.
         labelled[2] = label("a");
-        assert_eq!(at(&tree(&labelled), 1), ResumePoint { at: Some(0), text_of: Some(1), is_here: true });
+        assert_eq!(at(&tree(&labelled), 1), ResumePoint { at: Some(0), returned_text_entry: Some(1), is_here: true });
     }
 
     /// The model change here resumes with the thinking level before it, as observed with pi 1.6.0 and 0.87.1.
@@ -103,7 +103,7 @@ mod tests {
         let name = entry("n", "t", r#""type":"session_info","name":"x""#);
         let is_here = |lines: &[&String]| {
             let tree = tree(&lines.iter().map(|line| line.to_string()).collect::<Vec<_>>());
-            (0..lines.len()).map(|entry| at(&tree, entry as Index).is_here).collect::<Vec<_>>()
+            (0..lines.len()).map(|entry| at(&tree, entry as EntryIndex).is_here).collect::<Vec<_>>()
         };
         assert_eq!(is_here(&[&answer, &model]), [false, true]);
         assert_eq!(is_here(&[&answer, &model, &level]), [false, false, true]);

@@ -213,7 +213,7 @@ fn present<'a, L: AsRef<[u8]>>(labels: &'a [L], targets: &HashSet<Vec<u8>>) -> V
 mod tests {
     use super::*;
     use crate::session::lines::Line;
-    use crate::session::tree::{Index, Tree, TreeLines};
+    use crate::session::tree::{EntryIndex, Tree, TreeLines};
     use crate::session::write::line;
     use crate::session::write::line::NewEntry;
     use proptest::prelude::*;
@@ -345,16 +345,16 @@ mod tests {
         ) {
             let lines = entries(&parent_links);
             let source = tree(&lines);
-            let at = (at % lines.len()) as Index;
+            let at = (at % lines.len()) as EntryIndex;
             let path: Vec<&str> = source.path(at).iter().map(|&at| &*lines[at as usize]).collect();
             let labels: Vec<&str> = source.label_entries().map(|at| &*lines[at as usize]).collect();
             let fork = tree(&forked(&path, &labels));
             prop_assert!(fork.problems.is_empty());
             prop_assert_eq!(fork.branch_points(), 0);
             let kept: Vec<_> = source.path(at).into_iter().filter(|&at| parent_links[at as usize].1.is_none()).collect();
-            let facts = |tree: &Tree, at: Index| (tree.nodes[at as usize].text.clone(), tree.labels.get(&at).cloned());
+            let facts = |tree: &Tree, at: EntryIndex| (tree.nodes[at as usize].text.clone(), tree.labels.get(&at).cloned());
             let wanted: Vec<_> = kept.iter().map(|&at| facts(&source, at)).collect();
-            let found: Vec<_> = (0..kept.len()).map(|at| facts(&fork, at as Index)).collect();
+            let found: Vec<_> = (0..kept.len()).map(|at| facts(&fork, at as EntryIndex)).collect();
             prop_assert_eq!(found, wanted);
             prop_assert_eq!(fork.nodes.len(), kept.len() + fork.labels.len());
         }

@@ -8,7 +8,7 @@ use crate::base::time;
 use crate::session::json::edit::quote;
 
 /// The maximum length of a name or label in characters. pi has no limit.
-pub const MOST_CHARACTERS: usize = 10_000;
+pub const MAX_CHARACTERS: usize = 10_000;
 
 /// The common fields of new entries.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct NewEntry<'a> {
 
 /// An error: a name or label is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("too long: {characters} characters; the maximum is {MOST_CHARACTERS}")]
+#[error("too long: {characters} characters; the maximum is {MAX_CHARACTERS}")]
 pub struct TooLong {
     /// The length in characters.
     pub characters: usize,
@@ -33,7 +33,7 @@ pub struct TooLong {
 /// breaks becomes one space, as in pi's `appendSessionInfo`. An empty text clears the name or label.
 ///
 /// # Errors
-/// The result is longer than [`MOST_CHARACTERS`].
+/// The result is longer than [`MAX_CHARACTERS`].
 pub fn clean_name(text: &str) -> Result<String, TooLong> {
     let mut clean = String::with_capacity(text.len());
     let mut in_break = false;
@@ -46,7 +46,7 @@ pub fn clean_name(text: &str) -> Result<String, TooLong> {
     }
     let clean = js_trim(&clean);
     match clean.chars().count() {
-        characters if characters > MOST_CHARACTERS => Err(TooLong { characters }),
+        characters if characters > MAX_CHARACTERS => Err(TooLong { characters }),
         _ => Ok(clean.into()),
     }
 }

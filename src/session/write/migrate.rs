@@ -114,7 +114,7 @@ impl IdChain {
 mod tests {
     use super::*;
     use crate::session::lines::Line;
-    use crate::session::links::Index;
+    use crate::session::links::EntryIndex;
     use crate::session::tree::context::context;
     use crate::session::tree::{Tree, TreeLines};
     use proptest::prelude::*;
@@ -196,7 +196,7 @@ mod tests {
             prop_assert!(new.problems.is_empty());
             prop_assert_eq!(new.header.version, 3.0);
             prop_assert_eq!(new.nodes.len(), old.nodes.len());
-            for at in 0..old.nodes.len() as Index {
+            for at in 0..old.nodes.len() as EntryIndex {
                 prop_assert_eq!(&new.nodes[at as usize].text, &old.nodes[at as usize].text);
                 prop_assert_eq!(new.parent(at), old.parent(at));
                 prop_assert_eq!(context(&new, Some(at)), context(&old, Some(at)));

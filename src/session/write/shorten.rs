@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::base::numbers::bytes as size;
+use crate::base::numbers::bytes as format_bytes;
 use crate::session::json::edit::quote;
 use crate::session::json::value::{Fields, items};
 use crate::session::json::{Str, range_of};
@@ -101,7 +101,7 @@ fn large_blocks(line: &[u8], how: Shortening) -> Vec<LargeBlock<'_>> {
 impl LargeBlock<'_> {
     /// Returns the JSON that replaces the block.
     fn shorter(&self, how: Shortening) -> String {
-        let removed = size(self.range.len() as u64);
+        let removed = format_bytes(self.range.len() as u64);
         match &self.kind {
             LargeKind::Image(mime) => text_block(&format!("[pitree slim: removed an image, {mime}, {removed}]")),
             LargeKind::Block(text) => text_block(&shorter(*text, &removed, how)),
@@ -123,7 +123,7 @@ fn shorter(text: Str<'_>, removed: &str, how: Shortening) -> String {
     let text = text.text();
     let start = text.floor_char_boundary(KEPT);
     let end = text.ceil_char_boundary(text.len().saturating_sub(KEPT)).max(start);
-    let left_out = size((end - start) as u64);
+    let left_out = format_bytes((end - start) as u64);
     format!("{}\n[pitree slim: removed {left_out} of output]\n{}", &text[..start], &text[end..])
 }
 

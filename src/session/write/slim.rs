@@ -15,7 +15,7 @@ use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{Entry, RawTime};
 use crate::session::json::edit::RawObject;
 use crate::session::lines::{Line, LineCollector, NotASession};
-use crate::session::links::{ById, IdHash, Index, ParentLinks};
+use crate::session::links::{ById, EntryIndex, IdHash, ParentLinks};
 use crate::session::problem::Problem;
 use crate::session::write::shorten::{Shortening, saved, shorten};
 
@@ -128,13 +128,13 @@ impl SlimPlan {
 struct Snapshots {
     name: String,
     /// The entries and their bytes.
-    entries: Vec<(Index, u64)>,
+    entries: Vec<(EntryIndex, u64)>,
 }
 
 /// A large tool result or image.
 #[derive(Debug)]
 struct LargeContent {
-    at: Index,
+    at: EntryIndex,
     /// The bytes saved by removing and by shortening it.
     saved: [u64; 2],
 }
@@ -181,7 +181,7 @@ impl<'a> SlimPlanner<'a> {
     }
 
     fn entry(&mut self, line: &Line<'_>, entry: &Entry<'_>) {
-        let at = self.is_shared.len() as Index;
+        let at = self.is_shared.len() as EntryIndex;
         self.contexts.entry(entry);
         let id = self.lines.ids.last().and_then(|ids| ids.id);
         let key = identity(entry, id, at, entry.timestamp.and_then(RawTime::ms), line.bytes);
@@ -233,9 +233,9 @@ impl<'a> SlimPlanner<'a> {
         let protected = self.protected(&links);
         let mut is_removed = vec![false; protected.len()];
         self.snapshots(&links, &protected, (&mut is_removed, &mut plan.savings));
-        let labeled: Vec<Index> = self.lines.labels(&links).into_keys().collect();
+        let labeled: Vec<EntryIndex> = self.lines.labels(&links).into_keys().collect();
         let in_context = self.contexts.in_context(&self.lines, &links, &labeled);
-        let offset = |at: Index| self.lines.offsets[at as usize];
+        let offset = |at: EntryIndex| self.lines.offsets[at as usize];
         for LargeContent { at, saved: [removed, shortened] } in &self.large {
             let (saving, bytes, how) = match in_context[*at as usize] {
                 false => (&mut plan.savings.outside, *removed, self.rules.outside.map(Shortening::remove)),
@@ -255,7 +255,7 @@ impl<'a> SlimPlanner<'a> {
             }
         }
         // The nearest kept ancestor of each removed entry. Parents come first: see `snapshots`.
-        let mut kept: Vec<Option<Index>> = vec![None; is_removed.len()];
+        let mut kept: Vec<Option<EntryIndex>> = vec![None; is_removed.len()];
         for (at, parent) in (0..).zip(&links.parents) {
             let parent = *parent;
             let removed_parent = parent.filter(|&parent| is_removed[parent as usize]);
@@ -584,8 +584,8 @@ mod tests {
             let (new, savings) = slim(&text, &rules);
             prop_assert!(new.len() <= text.len() + 16 * entries.len());
             let (before, after) = (tree(&text), tree(&new));
-            let id = |tree: &Tree, at: Index| tree.nodes[at as usize].id.clone().unwrap();
-            let line = |text: &str, tree: &Tree, at: Index| {
+            let id = |tree: &Tree, at: EntryIndex| tree.nodes[at as usize].id.clone().unwrap();
+            let line = |text: &str, tree: &Tree, at: EntryIndex| {
                 let node = &tree.nodes[at as usize];
                 let line = &text.as_bytes()[node.offset as usize..(node.offset + node.len) as usize];
                 RawObject::new(line).unwrap().without(&["parentId"])
@@ -595,11 +595,11 @@ mod tests {
             prop_assert!(all.iter().filter(|id| kept.contains(id)).eq(&kept), "the order stays");
             let removed: usize = savings.snapshots.iter().map(|(_, saving, _)| saving.count).sum();
             prop_assert_eq!(all.len() - kept.len(), removed);
-            let is_leaf = |at: &Index| !(0..before.nodes.len() as Index).any(|other| before.parent(other) == Some(*at));
-            let ends = (0..before.nodes.len() as Index).filter(is_leaf).chain(before.labels.keys().copied());
+            let is_leaf = |at: &EntryIndex| !(0..before.nodes.len() as EntryIndex).any(|other| before.parent(other) == Some(*at));
+            let ends = (0..before.nodes.len() as EntryIndex).filter(is_leaf).chain(before.labels.keys().copied());
             for end in ends {
                 let same = after.find(&id(&before, end)).unwrap();
-                let seen = |text: &str, tree: &Tree, end: Index| {
+                let seen = |text: &str, tree: &Tree, end: EntryIndex| {
                     let context = context(tree, Some(end));
                     let mut edits: Vec<_> = context.edits.iter().map(|(&target, &edit)| (id(tree, target), id(tree, edit))).collect();
                     edits.sort();
@@ -611,10 +611,10 @@ mod tests {
                     prop_assert_eq!(seen(&text, &before, end), seen(&new, &after, same));
                 }
                 for name in ["a", "b"] {
-                    let last = |text: &str, tree: &Tree, end: Index| {
+                    let last = |text: &str, tree: &Tree, end: EntryIndex| {
                         let wanted = format!("\"customType\":\"{name}\"");
-                        let is_it = |at: &Index| String::from_utf8(line(text, tree, *at)).unwrap().contains(&wanted);
-                        tree.to_root(end).find(is_it).map(|at| id(tree, at))
+                        let contains_wanted = |at: &EntryIndex| String::from_utf8(line(text, tree, *at)).unwrap().contains(&wanted);
+                        tree.to_root(end).find(contains_wanted).map(|at| id(tree, at))
                     };
                     prop_assert_eq!(last(&text, &before, end), last(&new, &after, same));
                 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use crate::system::messages::FileVersion;
+use crate::system::messages::FileMetadata;
 
 /// Mode bits: write permission for others, and all permissions for others.
 const OTHERS_WRITE: u32 = 0o022;
@@ -250,8 +250,8 @@ pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
 }
 
 /// Returns the version of a file.
-pub(crate) fn version(metadata: &Metadata, _path: &Path) -> FileVersion {
-    FileVersion {
+pub(crate) fn version(metadata: &Metadata, _path: &Path) -> FileMetadata {
+    FileMetadata {
         file: (metadata.dev(), metadata.ino()),
         bytes: metadata.len(),
         written: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
@@ -279,7 +279,7 @@ impl DirHandle {
     /// # Errors
     /// The file is inaccessible.
     #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
-    pub(crate) fn file(&self, path: &Path, name: &OsStr) -> io::Result<Option<FileVersion>> {
+    pub(crate) fn file(&self, path: &Path, name: &OsStr) -> io::Result<Option<FileMetadata>> {
         let Some(dir) = &self.0 else {
             let path = path.join(name);
             let metadata = fs::metadata(&path)?;
@@ -287,7 +287,7 @@ impl DirHandle {
         };
         let stat = rustix::fs::statat(dir, name, AtFlags::empty())?;
         let is_file = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
-        Ok(is_file.then(|| FileVersion {
+        Ok(is_file.then(|| FileMetadata {
             file: (stat.st_dev as u64, stat.st_ino as u64),
             bytes: stat.st_size as u64,
             written: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),

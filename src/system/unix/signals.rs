@@ -26,11 +26,11 @@ const LIMIT: Duration = Duration::from_millis(900);
 /// The signals that end a program by default, except those of keys and of errors in the program.
 const ENDING: [i32; 9] = [SIGHUP, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGSYS];
 
-/// Reports each signal that ends or stops the program or resizes the terminal, until `tell` returns `false`.
+/// Reports each signal that ends or stops the program or resizes the terminal, until `on_signal` returns `false`.
 ///
 /// # Errors
 /// The system does not allow it.
-pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
+pub(crate) fn watch(mut on_signal: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
     let mut is_ending = false;
     IS_HANDLED.store(true, Ordering::SeqCst);
     let mut signals = Signals::new(ENDING.iter().chain(&[SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH]))?;
@@ -38,7 +38,7 @@ pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io
         for signal in signals.forever() {
             let program = PROGRAM.load(Ordering::SeqCst);
             if program != NONE {
-                if is_for_us_too(signal, program) && !tell(Signal::Stop(signal)) {
+                if is_for_us_too(signal, program) && !on_signal(Signal::Stop(signal)) {
                     return;
                 }
                 continue;
@@ -54,7 +54,7 @@ pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io
                     Signal::Stop(other)
                 }
             };
-            if !tell(what) {
+            if !on_signal(what) {
                 return;
             }
         }
@@ -65,7 +65,7 @@ pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io
 /// Ends the program after a time limit, because a blocked terminal can prevent the loop from handling the signal.
 fn end_at_last(signal: i32) {
     std::thread::sleep(LIMIT);
-    terminal::give_back_at_once();
+    terminal::restore_at_once();
     end_all_before_exit();
     std::process::exit(128 + signal);
 }
@@ -103,7 +103,7 @@ pub(crate) fn held_during<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Returns the number of the first signal held back.
-pub(crate) fn noted() -> Option<u8> {
+pub(crate) fn pending_signal() -> Option<u8> {
     Some(NOTED.load(Ordering::SeqCst)).filter(|&signal| signal > 0)
 }
 

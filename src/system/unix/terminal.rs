@@ -31,8 +31,8 @@ pub(crate) fn note(is_taken: bool) {
 
 /// Restores the terminal without blocking. Allocates nothing, so that it can run in a signal handler and beside a
 /// thread that waits for the terminal.
-pub(super) fn give_back_at_once() {
-    /// Disables bracketed paste and mouse, leaves the alternate screen and shows the cursor, like `give_back` in
+pub(super) fn restore_at_once() {
+    /// Disables bracketed paste and mouse, leaves the alternate screen and shows the cursor, like `restore` in
     /// `runtime/terminal`.
     const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1049l\x1b[?25h";
     if let Some((terminal, before)) = DIRECT.get().filter(|_| IS_TAKEN.load(Ordering::SeqCst)) {
@@ -63,7 +63,7 @@ pub(crate) fn restore_on_abort() -> io::Result<()> {
     )]
     unsafe {
         let abort = || {
-            give_back_at_once();
+            restore_at_once();
             if let Some((terminal, _)) = DIRECT.get() {
                 let _ = rustix::io::write(terminal, b"pitree: aborted, probably out of memory\r\n");
             }

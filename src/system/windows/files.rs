@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use same_file::Handle;
 use twox_hash::XxHash3_64;
 
-use crate::system::messages::FileVersion;
+use crate::system::messages::FileMetadata;
 
 /// Does nothing: there are no modes.
 pub(crate) fn for_owner(_options: &mut OpenOptions) {}
@@ -198,12 +198,12 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
 }
 
 /// Returns the version of a file.
-pub(crate) fn version(metadata: &Metadata, path: &Path) -> FileVersion {
+pub(crate) fn version(metadata: &Metadata, path: &Path) -> FileMetadata {
     let time = |time: io::Result<SystemTime>| {
         let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
     };
-    FileVersion {
+    FileMetadata {
         file: (0, XxHash3_64::oneshot(path.as_os_str().as_encoded_bytes())),
         bytes: metadata.len(),
         written: time(metadata.modified()),
@@ -224,7 +224,7 @@ impl DirHandle {
     ///
     /// # Errors
     /// The file is inaccessible.
-    pub(crate) fn file(&self, path: &Path, name: &OsStr) -> io::Result<Option<FileVersion>> {
+    pub(crate) fn file(&self, path: &Path, name: &OsStr) -> io::Result<Option<FileMetadata>> {
         let path = path.join(name);
         let metadata = fs::metadata(&path)?;
         Ok(metadata.is_file().then(|| version(&metadata, &path)))

@@ -8,7 +8,7 @@ use crate::system::messages::Signal;
 ///
 /// # Errors
 /// None.
-pub(crate) fn watch(_tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
+pub(crate) fn watch(_on_signal: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn held_during<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Returns `None`.
-pub(crate) fn noted() -> Option<u8> {
+pub(crate) fn pending_signal() -> Option<u8> {
     None
 }
 

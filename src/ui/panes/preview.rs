@@ -6,12 +6,12 @@ use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::preview::{HiddenHits, PreviewSubject};
 use crate::base::text::{Span, Tone};
-use crate::keymap::Place;
+use crate::keymap::KeyContext;
 use crate::render::wrap::VerbatimStyle;
 use crate::session::entry::kind::EntryKind;
 use crate::ui::paint::{Painter, hits, scroll_bar, text_position, title};
 
-pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) {
     let pane = &model.preview;
     let height = usize::from(area.body.height);
     let (top, len, is_whole) = pane.seen(model.now);
@@ -27,17 +27,17 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     };
     let place = text_position(top, height, len, is_whole);
     let facts: Vec<String> = [hits, side, place].into_iter().flatten().collect();
-    let mut right = facts.join(&format!(" {} ", pen.glyphs().dot));
+    let mut right = facts.join(&format!(" {} ", painter.glyphs().dot));
     right.extend((!facts.is_empty()).then_some(' '));
-    let focused = model.focus == Place::Preview;
-    title(pen, area, focused, (Span::clean(Tone::Text, &name(model)), "", right));
+    let focused = model.focus == KeyContext::Preview;
+    title(painter, area, focused, (Span::clean(Tone::Text, &name(model)), "", right));
     for (row, spans) in area.text().rows().zip(pane.rows(height, model.now)) {
-        pen.put(row, &spans);
+        painter.put(row, &spans);
     }
     if pane.lines.is_empty() && pane.is_late(model.now) && pane.subject != PreviewSubject::Nothing {
-        pen.put(Rect { height: 1, ..area.body }, &[Span::dim(" reading")]);
+        painter.put(Rect { height: 1, ..area.body }, &[Span::dim(" reading")]);
     }
-    scroll_bar(area.body, pen, top, len);
+    scroll_bar(area.body, painter, top, len);
 }
 
 fn name(model: &Model) -> String {

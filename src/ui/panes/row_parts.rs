@@ -11,7 +11,7 @@ use crate::base::text::{Glyphs, Span, Tone, clean, highlight, spans_width, width
 use crate::catalog::search::SessionHit;
 use crate::catalog::suggestions::{NearestQuery, QueryDifference};
 use crate::catalog::{Catalog, SessionKey};
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::render::plain_markdown::strip;
 use crate::search::matching::Tier;
 use crate::session::entry::text_fields::TextField;
@@ -21,7 +21,7 @@ use crate::ui::paint::Painter;
 const GAP: usize = 2;
 
 /// Minimum columns for the words after a unique name.
-const LEAST_WORDS: usize = 24;
+const MIN_WORDS: usize = 24;
 
 /// The name of a session and the words after it.
 pub(super) struct SessionName {
@@ -64,7 +64,7 @@ impl SessionName {
         let shared = columns.saturating_sub(GAP) / 2;
         let room = match &self.words {
             Some(words) if self.is_repeated => width(words).min(rest.max(shared)),
-            Some(_) if rest >= LEAST_WORDS => rest,
+            Some(_) if rest >= MIN_WORDS => rest,
             _ => 0,
         };
         let words = self.words.as_ref().filter(|_| room > 0);
@@ -112,7 +112,7 @@ pub(super) fn short_project_name(
 }
 
 /// Minimum visible columns of a query.
-const LEAST_QUERY: usize = 8;
+const MIN_QUERY: usize = 8;
 
 /// Returns the number of results, their order and the progress of reading.
 pub(super) fn hit_facts(model: &Model, search: &Search) -> Vec<String> {
@@ -140,7 +140,7 @@ pub(super) fn hit_facts(model: &Model, search: &Search) -> Vec<String> {
 /// Appends the query to the facts of a title unless its input line is open. The last facts are dropped for a minimum
 /// width.
 pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, glyphs: &Glyphs) {
-    let Some(search) = model.search.as_ref().filter(|_| !model.layers.has(Place::Search)) else { return };
+    let Some(search) = model.search.as_ref().filter(|_| !model.layers.has(KeyContext::Search)) else { return };
     let query = clean(search.line.value().trim());
     if query.is_empty() {
         return;
@@ -149,19 +149,19 @@ pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, 
         let used: usize = facts.iter().map(|fact| width(fact) + width(&glyphs.dot) + 2).sum();
         columns.saturating_sub(used)
     };
-    while facts.len() > 1 && room(facts) < LEAST_QUERY.min(width(&query)) {
+    while facts.len() > 1 && room(facts) < MIN_QUERY.min(width(&query)) {
         facts.pop();
     }
     facts.push(glyphs.cut(&query, room(facts)).into_owned());
 }
 
 /// Returns the message for an empty result: no hits yet, all hits hidden, or hits elsewhere.
-pub(super) fn no_hits(model: &Model, pen: &Painter<'_>, hidden: usize, columns: usize) -> Vec<String> {
+pub(super) fn no_hits(model: &Model, painter: &Painter<'_>, hidden: usize, columns: usize) -> Vec<String> {
     let search = model.search.as_ref();
     let is_reading = search.is_some_and(|search| search.read.or(search.searched).is_some());
     let elsewhere = search.and_then(|search| Some((search.answered.as_ref()?, search.elsewhere.as_ref()?)));
     let (query, found) = match elsewhere {
-        _ if hidden > 0 => return all_hidden(model, pen, hidden),
+        _ if hidden > 0 => return all_hidden(model, painter, hidden),
         _ if is_reading || !model.catalog.progress.finished => return vec!["  no hits yet".into()],
         None => return vec!["  no hits".into()],
         Some(elsewhere) => elsewhere,
@@ -170,7 +170,7 @@ pub(super) fn no_hits(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
     if query.everything || query.words().is_empty() {
         parts.push("no hits".into());
     } else {
-        let key = pen.key(Action::SearchEverything);
+        let key = painter.key(Action::SearchEverything);
         let so_far = if found.progress.is_some() { " so far" } else { "" };
         parts.push("no hits in conversation".into());
         parts.push(format!("{} in tool output{so_far} ({key})", thousands(found.everything)));
@@ -178,7 +178,7 @@ pub(super) fn no_hits(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
     if query.as_files().is_some() {
         parts.push(format!("{} with file:", thousands(found.files)));
     }
-    let line = format!("  {}", parts.join(&format!(" {} ", pen.glyphs().dot)));
+    let line = format!("  {}", parts.join(&format!(" {} ", painter.glyphs().dot)));
     let mut lines =
         if width(&line) <= columns { vec![line] } else { parts.into_iter().map(|part| format!("  {part}")).collect() };
     lines.extend(found.nearest.as_ref().map(|nearest| format!("  {}", nearest_query(model, nearest))));
@@ -187,8 +187,8 @@ pub(super) fn no_hits(model: &Model, pen: &Painter<'_>, hidden: usize, columns: 
 
 /// Returns the nearest query with hits, and the key that searches for it.
 fn nearest_query(model: &Model, nearest: &NearestQuery) -> String {
-    let is_typing = model.layers.has(Place::Search);
-    let key = model.setting.key_in_line(Action::Accept);
+    let is_typing = model.layers.has(KeyContext::Search);
+    let key = model.settings.key_in_line(Action::Accept);
     match &nearest.difference {
         QueryDifference::Without(terms) if is_typing => format!("{key}: search without {terms}"),
         QueryDifference::Without(terms) => format!("there are hits without {terms}"),
@@ -198,7 +198,7 @@ fn nearest_query(model: &Model, nearest: &NearestQuery) -> String {
 }
 
 /// Returns the filters of the list that hide all hits, with their keys.
-fn all_hidden(model: &Model, pen: &Painter<'_>, hidden: usize) -> Vec<String> {
+fn all_hidden(model: &Model, painter: &Painter<'_>, hidden: usize) -> Vec<String> {
     let shows = &model.sessions.shows;
     let is_of_agent = |&key: &SessionKey| model.catalog.get(key).is_some_and(|session| session.owner.is_some());
     let mut hits = model.sessions.hits.iter().flat_map(|hits| hits.keys());
@@ -210,13 +210,13 @@ fn all_hidden(model: &Model, pen: &Painter<'_>, hidden: usize) -> Vec<String> {
         (shows.marked_only, Action::MarkedOnly, "shows sessions without a mark"),
     ];
     let filters = filters.into_iter().filter(|(is_on, ..)| *is_on);
-    let line = |(_, action, what)| format!("  {} {what}", pen.key(action));
+    let line = |(_, action, what)| format!("  {} {what}", painter.key(action));
     [format!("  {} found, all hidden", thousands(hidden))].into_iter().chain(filters.map(line)).collect()
 }
 
 /// Returns the keys that change scope and order of the results.
-pub(super) fn hit_keys(model: &Model, pen: &Painter<'_>) -> String {
-    let (all, order) = (pen.key(Action::SearchEverything), pen.key(Action::NextSort));
+pub(super) fn hit_keys(model: &Model, painter: &Painter<'_>) -> String {
+    let (all, order) = (painter.key(Action::SearchEverything), painter.key(Action::NextSort));
     let is_everything = model.search.as_ref().is_some_and(|search| search.query.everything);
     format!("{all}: {}  {order}: sort ", if is_everything { "conversation" } else { "all text" })
 }
@@ -232,7 +232,7 @@ pub(super) fn with_matches(model: &Model, text: &str, tone: Tone, is_hit: bool) 
 pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &Glyphs) -> Vec<Span> {
     let Some(quote) = &found.snippet else { return Vec::new() };
     let path = if found.is_active == Some(false) { "abandoned: " } else { "" };
-    let of = match quote.of {
+    let of = match quote.field {
         Some(TextField::User) => Span::new(Tone::User, "user "),
         Some(TextField::Assistant) => Span::new(Tone::Assistant, "asst "),
         Some(field) => Span::dim(format!("{}: ", field.name())),

@@ -16,12 +16,12 @@ use crate::catalog::copies::machine_chips;
 use crate::catalog::parents::MissingParentKey;
 use crate::catalog::search::SessionHit;
 use crate::config::Sort;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::ui::paint::{ListView, Painter, both, cut, status_sign, tall_list, title};
 use crate::ui::panes::row_parts;
 use crate::ui::panes::row_parts::{SessionName, project_name, short_project_name};
 
-pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) {
     let pane = &model.sessions;
     let mut facts = Vec::new();
     facts.extend((!pane.marks.is_empty()).then(|| format!("{} marked", thousands(pane.marks.len()))));
@@ -35,51 +35,52 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     facts.extend(pane.shows.here_only.then(|| "here".into()));
     facts.extend(pane.shows.subagents.then(|| "subagents".into()));
     let columns = usize::from(area.title.width);
-    let dot = format!(" {} ", pen.glyphs().dot);
-    row_parts::add_query(&mut facts, model, columns.saturating_sub(width("  Sessions  ")), pen.glyphs());
+    let dot = format!(" {} ", painter.glyphs().dot);
+    row_parts::add_query(&mut facts, model, columns.saturating_sub(width("  Sessions  ")), painter.glyphs());
     let facts = format!("  {}", facts.join(&dot));
-    let focused = model.focus == Place::Sessions;
+    let focused = model.focus == KeyContext::Sessions;
     let heads = match pane.hits {
-        Some(_) => row_parts::hit_keys(model, pen),
+        Some(_) => row_parts::hit_keys(model, painter),
         None => heads(model, columns.saturating_sub(1)),
     };
     let is_room = width("  Sessions") + width(&facts) + width(&heads) <= columns;
     let heads = if is_room { heads } else { String::new() };
-    title(pen, area, focused, (Span::text("Sessions"), &facts, heads));
+    title(painter, area, focused, (Span::text("Sessions"), &facts, heads));
     if let (true, Some(found)) = (pane.rows.is_empty(), &pane.hits) {
-        for (row, text) in area.body.rows().zip(row_parts::no_hits(model, pen, found.len(), area.body.width.into())) {
-            pen.put(row, &[Span::clean(Tone::Dim, &text)]);
+        for (row, text) in area.body.rows().zip(row_parts::no_hits(model, painter, found.len(), area.body.width.into()))
+        {
+            painter.put(row, &[Span::clean(Tone::Dim, &text)]);
         }
     } else if pane.rows.is_empty() && model.catalog.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
         let text = if pane.shows.here_only {
-            format!("  no sessions in this project{dot}{}: show all", pen.key(Action::HereOnly))
+            format!("  no sessions in this project{dot}{}: show all", painter.key(Action::HereOnly))
         } else if pane.shows.named_only {
-            format!("  no named sessions{dot}{}: show all", pen.key(Action::NamedOnly))
+            format!("  no named sessions{dot}{}: show all", painter.key(Action::NamedOnly))
         } else if pane.shows.unarchived_only {
-            format!("  only archived sessions{dot}{}: show them", pen.key(Action::ShowArchived))
+            format!("  only archived sessions{dot}{}: show them", painter.key(Action::ShowArchived))
         } else {
-            format!("  only subagent sessions{dot}{}: show them", pen.key(Action::ShowSubagents))
+            format!("  only subagent sessions{dot}{}: show them", painter.key(Action::ShowSubagents))
         };
-        pen.put(body, &[Span::dim(text)]);
+        painter.put(body, &[Span::dim(text)]);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
-    tall_list(pen, &rows, |at| pane.rows[at].lines(), |at, columns| row(model, pen, at, columns));
+    tall_list(painter, &rows, |at| pane.rows[at].lines(), |at, columns| row(model, painter, at, columns));
 }
 
 /// Returns the lines of a row.
-fn row(model: &Model, pen: &Painter<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
+fn row(model: &Model, painter: &Painter<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
     match &model.sessions.rows[at] {
-        SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
-        SessionRow::MissingParent(key, forks) => vec![missing_parent_row(pen, at, (*key, *forks), columns)],
+        SessionRow::Project(place) => vec![project_row(model, painter, at, *place, columns)],
+        SessionRow::MissingParent(key, forks) => vec![missing_parent_row(painter, at, (*key, *forks), columns)],
         &SessionRow::Session { key, ref prefix, below, is_tall } => {
-            SessionRowView { model, pen, at, key, columns, prefix, below, is_tall }.lines()
+            SessionRowView { model, painter, at, key, columns, prefix, below, is_tall }.lines()
         }
     }
 }
 
-fn project_row(model: &Model, pen: &Painter<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
-    let glyphs = pen.glyphs();
+fn project_row(model: &Model, painter: &Painter<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
+    let glyphs = painter.glyphs();
     let project = &model.sessions.projects[place];
     let is_folded = model.sessions.is_folded(row);
     let mut behind = String::new();
@@ -100,7 +101,7 @@ fn project_row(model: &Model, pen: &Painter<'_>, row: usize, place: usize, colum
     let age = vec![Span::dim(format!("{age:>4}  "))];
     let room =
         |right: &[Span]| columns.saturating_sub([&left[..], &behind, right].map(spans_width).iter().sum::<usize>() + 1);
-    let label = |room| project_name(&model.sessions.projects, place, &model.setting.home, glyphs, room);
+    let label = |room| project_name(&model.sessions.projects, place, &model.settings.home, glyphs, room);
     let entries = entries_column(columns, &thousands(project.sum.entries));
     let (whole, named) = ([entries, cost.clone(), age.clone()].concat(), [cost, age.clone()].concat());
     let full = label(columns);
@@ -117,12 +118,12 @@ fn project_row(model: &Model, pen: &Painter<'_>, row: usize, place: usize, colum
 
 /// Returns the row of a missing session, which is above its forks.
 fn missing_parent_row(
-    pen: &Painter<'_>,
+    painter: &Painter<'_>,
     row: usize,
     (key, forks): (MissingParentKey, usize),
     columns: usize,
 ) -> Vec<Span> {
-    let (model, glyphs) = (pen.model, pen.glyphs());
+    let (model, glyphs) = (painter.model, painter.glyphs());
     let Some(gone) = model.catalog.missing_parent(key) else { return Vec::new() };
     let is_folded = model.sessions.is_folded(row);
     let sign = if is_folded { &glyphs.closed } else { &glyphs.open };
@@ -147,13 +148,13 @@ const WIDE: usize = 64;
 const PROJECT: (usize, usize) = (16, 6);
 
 /// The minimum columns of the name of a worktree.
-const LEAST_WORKTREE: usize = 8;
+const MIN_WORKTREE: usize = 8;
 
 /// The columns of the age, with gaps.
 const AGE: usize = 9;
 
 /// The minimum columns of the names of machines.
-const LEAST_MACHINE: usize = 5;
+const MIN_MACHINE: usize = 5;
 
 /// The width from which a list shows the machines of sessions.
 const WITH_MACHINES: usize = 24;
@@ -166,7 +167,7 @@ const WITH_ENTRIES: usize = 50;
 #[derive(Clone, Copy)]
 struct SessionRowView<'a, 'b> {
     model: &'a Model,
-    pen: &'a Painter<'b>,
+    painter: &'a Painter<'b>,
     /// The index in the list.
     at: usize,
     key: SessionKey,
@@ -191,14 +192,14 @@ impl SessionRowView<'_, '_> {
 
     /// Returns the row of a session without a text hit.
     fn plain(self) -> Vec<Span> {
-        let Self { model, key, columns, pen, .. } = self;
+        let Self { model, key, columns, painter, .. } = self;
         let session = &model.catalog[key];
         let name = match model.sessions.found(key) {
             Some(_) => SessionName::plain(plain_title(session)), // in which it was looked for
             None => SessionName::of(&model.catalog, key),
         };
         let most = columns * 3 / 5;
-        let mut signs = self.signs();
+        let mut signs = self.symbols();
         let folded = self.folded();
         let project = self.project();
         let rest = columns.saturating_sub(spans_width(&signs) + spans_width(&folded) + width(&name.title) + AGE);
@@ -217,7 +218,7 @@ impl SessionRowView<'_, '_> {
         let room = columns.saturating_sub(used + spans_width(&right));
         let mut left = signs;
         let (title, words) =
-            name.cut(if model.sessions.show_paths { room / 2 } else { room - reserved.min(room) }, pen.glyphs());
+            name.cut(if model.sessions.show_paths { room / 2 } else { room - reserved.min(room) }, painter.glyphs());
         left.extend(row_parts::with_matches(model, &title, self.tone(), model.sessions.found(key).is_some()));
         left.extend(words);
         left.extend(folded);
@@ -227,19 +228,19 @@ impl SessionRowView<'_, '_> {
         let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 3);
         if model.sessions.show_paths {
             let path = self.path();
-            left.push(Span::dim(format!("  {}", pen.glyphs().cut_path(&path, room))));
+            left.push(Span::dim(format!("  {}", painter.glyphs().cut_path(&path, room))));
         } else if let Some((project, dir)) = project {
             left.extend(self.project_after(&project, &dir, room));
         }
         let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 1);
         let whole = self.whole().filter(|whole| width(&whole.text) <= room);
-        both(&left, &whole.into_iter().chain(right).collect::<Vec<_>>(), columns, pen.glyphs())
+        both(&left, &whole.into_iter().chain(right).collect::<Vec<_>>(), columns, painter.glyphs())
     }
 
     /// Returns the row of a session with a text hit, and the text.
     fn hit(self, found: &SessionHit) -> Vec<Vec<Span>> {
-        let Self { model, key, columns, pen, .. } = self;
-        let mut left = self.signs();
+        let Self { model, key, columns, painter, .. } = self;
+        let mut left = self.symbols();
         if let Some(label) = self.project_alone(columns / 4) {
             left.splice(1..1, label);
         }
@@ -258,19 +259,19 @@ impl SessionRowView<'_, '_> {
         if found.snippet.is_some() && self.is_tall {
             let indent = vec![Span::dim(" ".repeat(width(self.prefix) + 4))];
             let room = columns.saturating_sub(spans_width(&indent));
-            text = Some([indent, row_parts::snippet(model, found, room, pen.glyphs())].concat());
+            text = Some([indent, row_parts::snippet(model, found, room, painter.glyphs())].concat());
         } else if found.snippet.is_some() {
-            let snippet = row_parts::snippet(model, found, room(&left), pen.glyphs());
+            let snippet = row_parts::snippet(model, found, room(&left), painter.glyphs());
             left.push(Span::dim("  "));
             left.extend(snippet);
         }
         if model.sessions.show_paths {
             let path = self.path();
-            left = cut(&left, columns / 3, pen.glyphs());
-            let path = pen.glyphs().cut_path(&path, room(&left)).into_owned();
+            left = cut(&left, columns / 3, painter.glyphs());
+            let path = painter.glyphs().cut_path(&path, room(&left)).into_owned();
             left.push(Span::dim(format!("  {path}")));
         }
-        [both(&left, &facts, columns, pen.glyphs())].into_iter().chain(text).collect()
+        [both(&left, &facts, columns, painter.glyphs())].into_iter().chain(text).collect()
     }
 
     fn tone(self) -> Tone {
@@ -283,9 +284,9 @@ impl SessionRowView<'_, '_> {
     }
 
     /// Returns the symbols before the name, the mark first.
-    fn signs(self) -> Vec<Span> {
-        let (model, glyphs) = (self.model, self.pen.glyphs());
-        let mut signs = vec![mark(model, self.pen, self.at), Span::dim(tail(self.prefix, self.columns / 5))];
+    fn symbols(self) -> Vec<Span> {
+        let (model, glyphs) = (self.model, self.painter.glyphs());
+        let mut signs = vec![mark(model, self.painter, self.at), Span::dim(tail(self.prefix, self.columns / 5))];
         if self.below > 0 {
             let sign = if model.sessions.is_folded(self.at) { &glyphs.closed } else { &glyphs.open };
             signs.push(Span::dim(format!("{sign} ")));
@@ -315,7 +316,7 @@ impl SessionRowView<'_, '_> {
     /// Returns the path of the file; of a mirrored session, that on its machine.
     fn path(self) -> String {
         let path = &self.model.catalog[self.key].path;
-        let here = || shorten(&path.to_string_lossy(), &self.model.setting.home).into_owned();
+        let here = || shorten(&path.to_string_lossy(), &self.model.settings.home).into_owned();
         clean(&machine_paths::place(path).unwrap_or_else(here)).into_owned()
     }
 
@@ -328,50 +329,51 @@ impl SessionRowView<'_, '_> {
     /// Returns the names of the other machines with the session. A narrow list has no room for them.
     fn machines(self, room: usize) -> Option<Span> {
         let chips = machine_chips(self.model.catalog.machines_of(self.key));
-        let room = room.saturating_sub(2).max(LEAST_MACHINE);
-        let text = || format!("  {}", self.pen.glyphs().cut(&chips, room));
+        let room = room.saturating_sub(2).max(MIN_MACHINE);
+        let text = || format!("  {}", self.painter.glyphs().cut(&chips, room));
         (!chips.is_empty() && self.columns >= WITH_MACHINES).then(|| Span::new(Tone::Meta, text()))
     }
 
     /// Returns the name of the worktree in at most `room` columns, if the project has others.
     fn worktree(self, room: usize) -> Option<Span> {
         let worktree = self.model.catalog.worktrees().grouped(&self.model.catalog[self.key].header.cwd)?;
-        let glyphs = self.pen.glyphs();
+        let glyphs = self.painter.glyphs();
         let sign = format!("  {}", glyphs.worktree);
         let name = clean(&worktree.name);
-        let name = glyphs.cut(&name, room.saturating_sub(width(&sign)).max(LEAST_WORKTREE));
+        let name = glyphs.cut(&name, room.saturating_sub(width(&sign)).max(MIN_WORKTREE));
         Some(Span::new(Tone::Meta, sign + &name))
     }
 
     /// Returns the number of folded forks.
     fn folded(self) -> Vec<Span> {
         let is_folded = self.below > 0 && self.model.sessions.is_folded(self.at);
-        let text = || Span::dim(format!("  {} {}", self.pen.glyphs().hidden, self.below));
+        let text = || Span::dim(format!("  {} {}", self.painter.glyphs().hidden, self.below));
         is_folded.then(text).into_iter().collect()
     }
 
     /// Returns the project name before the name of its only session, in about `room` columns.
     fn project_alone(self, room: usize) -> Option<Vec<Span>> {
-        let Self { model, pen, columns, .. } = self;
+        let Self { model, painter, columns, .. } = self;
         let place = model.sessions.project_alone(self.at)?;
         let projects = &model.sessions.projects;
-        let gone = if model.catalog.has_gone_dir(self.key) { format!(" {}", pen.glyphs().gone) } else { String::new() };
+        let gone =
+            if model.catalog.has_gone_dir(self.key) { format!(" {}", painter.glyphs().gone) } else { String::new() };
         // Includes the cost and the age.
         let room = room.saturating_sub(width(&gone) + 18).max(columns / 5).max(8);
-        let mut label = short_project_name(projects, place, &model.setting.home, pen.glyphs(), room);
+        let mut label = short_project_name(projects, place, &model.settings.home, painter.glyphs(), room);
         label.push(Span::dim(format!("{gone}  ")));
         Some(label)
     }
 
     /// Returns the name of the project and its parent directory in a flat list.
     fn project(self) -> Option<(String, String)> {
-        let cwd = shorten(self.model.catalog.project_dir(self.key), &self.model.setting.home);
+        let cwd = shorten(self.model.catalog.project_dir(self.key), &self.model.settings.home);
         let (dir, name) = split_name(&cwd);
         self.model.sessions.is_flat.then(|| (clean(name).into_owned(), clean(dir).into_owned()))
     }
 
     fn project_after(self, project: &str, dir: &str, room: usize) -> Option<Span> {
-        let glyphs = self.pen.glyphs();
+        let glyphs = self.painter.glyphs();
         let name = glyphs.cut(project, room);
         let rest = room.saturating_sub(width(&name) + 2);
         let needed = width(dir).min(width(split_name(dir).1) + 1 + width(&glyphs.ellipsis));
@@ -388,7 +390,7 @@ impl SessionRowView<'_, '_> {
         }
         if found.forks > 0 {
             let words = format!("also in {} ", count(found.forks, "fork", "forks"));
-            let sign = format!("{}{} ", self.pen.glyphs().fork, found.forks);
+            let sign = format!("{}{} ", self.painter.glyphs().fork, found.forks);
             let room = room.saturating_sub(spans_width(&facts));
             let fitting = [words, sign].into_iter().find(|text| width(text) <= room);
             facts.splice(0..0, fitting.map(|text| Span::new(Tone::Fork, text)));
@@ -427,7 +429,7 @@ impl SessionRowView<'_, '_> {
         let mut counts = Vec::new();
         // The symbol is that of the most urgent pi, as after the age.
         if let Some(live) = self.model.catalog.live(self.key).filter(|live| live.all().len() > 1) {
-            let (tone, sign) = status_sign(live.reported().map(|pi| pi.state), self.pen.glyphs());
+            let (tone, sign) = status_sign(live.reported().map(|pi| pi.state), self.painter.glyphs());
             counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
         }
         let [_, numbers] = symbols(self.model, self.key);
@@ -449,7 +451,7 @@ impl SessionRowView<'_, '_> {
         let Self { model, key, .. } = self;
         let age = model.catalog[key].facts().modified().map_or("?".into(), |then| time::age(model.now, then));
         let live =
-            model.catalog.live(key).map(|live| status_sign(live.reported().map(|pi| pi.state), self.pen.glyphs()));
+            model.catalog.live(key).map(|live| status_sign(live.reported().map(|pi| pi.state), self.painter.glyphs()));
         let (tone, sign) = live.unwrap_or((Tone::Dim, " "));
         [Span::dim(format!("{age:>4} ")), Span::new(tone, sign)]
     }
@@ -462,10 +464,10 @@ fn tail(prefix: &str, columns: usize) -> String {
 }
 
 /// Returns the symbol of a marked session, or an equally wide gap where sessions are grouped by project.
-fn mark(model: &Model, pen: &Painter<'_>, row: usize) -> Span {
+fn mark(model: &Model, painter: &Painter<'_>, row: usize) -> Span {
     let pane = &model.sessions;
     match pane.is_marked(&pane.rows[row]) {
-        true => Span::accent(format!("{} ", pen.glyphs().mark)),
+        true => Span::accent(format!("{} ", painter.glyphs().mark)),
         false => Span::dim(if pane.is_flat { "" } else { "  " }),
     }
 }

@@ -13,10 +13,10 @@ use crate::base::text::{Span, Tone, highlight, spans_text, spans_width, width};
 use crate::base::time;
 use crate::catalog::EntryRef;
 use crate::config::Filter;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, KeyContext};
 use crate::render::DocLine;
 use crate::session::digest::commits::{DigestCommit, commits_at};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use crate::ui::empty::plain_rows;
 use crate::ui::paint::{ListView, Painter, both, hits, list, title};
 use crate::ui::panes::row_parts::SessionName;
@@ -24,37 +24,41 @@ use crate::ui::panes::row_parts::SessionName;
 /// Minimum columns of the title.
 const ROOM: usize = 20;
 
-pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
+pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) {
     let pane = &model.tree;
     let name = pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| title::title(session));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
         let of = if shown == tree.nodes.len() { String::new() } else { format!("{} of ", thousands(shown)) };
-        let follows = if pane.follows { format!("following {} ", pen.glyphs().dot) } else { String::new() };
+        let follows = if pane.follows { format!("following {} ", painter.glyphs().dot) } else { String::new() };
         if tree.is_partial {
-            return format!("reading {} the last {}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"));
+            return format!(
+                "reading {} the last {}",
+                painter.glyphs().dot,
+                count(tree.nodes.len(), "entry", "entries")
+            );
         }
         let family = pane.family.as_ref().map_or(String::new(), |family| {
-            format!("{} {} ", count(family.request.members.len(), "session", "sessions"), pen.glyphs().dot)
+            format!("{} {} ", count(family.request.members.len(), "session", "sessions"), painter.glyphs().dot)
         });
         let differing = pane.family.as_ref().map_or(0, |family| family.joined.differing);
         let differing = match differing {
             0 => String::new(),
             some => {
                 let conflicts = count(some, "conflict", "conflicts");
-                format!("{} {conflicts} {} ", pen.glyphs().warning, pen.glyphs().dot)
+                format!("{} {conflicts} {} ", painter.glyphs().warning, painter.glyphs().dot)
             }
         };
         let all = count(tree.nodes.len(), "entry", "entries");
-        format!("{follows}{differing}{family}{filter} {} {of}{all}", pen.glyphs().dot)
+        format!("{follows}{differing}{family}{filter} {} {of}{all}", painter.glyphs().dot)
     });
     let found = pane.find.as_ref().filter(|find| find.is_shown()).map(|find| {
         let at = pane.selected_entry().and_then(|at| find.number(at));
         let found = if find.searching && find.hits.is_empty() { "searching".into() } else { hits(at, find.hits.len()) };
         let only = if find.only_hits { " only" } else { "" };
         let progress = find.progress.map_or(String::new(), |(done, total)| {
-            format!(" {} {} of {} sessions", pen.glyphs().dot, thousands(done), thousands(total))
+            format!(" {} {} of {} sessions", painter.glyphs().dot, thousands(done), thousands(total))
         });
         format!("{found}{only}{progress}")
     });
@@ -65,43 +69,43 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, pen: &Painter<'_>) {
     let room = usize::from(area.title.width).saturating_sub(ROOM);
     let mut right = String::new();
     for fact in [found, branch, facts].into_iter().flatten() {
-        let longer = if right.is_empty() { fact } else { format!("{right} {} {fact}", pen.glyphs().dot) };
+        let longer = if right.is_empty() { fact } else { format!("{right} {} {fact}", painter.glyphs().dot) };
         if right.is_empty() || width(&longer) < room {
             right = longer;
         }
     }
     right.push(' ');
-    let focused = model.focus == Place::Tree;
-    title(pen, area, focused, (Span::text(name), "", right));
+    let focused = model.focus == KeyContext::Tree;
+    title(painter, area, focused, (Span::text(name), "", right));
     let Some(tree) = &pane.tree else {
         let lines = match (&pane.error, pane.session) {
             (Some(error), _) => vec![DocLine::new(Tone::Error, error)],
             (None, Some(_)) => vec![DocLine::dim("reading")],
             (None, None) => Vec::new(),
         };
-        return plain_rows(pen, area.text(), lines);
+        return plain_rows(painter, area.text(), lines);
     };
     if pane.rows.list.is_empty() {
-        let text = if tree.nodes.is_empty() { " no entries yet".into() } else { empty_filter(pen) };
-        return pen.put(ratatui::layout::Rect { height: 1, ..area.body }, &[Span::dim(text)]);
+        let text = if tree.nodes.is_empty() { " no entries yet".into() } else { empty_filter(painter) };
+        return painter.put(ratatui::layout::Rect { height: 1, ..area.body }, &[Span::dim(text)]);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
-    list(pen, &rows, |at, columns| {
+    list(painter, &rows, |at, columns| {
         // Build only the visible part of the tree lines, because trees may have thousands of levels; the text always
         // follows them.
         let (lines, is_cut) = pane.lines(at, columns);
-        let left = vec![Span::dim(pane.rows.lead(at, lines, is_cut, pen.glyphs()))];
-        row(left, columns, pen, tree, at)
+        let left = vec![Span::dim(pane.rows.lead(at, lines, is_cut, painter.glyphs()))];
+        row(left, columns, painter, tree, at)
     });
 }
 
 /// Returns the text for a filter that hides all entries.
-fn empty_filter(pen: &Painter<'_>) -> String {
-    let (pane, dot) = (&pen.model.tree, &pen.glyphs().dot);
-    let (all, label) = (pen.key(Action::FilterAll), pen.key(Action::Label));
+fn empty_filter(painter: &Painter<'_>) -> String {
+    let (pane, dot) = (&painter.model.tree, &painter.glyphs().dot);
+    let (all, label) = (painter.key(Action::FilterAll), painter.key(Action::Label));
     match pane.filter {
         _ if pane.find.as_ref().is_some_and(|find| find.only_hits) => {
-            format!(" no entry has a hit {dot} {}: end the search", pen.key(Action::Back))
+            format!(" no entry has a hit {dot} {}: end the search", painter.key(Action::Back))
         }
         Filter::LabeledOnly => format!(" no entry has a label {dot} {all}: show all {dot} {label}: label one"),
         filter => format!(" no entries match the filter {} {dot} {all}: show all", filter.name()),
@@ -121,19 +125,19 @@ const LABEL_TIME: [&str; 3] = ["%H:%M", "%-m/%-d %H:%M", "%y/%-m/%-d %H:%M"];
 const MESSAGE_TIME: [&str; 3] = ["%H:%M", "%-d %b %H:%M", "%-d %b %Y"];
 
 /// Draws a row after its tree lines in the given columns.
-fn row(mut left: Vec<Span>, columns: usize, pen: &Painter<'_>, tree: &Tree, at: RowIndex) -> Vec<Span> {
-    let model = pen.model;
+fn row(mut left: Vec<Span>, columns: usize, painter: &Painter<'_>, tree: &Tree, at: RowIndex) -> Vec<Span> {
+    let model = painter.model;
     left.extend(file(model, at));
     let room = columns.saturating_sub(spans_width(&left));
     let one = &model.tree.rows.list[at];
-    let view = TreeRowView { model, pen, tree, room, at };
+    let view = TreeRowView { model, painter, tree, room, at };
     let (words, right) = match one.item {
         RowItem::Entry(entry) => view.entry(entry, columns >= TIMES),
         RowItem::Fork(place) => view.fork(place),
         RowItem::Run(run) => view.run(run, columns >= TIMES),
         RowItem::Inherited => return view.inherited(columns),
         RowItem::Start => {
-            let text = format!("{} leaf: pi resumes before the first message", pen.glyphs().leaf);
+            let text = format!("{} leaf: pi resumes before the first message", painter.glyphs().leaf);
             (vec![Span::new(Tone::Active, text)], Vec::new())
         }
     };
@@ -142,7 +146,7 @@ fn row(mut left: Vec<Span>, columns: usize, pen: &Painter<'_>, tree: &Tree, at: 
     let dim = |span: Span| if span.tone == Tone::Match { span } else { Span { tone: Tone::Dim, ..span } };
     left.extend(view.mark());
     left.extend(words.into_iter().map(|span| if one.is_inherited && is_elsewhere { dim(span) } else { span }));
-    both(&left, &right, columns, pen.glyphs())
+    both(&left, &right, columns, painter.glyphs())
 }
 
 /// Returns the letter of the file whose branch contains the row, in a merged tree.
@@ -160,7 +164,7 @@ fn file(model: &Model, row: RowIndex) -> Vec<Span> {
 
 struct TreeRowView<'a, 'b> {
     model: &'a Model,
-    pen: &'a Painter<'b>,
+    painter: &'a Painter<'b>,
     tree: &'a Tree,
     /// Columns after the tree lines.
     room: usize,
@@ -169,15 +173,15 @@ struct TreeRowView<'a, 'b> {
 
 impl TreeRowView<'_, '_> {
     /// Returns the number of other sessions that contain an entry.
-    fn others(&self, entry: Index) -> Option<RowFact> {
+    fn others(&self, entry: EntryIndex) -> Option<RowFact> {
         let others = self.model.tree.others_of(entry).len();
-        (others > 0).then(|| RowFact::new(Tone::Dim, format!("{}{others}", self.pen.glyphs().fork)))
+        (others > 0).then(|| RowFact::new(Tone::Dim, format!("{}{others}", self.painter.glyphs().fork)))
     }
 
     /// Returns the mark symbol of an entry, or of a run that contains a marked entry.
     fn mark(&self) -> Option<Span> {
-        let Self { model, pen, at, .. } = *self;
-        let is_marked = |&entry: &Index| model.tree.entry(entry).is_some_and(|entry| model.marks.contains(&entry));
+        let Self { model, painter, at, .. } = *self;
+        let is_marked = |&entry: &EntryIndex| model.tree.entry(entry).is_some_and(|entry| model.marks.contains(&entry));
         let is_marked = match model.tree.rows.list[at].item {
             RowItem::Entry(entry) => is_marked(&entry),
             // In an expanded run, the row of the entry has the mark.
@@ -186,11 +190,11 @@ impl TreeRowView<'_, '_> {
             }
             RowItem::Run(_) | RowItem::Fork(_) | RowItem::Inherited | RowItem::Start => false,
         };
-        is_marked.then(|| Span::accent(format!("{} ", pen.glyphs().mark)))
+        is_marked.then(|| Span::accent(format!("{} ", painter.glyphs().mark)))
     }
 
     /// Returns the last commit of some entries, and the number of others.
-    fn commit(&self, entries: &[Index]) -> Option<RowFact> {
+    fn commit(&self, entries: &[EntryIndex]) -> Option<RowFact> {
         let model = self.model;
         let made = entries.iter().filter_map(|&entry| model.tree.entry(entry)).flat_map(|EntryRef { session, at }| {
             let digest = model.catalog.get(session).filter(|session| session.facts().is_committed());
@@ -199,26 +203,26 @@ impl TreeRowView<'_, '_> {
         let made: Vec<&DigestCommit> = made.collect();
         let (last, others) = made.split_last()?;
         let more = if others.is_empty() { String::new() } else { format!(" +{}", others.len()) };
-        Some(RowFact::new(Tone::Label, format!("{} {}{more}", self.pen.glyphs().commit, last.sha)))
+        Some(RowFact::new(Tone::Label, format!("{} {}{more}", self.painter.glyphs().commit, last.sha)))
     }
 
-    fn entry(&self, entry: Index, with_times: bool) -> (Vec<Span>, Vec<Span>) {
-        let Self { model, pen, tree, at, .. } = *self;
+    fn entry(&self, entry: EntryIndex, with_times: bool) -> (Vec<Span>, Vec<Span>) {
+        let Self { model, painter, tree, at, .. } = *self;
         let one = &model.tree.rows.list[at];
         let mut left = Vec::new();
         if one.in_run {
             left.push(Span::text("  "));
         }
         if one.folded && !one.connector {
-            left.push(Span::accent(format!("{} ", pen.glyphs().folded)));
+            left.push(Span::accent(format!("{} ", painter.glyphs().folded)));
         }
         let node = &tree.nodes[entry as usize];
-        let is_turns = matches!(model.tree.filter, Filter::Turns | Filter::Outline);
+        let is_turns = model.tree.filter.has_turns();
         let mut facts = Vec::new();
         if one.folded {
             let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
             facts.extend(dots(row_text::hidden(tree.below(entry), forks, model.now)));
-            facts[0].text.insert_str(0, &format!("{} ", pen.glyphs().hidden));
+            facts[0].text.insert_str(0, &format!("{} ", painter.glyphs().hidden));
         }
         if let Some(activity) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
             facts.extend(dots(row_text::turn(activity, node.time)));
@@ -239,7 +243,7 @@ impl TreeRowView<'_, '_> {
         facts.extend(self.others(entry));
         let right = self.fitting(facts);
         let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
-        let text = row_text::entry(tree, entry, &model.setting.home, room, pen.glyphs());
+        let text = row_text::entry(tree, entry, &model.settings.home, room, painter.glyphs());
         match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
             Some(words) => left.extend(highlight(&text, &words.marks(&spans_text(&text)))),
             None => left.extend(text),
@@ -248,9 +252,9 @@ impl TreeRowView<'_, '_> {
     }
 
     fn run(&self, run: usize, with_times: bool) -> (Vec<Span>, Vec<Span>) {
-        let Self { model, pen, tree, .. } = *self;
+        let Self { model, painter, tree, .. } = *self;
         let run = &model.tree.rows.runs[run];
-        let glyphs = pen.glyphs();
+        let glyphs = painter.glyphs();
         let activity = &run.activity;
         let mut left = Vec::new();
         if tree.is_active(run.last()) {
@@ -280,14 +284,14 @@ impl TreeRowView<'_, '_> {
     }
 
     fn fork(&self, place: usize) -> (Vec<Span>, Vec<Span>) {
-        let Self { model, pen, .. } = *self;
+        let Self { model, painter, .. } = *self;
         let Some(fork) = model.tree.forks().get(place) else { return (Vec::new(), Vec::new()) };
         let own = model.catalog.own(fork.key);
         let mut facts = vec![format!("+{}", count(own.entries, "entry", "entries"))];
         facts.extend(nonzero_dollars(own.cost));
         facts.extend(model.catalog[fork.key].modified.map(|then| time::age(model.now, then)));
         let right = self.fitting(dots(facts));
-        let glyphs = pen.glyphs();
+        let glyphs = painter.glyphs();
         let one = &model.tree.rows.list[self.at];
         let sign = match one.connector {
             true => String::new(),
@@ -303,8 +307,8 @@ impl TreeRowView<'_, '_> {
 
     /// Draws the row of inherited entries: `── forked from "Refactor auth module" here · 12 unique · $0.06 ──`
     fn inherited(&self, columns: usize) -> Vec<Span> {
-        let Self { model, pen, at, .. } = *self;
-        let glyphs = pen.glyphs();
+        let Self { model, painter, at, .. } = *self;
+        let glyphs = painter.glyphs();
         let Some(Inherited { own, cost, .. }) = model.tree.inherited else { return Vec::new() };
         let parent = model.tree.session.and_then(|key| model.catalog.families().parent(key));
         let sign = if model.tree.rows.list[at].folded { &glyphs.folded } else { &glyphs.unfolded };
@@ -329,9 +333,9 @@ impl TreeRowView<'_, '_> {
     }
 
     /// Returns the leaf mark. If the leaf is hidden, the nearest row shows the distance to it.
-    fn leaf(&self, entry: Index) -> Option<RowFact> {
-        let Self { model, pen, tree, at, .. } = *self;
-        let glyphs = pen.glyphs();
+    fn leaf(&self, entry: EntryIndex) -> Option<RowFact> {
+        let Self { model, painter, tree, at, .. } = *self;
+        let glyphs = painter.glyphs();
         if model.tree.rows.leaf != Some(at) {
             let is_leaf = model.tree.family.as_ref().is_some_and(|family| family.is_leaf(entry));
             return is_leaf.then(|| RowFact::new(Tone::Dim, format!("{} leaf", glyphs.leaf)));
@@ -347,7 +351,7 @@ impl TreeRowView<'_, '_> {
     /// Returns the leading facts that fit beside the first words.
     fn fitting(&self, facts: Vec<RowFact>) -> Vec<Span> {
         let most = self.room.saturating_sub(WORDS.min(self.room / 2));
-        let dot = format!(" {} ", self.pen.glyphs().dot);
+        let dot = format!(" {} ", self.painter.glyphs().dot);
         let mut spans: Vec<Span> = Vec::new();
         let mut gap = "";
         for RowFact { tone, text, is_grouped } in facts {
@@ -390,7 +394,7 @@ fn dots(facts: Vec<String>) -> Vec<RowFact> {
 
 /// Formats a time with one of three formats: today, this year, or earlier.
 fn clock(model: &Model, ms: i64, forms: [&str; 3]) -> String {
-    let setting = &model.setting;
+    let setting = &model.settings;
     let (Some(then), Some(now)) = (setting.zoned(ms), setting.zoned(model.now)) else { return String::new() };
     let form = match () {
         () if then.date() == now.date() => forms[0],

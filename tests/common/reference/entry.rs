@@ -181,7 +181,7 @@ impl Kind {
 }
 
 /// The maximum number of blocks parsed one by one; the remaining ones become one raw block.
-const MOST_BLOCKS: usize = 10_000;
+const MAX_BLOCKS: usize = 10_000;
 
 /// Parses a line. Returns `None` for values that are not entries in pi (blank, `null`, `false`, `0`, `""`) and for
 /// other records of version 4.
@@ -408,7 +408,7 @@ fn read_content<'a>(r: &mut Reader<'a>) -> Result<Content<'a>> {
             let mut blocks = Vec::new();
             r.enter_array()?;
             while r.next_item(blocks.is_empty())? {
-                if blocks.len() == MOST_BLOCKS {
+                if blocks.len() == MAX_BLOCKS {
                     let start = r.here();
                     r.skip()?;
                     while r.next_item(false)? {

@@ -445,7 +445,7 @@ fn next_special(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// The maximum number of parsed fields.
-const MOST_FIELDS: usize = 1000;
+const MAX_FIELDS: usize = 1000;
 
 /// Returns the numeric fields of an object.
 pub(crate) fn numbers(raw: &[u8]) -> Vec<f64> {
@@ -453,7 +453,7 @@ pub(crate) fn numbers(raw: &[u8]) -> Vec<f64> {
     let mut r = Reader::new(raw);
     if r.kind() == Ok(Kind::Object) {
         let _ = r.enter_object();
-        while count < MOST_FIELDS
+        while count < MAX_FIELDS
             && let Ok(Some(_)) = r.next_key(count == 0)
         {
             let Ok(value) = Value::read(&mut r) else { break };

@@ -8,10 +8,10 @@ use crate::base::text::width;
 use crate::catalog::{Catalog, ProjectKey};
 
 /// The maximum number of projects that start unfolded: a few screens of headers.
-const MOST_UNFOLDED: usize = 50;
+const MAX_UNFOLDED: usize = 50;
 
 /// The maximum number of saved folds of each kind.
-const MOST_SAVED: usize = 5_000;
+const MAX_SAVED: usize = 5_000;
 
 impl Folds {
     /// Returns `true` if a row is folded.
@@ -143,7 +143,7 @@ impl SessionsPane {
         self.folds.opened.extend(here.map(|project| project.key));
         // A new project does not fold the others while the user works.
         if is_filter_changed || !catalog.progress.finished {
-            self.folds.starts_folded = self.projects.len() > MOST_UNFOLDED;
+            self.folds.starts_folded = self.projects.len() > MAX_UNFOLDED;
         }
     }
 
@@ -160,7 +160,7 @@ impl SessionsPane {
     /// Folds and unfolds projects by directory and sessions by file once they are loaded.
     pub(crate) fn fold_when_there(&mut self, saved: SavedFolds) {
         self.folds.awaited = saved;
-        self.as_of = None; // also those that are already loaded
+        self.listed_for = None; // also those that are already loaded
     }
 
     /// Applies saved folds to the sessions loaded so far.
@@ -201,7 +201,7 @@ impl SessionsPane {
             }
         }
         for names in [&mut saved.folded_projects, &mut saved.unfolded_projects, &mut saved.folded_sessions] {
-            *names = take(names).into_iter().take(MOST_SAVED).collect();
+            *names = take(names).into_iter().take(MAX_SAVED).collect();
         }
         saved
     }

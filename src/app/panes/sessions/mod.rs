@@ -164,7 +164,7 @@ pub struct SessionsPane {
     /// Sessions that pass the filters, whether they match the search or not.
     shown: Arc<[SessionKey]>,
     /// The catalog version and the options from which sessions, families, projects and totals were computed.
-    as_of: Option<(u64, ListOptions)>,
+    listed_for: Option<(u64, ListOptions)>,
     /// The families of the sessions that have rows.
     families: Arc<Families>,
     /// The families and projects of all sessions, saved while a search shows only those of hits.

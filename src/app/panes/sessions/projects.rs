@@ -57,7 +57,7 @@ pub struct Project {
 const UNLISTED: &str = "not listed by pi";
 
 /// Columns for the directory beside a long name that is not unique.
-const LEAST_DIR: usize = 12;
+const MIN_DIR: usize = 12;
 
 /// The name of a project for display.
 #[derive(Clone, Debug)]
@@ -92,12 +92,12 @@ impl ProjectName {
         let Self { name, dir, shared } = self;
         // Number of characters shared with another project in the name and in the directory.
         let (of_name, of_dir) = (*shared, shared.checked_sub(name.chars().count() + 1));
-        let least = if of_dir.is_some() { LEAST_DIR.min(width(dir)) + 2 } else { 0 };
+        let least = if of_dir.is_some() { MIN_DIR.min(width(dir)) + 2 } else { 0 };
         let columns = width(name).min(room.saturating_sub(least).max(room / 2));
         let shown = glyphs.cut_middle(name, columns, (of_name + 2).clamp(columns / 2, columns * 2 / 3));
         let mut spans = vec![Span::new(Tone::Strong, shown)];
         let rest = room.saturating_sub(width(&spans[0].text) + 2);
-        if !dir.is_empty() && (of_dir.is_some() || rest >= LEAST_DIR.min(width(dir))) {
+        if !dir.is_empty() && (of_dir.is_some() || rest >= MIN_DIR.min(width(dir))) {
             let place = dir.chars().count().saturating_sub(of_dir.unwrap_or(0) + 1);
             spans.push(Span::dim(format!("  {}", glyphs.cut_around(dir, place, rest))));
         }
@@ -112,8 +112,8 @@ pub(super) fn of(catalog: &Catalog, families: &Families) -> Vec<Project> {
     // Roots are sorted newest first, so projects are too.
     for &root in families.roots() {
         let key = catalog.project_of_family(root);
-        places.resize(places.len().max(key.place() + 1), None);
-        let place = *places[key.place()].get_or_insert_with(|| {
+        places.resize(places.len().max(key.index() + 1), None);
+        let place = *places[key.index()].get_or_insert_with(|| {
             projects.push(Project {
                 key,
                 cwd: catalog.dir(key).clone(),

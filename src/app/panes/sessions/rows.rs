@@ -40,10 +40,10 @@ impl SessionsPane {
         if let Some(all) = self.unsearched.take() {
             (self.families, self.projects) = all;
         }
-        let as_of = Some((catalog.version(), self.shows));
-        if self.as_of != as_of {
+        let listed_for = Some((catalog.version(), self.shows));
+        if self.listed_for != listed_for {
             self.take_sessions(catalog);
-            self.as_of = as_of;
+            self.listed_for = listed_for;
         }
         let shown = self.shown.clone();
         self.rows.clear();
@@ -65,7 +65,7 @@ impl SessionsPane {
         self.here.set_worktrees(catalog.worktrees());
         self.here.find(catalog.dirs.iter());
         // A change to the selected session does not hide it until the user changes the filters.
-        let is_same = self.as_of.is_some_and(|(_, shows)| shows == self.shows);
+        let is_same = self.listed_for.is_some_and(|(_, shows)| shows == self.shows);
         let focused = self.selected.filter(|_| is_same && self.touched);
         let is_focused = |key| focused == Some(RowKey::Session(key)) && self.shown.contains(&key);
         let is_shown = |&key: &SessionKey| self.is_shown(catalog, key) || is_focused(key);
@@ -187,7 +187,7 @@ impl SessionsPane {
 
     fn flat(&mut self, catalog: &Catalog, mut shown: Vec<SessionKey>) {
         match self.shows.sort {
-            Sort::Name => sort::by_cached_key(&mut shown, |&key| catalog[key].once().title().to_lowercase()),
+            Sort::Name => sort::by_cached_key(&mut shown, |&key| catalog[key].uncached_digest().title().to_lowercase()),
             Sort::Size => shown.sort_by_key(|&key| Reverse(catalog[key].facts().bytes())),
             Sort::Cost => shown.sort_by(|&a, &b| catalog.own(b).cost.total_cmp(&catalog.own(a).cost)),
             Sort::Live => {

@@ -6,9 +6,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::base::text::{Span, Tone};
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
-use crate::session::digest::listed::SharedSession;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::family::MergedFamily;
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 
 /// A file forked from the open session.
 #[derive(Clone, Copy, Debug)]
@@ -16,9 +16,9 @@ pub struct ForkedFile {
     /// The key of the session.
     pub key: SessionKey,
     /// The entry after which it diverges; `None` if it shares no visible entry.
-    pub split: Option<Index>,
+    pub split: Option<EntryIndex>,
     /// The first entry unique to it, if that is shown.
-    pub start: Option<Index>,
+    pub start: Option<EntryIndex>,
     /// The number of this starting point; a fork may continue from several entries of its parent.
     pub part: usize,
     /// `true` if its entries are merged into the tree.
@@ -47,13 +47,13 @@ pub struct MergeRequest {
     /// The index of the open session among the members.
     pub base: usize,
     /// The sessions, parents before forks.
-    pub members: Vec<(SessionKey, SharedSession)>,
+    pub members: Vec<(SessionKey, SharedLazySession)>,
     /// The number of each session of the family, shown or not.
     pub numbers: HashMap<SessionKey, usize>,
     /// Forks of the members that are not expanded, each with the index of its parent among the members.
-    pub forks: Vec<(usize, SessionKey, SharedSession)>,
+    pub forks: Vec<(usize, SessionKey, SharedLazySession)>,
     /// All sessions that share entries with the open one.
-    pub sharing_sessions: Vec<(SessionKey, SharedSession)>,
+    pub sharing_sessions: Vec<(SessionKey, SharedLazySession)>,
     /// `true` for the whole family.
     pub is_whole: bool,
 }
@@ -70,7 +70,7 @@ pub fn letter(number: usize) -> Span {
 impl MergeRequest {
     /// Returns `true` if both requests have the same sessions with unchanged files.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let stamp = |(key, session): &(SessionKey, SharedSession)| (*key, session.bytes, session.mtime);
+        let stamp = |(key, session): &(SessionKey, SharedLazySession)| (*key, session.bytes, session.mtime);
         let stamps = |request: &Self| request.members.iter().map(stamp).collect::<Vec<_>>();
         let forks = |request: &Self| request.forks.iter().map(|(_, key, _)| *key).collect::<Vec<_>>();
         (self.is_whole, stamps(self), forks(self)) == (other.is_whole, stamps(other), forks(other))
@@ -98,18 +98,18 @@ impl FamilyTree {
     }
 
     /// Returns the entry in its own file.
-    pub(super) fn entry(&self, at: Index) -> Option<EntryRef> {
+    pub(super) fn entry(&self, at: EntryIndex) -> Option<EntryRef> {
         let (file, at) = self.joined.of(at);
         self.request.members.get(file).map(|(session, _)| EntryRef { session: *session, at })
     }
 
     /// Returns the index of a file's entry in the merged tree.
-    pub(super) fn shown(&self, entry: EntryRef) -> Option<Index> {
+    pub(super) fn shown(&self, entry: EntryRef) -> Option<EntryIndex> {
         self.joined.place(*self.places.get(&entry.session)?, entry.at)
     }
 
     /// Returns `true` if an entry is the leaf or a branch end of its own file, unless that is the open session.
-    pub fn is_leaf(&self, at: Index) -> bool {
+    pub fn is_leaf(&self, at: EntryIndex) -> bool {
         let (file, own) = self.joined.of(at);
         let tree = self.joined.file(file).filter(|_| file != self.request.base);
         tree.is_some_and(|tree| {
@@ -118,7 +118,7 @@ impl FamilyTree {
     }
 
     /// Returns the family number of the session whose branch contains an entry.
-    pub fn number(&self, at: Index) -> usize {
+    pub fn number(&self, at: EntryIndex) -> usize {
         let session = self.request.members.get(self.joined.first(at));
         session.and_then(|(session, _)| self.request.numbers.get(session)).copied().unwrap_or_default()
     }

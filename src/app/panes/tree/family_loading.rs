@@ -8,11 +8,11 @@ use crate::app::panes::tree::family::{FamilySelection, FamilyTree, ForkedFile, M
 use crate::app::panes::tree::summaries::Inherited;
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 impl TreePane {
     /// Returns the entry at an index, in its own file.
-    pub fn entry(&self, at: Index) -> Option<EntryRef> {
+    pub fn entry(&self, at: EntryIndex) -> Option<EntryRef> {
         match &self.family {
             Some(family) => family.entry(at),
             None => self.session.map(|session| EntryRef { session, at }),
@@ -20,7 +20,7 @@ impl TreePane {
     }
 
     /// Returns the index of a file's entry in the tree.
-    pub fn shown(&self, entry: EntryRef) -> Option<Index> {
+    pub fn shown(&self, entry: EntryRef) -> Option<EntryIndex> {
         match &self.family {
             Some(family) => family.shown(entry),
             None => {
@@ -46,19 +46,19 @@ impl TreePane {
 
     /// Returns `true` if the whole family is to be shown.
     pub fn is_whole(&self) -> bool {
-        self.place.wanted.whole
+        self.position.wanted.whole
     }
 
     /// Toggles between the whole family and the session alone. Returns `true` for the family.
     pub(crate) fn toggle_family(&mut self) -> bool {
-        let whole = !self.place.wanted.whole;
-        self.place.wanted = FamilySelection { whole, ..FamilySelection::default() };
+        let whole = !self.position.wanted.whole;
+        self.position.wanted = FamilySelection { whole, ..FamilySelection::default() };
         whole
     }
 
     /// Shows or hides a family member; adds or removes an unlinked session.
     pub(crate) fn toggle_member(&mut self, session: SessionKey, is_of_family: bool) {
-        let set = if is_of_family { &mut self.place.wanted.hidden } else { &mut self.place.wanted.added };
+        let set = if is_of_family { &mut self.position.wanted.hidden } else { &mut self.position.wanted.added };
         if !set.remove(&session) {
             set.insert(session);
         }
@@ -69,7 +69,7 @@ impl TreePane {
         if self.session == Some(session) {
             return false; // it is always shown
         }
-        let wanted = &mut self.place.wanted;
+        let wanted = &mut self.position.wanted;
         match (wanted.whole, open) {
             (true, true) => wanted.hidden.remove(&session) | wanted.added.contains(&session),
             (true, false) if wanted.added.contains(&session) => wanted.added.remove(&session),
@@ -81,19 +81,19 @@ impl TreePane {
 
     /// Returns the sessions to merge, unless they were already requested.
     pub(crate) fn next_to_join(&mut self, catalog: &Catalog) -> Option<MergeRequest> {
-        let now = (catalog.version(), self.place.wanted.clone());
-        if self.joined_as_of.as_ref() == Some(&now) {
+        let now = (catalog.version(), self.position.wanted.clone());
+        if self.joined_for.as_ref() == Some(&now) {
             return None;
         }
-        self.joined_as_of = Some(now);
+        self.joined_for = Some(now);
         let to_join =
-            self.session.filter(|&key| catalog.has(key)).and_then(|key| self.place.wanted.members(key, catalog));
+            self.session.filter(|&key| catalog.has(key)).and_then(|key| self.position.wanted.members(key, catalog));
         let Some(to_join) = to_join else {
-            (self.asked, self.joining) = (None, None);
+            (self.merge_request, self.joining) = (None, None);
             self.leave_family();
             return None;
         };
-        let asked = self.asked.as_ref();
+        let asked = self.merge_request.as_ref();
         // Finish a merge even if its files have grown; a file that grows constantly would otherwise restart it forever.
         let is_grown = |asked: &MergeRequest| {
             asked.is_whole == to_join.is_whole
@@ -102,22 +102,22 @@ impl TreePane {
         if asked.is_some_and(|asked| asked.is_same(&to_join) || (self.joining.is_some() && is_grown(asked))) {
             return None;
         }
-        self.asked = Some(to_join.clone());
+        self.merge_request = Some(to_join.clone());
         Some(to_join)
     }
 
     /// Handles a failed merge: the current tree stays.
     pub(crate) fn fail_to_join(&mut self) {
         self.joining = None;
-        self.joined_as_of = None;
+        self.joined_for = None;
         if self.family.is_none() {
-            (self.place.wanted, self.asked) = (FamilySelection::default(), None);
+            (self.position.wanted, self.merge_request) = (FamilySelection::default(), None);
         }
     }
 
     /// Shows a merged tree.
     pub(crate) fn show_family(&mut self, family: Arc<FamilyTree>) {
-        (self.joining, self.joined_as_of) = (None, None);
+        (self.joining, self.joined_for) = (None, None);
         self.note_selection();
         self.keep_selected();
         self.tree = Some(family.joined.tree.clone());
@@ -135,20 +135,20 @@ impl TreePane {
             TreeSelection::Inherited | TreeSelection::Start => false,
         };
         // A selection in another file moves to the entry from which that file diverges.
-        let left = self.place.selected.filter(is_others).and_then(|selected| self.anchor(selected));
+        let left = self.position.selected.filter(is_others).and_then(|selected| self.anchor(selected));
         let at = left.and_then(|at| self.nearest_own(at));
         self.family = None;
         self.tree = Some(own);
         if let Some(at) = at {
-            self.place.selected = self.entry_of_own(at).map(TreeSelection::Entry);
+            self.position.selected = self.entry_of_own(at).map(TreeSelection::Entry);
         }
         self.show_other();
     }
 
     /// Returns the nearest entry at or above one that belongs to the open session, as an index in its tree.
-    fn nearest_own(&self, at: Index) -> Option<Index> {
+    fn nearest_own(&self, at: EntryIndex) -> Option<EntryIndex> {
         let (family, tree) = (self.family.as_ref()?, self.tree.as_ref()?);
-        let own = |at: Index| family.entry(at).filter(|entry| Some(entry.session) == self.session);
+        let own = |at: EntryIndex| family.entry(at).filter(|entry| Some(entry.session) == self.session);
         tree.to_root(at).find_map(own).map(|entry| entry.at)
     }
 
@@ -161,7 +161,8 @@ impl TreePane {
         }
         let chosen = self.selected_fork().map(|fork| fork.key).or_else(|| self.awaited_fork.take());
         let is_there = |key: &SessionKey| forks.iter().any(|fork| fork.key == *key);
-        self.place.selected = chosen.filter(is_there).map(|key| TreeSelection::Fork(key, 0)).or(self.place.selected);
+        self.position.selected =
+            chosen.filter(is_there).map(|key| TreeSelection::Fork(key, 0)).or(self.position.selected);
         self.own_forks = forks;
         self.rebuild();
     }
@@ -172,7 +173,7 @@ impl TreePane {
     }
 
     /// Returns the other sessions that contain an entry.
-    pub fn others_of(&self, at: Index) -> &[SessionKey] {
+    pub fn others_of(&self, at: EntryIndex) -> &[SessionKey] {
         self.family.as_ref().map_or(&self.others, |family| &family.others).of(at)
     }
 
@@ -187,7 +188,7 @@ impl TreePane {
     }
 
     /// Returns the entry by which a selection is located in the current tree.
-    pub(super) fn anchor(&self, selected: TreeSelection) -> Option<Index> {
+    pub(super) fn anchor(&self, selected: TreeSelection) -> Option<EntryIndex> {
         match selected {
             TreeSelection::Entry(entry) | TreeSelection::Run(entry) => self.shown(entry),
             TreeSelection::Fork(key, part) => {
@@ -199,7 +200,7 @@ impl TreePane {
     }
 
     /// Returns the reference to an entry of the open session's own tree.
-    pub(super) fn entry_of_own(&self, at: Index) -> Option<EntryRef> {
+    pub(super) fn entry_of_own(&self, at: EntryIndex) -> Option<EntryRef> {
         self.session.map(|session| EntryRef { session, at })
     }
 }

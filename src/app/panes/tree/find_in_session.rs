@@ -7,7 +7,7 @@ use crate::app::panes::tree::hits::TreeFind;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::search::query::Query;
 use crate::search::text_match::Words;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// A session and the tree of its file.
 type FileTree = (SessionKey, Arc<Tree>);
@@ -36,7 +36,7 @@ impl TreePane {
     /// jumps to the first one. Returns `true` if a new search is required.
     pub(crate) fn follow_query(&mut self, query: Option<&Arc<Query>>) -> bool {
         let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_partial) else { return false };
-        self.is_arrived &= query.is_some();
+        self.keeps_selection &= query.is_some();
         let is_own = |find: &TreeFind| find.query.is_none();
         let is_same = |find: &TreeFind| find.query.as_ref() == query && find.is_of(tree) && !find.is_behind();
         if self.find.as_ref().map_or(query.is_none(), |find| is_own(find) || is_same(find)) {
@@ -53,7 +53,7 @@ impl TreePane {
         (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
         // After the first jump for a query, the user may have moved on; don't jump again.
         let is_new = self.followed.replace(query.clone()).as_ref() != Some(query);
-        find.is_following = is_new && !std::mem::take(&mut self.is_arrived);
+        find.is_following = is_new && !std::mem::take(&mut self.keeps_selection);
         find.turn_to(tree);
         if find.is_behind() {
             find.continue_search();
@@ -88,7 +88,7 @@ impl TreePane {
     }
 
     /// Returns the trees to search and the first entry to look at, if a search is pending.
-    pub(crate) fn to_search(&self) -> Option<(Vec<FileTree>, Index)> {
+    pub(crate) fn to_search(&self) -> Option<(Vec<FileTree>, EntryIndex)> {
         let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
         let members = self.family.as_ref().map(|family| family.request.members.iter().map(|(key, _)| *key).collect());
         let sessions: Vec<SessionKey> = members.unwrap_or_else(|| self.session.into_iter().collect());
@@ -104,7 +104,7 @@ impl TreePane {
         is_last: bool,
         progress: Option<(usize, usize)>,
     ) {
-        let hits: Vec<Index> = hits.into_iter().filter_map(|hit| self.shown(hit)).collect();
+        let hits: Vec<EntryIndex> = hits.into_iter().filter_map(|hit| self.shown(hit)).collect();
         let Some(find) = &mut self.find else { return };
         find.progress = progress;
         if hits.is_empty() && !is_first && !is_last {
@@ -123,7 +123,7 @@ impl TreePane {
     fn follow_hits(&mut self) {
         let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return self.rebuild() };
         let from = find.from.clone();
-        if let Some(at) = self.pointed().filter(|&at| find.query.is_some() && find.is_hit(at)) {
+        if let Some(at) = self.search_hit().filter(|&at| find.query.is_some() && find.is_hit(at)) {
             return self.reselect(at);
         }
         let anchor = from.selected.and_then(|selected| self.anchor(selected));
@@ -152,7 +152,7 @@ impl TreePane {
         let Some(find) = &mut self.find else { return };
         find.only_hits = !find.only_hits;
         self.kept = None;
-        self.place.folds.clear();
+        self.position.folds.clear();
         self.follow_hits();
     }
 

@@ -9,7 +9,7 @@ use crate::base::sort;
 use crate::search::query::Query;
 use crate::search::text_match::Words;
 use crate::session::entry::kind::EntryKind;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// A search in the open session.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub struct TreeFind {
     /// Progress in sessions (done, total), if several are searched.
     pub progress: Option<(usize, usize)>,
     /// The hits, in row order.
-    pub hits: Vec<Index>,
+    pub hits: Vec<EntryIndex>,
     /// `true` for each entry that is a hit; allows constant-time lookups when rows are built.
     is_hit: Vec<bool>,
     /// The position before the search, restored when it is canceled.
@@ -37,7 +37,7 @@ pub struct TreeFind {
     /// The claim on the running search.
     pub claim: Option<Claim>,
     /// The first entry of the running search.
-    pub(super) start: Index,
+    pub(super) start: EntryIndex,
     /// The number of entries searched or being searched.
     searched: usize,
     /// The searched tree, and the position of each entry in row order.
@@ -51,7 +51,7 @@ impl TreeFind {
     }
 
     /// Returns `true` if an entry is a hit.
-    pub(crate) fn is_hit(&self, at: Index) -> bool {
+    pub(crate) fn is_hit(&self, at: EntryIndex) -> bool {
         self.is_hit.get(at as usize).is_some_and(|is_hit| *is_hit)
     }
 
@@ -61,11 +61,11 @@ impl TreeFind {
     }
 
     /// Returns the index of an entry among the hits.
-    pub fn number(&self, at: Index) -> Option<usize> {
+    pub fn number(&self, at: EntryIndex) -> Option<usize> {
         self.hits.binary_search_by_key(&self.place(at), |&hit| self.place(hit)).ok()
     }
 
-    fn place(&self, at: Index) -> u32 {
+    fn place(&self, at: EntryIndex) -> u32 {
         self.order.get(at as usize).copied().unwrap_or(u32::MAX)
     }
 
@@ -110,7 +110,7 @@ impl TreeFind {
     /// Starts a search of the added entries.
     pub(super) fn continue_search(&mut self) {
         let len = self.tree.as_ref().map_or(0, |tree| tree.nodes.len());
-        (self.start, self.searched) = (self.searched as Index, len);
+        (self.start, self.searched) = (self.searched as EntryIndex, len);
         self.searching = true;
     }
 
@@ -119,22 +119,23 @@ impl TreeFind {
         self.is_hit.fill(false);
     }
 
-    pub(super) fn add(&mut self, hits: impl Iterator<Item = Index>) {
-        let is_new =
-            |hit: &Index| self.is_hit.get_mut(*hit as usize).is_some_and(|is_hit| !std::mem::replace(is_hit, true));
+    pub(super) fn add(&mut self, hits: impl Iterator<Item = EntryIndex>) {
+        let is_new = |hit: &EntryIndex| {
+            self.is_hit.get_mut(*hit as usize).is_some_and(|is_hit| !std::mem::replace(is_hit, true))
+        };
         self.hits.extend(hits.filter(is_new));
         let order = &self.order;
         sort::by_key(&mut self.hits, |&hit| order.get(hit as usize));
     }
 
     /// Returns the hit nearest to an entry.
-    pub(super) fn nearest(&self, at: Index) -> Option<Index> {
+    pub(super) fn nearest(&self, at: EntryIndex) -> Option<EntryIndex> {
         let here = self.place(at);
         self.hits.iter().copied().min_by_key(|&hit| (self.place(hit).abs_diff(here), self.place(hit) < here))
     }
 
     /// Returns the next hit in a direction, and `true` if the search wrapped around.
-    pub(super) fn next(&self, from: Option<Index>, forward: bool) -> Option<(Index, bool)> {
+    pub(super) fn next(&self, from: Option<EntryIndex>, forward: bool) -> Option<(EntryIndex, bool)> {
         let here = from.map_or(0, |at| self.place(at));
         let behind = self.hits.partition_point(|&hit| self.place(hit) <= here);
         let before = self.hits.partition_point(|&hit| self.place(hit) < here);
@@ -145,8 +146,8 @@ impl TreeFind {
 }
 
 /// Returns the visible entry for a hit: an assistant message without text is shown by the result of its tool call.
-pub fn seen(tree: &Tree, at: Index) -> Index {
-    let is_answer = |at: &Index| tree.nodes[*at as usize].kind == EntryKind::ToolResult;
+pub fn seen(tree: &Tree, at: EntryIndex) -> EntryIndex {
+    let is_answer = |at: &EntryIndex| tree.nodes[*at as usize].kind == EntryKind::ToolResult;
     let answer = tree.children(at).iter().copied().find(is_answer);
     answer.filter(|_| tree.nodes[at as usize].silent).unwrap_or(at)
 }

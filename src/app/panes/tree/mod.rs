@@ -21,7 +21,7 @@ use crate::config::Filter;
 use crate::search::query::Query;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 use family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest, TreePosition, TreeSelection};
 use hits::TreeFind;
 use rows::{RowIndex, RowItem, TreeRows, passes};
@@ -39,13 +39,13 @@ pub struct TreePane {
     /// The other sessions that contain the entries of the session's own tree.
     pub others: SharedEntries,
     /// The selection, the folds and the other sessions to show. The scroll position is that of the cursor.
-    pub(crate) place: TreePosition,
+    pub(crate) position: TreePosition,
     /// The last merge request.
-    asked: Option<MergeRequest>,
+    merge_request: Option<MergeRequest>,
     /// The claim on the running merge.
     pub joining: Option<Claim>,
     /// The catalog version and selection for which the last merge request was computed.
-    joined_as_of: Option<(u64, FamilySelection)>,
+    joined_for: Option<(u64, FamilySelection)>,
     /// The forks of the session's own tree.
     own_forks: Vec<ForkedFile>,
     /// The reason why the session cannot be opened.
@@ -61,7 +61,7 @@ pub struct TreePane {
     /// The selected row.
     pub cursor: Cursor,
     /// `true` if the tree was just opened and the selection must be scrolled into view.
-    pub fresh: bool,
+    pub must_scroll_to_selection: bool,
     /// `true` if the file has grown since the tree was requested.
     pub is_outdated: bool,
     /// The claim on the tree being read.
@@ -69,11 +69,11 @@ pub struct TreePane {
     /// The claim on the search for the forks' split points.
     pub splitting: Option<Claim>,
     /// The forks whose split points were requested.
-    pub asked_forks: Vec<SessionKey>,
+    pub requested_forks: Vec<SessionKey>,
     /// The inherited entries, if the session is a fork.
     pub inherited: Option<Inherited>,
     /// The summary of each turn, computed when the filter shows turns or the outline.
-    turns: Vec<(Index, Activity)>,
+    turns: Vec<(EntryIndex, Activity)>,
     /// `true` to collapse runs of tool calls into one row.
     pub collapses_runs: bool,
     /// `true` while the selection follows the leaf.
@@ -88,15 +88,15 @@ pub struct TreePane {
     awaited_id: Option<(SessionKey, EntryId)>,
     /// The fork that was selected when the session was left; fork rows arrive later than the others.
     awaited_fork: Option<SessionKey>,
-    memories: HashMap<SessionKey, TreePosition>,
+    saved_positions: HashMap<SessionKey, TreePosition>,
     /// `true` to restore the saved position once the whole tree is loaded.
-    awaits_memory: bool,
+    awaits_saved_position: bool,
     /// The entry in this session that the search over sessions found.
-    pointed: Option<HitPlace>,
+    search_hit: Option<HitPlace>,
     /// `true` if that entry is not selected yet.
-    awaits_pointed: bool,
+    awaits_search_hit: bool,
     /// `true` after a jump to an entry; hits then do not move the selection.
-    is_arrived: bool,
+    keeps_selection: bool,
     /// The search over sessions to whose hits in this session the selection has moved.
     followed: Option<Arc<Query>>,
 }
@@ -110,23 +110,23 @@ impl TreePane {
     /// Switches to another session, or to none. The tree is loaded later.
     pub fn turn_to(&mut self, session: Option<SessionKey>) {
         self.remember();
-        let remembered = session.and_then(|session| self.memories.get(&session));
+        let remembered = session.and_then(|session| self.saved_positions.get(&session));
         let wanted = remembered.map(|position| position.wanted.clone()).unwrap_or_default();
-        let memories = std::mem::take(&mut self.memories);
+        let memories = std::mem::take(&mut self.saved_positions);
         // Late replies about the previous session are ignored: their claims are dropped.
         *self = Self {
             session,
-            place: TreePosition { wanted, ..TreePosition::default() },
-            memories,
+            position: TreePosition { wanted, ..TreePosition::default() },
+            saved_positions: memories,
             filter: self.filter,
             collapses_runs: self.collapses_runs,
             label_times: self.label_times,
-            fresh: self.fresh,
+            must_scroll_to_selection: self.must_scroll_to_selection,
             jumped: self.jumped,
             awaited_entry: self.awaited_entry,
             awaited_id: self.awaited_id.take(),
-            awaits_memory: self.awaits_memory,
-            awaits_pointed: self.awaits_pointed,
+            awaits_saved_position: self.awaits_saved_position,
+            awaits_search_hit: self.awaits_search_hit,
             ..Self::default()
         };
     }
@@ -142,29 +142,29 @@ impl TreePane {
             None => {}
         }
         // A reloaded or completed tree keeps its scroll position.
-        self.fresh = self.tree.is_none();
+        self.must_scroll_to_selection = self.tree.is_none();
         self.move_from_part(&tree);
-        let remembered = self.session.and_then(|session| self.memories.get(&session));
+        let remembered = self.session.and_then(|session| self.saved_positions.get(&session));
         let memory = match &self.tree {
-            Some(_) if !self.awaits_memory => self.position(),
+            Some(_) if !self.awaits_saved_position => self.position(),
             // A saved position refers to the complete tree.
             _ if tree.is_partial => TreePosition::default(),
             _ => remembered.cloned().unwrap_or_default(),
         };
-        self.awaits_memory = tree.is_partial && self.tree.is_none() && remembered.is_some();
+        self.awaits_saved_position = tree.is_partial && self.tree.is_none() && remembered.is_some();
         let is_own = |entry: &EntryRef| Some(entry.session) == self.session;
         // Entries of other sessions are merged later.
         let is_there = |entry: &EntryRef| !is_own(entry) || (entry.at as usize) < tree.nodes.len();
-        self.place.folds = memory.folds.into_iter().filter(is_there).collect();
-        self.place.open_runs = memory.open_runs.into_iter().filter(is_there).collect();
-        self.place.shows_inherited = memory.shows_inherited;
+        self.position.folds = memory.folds.into_iter().filter(is_there).collect();
+        self.position.open_runs = memory.open_runs.into_iter().filter(is_there).collect();
+        self.position.shows_inherited = memory.shows_inherited;
         self.error = None;
         if self.tree.as_ref().is_none_or(|before| !tree.extends(before)) {
             // These are indices into the previous tree.
             self.kept = None;
             self.own_forks.clear();
             self.others = SharedEntries::default();
-            self.asked_forks.clear();
+            self.requested_forks.clear();
             self.splitting = None;
             self.awaited_fork = match memory.selected {
                 Some(TreeSelection::Fork(fork, _)) => Some(fork),
@@ -174,12 +174,12 @@ impl TreePane {
             find.grow(&tree);
         }
         let leaf = tree.leaf.and_then(|at| self.entry(at)).map(TreeSelection::Entry);
-        self.place.selected = match memory.selected {
+        self.position.selected = match memory.selected {
             Some(TreeSelection::Entry(entry) | TreeSelection::Run(entry)) if !is_own(&entry) => {
                 // The user may have moved elsewhere in the meantime.
                 let is_free = self.awaited_entry.is_none() && self.awaited_id.is_none();
                 self.awaited_entry =
-                    self.awaited_entry.or(Some(entry).filter(|_| is_free && self.place.wanted.is_any()));
+                    self.awaited_entry.or(Some(entry).filter(|_| is_free && self.position.wanted.is_any()));
                 leaf
             }
             Some(TreeSelection::Entry(entry) | TreeSelection::Run(entry)) if !is_there(&entry) => leaf,
@@ -191,7 +191,7 @@ impl TreePane {
         self.inherited = Inherited::of(&tree).filter(|_| !tree.is_partial);
         self.tree = Some(tree);
         self.rebuild();
-        self.go_to_pointed();
+        self.go_to_search_hit();
         self.find_awaited();
     }
 
@@ -211,9 +211,9 @@ impl TreePane {
             let at = HitPlace::Offset(part.nodes.get(entry.at as usize)?.offset).find(whole)?;
             Some(EntryRef { at, ..entry })
         };
-        self.place.folds = self.place.folds.iter().filter_map(|&entry| moved(entry)).collect();
-        self.place.open_runs = self.place.open_runs.iter().filter_map(|&entry| moved(entry)).collect();
-        self.place.selected = match self.place.selected {
+        self.position.folds = self.position.folds.iter().filter_map(|&entry| moved(entry)).collect();
+        self.position.open_runs = self.position.open_runs.iter().filter_map(|&entry| moved(entry)).collect();
+        self.position.selected = match self.position.selected {
             Some(TreeSelection::Entry(entry)) => moved(entry).map(TreeSelection::Entry),
             Some(TreeSelection::Run(entry)) => moved(entry).map(TreeSelection::Run),
             other => other,
@@ -222,24 +222,24 @@ impl TreePane {
 
     /// Sets the entry found by a search, or none. It is selected once its tree is loaded.
     pub(crate) fn point_at(&mut self, entry: Option<HitPlace>) {
-        if self.pointed != entry {
-            (self.pointed, self.awaits_pointed) = (entry, true);
-            self.go_to_pointed();
+        if self.search_hit != entry {
+            (self.search_hit, self.awaits_search_hit) = (entry, true);
+            self.go_to_search_hit();
         }
     }
 
     /// Returns the entry found by a search, once its tree is loaded.
-    pub(crate) fn pointed(&self) -> Option<Index> {
+    pub(crate) fn search_hit(&self) -> Option<EntryIndex> {
         let tree = self.own().filter(|tree| !tree.is_partial)?;
-        let at = self.pointed?.find(tree).map(|at| hits::seen(tree, at))?;
+        let at = self.search_hit?.find(tree).map(|at| hits::seen(tree, at))?;
         self.shown(EntryRef { session: self.session?, at })
     }
 
-    fn go_to_pointed(&mut self) {
-        if let Some(at) = self.pointed().filter(|_| self.awaits_pointed) {
-            self.awaits_pointed = false;
+    fn go_to_search_hit(&mut self) {
+        if let Some(at) = self.search_hit().filter(|_| self.awaits_search_hit) {
+            self.awaits_search_hit = false;
             self.select(at);
-            self.fresh = true;
+            self.must_scroll_to_selection = true;
         }
     }
 
@@ -268,8 +268,8 @@ impl TreePane {
         // Indices into a partial tree differ from those of the complete one.
         if !tree.is_partial {
             self.awaited_entry = None;
-            self.awaits_pointed = false;
-            self.is_arrived = true;
+            self.awaits_search_hit = false;
+            self.keeps_selection = true;
             self.stop_following();
             if let Some(at) = self.shown(entry) {
                 self.reveal(at);
@@ -278,7 +278,7 @@ impl TreePane {
     }
 
     /// Selects an entry, and changes the filter if that hides it.
-    fn reveal(&mut self, at: Index) {
+    fn reveal(&mut self, at: EntryIndex) {
         self.find.take_if(|find| find.only_hits && !find.is_hit(at));
         let Some(tree) = &self.tree else { return };
         if !passes(tree, at, self.filter) {
@@ -298,11 +298,11 @@ impl TreePane {
         let (Some(session), Some(false)) = (self.session, self.tree.as_ref().map(|tree| tree.is_partial)) else {
             return;
         };
-        self.memories.insert(session, self.position());
+        self.saved_positions.insert(session, self.position());
     }
 
     /// Returns the summary of the turn after a prompt.
-    pub fn turn(&self, prompt: Index) -> Option<&Activity> {
+    pub fn turn(&self, prompt: EntryIndex) -> Option<&Activity> {
         let place = self.turns.binary_search_by_key(&prompt, |(at, _)| *at).ok()?;
         self.turns.get(place).map(|(_, activity)| activity)
     }
@@ -311,27 +311,27 @@ impl TreePane {
     pub(crate) fn rebuild(&mut self) {
         let Some(tree) = self.tree.clone() else { return };
         if self.follows {
-            self.place.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(TreeSelection::Entry);
+            self.position.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(TreeSelection::Entry);
         }
         // A fork row is not a hit.
         let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
         let forks = if only_hits { &[][..] } else { self.forks() };
-        let folds = self.place.folds.iter().filter_map(|&entry| self.shown(entry));
+        let folds = self.position.folds.iter().filter_map(|&entry| self.shown(entry));
         let kept = self.kept.and_then(|entry| self.shown(entry));
         let mut rows = TreeRows::new(&tree, |at| kept == Some(at) || self.shows(&tree, at), folds, forks);
         if let Some(inherited) = self.inherited.filter(|_| !only_hits) {
-            rows.push_inherited_row(&tree, inherited.last, self.place.shows_inherited);
+            rows.push_inherited_row(&tree, inherited.last, self.position.shows_inherited);
         }
         if self.collapses_runs && self.filter == Filter::Default && !only_hits {
             let is_hit = |at| self.find.as_ref().is_some_and(|find| find.is_hit(at));
-            let is_part = |at: Index| {
+            let is_part = |at: EntryIndex| {
                 tree.nodes[at as usize].kind == EntryKind::ToolResult
                     && !(tree.labels.contains_key(&at) || tree.flagged.contains(&at) || is_hit(at))
             };
-            let is_open = |first| self.entry(first).is_some_and(|first| self.place.open_runs.contains(&first));
+            let is_open = |first| self.entry(first).is_some_and(|first| self.position.open_runs.contains(&first));
             rows.push_run_rows(&tree, is_part, is_open);
         }
-        if matches!(self.filter, Filter::Turns | Filter::Outline) && self.turns.is_empty() {
+        if self.filter.has_turns() && self.turns.is_empty() {
             self.turns = summaries::turns(&tree);
         }
         if rows.entries > 0 && tree.is_current_position(None) {
@@ -340,7 +340,7 @@ impl TreePane {
         let seen = rows.leaf.and_then(|row| rows.last_of(row));
         let steps = |leaf| tree.to_root(leaf).take_while(|at| Some(*at) != seen);
         rows.leaf_below = tree.leaf.map_or(0, |leaf| steps(leaf).count());
-        self.rows = rows.place();
+        self.rows = rows.layout();
         self.cursor.follow(self.row_of_selected());
     }
 
@@ -348,7 +348,7 @@ impl TreePane {
         let Some(tree) = &self.tree else { return 0 };
         let place =
             |wanted: &dyn Fn(RowItem) -> bool| self.rows.list.iter().position(|row| wanted(row.item)).unwrap_or(0);
-        match self.place.selected {
+        match self.position.selected {
             Some(TreeSelection::Entry(entry)) => self.shown(entry).map_or(0, |at| self.rows.nearest(tree, at)),
             Some(TreeSelection::Run(first)) => {
                 let row = self.shown(first).map_or(0, |at| self.rows.nearest(tree, at));
@@ -358,8 +358,8 @@ impl TreePane {
             Some(TreeSelection::Fork(key, part)) => {
                 // A collapsed fork has only one row.
                 let parts = self.forks().iter().filter(|fork| fork.key == key).count();
-                let is_it = |fork: &ForkedFile| fork.key == key && (fork.part == part || parts == 1);
-                place(&|item| matches!(item, RowItem::Fork(place) if is_it(&self.forks()[place])))
+                let is_same_fork = |fork: &ForkedFile| fork.key == key && (fork.part == part || parts == 1);
+                place(&|item| matches!(item, RowItem::Fork(place) if is_same_fork(&self.forks()[place])))
             }
             Some(TreeSelection::Inherited) => place(&|item| item == RowItem::Inherited),
             Some(TreeSelection::Start) | None => 0,
@@ -367,7 +367,7 @@ impl TreePane {
     }
 
     /// Returns `true` if an entry passes the filters; folds are not considered. Hits always pass.
-    fn shows(&self, tree: &Tree, at: Index) -> bool {
+    fn shows(&self, tree: &Tree, at: EntryIndex) -> bool {
         match &self.find {
             Some(find) if find.only_hits => find.is_hit(at),
             Some(find) if find.is_hit(at) => true,
@@ -377,22 +377,22 @@ impl TreePane {
 
     /// Returns the current selection, folds and scroll position.
     fn position(&self) -> TreePosition {
-        TreePosition { top: self.cursor.top, ..self.place.clone() }
+        TreePosition { top: self.cursor.top, ..self.position.clone() }
     }
 
     /// Restores a position.
     fn go_back(&mut self, position: TreePosition) {
-        let wanted = std::mem::take(&mut self.place.wanted);
-        self.place = TreePosition { wanted, ..position };
+        let wanted = std::mem::take(&mut self.position.wanted);
+        self.position = TreePosition { wanted, ..position };
         self.rebuild();
-        self.cursor.top = self.place.top;
+        self.cursor.top = self.position.top;
     }
 
     /// Drops a pending fork or entry that would move the selection, because the user has moved.
     pub(crate) fn await_nothing(&mut self) {
         self.awaited_fork = None;
         (self.awaited_entry, self.awaited_id) = (None, None);
-        self.awaits_memory = false;
+        self.awaits_saved_position = false;
     }
 
     /// Stores the selected row so that it can be restored after the rows change.
@@ -406,7 +406,7 @@ impl TreePane {
             Some(RowItem::Start) => Some(TreeSelection::Start),
             None => None,
         };
-        self.place.selected = selected.or(self.place.selected);
+        self.position.selected = selected.or(self.position.selected);
     }
 
     /// Returns the item of the selected row.
@@ -415,7 +415,7 @@ impl TreePane {
     }
 
     /// Returns the selected entry, if the row is one; for a run its last entry.
-    pub fn selected_entry(&self) -> Option<Index> {
+    pub fn selected_entry(&self) -> Option<EntryIndex> {
         self.rows.last_of(self.cursor.at)
     }
 
@@ -429,7 +429,7 @@ impl TreePane {
     pub(crate) fn set_filter(&mut self, filter: Filter) {
         (self.filter, self.kept) = (filter, None);
         // Inherited entries that were visible stay expanded, even if they were shown only for lack of others.
-        self.place.shows_inherited |= self.rows.list.iter().any(|row| row.is_inherited);
+        self.position.shows_inherited |= self.rows.list.iter().any(|row| row.is_inherited);
         self.rebuild();
     }
 }

@@ -7,7 +7,7 @@ use crate::app::panes::tree::TreePane;
 use crate::app::panes::tree::family::TreeSelection;
 use crate::app::panes::tree::rows::{RowIndex, RowItem, TreeRows};
 use crate::catalog::EntryRef;
-use crate::session::tree::Index;
+use crate::session::tree::EntryIndex;
 
 impl TreePane {
     /// Folds the branch or jumps to its start, like pi.
@@ -36,7 +36,7 @@ impl TreePane {
     }
 
     /// Selects an entry and unfolds its ancestors. If the filter hides it, selects the nearest visible ancestor.
-    pub fn select(&mut self, at: Index) {
+    pub fn select(&mut self, at: EntryIndex) {
         self.show_at(at);
         // Expand the summary row that contains the entry: first the inherited entries, then a run among them.
         for _ in 0..2 {
@@ -48,25 +48,25 @@ impl TreePane {
     }
 
     /// Selects an entry after the rows are rebuilt.
-    pub(super) fn reselect(&mut self, at: Index) {
+    pub(super) fn reselect(&mut self, at: EntryIndex) {
         self.rebuild();
         self.select(at);
     }
 
     /// Selects the row of an entry, or the summary row that contains it.
-    fn show_at(&mut self, at: Index) {
+    fn show_at(&mut self, at: EntryIndex) {
         self.jumped = true;
         let (Some(tree), Some(entry)) = (&self.tree, self.entry(at)) else { return };
-        self.place.selected = Some(TreeSelection::Entry(entry));
-        let before = self.place.folds.len();
+        self.position.selected = Some(TreeSelection::Entry(entry));
+        let before = self.position.folds.len();
         if before > 0 {
             let mut is_above = vec![false; tree.nodes.len()];
             tree.to_root(tree.parent(at)).for_each(|at| is_above[at as usize] = true);
-            let folds = std::mem::take(&mut self.place.folds).into_iter();
+            let folds = std::mem::take(&mut self.position.folds).into_iter();
             let hides = |fold: &EntryRef| self.shown(*fold).is_some_and(|at| is_above[at as usize]);
-            self.place.folds = folds.filter(|fold| !hides(fold)).collect();
+            self.position.folds = folds.filter(|fold| !hides(fold)).collect();
         }
-        if self.place.folds.len() < before { self.rebuild() } else { self.cursor.follow(self.row_of_selected()) }
+        if self.position.folds.len() < before { self.rebuild() } else { self.cursor.follow(self.row_of_selected()) }
     }
 
     /// Toggles following the leaf. Selects the leaf as soon as the session is open. Returns `true` if the leaf is now
@@ -99,7 +99,7 @@ impl TreePane {
         let row = self.cursor.at;
         let Some(one) = self.rows.list.get(row) else { return false };
         let changed = match one.item {
-            RowItem::Inherited => std::mem::take(&mut self.place.shows_inherited),
+            RowItem::Inherited => std::mem::take(&mut self.position.shows_inherited),
             RowItem::Fork(place) => {
                 let fork = self.forks()[place];
                 return fork.is_open && self.open_fork(fork.key, false);
@@ -110,25 +110,25 @@ impl TreePane {
             }
             RowItem::Run(run) if self.rows.runs[run].is_open => self.fold_run(),
             _ if !self.rows.is_foldable(row) || one.folded => false,
-            _ => self.foldable_entry().is_some_and(|entry| self.place.folds.insert(entry)),
+            _ => self.foldable_entry().is_some_and(|entry| self.position.folds.insert(entry)),
         };
         self.rebuild_if(changed)
     }
 
     fn fold_run(&mut self) -> bool {
-        self.foldable_entry().is_some_and(|first| self.place.open_runs.remove(&first))
+        self.foldable_entry().is_some_and(|first| self.position.open_runs.remove(&first))
     }
 
     /// Unfolds the selected row. Returns `true` if it was folded.
     pub fn unfold(&mut self) -> bool {
         let changed = match self.selected_item() {
-            Some(RowItem::Inherited) => !std::mem::replace(&mut self.place.shows_inherited, true),
+            Some(RowItem::Inherited) => !std::mem::replace(&mut self.position.shows_inherited, true),
             Some(RowItem::Fork(place)) => {
                 let fork = self.forks()[place];
                 return !fork.is_open && self.open_fork(fork.key, true);
             }
-            Some(RowItem::Run(_)) => self.foldable_entry().is_some_and(|first| self.place.open_runs.insert(first)),
-            _ => self.foldable_entry().is_some_and(|entry| self.place.folds.remove(&entry)),
+            Some(RowItem::Run(_)) => self.foldable_entry().is_some_and(|first| self.position.open_runs.insert(first)),
+            _ => self.foldable_entry().is_some_and(|entry| self.position.folds.remove(&entry)),
         };
         self.rebuild_if(changed)
     }
@@ -149,7 +149,7 @@ impl TreePane {
     /// Toggles between one row per run of tool calls and one row per call.
     pub(crate) fn toggle_runs(&mut self) {
         self.collapses_runs = !self.collapses_runs;
-        self.place.open_runs.clear();
+        self.position.open_runs.clear();
         self.rebuild();
     }
 
@@ -173,12 +173,12 @@ impl TreePane {
     /// Folds or unfolds all branches.
     pub(crate) fn fold_all(&mut self, fold: bool) {
         let Some(tree) = self.tree.clone() else { return };
-        self.place.folds.clear();
+        self.position.folds.clear();
         if fold {
             // Roots stay open; a folded root would hide the whole tree.
             let all = TreeRows::new(&tree, |at| self.shows(&tree, at), [], &[]);
             let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
-            self.place.folds = branches.filter_map(|row| self.entry(all.list[row].item.entry()?)).collect();
+            self.position.folds = branches.filter_map(|row| self.entry(all.list[row].item.entry()?)).collect();
         }
         self.rebuild();
     }

@@ -9,22 +9,22 @@ use crate::base::time;
 use crate::render::plain_markdown;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
-use crate::session::tree::node::{EntryStatus, Node};
-use crate::session::tree::{Index, SubtreeStats, Tree};
+use crate::session::tree::node::{EntryOutcome, Node};
+use crate::session::tree::{EntryIndex, SubtreeStats, Tree};
 
 /// The minimum width of a shortened path.
 const PATH: usize = 12;
 
 /// Returns the row of an entry for about `room` columns. Paths are shortened in the middle.
-pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -> Vec<Span> {
+pub fn entry(tree: &Tree, at: EntryIndex, home: &str, room: usize, glyphs: &Glyphs) -> Vec<Span> {
     let (node, cwd) = (&tree.nodes[at as usize], &tree.header.cwd);
     let mut spans = marks(tree, at, glyphs);
     // No message text reports the failure.
     match node.outcome {
-        EntryStatus::Failed if matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) => {
+        EntryOutcome::Failed if matches!(node.kind, EntryKind::ToolResult | EntryKind::Bash) => {
             spans.push(Span::new(Tone::Error, "failed "));
         }
-        EntryStatus::NotRun => spans.push(Span::new(Tone::Warning, "not run ")),
+        EntryOutcome::NotRun => spans.push(Span::new(Tone::Warning, "not run ")),
         _ => {}
     }
     let room = room.saturating_sub(spans_width(&spans));
@@ -41,7 +41,7 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
 }
 
 /// Returns the row of an entry as in pi's `/tree`.
-pub fn pi_entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
+pub fn pi_entry(tree: &Tree, at: EntryIndex, glyphs: &Glyphs) -> Vec<Span> {
     let node = &tree.nodes[at as usize];
     let mut spans = marks(tree, at, glyphs);
     let ([_, word], tone) = kind(node.kind);
@@ -68,7 +68,7 @@ fn kind(kind: EntryKind) -> ([&'static str; 2], Tone) {
 }
 
 /// Returns the prefix of an entry's text: active path mark, damage flag and label.
-fn marks(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
+fn marks(tree: &Tree, at: EntryIndex, glyphs: &Glyphs) -> Vec<Span> {
     let mut spans = Vec::new();
     if tree.is_active(at) {
         spans.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
@@ -85,8 +85,8 @@ fn marks(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
 /// Returns the tone of an entry's content; `word` is the tone of the word for its kind.
 fn content_tone(node: &Node, word: Tone) -> Tone {
     match (node.kind, node.outcome) {
-        (EntryKind::Assistant, EntryStatus::Aborted) => Tone::Warning,
-        (_, EntryStatus::Failed) => Tone::Error,
+        (EntryKind::Assistant, EntryOutcome::Aborted) => Tone::Warning,
+        (_, EntryOutcome::Failed) => Tone::Error,
         (EntryKind::User | EntryKind::Assistant | EntryKind::BranchSummary, _) => Tone::Text,
         _ => word,
     }

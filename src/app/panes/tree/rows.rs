@@ -11,7 +11,7 @@ use crate::base::sort;
 use crate::base::text::Glyphs;
 use crate::config::Filter;
 use crate::session::entry::kind::EntryKind;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// The index of a row.
 pub type RowIndex = usize;
@@ -20,7 +20,7 @@ pub type RowIndex = usize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RowItem {
     /// An entry.
-    Entry(Index),
+    Entry(EntryIndex),
     /// A fork, by index.
     Fork(usize),
     /// A run of tool calls, by index.
@@ -33,7 +33,7 @@ pub enum RowItem {
 }
 
 impl RowItem {
-    pub(super) fn entry(self) -> Option<Index> {
+    pub(super) fn entry(self) -> Option<EntryIndex> {
         if let Self::Entry(at) = self { Some(at) } else { None }
     }
 }
@@ -75,7 +75,7 @@ pub struct TreeRows {
     /// The row of the leaf, or of its nearest visible ancestor.
     pub leaf: Option<RowIndex>,
     /// Number of forks hidden by each folded entry.
-    pub hidden_forks: HashMap<Index, usize>,
+    pub hidden_forks: HashMap<EntryIndex, usize>,
     /// The runs of tool calls shown in one row.
     pub runs: Vec<ToolRun>,
     /// Number of entries between the row nearest to the leaf and the leaf.
@@ -85,7 +85,7 @@ pub struct TreeRows {
 }
 
 /// Returns `true` if an entry passes a filter.
-pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
+pub fn passes(tree: &Tree, at: EntryIndex, filter: Filter) -> bool {
     let node = &tree.nodes[at as usize];
     let is_leaf = tree.leaf == Some(at);
     if node.silent && !is_leaf && filter != Filter::Outline {
@@ -109,8 +109,8 @@ pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
 
 /// Returns `true` if a branch ends at an entry: only bookkeeping follows. A branch of bookkeeping alone ends at its
 /// start; a stub is no branch.
-fn ends_branch(tree: &Tree, at: Index) -> bool {
-    let is_bookkeeping = |at: Index| tree.nodes[at as usize].kind.is_bookkeeping();
+fn ends_branch(tree: &Tree, at: EntryIndex) -> bool {
+    let is_bookkeeping = |at: EntryIndex| tree.nodes[at as usize].kind.is_bookkeeping();
     let begins = || tree.parent(at).is_none_or(|parent| tree.is_branch_point(parent));
     if tree.is_stub(at) || (is_bookkeeping(at) && !begins()) {
         return false;
@@ -128,11 +128,11 @@ fn ends_branch(tree: &Tree, at: Index) -> bool {
 
 impl TreeRows {
     /// Builds rows for entries accepted by `shows` and not hidden by `folds`. The result must still be
-    /// [placed](Self::place). Expanded forks get a row where their unique entries begin.
+    /// [laid out](Self::layout). Expanded forks get a row where their unique entries begin.
     pub fn new(
         tree: &Tree,
-        shows: impl Fn(Index) -> bool,
-        folds: impl IntoIterator<Item = Index>,
+        shows: impl Fn(EntryIndex) -> bool,
+        folds: impl IntoIterator<Item = EntryIndex>,
         forks: &[ForkedFile],
     ) -> Self {
         const NONE: u32 = u32::MAX;
@@ -144,7 +144,7 @@ impl TreeRows {
         let mut buried = vec![false; count];
         let mut is_folded = vec![false; count];
         folds.into_iter().for_each(|at| is_folded[at as usize] = true);
-        let starts: HashMap<Index, usize> =
+        let starts: HashMap<EntryIndex, usize> =
             forks.iter().enumerate().filter_map(|(place, fork)| Some((fork.start?, place))).collect();
         let (mut entries, mut hidden_forks) = (0, HashMap::new());
         for &at in &tree.order {
@@ -200,7 +200,7 @@ impl TreeRows {
 
     /// Computes level and connector of each row once all rows exist. Parents precede their children.
     #[must_use]
-    pub fn place(mut self) -> Self {
+    pub fn layout(mut self) -> Self {
         let list = &mut self.list;
         let is_root = |row: &TreeRow| row.parent.is_none() && row.item != RowItem::Start;
         let roots = list.iter().filter(|row| is_root(row)).count();
@@ -231,7 +231,7 @@ impl TreeRows {
     }
 
     /// Returns the entry of a row; for a run the last one.
-    pub(super) fn last_of(&self, row: RowIndex) -> Option<Index> {
+    pub(super) fn last_of(&self, row: RowIndex) -> Option<EntryIndex> {
         match self.list.get(row)?.item {
             RowItem::Entry(at) => Some(at),
             RowItem::Run(run) => Some(self.runs[run].last()),
@@ -240,12 +240,12 @@ impl TreeRows {
     }
 
     /// Returns the row of an entry, if it is visible.
-    pub(crate) fn row_of(&self, at: Index) -> Option<RowIndex> {
+    pub(crate) fn row_of(&self, at: EntryIndex) -> Option<RowIndex> {
         self.row_of.get(at as usize).filter(|&&row| row != u32::MAX).map(|&row| row as usize)
     }
 
     /// Returns the row of an entry or of its nearest visible ancestor, else the last row; pi selects the same.
-    pub fn nearest(&self, tree: &Tree, at: Index) -> RowIndex {
+    pub fn nearest(&self, tree: &Tree, at: EntryIndex) -> RowIndex {
         tree.to_root(at).find_map(|at| self.row_of(at)).unwrap_or(self.list.len().saturating_sub(1))
     }
 
@@ -382,7 +382,7 @@ const SHORTEST: usize = 2;
 impl TreeRows {
     /// Adds a row for the inherited entries, which end at `last`. The entries themselves are hidden unless it is `open`
     /// or no other rows exist.
-    pub(super) fn push_inherited_row(&mut self, tree: &Tree, last: Index, open: bool) {
+    pub(super) fn push_inherited_row(&mut self, tree: &Tree, last: EntryIndex, open: bool) {
         let mut on_path = vec![false; tree.nodes.len()];
         tree.path(last).into_iter().for_each(|at| on_path[at as usize] = true);
         let is_inherited = |row: &TreeRow| matches!(row.item, RowItem::Entry(at) if on_path[at as usize]);
@@ -414,7 +414,7 @@ impl TreeRows {
         if head.is_none() {
             self.list.push(TreeRow::new(RowItem::Inherited, Some(moved[end]), false));
         }
-        self.settle(&moved);
+        self.update_row_indexes(&moved);
     }
 
     /// Collapses runs of tool calls into one row each. `is_part` selects the entries; `is_open` returns `true` for the
@@ -422,8 +422,8 @@ impl TreeRows {
     pub(super) fn push_run_rows(
         &mut self,
         tree: &Tree,
-        is_part: impl Fn(Index) -> bool,
-        is_open: impl Fn(Index) -> bool,
+        is_part: impl Fn(EntryIndex) -> bool,
+        is_open: impl Fn(EntryIndex) -> bool,
     ) {
         let old = std::mem::take(&mut self.list);
         self.list.reserve(old.len());
@@ -457,7 +457,7 @@ impl TreeRows {
         }
         // Without a run, no row has moved.
         if !self.runs.is_empty() {
-            self.settle(&moved);
+            self.update_row_indexes(&moved);
         }
     }
 
@@ -468,12 +468,12 @@ impl TreeRows {
             row.parent = row.parent.map(|parent| parent + 1);
         }
         self.list.insert(0, TreeRow::new(RowItem::Start, None, false));
-        self.settle(&moved);
+        self.update_row_indexes(&moved);
         self.leaf = None;
     }
 
     /// Updates all row indices after rows have moved.
-    fn settle(&mut self, moved: &[RowIndex]) {
+    fn update_row_indexes(&mut self, moved: &[RowIndex]) {
         for row in self.row_of.iter_mut().filter(|row| **row != u32::MAX) {
             *row = moved[*row as usize] as u32;
         }
@@ -483,7 +483,7 @@ impl TreeRows {
 }
 
 /// Returns the run that starts at a row: consecutive rows, each the only child of the previous one.
-fn run_at(list: &[TreeRow], first: RowIndex, is_part: impl Fn(Index) -> bool) -> Vec<Index> {
+fn run_at(list: &[TreeRow], first: RowIndex, is_part: impl Fn(EntryIndex) -> bool) -> Vec<EntryIndex> {
     let mut entries = Vec::new();
     for (at, row) in list.iter().enumerate().skip(first) {
         match row.item {

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::session::entry::kind::EntryKind;
-use crate::session::entry::tool_call::{CallDescription, Touch};
-use crate::session::tree::node::EntryStatus;
-use crate::session::tree::{Index, Tree};
+use crate::session::entry::tool_call::{CallDescription, FileOperation};
+use crate::session::tree::node::EntryOutcome;
+use crate::session::tree::{EntryIndex, Tree};
 
 /// A summary of what some entries did.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub struct Activity {
 
 impl Activity {
     /// Summarizes entries in file order.
-    fn of(tree: &Tree, entries: impl IntoIterator<Item = Index>) -> Self {
+    fn of(tree: &Tree, entries: impl IntoIterator<Item = EntryIndex>) -> Self {
         let mut activity = Self::default();
         let (mut tools, mut changed) = (HashMap::new(), HashSet::new());
         for at in entries {
@@ -39,9 +39,9 @@ impl Activity {
                 continue;
             }
             activity.calls += 1;
-            activity.failed += usize::from(node.outcome == EntryStatus::Failed);
+            activity.failed += usize::from(node.outcome == EntryOutcome::Failed);
             let Some(called) = &node.called else { continue };
-            if matches!(called.touch(), Some(Touch::Write | Touch::Edit)) {
+            if matches!(called.touch(), Some(FileOperation::Write | FileOperation::Edit)) {
                 if changed.insert(called.file_name()) {
                     activity.changed.push(called.clone());
                 }
@@ -61,7 +61,7 @@ impl Activity {
 #[derive(Clone, Debug)]
 pub struct ToolRun {
     /// The entries that have rows.
-    pub entries: Vec<Index>,
+    pub entries: Vec<EntryIndex>,
     /// `true` if its entries are listed below it.
     pub is_open: bool,
     /// The summary of the run, calls without rows of their own included.
@@ -70,21 +70,21 @@ pub struct ToolRun {
 
 impl ToolRun {
     /// Creates a run of entries that starts below the row of the entry `above`.
-    pub(super) fn new(tree: &Tree, entries: Vec<Index>, above: Option<Index>, is_open: bool) -> Self {
+    pub(super) fn new(tree: &Tree, entries: Vec<EntryIndex>, above: Option<EntryIndex>, is_open: bool) -> Self {
         let last = entries.last().copied();
         let is_inherited = last.is_some_and(|last| tree.is_inherited(last));
-        let all: Vec<Index> =
+        let all: Vec<EntryIndex> =
             tree.to_root(last).take_while(|&at| Some(at) != above && tree.is_inherited(at) == is_inherited).collect();
         Self { entries, is_open, activity: Activity::of(tree, all.into_iter().rev()) }
     }
 
     /// Returns the first entry, which identifies the run.
-    pub fn first(&self) -> Index {
+    pub fn first(&self) -> EntryIndex {
         self.entries[0]
     }
 
     /// Returns the last entry.
-    pub fn last(&self) -> Index {
+    pub fn last(&self) -> EntryIndex {
         self.entries[self.entries.len() - 1]
     }
 }
@@ -93,7 +93,7 @@ impl ToolRun {
 #[derive(Clone, Copy, Debug)]
 pub struct Inherited {
     /// The last inherited entry on the path to the leaf.
-    pub last: Index,
+    pub last: EntryIndex,
     /// Number of unique entries.
     pub own: usize,
     /// Cost of the unique entries in US dollars.
@@ -104,15 +104,15 @@ impl Inherited {
     /// Returns the inherited part of a tree, or `None` if the session is no fork or inherited nothing.
     pub(super) fn of(tree: &Tree) -> Option<Self> {
         let last = tree.inherited()?;
-        let own = || (0..tree.nodes.len() as Index).filter(|&at| !tree.is_inherited(at));
+        let own = || (0..tree.nodes.len() as EntryIndex).filter(|&at| !tree.is_inherited(at));
         Some(Self { last, own: own().count(), cost: own().map(|at| tree.nodes[at as usize].cost).sum() })
     }
 }
 
 /// Summarizes the turn after each prompt, in file order: all entries below it up to the next prompts.
-pub(super) fn turns(tree: &Tree) -> Vec<(Index, Activity)> {
-    let is_prompt = |at: Index| tree.nodes[at as usize].kind == EntryKind::User;
-    let turn = |prompt: Index| {
+pub(super) fn turns(tree: &Tree) -> Vec<(EntryIndex, Activity)> {
+    let is_prompt = |at: EntryIndex| tree.nodes[at as usize].kind == EntryKind::User;
+    let turn = |prompt: EntryIndex| {
         let mut stack = vec![prompt];
         let below = std::iter::from_fn(|| {
             let at = stack.pop()?;
@@ -121,5 +121,5 @@ pub(super) fn turns(tree: &Tree) -> Vec<(Index, Activity)> {
         });
         (prompt, Activity::of(tree, below))
     };
-    (0..tree.nodes.len() as Index).filter(|&at| is_prompt(at)).map(turn).collect()
+    (0..tree.nodes.len() as EntryIndex).filter(|&at| is_prompt(at)).map(turn).collect()
 }

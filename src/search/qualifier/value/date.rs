@@ -67,27 +67,27 @@ impl DateValue {
     }
 
     /// Returns the time in milliseconds since 1970.
-    pub(crate) fn ms(self, here: &QueryScope) -> i64 {
+    pub(crate) fn ms(self, scope: &QueryScope) -> i64 {
         match self {
-            Self::Today => start(today(here), here),
-            Self::Yesterday => start(today(here).saturating_sub(1.day()), here),
-            Self::Date(date, _) => start(date, here),
-            Self::Ago(count, unit) => here.now_ms.saturating_sub(i64::from(count).saturating_mul(UNITS[unit].1)),
+            Self::Today => start(today(scope), scope),
+            Self::Yesterday => start(today(scope).saturating_sub(1.day()), scope),
+            Self::Date(date, _) => start(date, scope),
+            Self::Ago(count, unit) => scope.now_ms.saturating_sub(i64::from(count).saturating_mul(UNITS[unit].1)),
         }
     }
 
     /// Returns the time at which the day, month or year ends, in milliseconds since 1970; of an age, now.
-    fn end(self, here: &QueryScope) -> i64 {
+    fn end(self, scope: &QueryScope) -> i64 {
         match self {
-            Self::Today => start(today(here).saturating_add(1.day()), here),
-            Self::Yesterday => start(today(here), here),
+            Self::Today => start(today(scope).saturating_add(1.day()), scope),
+            Self::Yesterday => start(today(scope), scope),
             Self::Date(date, len) => {
                 let next = match len {
                     4 => date.checked_add(1.year()),
                     7 => date.checked_add(1.month()),
                     _ => date.checked_add(1.day()),
                 };
-                next.map_or(i64::MAX, |next| start(next, here))
+                next.map_or(i64::MAX, |next| start(next, scope))
             }
             Self::Ago(..) => i64::MAX,
         }
@@ -95,13 +95,13 @@ impl DateValue {
 }
 
 /// Returns the beginning of a day. Days beyond the supported range become the largest time.
-fn start(date: Date, here: &QueryScope) -> i64 {
-    date.to_zoned_datetime(here.zone.clone()).map_or(i64::MAX, |time| time.timestamp().as_millisecond())
+fn start(date: Date, scope: &QueryScope) -> i64 {
+    date.to_zoned_datetime(scope.zone.clone()).map_or(i64::MAX, |time| time.timestamp().as_millisecond())
 }
 
-fn today(here: &QueryScope) -> Date {
-    let now = Timestamp::from_millisecond(here.now_ms).unwrap_or_default();
-    now.to_zoned_datetime(here.zone.clone()).date()
+fn today(scope: &QueryScope) -> Date {
+    let now = Timestamp::from_millisecond(scope.now_ms).unwrap_or_default();
+    now.to_zoned_datetime(scope.zone.clone()).date()
 }
 
 /// A time span: a day, month, year or age, or from one to the end of another (`2026-05-01..2026-05-14`).
@@ -124,8 +124,8 @@ impl DateRange {
     }
 
     /// Returns its beginning and its end in milliseconds since 1970.
-    pub(crate) fn ms(self, here: &QueryScope) -> (i64, i64) {
-        (self.from.ms(here), self.to.unwrap_or(self.from).end(here))
+    pub(crate) fn ms(self, scope: &QueryScope) -> (i64, i64) {
+        (self.from.ms(scope), self.to.unwrap_or(self.from).end(scope))
     }
 }
 

@@ -54,12 +54,12 @@ struct Record {
     /// `true` if its content must be changed.
     is_broken: bool,
     /// The claim to its ID.
-    claim: Claim,
+    claim: IdPriority,
 }
 
 /// The claim of an entry to its ID, weakest first. The strongest keeps the ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Claim {
+enum IdPriority {
     /// Its type or its role is missing or unknown.
     Unknown,
     /// Its line was damaged, or its message has no content.
@@ -170,9 +170,9 @@ impl Planner {
             kind,
             is_broken: is_broken(&entry),
             claim: match entry.kind {
-                EntryKind::Unknown | EntryKind::OtherMessage => Claim::Unknown,
-                _ if is_damaged || lacks_content(&entry) => Claim::Damaged,
-                _ => Claim::Intact,
+                EntryKind::Unknown | EntryKind::OtherMessage => IdPriority::Unknown,
+                _ if is_damaged || lacks_content(&entry) => IdPriority::Damaged,
+                _ => IdPriority::Intact,
             },
         });
     }
@@ -208,7 +208,7 @@ impl Planner {
     }
 
     /// Returns the strongest claim to each ID.
-    fn claims(&self) -> HashMap<Box<str>, Claim> {
+    fn claims(&self) -> HashMap<Box<str>, IdPriority> {
         let mut claims = HashMap::new();
         for record in self.records.iter().filter(|record| record.kind == RecordKind::Entry) {
             if let Some(id) = &record.id {

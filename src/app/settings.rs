@@ -9,11 +9,11 @@ use crate::disk::locate::Located;
 use crate::keymap::Action;
 use crate::machines::registry::Machine;
 use crate::pi::launch::Start;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::{EntryIndex, Tree};
 
 /// Settings that stay constant while the browser runs.
 #[derive(Clone, Debug)]
-pub struct Startup {
+pub struct Settings {
     /// The configuration.
     pub config: Config,
     /// The session directories and their origin.
@@ -21,7 +21,7 @@ pub struct Startup {
     /// The home directory, for `~`.
     pub home: String,
     /// The directory in which pitree was started; empty if irrelevant.
-    pub here: String,
+    pub current_dir: String,
     /// `true` to show only sessions of that directory at first.
     pub here_only: bool,
     /// `true` if the sessions are the built-in samples.
@@ -48,13 +48,13 @@ pub struct Startup {
     pub machines: Vec<Machine>,
 }
 
-impl Default for Startup {
+impl Default for Settings {
     fn default() -> Self {
         Self::new(&Config::default(), Located::default(), String::new(), false)
     }
 }
 
-impl Startup {
+impl Settings {
     /// Converts a time in milliseconds since 1970 to the time zone of the user.
     pub(crate) fn zoned(&self, ms: i64) -> Option<jiff::ZonedDateTime> {
         jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned_datetime(self.zone.clone()))
@@ -71,11 +71,11 @@ impl Startup {
             config: config.clone(),
             located,
             home,
-            here: String::new(),
+            current_dir: String::new(),
             here_only: false,
             demo,
             welcomes: false,
-            glyphs: config.signs().clone(),
+            glyphs: config.glyphs().clone(),
             theme: Some(config.theme.palette().unwrap_or_default()),
             picker: None,
             at: None,
@@ -132,7 +132,7 @@ pub struct PickedEntry {
     /// Its name.
     pub name: Option<String>,
     /// The entry, in its tree; `None` for an empty session.
-    pub entry: Option<(Arc<Tree>, Index)>,
+    pub entry: Option<(Arc<Tree>, EntryIndex)>,
     /// Text for pi's editor, if different from the text of the entry.
     pub draft: Option<String>,
 }
