@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::app::panes::sessions::RowKey;
 use crate::app::ticket::Claim;
-use crate::app::widgets::line::LineEdit;
+use crate::app::widgets::LineEdit;
 use crate::catalog::search::{SearchedSession, SessionHit};
 use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{Catalog, SessionKey};

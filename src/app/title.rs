@@ -2,7 +2,7 @@
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::text::clean;
-use crate::render::plain_markdown;
+use crate::render::markdown;
 use crate::session::digest::Digest;
 
 /// Longest text that is processed, in UTF-16 units: a first message may contain a whole file.
@@ -24,7 +24,7 @@ pub(crate) fn words_after_name(session: &Digest) -> Option<String> {
 
 /// Returns the start of a message as a title, cleaned and without Markdown symbols.
 pub(crate) fn title_of_message(text: &str) -> String {
-    plain_markdown::strip(&start(text)).into_owned()
+    markdown::strip(&start(text)).into_owned()
 }
 
 /// Returns the start of a session's title, cleaned, in the form that is searched.

@@ -4,7 +4,7 @@
 use crate::base::javascript::utf16_prefix;
 use crate::base::named::named;
 use crate::base::text::clean;
-use crate::render::plain_markdown;
+use crate::render::markdown;
 
 /// The maximum length of a title in UTF-16 code units.
 const TITLE: usize = 100;
@@ -98,7 +98,7 @@ impl EntryBlock {
             return self.title.clone();
         }
         let first = self.parts.iter().find_map(|part| match part {
-            Part::Markdown(text) => Some(plain_markdown::strip(&one_line(text)).into_owned()),
+            Part::Markdown(text) => Some(markdown::strip(&one_line(text)).into_owned()),
             Part::Tool(tool) => Some(format!("{} {}", tool.name, tool.about)),
             _ => None,
         });

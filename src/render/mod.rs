@@ -7,7 +7,6 @@ pub(crate) mod document;
 pub mod entry;
 pub mod file;
 pub mod markdown;
-pub mod plain_markdown;
 pub mod wrap;
 
 use crate::base::text::{Span, Tone, clean_lines};

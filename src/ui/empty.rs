@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use crate::app::layers::palette::PaletteKind;
 use crate::app::model::Model;
 use crate::app::panes::layout::SMALLEST;
-use crate::app::widgets::text_box::TextBox;
+use crate::app::widgets::TextBox;
 use crate::base::paths::shorten;
 use crate::base::text::Tone;
 use crate::keymap::Action;

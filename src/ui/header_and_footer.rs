@@ -7,7 +7,7 @@ use crate::app::hints::{KeyHint, hints};
 use crate::app::layers::Layer;
 use crate::app::model::{Model, PendingChange};
 use crate::app::search::Search;
-use crate::app::widgets::line::LineEdit;
+use crate::app::widgets::LineEdit;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean, spans_width, width};

@@ -13,14 +13,11 @@ use tui_tree_widget::{Tree, TreeItem, TreeState};
 
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
-use crate::app::widgets::cursor::Cursor;
-use crate::app::widgets::line::LineEdit;
-use crate::app::widgets::text_box::{TextBox, middle};
+use crate::app::widgets::{Cursor, LineEdit, TextBox, middle};
 use crate::base::numbers::{bar, count, thousands};
 use crate::base::text::{ASCII, Glyphs, Span, Tone, limit_combining_marks, spans_width, width};
 use crate::keymap::Action;
 use crate::pi::status::PiState;
-
 use crate::ui::theme;
 
 /// Draws the model with its colors and glyphs.
@@ -366,11 +363,12 @@ pub(super) fn bar_of(value: Option<f64>, most: f64, columns: usize, painter: &Pa
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::app::settings::Settings;
     use crate::base::text::UNICODE;
     use crate::config::{ColorOverride, Palette};
-    use std::sync::Arc;
 
     fn text(spans: &[Span]) -> String {
         spans.iter().map(|span| span.text.as_str()).collect()

@@ -6,7 +6,7 @@ use ratatui::symbols::shade;
 use ratatui::widgets::LineGauge;
 
 use crate::app::layers::stats::{PeriodTotals, SHOWN, SizeTable, StatsLayout, StatsView, WEEKDAY_COLUMNS, words};
-use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::Cursor;
 use crate::base::numbers::{bytes, count, dollars, share, thousands};
 use crate::base::paths::shorten;
 use crate::base::sort;

@@ -284,7 +284,7 @@ impl Case {
             let ways = CALLS.iter().find(|(name, _)| name == call).map_or(&[][..], |(_, ways)| ways);
             let ways = ways.iter().map(|way| format!("error={way}")).chain(["signal=KILL".into()]);
             for (which, way) in ways.enumerate() {
-                if (at + which + seed()) % stride == 0 {
+                if (at + which + seed()).is_multiple_of(stride) {
                     self.one(&format!("{call}:{way}:when={count}"));
                     runs += 1;
                 }

@@ -14,7 +14,7 @@ use crate::app::layers::dialogs::Prompt;
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
-use crate::app::widgets::line::LineEdit;
+use crate::app::widgets::LineEdit;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::catalog::moves::{MovePlan, MoveSelection, PlannedMove};

@@ -7,8 +7,7 @@ use ratatui::layout::Rect;
 
 use crate::app::layers::screen::{LayerResult, List, Screen};
 use crate::app::ticket::Claim;
-use crate::app::widgets::TerminalSize;
-use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::{Cursor, TerminalSize};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, width};
 use crate::catalog::compare::{BranchEnd, ComparedBranches, FinalFile};

@@ -9,8 +9,7 @@ use ratatui::layout::Rect;
 
 use crate::app::layers::screen::{LayerResult, List, Screen};
 use crate::app::ticket::Claim;
-use crate::app::widgets::TerminalSize;
-use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::{Cursor, TerminalSize};
 use crate::base::sort;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;

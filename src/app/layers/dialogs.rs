@@ -4,9 +4,7 @@
 use crossterm::event::KeyModifiers;
 
 use crate::app::layers::screen::{LayerResult, PromptPurpose, Screen, movement};
-use crate::app::widgets::TerminalSize;
-use crate::app::widgets::line::LineEdit;
-use crate::app::widgets::text_box::{TextBox, largest, middle};
+use crate::app::widgets::{LineEdit, TerminalSize, TextBox, largest, middle};
 use crate::base::text::{Span, Tone};
 use crate::keymap::{Action, Key};
 use crate::render::{DocLine, plain};

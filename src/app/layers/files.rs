@@ -8,8 +8,7 @@ use ratatui::layout::Rect;
 
 use crate::app::layers::screen::{LayerResult, List, Screen, movement};
 use crate::app::ticket::Claim;
-use crate::app::widgets::TerminalSize;
-use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::{Cursor, TerminalSize};
 use crate::base::normalize::fold;
 use crate::base::sort;
 use crate::base::text::{Glyphs, Span};

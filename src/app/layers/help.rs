@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use crate::app::layers::screen::{LayerResult, Screen, movement};
 use crate::app::settings::Settings;
-use crate::app::widgets::TerminalSize;
-use crate::app::widgets::line::LineEdit;
-use crate::app::widgets::text_box::{TextBox, largest};
+use crate::app::widgets::{LineEdit, TerminalSize, TextBox, largest};
 use crate::base::text::{Span, Tone, clean, width};
 use crate::keymap::{Action, Key, KeyContext};
 use crate::render::DocLine;

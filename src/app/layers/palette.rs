@@ -6,10 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::app::layers::screen::{ChoiceAction, LayerResult, List, Screen};
 use crate::app::panes::sessions::ProjectName;
-use crate::app::widgets::TerminalSize;
-use crate::app::widgets::cursor::Cursor;
-use crate::app::widgets::line::LineEdit;
-use crate::app::widgets::text_box::{largest, middle};
+use crate::app::widgets::{Cursor, LineEdit, TerminalSize, largest, middle};
 use crate::base::named::named;
 use crate::base::normalize::fold;
 use crate::base::sort;

@@ -2,8 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::app::widgets::TerminalSize;
-use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::{Cursor, TerminalSize};
 use crate::catalog::export::ExportRequest;
 use crate::catalog::file_states::FileAt;
 use crate::catalog::moves::MoveSelection;

@@ -9,7 +9,7 @@ use crate::app::layers::dialogs::FindLine;
 use crate::app::layers::files::{FileTextView, FilesView, ListedFile, SessionScope, UnfoldedFile};
 use crate::app::message::Work;
 use crate::app::model::Model;
-use crate::app::widgets::line::LineEdit;
+use crate::app::widgets::LineEdit;
 use crate::base::text::{Tone, without_os_error_codes};
 use crate::catalog::SessionKey;
 use crate::catalog::file_states::{FileForm, StateRow, StateSource};

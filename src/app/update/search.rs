@@ -8,7 +8,7 @@ use crate::app::message::{SearchRequest, Work};
 use crate::app::model::Model;
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::search::Search;
-use crate::app::widgets::line::LineEdit;
+use crate::app::widgets::LineEdit;
 use crate::catalog::search::SessionHit;
 use crate::keymap::KeyContext;
 use crate::search::matching::Matcher;

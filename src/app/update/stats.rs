@@ -8,7 +8,7 @@ use crate::app::layers::Layer;
 use crate::app::layers::stats::StatsView;
 use crate::app::message::{Clip, Work};
 use crate::app::model::Model;
-use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::Cursor;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::clean;

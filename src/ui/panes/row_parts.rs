@@ -12,7 +12,7 @@ use crate::catalog::search::SessionHit;
 use crate::catalog::suggestions::{NearestQuery, QueryDifference};
 use crate::catalog::{Catalog, SessionKey};
 use crate::keymap::{Action, KeyContext};
-use crate::render::plain_markdown::strip;
+use crate::render::markdown::strip;
 use crate::search::matching::Tier;
 use crate::session::entry::text_fields::TextField;
 use crate::ui::paint::Painter;
@@ -259,6 +259,8 @@ pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &G
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use crate::app::panes::sessions::SessionsPane;
     use crate::base::text::{UNICODE, spans_text, spans_width};
@@ -266,7 +268,6 @@ mod tests {
     use crate::catalog::current_dir::CurrentDir;
     use crate::config::Sort;
     use crate::session::digest::Digest;
-    use std::collections::HashSet;
 
     #[test]
     fn a_repeated_name_gives_room_to_the_words_after_it() {

@@ -10,9 +10,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+pub use projects::{HiddenSubagents, Project, ProjectName};
 use serde::{Deserialize, Serialize};
 
-use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::Cursor;
 use crate::base::sort;
 use crate::base::text::Glyphs;
 use crate::catalog::current_dir::CurrentDir;
@@ -21,7 +22,6 @@ use crate::catalog::parents::MissingParentKey;
 use crate::catalog::search::SessionHit;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
-pub use projects::{HiddenSubagents, Project, ProjectName};
 
 /// The identity of a row, independent of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

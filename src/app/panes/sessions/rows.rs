@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::app::panes::sessions::{HiddenSubagents, RowKey, SessionRow, SessionsPane, Totals, project_of, projects};
 use crate::app::title::plain_title;
-use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::Cursor;
 use crate::base::sort;
 use crate::base::text::width;
 use crate::catalog::parents::MissingParentKey;

@@ -12,8 +12,13 @@ pub mod summaries;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest, TreePosition, TreeSelection};
+use hits::TreeFind;
+use rows::{RowIndex, RowItem, TreeRows, passes};
+use summaries::{Activity, Inherited};
+
 use crate::app::ticket::Claim;
-use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::Cursor;
 use crate::catalog::cost_sharing::SharedEntries;
 use crate::catalog::search::HitPlace;
 use crate::catalog::{EntryRef, SessionKey};
@@ -22,10 +27,6 @@ use crate::search::query::Query;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::EntryKind;
 use crate::session::tree::{EntryIndex, Tree};
-use family::{FamilySelection, FamilyTree, ForkedFile, MergeRequest, TreePosition, TreeSelection};
-use hits::TreeFind;
-use rows::{RowIndex, RowItem, TreeRows, passes};
-use summaries::{Activity, Inherited};
 
 /// The state of the pane.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use crate::base::numbers::{count, duration, nonzero_dollars};
 use crate::base::paths::relative_to;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};
 use crate::base::time;
-use crate::render::plain_markdown;
+use crate::render::markdown;
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
 use crate::session::tree::node::{EntryOutcome, Node};
@@ -29,8 +29,8 @@ pub fn entry(tree: &Tree, at: EntryIndex, home: &str, room: usize, glyphs: &Glyp
     }
     let room = room.saturating_sub(spans_width(&spans));
     let text = match (node.kind, &node.called) {
-        (EntryKind::User, _) => plain_markdown::strip(node.words()),
-        (EntryKind::Assistant | EntryKind::BranchSummary, _) => plain_markdown::strip(&node.text),
+        (EntryKind::User, _) => markdown::strip(node.words()),
+        (EntryKind::Assistant | EntryKind::BranchSummary, _) => markdown::strip(&node.text),
         (EntryKind::Bash, _) => without_cd(&node.text, cwd).into(),
         (EntryKind::ToolResult, Some(called)) => call(called, cwd, home, room, glyphs).into(),
         _ => (&*node.text).into(),

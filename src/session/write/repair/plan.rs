@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::{NEWEST, parse};
-use crate::session::health::pieces::Piece;
+use crate::session::health::Piece;
 use crate::session::json::edit::{RawObject, quote};
 use crate::session::json::{JsonReader, ValueKind};
 use crate::session::links::IdHash;

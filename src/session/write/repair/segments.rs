@@ -2,8 +2,7 @@
 //! file split its lines in the same way.
 
 use crate::session::entry::parse;
-use crate::session::health::TOO_LONG_FOR_PI;
-use crate::session::health::pieces::{Piece, is_of_pi, pieces};
+use crate::session::health::{Piece, TOO_LONG_FOR_PI, is_of_pi, pieces};
 
 /// Calls `each` with the parts of a line without its line break, and with `true` if the line is damaged. Values that stay are
 /// JSON values and blank lines. Returns the step of the repair for people if the line is changed.

@@ -1,10 +1,87 @@
-//! A single-line text input: text, cursor and visible part.
+//! Building blocks of panes and layers: the [`Cursor`] of a list, an input line ([`LineEdit`]) and a scrollable [`TextBox`].
 
+use std::ops::Range;
+
+use ratatui::layout::Rect;
 use tui_input::{Input, InputRequest};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::base::text::{clean, truncate_to_width, width};
 use crate::keymap::{Action, Key};
+use crate::render::DocLine;
+use crate::render::wrap::Wrapped;
+
+/// Columns and rows of the terminal.
+pub type TerminalSize = (u16, u16);
+
+/// The selection and scroll position of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// The selected row.
+    pub at: usize,
+    /// The first visible row.
+    pub top: usize,
+}
+
+impl Cursor {
+    /// Moves the selection down by `by` rows, or up if negative, within a list of `len` rows.
+    pub fn go(&mut self, by: isize, len: usize) {
+        self.at = self.at.saturating_add_signed(by).min(len.saturating_sub(1));
+    }
+
+    /// Scrolls by a number of rows and keeps the selection visible.
+    pub(crate) fn scroll(&mut self, by: isize, len: usize, height: usize) {
+        self.scroll_tall(by, len, height, |_| 1);
+    }
+
+    /// Scrolls a list whose rows have several `lines`.
+    pub(crate) fn scroll_tall(&mut self, by: isize, len: usize, height: usize, lines: impl Fn(usize) -> usize) {
+        self.top = self.top.saturating_add_signed(by).min(top_of(len, height, &lines));
+        let last = self.seen(len, height, &lines).end.saturating_sub(1).max(self.top);
+        self.at = self.at.clamp(self.top, last).min(len.saturating_sub(1));
+    }
+
+    /// Returns the completely visible rows.
+    pub fn seen(&self, len: usize, height: usize, lines: impl Fn(usize) -> usize) -> Range<usize> {
+        let mut room = height;
+        let fits = |row: &usize| {
+            let fits = lines(*row) <= room;
+            room = room.saturating_sub(lines(*row));
+            fits
+        };
+        let count = (self.top..len).take_while(fits).count();
+        self.top..self.top + count
+    }
+
+    /// Moves the selection to another row after the list changed, at the same height on the screen.
+    pub(crate) fn follow(&mut self, at: usize) {
+        self.top = (self.top + at).saturating_sub(self.at);
+        self.at = at;
+    }
+
+    /// Scrolls to make the selection visible.
+    pub fn fit(&mut self, len: usize, height: usize) {
+        self.fit_tall(len, height, |_| 1);
+    }
+
+    /// Scrolls to make the selection visible, in a list whose rows have several `lines`.
+    pub(crate) fn fit_tall(&mut self, len: usize, height: usize, lines: impl Fn(usize) -> usize) {
+        self.at = self.at.min(len.saturating_sub(1));
+        self.top = self.top.min(self.at).max(top_of((self.at + 1).min(len), height, &lines));
+        self.top = self.top.min(top_of(len, height, &lines));
+    }
+}
+
+/// Returns the first visible row when the list is scrolled to its end. A row taller than the list is shown alone.
+fn top_of(len: usize, height: usize, lines: impl Fn(usize) -> usize) -> usize {
+    let mut room = height;
+    let fits = |row: &usize| {
+        let fits = lines(*row) <= room || *row + 1 == len;
+        room = room.saturating_sub(lines(*row));
+        fits
+    };
+    len - (0..len).rev().take_while(fits).count()
+}
 
 /// The maximum length in characters, slightly above the limit for names, so that a longer name is rejected with that
 /// limit.
@@ -113,10 +190,83 @@ fn request(action: Action) -> Option<InputRequest> {
     })
 }
 
+/// Columns and rows of the frame.
+const FRAME: (u16, u16) = (4, 2);
+
+/// Returns the maximum size of a box, frame included, for a terminal size.
+pub(crate) fn largest((columns, rows): (u16, u16), widest: u16) -> (u16, u16) {
+    (columns.saturating_sub(2).min(widest), rows.saturating_sub(2))
+}
+
+/// Returns the area of a box centered in the terminal.
+pub fn middle((columns, rows): (u16, u16), (width, height): (u16, u16)) -> Rect {
+    let (width, height) = (width.min(columns), height.min(rows));
+    Rect::new((columns - width) / 2, (rows - height) / 2, width, height)
+}
+
+/// A text wrapped to the inside of a box.
+#[derive(Debug)]
+pub struct TextBox {
+    /// The lines.
+    pub lines: Vec<DocLine>,
+    /// The wrapped lines.
+    pub wrapped: Wrapped,
+    /// Columns and rows of the box, frame included.
+    pub size: (u16, u16),
+    /// Number of visible text rows.
+    pub height: usize,
+}
+
+impl TextBox {
+    /// Wraps `lines` into a box of at most `largest`; `extra` rows are reserved for other content.
+    pub fn new(lines: Vec<DocLine>, largest: (u16, u16), extra: u16) -> Self {
+        let mut wrapped = Wrapped::new(largest.0.saturating_sub(FRAME.0).into());
+        wrapped.all(&lines);
+        let room = largest.1.saturating_sub(FRAME.1 + extra);
+        let height = u16::try_from(wrapped.len()).unwrap_or(u16::MAX).min(room);
+        Self { lines, wrapped, size: (largest.0, height + FRAME.1 + extra), height: height.into() }
+    }
+
+    /// Returns the first visible row after scrolling `by` rows from `top`.
+    pub fn scrolled(&self, top: usize, by: isize) -> usize {
+        top.saturating_add_signed(by).min(self.wrapped.len().saturating_sub(self.height))
+    }
+
+    /// Returns `true` if the text does not fit and scrolls.
+    pub(crate) fn scrolls(&self) -> bool {
+        self.wrapped.len() > self.height
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::keymap::{KeyContext, Keymap};
+
+    proptest::proptest! {
+        #[test]
+        fn the_selection_stays_in_the_list_and_in_sight(
+            steps in proptest::collection::vec((0..3, -50isize..50), 0..20),
+            tall in proptest::collection::vec(1usize..3, 0..40),
+            height in 2usize..20,
+        ) {
+            let (mut cursor, len) = (Cursor::default(), tall.len());
+            let lines = |row: usize| tall[row];
+            for (what, by) in steps {
+                match what {
+                    0 => cursor.go(by, len),
+                    1 => cursor.scroll_tall(by, len, height, lines),
+                    _ => cursor.follow(by.unsigned_abs() % len.max(1)),
+                }
+                cursor.fit_tall(len, height, lines);
+                proptest::prop_assert!(cursor.at < len.max(1));
+                proptest::prop_assert!(len == 0 || cursor.seen(len, height, lines).contains(&cursor.at));
+                let below: usize = (cursor.top..len).map(lines).sum();
+                let is_room = cursor.top > 0 && below + lines(cursor.top - 1) <= height;
+                proptest::prop_assert!(!is_room, "no empty rows while some are hidden");
+            }
+        }
+    }
 
     fn press(line: &mut LineEdit, keys: &str) {
         let keymap = Keymap::default();
