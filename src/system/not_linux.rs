@@ -19,7 +19,7 @@ pub(crate) const RAISE_WATCHERS: &str = "";
 pub(crate) const PROCESSES: Option<&str> = None;
 
 /// Identifies this machine in the format of pitree's extension.
-pub(crate) fn place() -> Option<String> {
+pub(crate) fn namespace_id() -> Option<String> {
     System::host_name()
 }
 
