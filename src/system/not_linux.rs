@@ -78,7 +78,7 @@ mod tests {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         assert!(runs(child.id(), &now.to_string()));
         assert!(!runs(child.id(), &(now - 60).to_string()), "an earlier one of the same number");
-        assert!(!runs(child.id(), "") && place().is_some());
+        assert!(!runs(child.id(), "") && namespace_id().is_some());
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!runs(child.id(), &now.to_string()));
