@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -22,6 +22,8 @@ struct World {
     project: PathBuf,
     model: Child,
     answers: ChildStdin,
+    /// An empty line for each answer that the model knows.
+    confirmed: BufReader<ChildStdout>,
 }
 
 impl Drop for World {
@@ -38,7 +40,8 @@ impl World {
         let serve = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/pi/serve.mjs");
         let mut model = Command::new("node").arg(serve).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
-        BufReader::new(model.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        let mut confirmed = BufReader::new(model.stdout.take().unwrap());
+        confirmed.read_line(&mut url).unwrap();
         let cost = json!({"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75});
         let none = json!({"id": "none-1", "name": "none-1", "contextWindow": 200_000, "maxTokens": 4096, "cost": cost, "input": ["text"], "reasoning": false});
         let provider = json!({"baseUrl": url.trim(), "apiKey": "none", "api": "openai-completions", "models": [none]});
@@ -52,7 +55,7 @@ impl World {
         let path = std::env::var("PATH").unwrap();
         home.script("bin/pi", &format!("export PATH='{path}' PI_OFFLINE=1\nexec '{pi}' \"$@\"\n"));
         let answers = model.stdin.take().unwrap();
-        Self { home, project, model, answers }
+        Self { home, project, model, answers, confirmed }
     }
 
     /// Creates the same with pitree's extension in pi.
@@ -95,6 +98,8 @@ impl World {
     fn answer(&mut self, answer: &Value) {
         writeln!(self.answers, "{answer}").unwrap();
         self.answers.flush().unwrap();
+        // pi's next request can reach the model before the answer.
+        assert_eq!(self.confirmed.read_line(&mut String::new()).unwrap(), 1);
     }
 
     /// Holds a conversation of two prompts in a session of its own; returns its file.
