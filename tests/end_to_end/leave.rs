@@ -111,8 +111,11 @@ fn a_closed_window_ends_like_a_key() {
         })
         .collect();
     let left = || sessions.iter().filter(|path| path.exists()).count();
-    let trash = "trash = [\"sh\", \"-c\", 'sleep 0.05; mv \"$1\" \"$1.kept\"', \"sh\"]\n";
-    home.write(".config/pitree/config.toml", trash);
+    // The second move waits until the window is closed.
+    let [begun, closed] = ["begun", "closed"].map(|name| home.path().join(name));
+    let waits = format!("until [ ! -e {} ] || [ -e {} ]; do sleep 0.01; done", begun.display(), closed.display());
+    let script = format!("{waits}; : >{}; mv \"$1\" \"$1.kept\"", begun.display());
+    home.write(".config/pitree/config.toml", format!("trash = [\"sh\", \"-c\", '{script}', \"sh\"]\n"));
     let errors = home.path().join("errors");
     let inner = format!("exec '{}' 2> '{}'", env!("CARGO_BIN_EXE_pitree"), errors.display());
     let script = Launch::new("/usr/bin/script", &home).args(["-qc", &inner, "/dev/null"]).env("SHELL", "/bin/sh");
@@ -133,6 +136,7 @@ fn a_closed_window_ends_like_a_key() {
     }
     outer.signal("KILL");
     outer.wait_end();
+    fs::write(closed, "").unwrap();
     let said = || fs::read_to_string(&errors).unwrap();
     while !said().ends_with('\n') {
         assert!(std::time::Instant::now() < end, "it does not end: {}", said());
