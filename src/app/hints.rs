@@ -60,120 +60,62 @@ fn wanted(model: &Model) -> &'static [Action] {
     }
     match model.focus {
         _ if model.has_nothing() => &[A::Help, A::Reload, A::Undo, A::Quit],
-        KeyContext::Sessions if !model.sessions.marks.is_empty() => &[
-            A::Help,
-            A::Delete,
-            A::Compare,
-            A::Mark,
-            A::MarkAll,
-            A::Back,
-            A::Rename,
-            A::Label,
-            A::Search,
-            A::Undo,
-            A::Quit,
-        ],
-        KeyContext::Sessions if model.search.is_some() => &[
-            A::Help,
-            A::Confirm,
-            A::Search,
-            A::Up,
-            A::MarkAll,
-            A::Mark,
-            A::Back,
-            A::Delete,
-            A::NextSort,
-            A::NextPane,
-            A::Rename,
-            A::Copy,
-            A::SearchEverything,
-            A::Palette,
-            A::Undo,
-            A::Quit,
-        ],
+        KeyContext::Sessions if !model.sessions.marks.is_empty() => {
+            &[A::MenuSelection, A::Mark, A::Delete, A::Compare, A::Back, A::Undo, A::Help, A::Quit]
+        }
+        KeyContext::Sessions if model.search.is_some() => {
+            &[A::Confirm, A::Search, A::Up, A::Mark, A::MenuSelection, A::MenuView, A::Back, A::Help, A::Quit, A::Undo]
+        }
         KeyContext::Sessions => &[
-            A::Help,
             A::Confirm,
-            A::Unfold,
             A::NextPane,
             A::Search,
-            A::Projects,
-            A::NextSort,
-            A::Labels,
-            A::Rename,
-            A::Delete,
             A::Mark,
-            A::Palette,
-            A::Copy,
-            A::Undo,
-            A::NamedOnly,
-            A::ShowPaths,
-            A::ShowSubagents,
-            A::Archive,
-            A::FoldAll,
-            A::UnfoldAll,
-            A::Reload,
+            A::MenuSelection,
+            A::MenuGoTo,
+            A::MenuView,
+            A::Help,
             A::Quit,
+            A::Undo,
+            A::Palette,
         ],
-        _ if is_searched(model) => &[A::Help, A::NextHit, A::PreviousHit, A::Back, A::Find, A::Confirm, A::Quit],
+        _ if is_searched(model) => &[A::NextHit, A::PreviousHit, A::Back, A::Find, A::Confirm, A::Help, A::Quit],
         KeyContext::Tree if !model.marks.is_empty() => {
-            &[A::Help, A::Compare, A::Mark, A::Back, A::Confirm, A::NextPane, A::Label, A::Fork, A::Quit]
+            &[A::Compare, A::Mark, A::Back, A::Confirm, A::NextPane, A::MenuSelection, A::Help, A::Quit]
         }
         KeyContext::Tree => &[
-            A::Help,
             A::Confirm,
             A::NextPane,
-            A::Fold,
-            A::Unfold,
-            A::Follow,
-            A::GoOver,
-            A::Family,
             A::Find,
-            A::NextFilter,
-            A::Label,
-            A::Fork,
-            A::Context,
-            A::Palette,
-            A::Labels,
-            A::Files,
-            A::Copy,
-            A::Undo,
-            A::Compare,
+            A::GoOver,
             A::Mark,
-            A::NextBranchPoint,
-            A::SegmentDown,
-            A::GoToLeaf,
-            A::LabelTimes,
-            A::SharePreview,
-            A::Zoom,
-            A::Back,
+            A::MenuSelection,
+            A::MenuGoTo,
+            A::MenuView,
+            A::Help,
             A::Quit,
+            A::Back,
+            A::Undo,
+            A::Palette,
         ],
         _ => &[
-            A::Help,
             A::Down,
-            A::Up,
+            A::NextPrompt,
             A::NextEntry,
-            A::PreviousEntry,
-            A::Back,
             A::Find,
-            A::Wrap,
-            A::Pager,
-            A::Editor,
-            A::Zoom,
-            A::Confirm,
-            A::PageDown,
-            A::NextPane,
-            A::Label,
-            A::Context,
-            A::Copy,
+            A::MenuSelection,
+            A::MenuGoTo,
+            A::MenuView,
+            A::Back,
+            A::Help,
             A::Quit,
+            A::NextPane,
         ],
     }
 }
 
 /// Returns `true` if an action applies to the selection, or needs none.
-fn does_something(model: &Model, action: Action) -> bool {
+pub(crate) fn does_something(model: &Model, action: Action) -> bool {
     use Action as A;
     if let Some(layer) = model.layers.top() {
         return layer.screen().offers(action, model.size);
@@ -190,13 +132,13 @@ fn does_something(model: &Model, action: Action) -> bool {
         A::Rename | A::Copy => sessions.selected_session().is_some(),
         A::Label | A::Fork | A::Context => model.target_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),
+        A::SearchEverything => model.search.is_some(),
         A::Compare if model.focus == KeyContext::Sessions => (1..=2).contains(&sessions.marks.len()),
         A::Delete | A::Mark if model.focus == KeyContext::Sessions && sessions.selected_missing_parent().is_some() => {
             false
         }
         // A project in a list of hits cannot be folded.
         A::Confirm if is_project(model) => sessions.hits.is_none(),
-        A::Projects => sessions.starts_folded(),
         A::Search if !sessions.marks.is_empty() => model.search.is_some(),
         // On the first hit, up returns to the input line.
         A::Up if model.focus == KeyContext::Sessions => sessions.cursor.at == 0,
@@ -251,7 +193,7 @@ fn word_in_pane(model: &Model, action: Action) -> &'static str {
         Action::Confirm if model.settings.picker.is_some() => "choose",
         Action::NextPane => match model.focus {
             KeyContext::Sessions => "tree",
-            KeyContext::Tree => "preview",
+            KeyContext::Tree => "read",
             _ => "sessions",
         },
         Action::Back if is_searched(model) && (model.focus != KeyContext::Tree || model.tree.has_own_find()) => {

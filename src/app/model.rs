@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::app::command::{Command, NextStep, PreparedExport, PreparedSlimming, ResumePlan};
 use crate::app::histories::{JumpHistory, JumpPosition, QueryHistory};
 use crate::app::layers::files::FilesView;
+use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::stats::StatsView;
 use crate::app::layers::{LayerKind, Layers};
 use crate::app::machines::Machines;
@@ -245,6 +246,11 @@ pub struct Model {
     pub reading_history: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.
     pub freeing_cache: Option<Claim>,
+    /// The texts of the search line and the find line that were closed last.
+    pub(crate) kept_query: String,
+    pub(crate) kept_find: String,
+    /// The text of the input line that was closed last without accepting it.
+    pub(crate) kept_prompt: Option<(PromptPurpose, String)>,
     /// `true` if this or an earlier browser has welcomed the user.
     pub(crate) is_welcomed: bool,
     /// Effects of the current message.
@@ -279,6 +285,11 @@ impl Model {
         }
     }
 
+    /// Formats a time for a list, in milliseconds since 1970.
+    pub fn when(&self, then: Option<i64>) -> String {
+        self.settings.when(self.now, then)
+    }
+
     /// Returns the change history as last read, most recent first.
     pub(crate) fn history(&self) -> &[HistoryEntry] {
         self.history.as_deref().unwrap_or_default()
@@ -311,7 +322,7 @@ impl Model {
 
     /// Returns the shape for the layout of the panes.
     pub(crate) fn screen(&self) -> ScreenShape {
-        ScreenShape { size: self.size, focus: self.focus, is_searched: self.search.is_some() }
+        ScreenShape { size: self.size, focus: self.focus }
     }
 
     /// Returns the layout of the panes; `None` if the terminal is too small.

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use crate::app::command::{Command, NextStep};
+use crate::app::command::Command;
 use crate::app::layers::palette::{Palette, PaletteItem, PaletteKind, ProjectItem};
 use crate::app::layers::screen::{ChoiceAction, PromptPurpose};
 use crate::app::model::Model;
@@ -14,15 +14,16 @@ use crate::app::title::title;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count, nonzero_dollars};
 use crate::base::paths::{file_name, shorten};
+use crate::base::sort;
 use crate::base::text::{Span, Tone, clean, width};
-use crate::base::{sort, time};
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::{EntryRef, SessionKey};
+use crate::changes::SessionIdentity;
 use crate::changes::change::Change;
 use crate::changes::history::{HistoryEntry, in_words, state};
-use crate::changes::{Request, SessionIdentity};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, Group, Key, KeyContext};
+use crate::search::qualifier;
 use crate::session::digest::DigestLabel;
 use crate::session::digest::commits::DigestCommit;
 use crate::session::tree::EntryIndex;
@@ -32,6 +33,14 @@ pub(crate) fn palette(model: &Model, kind: PaletteKind) -> Palette {
     let mut palette = Palette::new(kind);
     fill(model, &mut palette);
     palette
+}
+
+/// Returns the help of a place.
+pub(crate) fn help(model: &Model, over: KeyContext) -> Palette {
+    let mut help = Palette::new(PaletteKind::Help);
+    help.over = over;
+    fill(model, &mut help);
+    help
 }
 
 /// Fills a palette with its current items.
@@ -44,6 +53,7 @@ pub(crate) fn fill(model: &Model, palette: &mut Palette) {
         PaletteKind::Trash => trash_rows(model),
         PaletteKind::History => history_rows(model),
         PaletteKind::Projects => project_rows(model),
+        PaletteKind::Help => help_rows(model, palette.over),
     });
 }
 
@@ -69,6 +79,7 @@ fn action_rows(model: &Model) -> Vec<PaletteItem> {
         PaletteItem::new(title, Vec::new(), keys, ChoiceAction::Act(action))
             .under(group)
             .called(action.row().name, action.row().help)
+            .about(action.row().help)
     };
     let recent = model.recent.iter().map(|&action| (RECENT, action));
     let others = Action::ALL.iter().filter(|&&action| is_listed(action) && !model.recent.contains(&action));
@@ -82,6 +93,89 @@ fn action_rows(model: &Model) -> Vec<PaletteItem> {
     };
     let saved = model.settings.config.queries.iter().map(saved);
     recent.chain(others).map(row).chain(saved).collect()
+}
+
+/// Actions that the help of a pane lists first.
+const FIRST_LEVEL: &[Action] = &[
+    Action::Confirm,
+    Action::Back,
+    Action::Up,
+    Action::Down,
+    Action::Fold,
+    Action::Unfold,
+    Action::PageDown,
+    Action::NextPane,
+    Action::NextPrompt,
+    Action::NextEntry,
+    Action::GoToLeaf,
+    Action::Search,
+    Action::Find,
+    Action::NextHit,
+    Action::Mark,
+    Action::MenuSelection,
+    Action::MenuGoTo,
+    Action::MenuView,
+    Action::Palette,
+    Action::Copy,
+    Action::Compare,
+    Action::Labels,
+    Action::Zoom,
+    Action::Undo,
+    Action::Delete,
+    Action::Quit,
+];
+
+/// Query syntax besides qualifiers.
+const LANGUAGE: &[(&str, &str)] = &[
+    ("word", "Match a word in names, labels, messages, summaries, IDs and directories"),
+    ("\"two words\"", "Match words in sequence"),
+    ("-word", "Exclude sessions with the word or qualifier"),
+    ("re:o?auth", "Match a regular expression; must be the whole query"),
+    ("all: word", "Also search tool output, thinking, arguments and custom entries"),
+];
+
+/// The columns of keys, query terms and symbols in the help.
+const HELP_KEYS: usize = 19;
+
+/// Returns the keys of a place, all keys, the query syntax and the symbols.
+fn help_rows(model: &Model, over: KeyContext) -> Vec<PaletteItem> {
+    let settings = &model.settings;
+    let item = |group: &'static str, key: &str, text: &str, leads: ChoiceAction| {
+        let gap = " ".repeat(HELP_KEYS.saturating_sub(width(key)));
+        let left = vec![Span::clean(Tone::Accent, &format!("{key}{gap}  ")), Span::clean(Tone::Text, text)];
+        PaletteItem::new(left, Vec::new(), Span::default(), leads).under(group).called("", group).about(text)
+    };
+    let action = |group: &'static str, action: Action| {
+        let row = action.row();
+        let item = item(group, &settings.config.keymap.keys_text(action), row.title, ChoiceAction::Act(action));
+        item.called("", &format!("{} {group}", row.help)).about(row.help)
+    };
+    let works = |action: &&Action| action.row().contexts.contains(&over) && action.row().group != Group::Typing;
+    let first: Vec<Action> = match KeyContext::PANES.contains(&over) {
+        true => FIRST_LEVEL.iter().filter(works).copied().collect(),
+        false => Action::ALL.iter().filter(works).copied().collect(),
+    };
+    let mut rows: Vec<PaletteItem> = first.into_iter().map(|one| action(over.name(), one)).collect();
+    let language = LANGUAGE.iter().map(|&(query, help)| (query, help.into())).chain(qualifier::rows());
+    let explain = ChoiceAction::Explain("type it in the search line");
+    let queries: Vec<_> =
+        language.map(|(query, help): (&str, String)| item("Query syntax", query, &help, explain.clone())).collect();
+    let keys = Action::ALL.iter().map(|&one| action(one.row().group.name(), one));
+    if over == KeyContext::Search {
+        rows.splice(..0, queries);
+        rows.extend(keys);
+    } else {
+        rows.extend(keys.chain(queries));
+    }
+    rows.extend(settings.config.queries.iter().map(|saved| {
+        let key = saved.key.map_or(String::new(), |key| key.to_string());
+        let text = format!("{}: {}", saved.name, saved.query);
+        item(SAVED, &key, &text, ChoiceAction::Search(saved.query.clone()))
+    }));
+    let own_cost = ("", "Cost of a fork without its inherited entries.", "+$0.10");
+    let symbols = settings.glyphs.all().chain([own_cost]);
+    rows.extend(symbols.map(|(_, means, sign)| item("Symbols", sign, means, ChoiceAction::Explain("a symbol"))));
+    rows
 }
 
 /// Returns the group of an action: the focused pane if it works there, else the first pane in which it works.
@@ -109,7 +203,7 @@ fn project_rows(model: &Model) -> Vec<PaletteItem> {
             symbol: Span::dim(gone),
             totals: Span::dim(format!("  {sessions:>widest$} {cost:>7}")),
         };
-        let age = age(model, Some(project.latest).filter(|&latest| latest > i64::MIN));
+        let age = when(model, Some(project.latest).filter(|&latest| latest > i64::MIN));
         PaletteItem::project(item, &project.cwd, age, ChoiceAction::Project(project.key))
     };
     projects.iter().zip(sessions).map(row).collect()
@@ -164,15 +258,14 @@ fn label_rows(model: &Model) -> Vec<PaletteItem> {
         };
         let left = vec![Span::clean(Tone::Label, &mark), Span::text(text)];
         let leads = ChoiceAction::Entry(EntryRef { session: listed.session, at });
-        PaletteItem::new(left, title_of_item(model, &listed), age(model, time), leads)
+        PaletteItem::new(left, title_of_item(model, &listed), when(model, time), leads)
     };
     all.into_iter().map(row).collect()
 }
 
-/// Returns an age for the end of a row.
-fn age(model: &Model, time: Option<i64>) -> Span {
-    let age = time.map_or("?".into(), |then| time::age(model.now, then));
-    Span::dim(format!("  {age:>4}"))
+/// Returns a time for the end of a row.
+fn when(model: &Model, time: Option<i64>) -> Span {
+    Span::dim(format!("  {:>9}", model.when(time)))
 }
 
 /// Returns a session's title and the number of forks with the same item.
@@ -185,8 +278,8 @@ fn title_of_item<T>(model: &Model, listed: &ListedItem<SessionKey, T>) -> Vec<Sp
     vec![Span::dim(title), Span::new(Tone::Fork, forks), Span::dim(gap)]
 }
 
-/// Clears the selected label, or asks for a new text.
-pub(crate) fn change_label(model: &Model, selected: Option<&ChoiceAction>, clear: bool) -> Command {
+/// Asks for a new text of the selected label; an empty one clears it.
+pub(crate) fn change_label(model: &Model, selected: Option<&ChoiceAction>) -> Command {
     let Some(&ChoiceAction::Entry(EntryRef { session, at })) = selected else {
         return Command::warn("no label is selected");
     };
@@ -195,10 +288,6 @@ pub(crate) fn change_label(model: &Model, selected: Option<&ChoiceAction>, clear
         return Command::warn("this entry has no label");
     };
     let (target, identity) = (label.entry.clone(), SessionIdentity::of(digest));
-    if clear {
-        let request = Request::Label { path: digest.path.clone(), target, label: String::new(), migrate: false };
-        return Command::Change(request.if_same(identity), NextStep::Nothing);
-    }
     Command::prompt(PromptPurpose::Label(session, identity, target), "label: ", &label.text)
 }
 
@@ -235,14 +324,13 @@ fn family_row(model: &Model, key: SessionKey, is_of_family: bool) -> PaletteItem
     facts.push(count(own.entries, "unique entry", "unique entries"));
     facts.extend(nonzero_dollars(own.cost));
     let dot = format!(" {} ", model.settings.glyphs.dot);
-    let age = catalog[key].facts().modified().map_or("?".into(), |then| time::age(model.now, then));
     let right = vec![Span::dim(facts.join(&dot))];
     let leads = if is_open {
         ChoiceAction::Explain("the open session is always shown")
     } else {
         ChoiceAction::ToggleMember(key)
     };
-    PaletteItem::new(left, right, Span::dim(format!("  {age:>4}")), leads)
+    PaletteItem::new(left, right, when(model, catalog[key].facts().modified()), leads)
 }
 
 /// Maximum length of a title in a row, in UTF-16 code units: no box is wider.
@@ -265,7 +353,7 @@ fn trash_rows(model: &Model) -> Vec<PaletteItem> {
         } else {
             (Tone::Text, shorten(cwd, &model.settings.home).into_owned(), ChoiceAction::Restore(entry.record.number))
         };
-        let facts = format!("  {size:>8}{}", age(model, Some(entry.record.time)).text);
+        let facts = format!("  {size:>8}{}", when(model, Some(entry.record.time)).text);
         let left = vec![Span::clean(tone, utf16_prefix(&title, MAX_UNITS))];
         PaletteItem::new(left, vec![Span::clean(Tone::Dim, &right)], Span::dim(facts), leads)
     };
@@ -288,7 +376,7 @@ fn history_rows(model: &Model) -> Vec<PaletteItem> {
         let mut left = vec![Span::clean(tone, utf16_prefix(&what, MAX_UNITS))];
         left.push(Span::clean(Tone::Dim, &format!("  {}", changed_sessions(model, group))));
         let right = state.map(|state| Span::dim(format!("  {state}"))).into_iter().collect();
-        Some(PaletteItem::new(left, right, age(model, Some(last.record.time)), leads))
+        Some(PaletteItem::new(left, right, when(model, Some(last.record.time)), leads))
     };
     together.filter_map(row).collect()
 }

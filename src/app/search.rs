@@ -93,9 +93,9 @@ pub struct CompletionCycle {
 }
 
 impl Search {
-    /// Starts a search with a text.
-    pub(crate) fn new(text: &str, from: Option<RowKey>) -> Self {
-        Self { line: LineEdit::new(text), from, ..Self::default() }
+    /// Starts a search with a line.
+    pub(crate) fn new(line: LineEdit, from: Option<RowKey>) -> Self {
+        Self { line, from, ..Self::default() }
     }
 
     /// Keeps visible hits, now and earlier, even if the sessions no longer match. A session that still matches keeps

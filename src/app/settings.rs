@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::base::text::Glyphs;
-use crate::config::{Config, Palette};
+use crate::base::time;
+use crate::config::{Config, Palette, SecretCells, TimeForm};
 use crate::disk::locate::Located;
 use crate::keymap::Action;
 use crate::machines::registry::Machine;
@@ -46,6 +47,8 @@ pub struct Settings {
     pub zone: jiff::tz::TimeZone,
     /// The other machines.
     pub machines: Vec<Machine>,
+    /// The rules that hide secrets in lists.
+    pub secret_cells: SecretCells,
 }
 
 impl Default for Settings {
@@ -84,6 +87,21 @@ impl Settings {
             opens_statistics: false,
             zone: jiff::tz::TimeZone::UTC,
             machines: Vec::new(),
+            secret_cells: SecretCells::default(),
+        }
+    }
+
+    /// Returns a text for the cell of a list, without likely secrets.
+    pub fn cell(&self, text: &str) -> String {
+        self.secret_cells.hide(text, &self.config.redact).into_owned()
+    }
+
+    /// Formats a time for a list, in milliseconds since 1970.
+    pub fn when(&self, now: i64, then: Option<i64>) -> String {
+        match (then, self.config.times) {
+            (None, _) => "?".into(),
+            (Some(then), TimeForm::Date) => time::when(now, then, &self.zone),
+            (Some(then), TimeForm::Age) => time::age(now, then),
         }
     }
 

@@ -91,12 +91,19 @@ const LONGEST: usize = 10_100;
 #[derive(Clone, Debug, Default)]
 pub struct LineEdit {
     input: Input,
+    /// `true` for the text of the time before: the first typed character replaces it.
+    pub is_kept: bool,
 }
 
 impl LineEdit {
     /// Returns a line that contains `value`, with the cursor at the end.
     pub fn new(value: &str) -> Self {
-        Self { input: Input::new(value.into()) }
+        Self { input: Input::new(value.into()), is_kept: false }
+    }
+
+    /// Returns a line with the text of the time before.
+    pub(crate) fn kept(value: &str) -> Self {
+        Self { is_kept: !value.is_empty(), ..Self::new(value) }
     }
 
     /// Returns the text.
@@ -131,11 +138,21 @@ impl LineEdit {
                 None => return false,
             },
         };
+        if std::mem::take(&mut self.is_kept)
+            && matches!(request, InputRequest::InsertChar(_) | InputRequest::DeletePrevChar)
+        {
+            self.input = Input::default();
+            self.input.handle(request);
+            return true;
+        }
         self.input.handle(request).is_some_and(|changed| changed.value)
     }
 
     /// Inserts pasted text as one line.
     pub fn paste(&mut self, text: &str) {
+        if std::mem::take(&mut self.is_kept) {
+            self.input = Input::default();
+        }
         let one_line = text.replace("\r\n", " ").replace(char::is_control, " ");
         let cursor = self.input.cursor();
         let room = LONGEST.saturating_sub(self.value().chars().count());

@@ -97,6 +97,24 @@ pub fn age(now: i64, then: i64) -> String {
     }
 }
 
+/// Formats a time for a list, in at most 9 columns: `14:02` today, `Tue 14:02` within a week, `19 Nov` within eleven
+/// months, else `Nov 2025`. A time of the future has its date.
+pub fn when(now: i64, then: i64, zone: &TimeZone) -> String {
+    let [Some(today), Some(time)] =
+        [now, then].map(|ms| Timestamp::from_millisecond(ms).ok().map(|time| zone.to_datetime(time)))
+    else {
+        return "?".into();
+    };
+    let days = (today.date() - time.date()).get_days();
+    let form = match days {
+        0 => "%H:%M",
+        1..7 => "%a %H:%M",
+        -30..335 => "%-d %b",
+        _ => "%b %Y",
+    };
+    time.strftime(form).to_string()
+}
+
 /// Formats the time since `since` for a sentence: `for 5m`, `since just now`.
 pub(crate) fn duration_since(now: i64, since: i64) -> String {
     match age(now, since) {
@@ -120,10 +138,29 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_times_are_formatted(now in proptest::num::i64::ANY, then in proptest::num::i64::ANY) {
-            for text in [age(now, then), duration_since(now, then), ago(now, then)] {
+            for text in [age(now, then), duration_since(now, then), ago(now, then), when(now, then, &TimeZone::UTC)] {
                 proptest::prop_assert!(!text.is_empty());
             }
             let _ = iso(then);
+        }
+    }
+
+    #[test]
+    fn a_time_is_shown_as_exactly_as_it_is_near() {
+        let ms = |text: &str| parse(text).unwrap();
+        let zone = TimeZone::fixed(jiff::tz::offset(1));
+        for (then, expected) in [
+            ("2026-11-28T21:30:00Z", "22:30"),
+            ("2026-11-27T23:30:00Z", "00:30"),
+            ("2026-11-27T22:30:00Z", "Fri 23:30"),
+            ("2026-11-22T00:00:00Z", "Sun 01:00"),
+            ("2026-11-21T12:00:00Z", "21 Nov"),
+            ("2026-01-01T12:00:00Z", "1 Jan"),
+            ("2025-11-28T12:00:00Z", "Nov 2025"),
+            ("2026-11-29T12:00:00Z", "29 Nov"),
+            ("2031-01-01T12:00:00Z", "Jan 2031"),
+        ] {
+            assert_eq!(when(ms("2026-11-28T22:00:00Z"), ms(then), &zone), expected, "{then}");
         }
     }
 

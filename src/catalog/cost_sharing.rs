@@ -232,12 +232,14 @@ impl SharingGroup {
         for ((_, details), own) in members.iter().zip(&mut own) {
             let entries = &details.entries;
             let mut used = entries.used.iter().peekable();
+            let mut prompts = details.prompts.iter().peekable();
             for (at, id) in (0..).zip(&entries.ids) {
                 let used = used.next_if(|used| used.at == at);
+                let prompts = usize::from(prompts.next_if(|&&prompt| prompt == at).is_some());
                 // The oldest member with the entry removes it from the map.
                 if let Some(share) = sets.set_of.remove(id) {
                     let (cost, tokens) = used.map_or((0.0, 0.0), |used| (used.cost, used.tokens));
-                    let one = EntryTotals { entries: 1, cost, tokens };
+                    let one = EntryTotals { entries: 1, prompts, cost, tokens };
                     sums[share as usize] += one;
                     *own += one;
                 }
@@ -414,10 +416,10 @@ mod tests {
             (known.map(Value::to_string), line["timestamp"].to_string())
         };
         let lines = files.flat_map(|file| &file[1..]);
-        let all: BTreeMap<_, f64> =
-            lines.map(|line| (key(line), line["usage"]["cost"].as_f64().unwrap_or(0.0))).collect();
-        let cost = all.values().sum();
-        EntryTotals { entries: all.len(), cost, tokens: cost * 10.0 }
+        let all: BTreeMap<_, &Value> = lines.map(|line| (key(line), line)).collect();
+        let cost = all.values().map(|line| line["usage"]["cost"].as_f64().unwrap_or(0.0)).sum();
+        let prompts = all.values().filter(|line| line["message"]["role"] == "user").count();
+        EntryTotals { entries: all.len(), prompts, cost, tokens: cost * 10.0 }
     }
 
     proptest! {

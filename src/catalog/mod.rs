@@ -501,7 +501,7 @@ pub(crate) mod tests {
         digest.header.created = Some(name as i64);
         let mut all = crate::session::digest::details::EntryKeys::default();
         (0..entries).for_each(|at| all.push(crate::session::links::IdHash::number(id(at) as u64), 1.0, 1.0, false));
-        digest.all = all.finish(false).0;
+        digest.all = all.finish(false, &[]).0;
         digest.roots = all.ids.first().copied().into_iter().collect();
         digest.details_mut().entries = all;
         digest

@@ -64,6 +64,9 @@ pub(super) struct ExportCommand {
     /// Amount of tool calls: with results, one line each, or none; session files for pi: `short` keeps the calls without results
     #[arg(long, value_name = "AMOUNT", default_value = "full")]
     tools: ToolDetail,
+    /// Include the blocks that extensions put before prompts (session files always have them)
+    #[arg(long)]
+    blocks: bool,
     /// Include thinking (default for session files)
     #[arg(long)]
     thinking: bool,
@@ -199,6 +202,7 @@ impl ExportCommand {
             tools: self.tools,
             thinking: self.thinking || default.thinking && !self.no_thinking,
             images: self.images || default.images && !self.no_images,
+            blocks: self.blocks || default.blocks,
         }
     }
 

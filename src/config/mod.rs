@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 use clap::builder::PossibleValue;
 pub use machines::{Address, SyncConfig};
-pub use redact::{RedactConfig, ValueSource};
+pub use redact::{RedactConfig, SecretCells, ValueSource};
 pub use stats::StatsConfig;
 pub use tables::{ColorOverride, SavedQuery};
 use tables::{ConfigProblems, one_of, strings, whole, wrong_type};
@@ -181,6 +181,28 @@ choices! {
     }
 }
 
+choices! {
+    /// A set of keys in addition to the default ones.
+    KeyPreset {
+        /// None.
+        #[default]
+        Default = "default",
+        /// Those of pi's tree and lists.
+        Pi = "pi",
+    }
+}
+
+choices! {
+    /// The form of times in lists.
+    TimeForm {
+        /// `14:02`, `Tue 14:02`, `19 Nov` or `Nov 2025`.
+        #[default]
+        Date = "date",
+        /// `5m`, `3h`, `2d`, `1w`, `3mo` or `1y`.
+        Age = "age",
+    }
+}
+
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -192,6 +214,8 @@ pub struct Config {
     pub mouse: bool,
     /// The initial sort order of the sessions.
     pub sort: Sort,
+    /// The form of times in lists.
+    pub times: TimeForm,
     /// The initial filter of the tree.
     pub filter: Filter,
     /// `true` to use pi's setting `treeFilterMode` as the initial filter, if it is set.
@@ -243,6 +267,7 @@ impl Default for Config {
             ascii: false,
             mouse: true,
             sort: Sort::default(),
+            times: TimeForm::default(),
             filter: Filter::default(),
             filter_of_pi: true,
             tool_runs: true,
@@ -277,6 +302,7 @@ const SETTINGS: &[(&str, SettingReader)] = &[
     ("ascii", |config, value| boolean(value).map(|ascii| config.ascii = ascii)),
     ("mouse", |config, value| boolean(value).map(|mouse| config.mouse = mouse)),
     ("sort", |config, value| choice(value).map(|sort| config.sort = sort)),
+    ("times", |config, value| choice(value).map(|times| config.times = times)),
     ("filter", |config, value| {
         config.filter_of_pi = value.as_str() == Some("pi");
         if config.filter_of_pi {
@@ -360,11 +386,12 @@ impl Config {
 
 /// Reads a parsed file.
 fn read(problems: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config) {
-    let mut saved = None;
+    let (mut saved, mut keys, mut preset) = (None, None, KeyPreset::Default);
     for (key, value) in table {
         let name = key.get_ref().as_ref();
         match name {
-            "keys" => config.keymap = tables::keymap(problems, value),
+            "keys" => keys = Some(value),
+            "key-preset" => preset = problems.parsed(name, value, choice).unwrap_or_default(),
             "glyphs" => config.glyphs = tables::glyphs(problems, value),
             "colors" => config.colors = tables::colors(problems, value),
             "queries" => saved = Some(value),
@@ -375,14 +402,24 @@ fn read(problems: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config)
             _ => match SETTINGS.iter().find(|(known, _)| *known == name) {
                 Some((_, set)) => drop(problems.parsed(name, value, |value| set(config, value))),
                 None => {
-                    let names = SETTINGS
-                        .iter()
-                        .map(|(known, _)| *known)
-                        .chain(["glyphs", "colors", "queries", "stats", "redact", "machines", "sync", "keys"]);
+                    let names = SETTINGS.iter().map(|(known, _)| *known).chain([
+                        "glyphs",
+                        "colors",
+                        "queries",
+                        "stats",
+                        "redact",
+                        "machines",
+                        "sync",
+                        "keys",
+                        "key-preset",
+                    ]);
                     problems.unknown(key, names);
                 }
             },
         }
+    }
+    if keys.is_some() || preset != KeyPreset::Default {
+        config.keymap = tables::keymap(problems, keys, preset);
     }
     // Their keys must not be bound to actions.
     if let Some(saved) = saved {

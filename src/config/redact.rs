@@ -1,7 +1,12 @@
 //! The settings of `[redact]`: own values, rules and exceptions of the search for secrets.
 
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
 use toml::Spanned;
 use toml::de::DeValue;
+
+use crate::secrets::{CustomRules, Rules};
 
 use crate::config::tables::{ConfigProblems, strings, whole, wrong_type};
 
@@ -30,6 +35,24 @@ pub enum ValueSource {
 impl Default for RedactConfig {
     fn default() -> Self {
         Self { values: Vec::new(), seconds: 10, rules: Vec::new(), allow: Vec::new() }
+    }
+}
+
+/// Hides likely secrets in the cells of lists, with the built-in rules and those of the user. The rules are compiled for
+/// the first cell.
+#[derive(Clone, Debug, Default)]
+pub struct SecretCells(Arc<OnceLock<Option<Rules>>>);
+
+impl SecretCells {
+    /// Replaces the likely secrets of a text.
+    pub fn hide<'a>(&self, text: &'a str, config: &RedactConfig) -> Cow<'a, str> {
+        let is_custom = !config.rules.is_empty() || !config.allow.is_empty();
+        let custom = || CustomRules { rules: config.rules.clone(), allow: config.allow.clone(), values: Vec::new() };
+        let own = self.0.get_or_init(|| if is_custom { Rules::with(custom()).ok() } else { None });
+        let found = own.as_ref().unwrap_or_else(|| Rules::built_in()).find(text);
+        let mut hidden = Cow::Borrowed(text);
+        found.into_iter().rev().for_each(|secret| hidden.to_mut().replace_range(secret.range, "[redacted]"));
+        hidden
     }
 }
 

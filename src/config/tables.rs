@@ -11,6 +11,7 @@ use toml::de::{DeString, DeValue};
 
 use crate::base::text::{Glyphs, Tone, UNICODE, clean, is_one_column};
 use crate::base::{sort, typo};
+use crate::config::KeyPreset;
 use crate::keymap::{Action, Key, KeyContext, Keymap};
 use crate::search::query::Query;
 
@@ -194,11 +195,31 @@ fn symbol(value: &DeValue<'_>) -> Result<Cow<'static, str>, String> {
     }
 }
 
-/// Returns the keymap with the changes of the table `[keys]`, or the default if the table has errors.
-pub(super) fn keymap(problems: &mut ConfigProblems, value: &Spanned<DeValue<'_>>) -> Keymap {
+/// The keys of pi's tree and lists where they are not the default (pi 1.6.0, `docs/keybindings.md`), for the preset `pi`.
+/// pi copies with `ctrl+x`; another key then searches all text.
+const KEYS_OF_PI: &[(Action, &[&str])] = &[
+    (Action::Label, &["L", "m l"]),
+    (Action::LabelTimes, &["T", "v i"]),
+    (Action::Copy, &["y", "ctrl+x", "m y"]),
+    (Action::SearchEverything, &["alt+x", "v e"]),
+    (Action::Delete, &["ctrl+d", "ctrl+backspace", "delete", "m x"]),
+    (Action::PageUp, &["pageup", "left", "ctrl+b"]),
+    (Action::PageDown, &["pagedown", "right", "ctrl+f"]),
+    (Action::Fold, &["h"]),
+    (Action::Unfold, &["l"]),
+];
+
+/// Returns the keymap with those of a preset and the changes of the table `[keys]`, or the default if they are in
+/// conflict.
+pub(super) fn keymap(problems: &mut ConfigProblems, value: Option<&Spanned<DeValue<'_>>>, preset: KeyPreset) -> Keymap {
     let (mut overrides, mut lines) = (Vec::new(), HashMap::new());
+    if preset == KeyPreset::Pi {
+        let parsed = |keys: &&[&str]| keys.iter().filter_map(|key| key.parse().ok()).collect::<Vec<Key>>();
+        overrides.extend(KEYS_OF_PI.iter().map(|(action, keys)| (*action, parsed(keys))));
+    }
     let wanted = "a table of actions, such as [keys] and a line quit = [\"q\"]";
-    for (key, value) in problems.table("keys", value, wanted) {
+    let rows: Vec<_> = value.into_iter().flat_map(|value| problems.table("keys", value, wanted)).collect();
+    for (key, value) in rows {
         let name = key.get_ref().as_ref();
         let Some(action) = Action::from_name(name) else {
             let hint = match Action::nearest(name) {
@@ -210,6 +231,7 @@ pub(super) fn keymap(problems: &mut ConfigProblems, value: &Spanned<DeValue<'_>>
         };
         if let Some(keys) = keys(problems, name, value) {
             lines.insert(action, problems.line(&key.span()));
+            overrides.retain(|(other, _)| *other != action);
             overrides.push((action, keys));
         }
     }

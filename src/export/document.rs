@@ -32,11 +32,13 @@ pub struct Detail {
     pub thinking: bool,
     /// `true` to include images.
     pub images: bool,
+    /// `true` to include the blocks that extensions put before prompts.
+    pub blocks: bool,
 }
 
 impl Detail {
     /// All content.
-    pub const WHOLE: Self = Self { tools: ToolDetail::Full, thinking: true, images: true };
+    pub const WHOLE: Self = Self { tools: ToolDetail::Full, thinking: true, images: true, blocks: true };
 }
 
 /// The beginning of a document.

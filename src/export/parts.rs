@@ -6,7 +6,7 @@ use crate::export::document::{BlockRole, Detail, Part, ToolDetail, ToolPart, one
 use crate::render::{code, diff};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::CallDescription;
-use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
+use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse, typed_prompt};
 use crate::session::json::value::{Fields, items, pretty};
 use crate::session::json::{Str, text_or_empty};
 
@@ -40,6 +40,9 @@ impl<'a> Builder<'a> {
         let done = match entry.kind {
             EntryKind::User => {
                 self.content(&message.content);
+                if let (Some(Part::Markdown(text)), false) = (self.parts.first_mut(), self.detail.blocks) {
+                    *text = typed_prompt::without_context(text).to_owned();
+                }
                 (BlockRole::Prompt, String::new())
             }
             EntryKind::Assistant => {

@@ -16,7 +16,7 @@ named! {
         /// The entries of the selected session.
         Tree = "Tree",
         /// The selected entry in full.
-        Preview = "Preview",
+        Preview = "Reader",
         /// The input line of a search over sessions.
         Search = "search line",
         /// The input line for finding text in a session or the preview.
@@ -25,6 +25,8 @@ named! {
         Prompt = "name, label and directory lines",
         /// A list to choose from.
         Palette = "lists",
+        /// A menu.
+        Menu = "menus",
         /// The list of labels.
         Labels = "list of labels",
         /// A question box.
@@ -33,8 +35,6 @@ named! {
         MessageBox = "messages",
         /// A comparison of two branches.
         Compare = "comparison",
-        /// The list of keys.
-        Help = "help",
         /// The model context at an entry.
         Context = "model context",
         /// Statistics.
@@ -52,7 +52,6 @@ use KeyContext as C;
 const PANES: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview];
 const SESSIONS: &[KeyContext] = &[C::Sessions];
 const TREE: &[KeyContext] = &[C::Tree];
-const PREVIEW: &[KeyContext] = &[C::Preview];
 /// Contexts with a selected entry.
 const ENTRIES: &[KeyContext] = &[C::Tree, C::Preview];
 /// The same, the ends of a compared branch, and sessions, whose last messages are meant.
@@ -62,6 +61,8 @@ const ENTRIES_AND_CONTEXT: &[KeyContext] = &[C::Tree, C::Preview, C::Context];
 /// Contexts with marks on sessions, entries or states of files.
 const MARKING: &[KeyContext] = &[C::Sessions, C::Tree, C::Files];
 const COMPARE: &[KeyContext] = &[C::Compare];
+/// Panes and layers with a menu of the selection.
+const MENUS: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare, C::Context];
 /// Panes and layers with the same keys for scrolling and selection.
 const ROWS: &[KeyContext] = &[
     C::Sessions,
@@ -71,7 +72,6 @@ const ROWS: &[KeyContext] = &[
     C::Question,
     C::MessageBox,
     C::Compare,
-    C::Help,
     C::Context,
     C::Stats,
     C::Files,
@@ -82,10 +82,10 @@ const FOLDING: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare];
 /// The same, and layers in which each row is folded alone.
 const FOLDING_ONE: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Compare, C::Files];
 const PANES_AND_LONG: &[KeyContext] =
-    &[C::Sessions, C::Tree, C::Preview, C::Compare, C::Help, C::Context, C::Stats, C::Files, C::FileText];
+    &[C::Sessions, C::Tree, C::Preview, C::Compare, C::Context, C::Stats, C::Files, C::FileText];
 /// Panes and boxes closed with the same keys.
 const PANES_AND_BOXES: &[KeyContext] =
-    &[C::Sessions, C::Tree, C::Preview, C::Question, C::Compare, C::Help, C::Context, C::Stats, C::Files, C::FileText];
+    &[C::Sessions, C::Tree, C::Preview, C::Question, C::Compare, C::Context, C::Stats, C::Files, C::FileText];
 const PANES_AND_STATS: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Stats];
 const PANES_AND_FILES: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::Files];
 const PANES_AND_TEXT: &[KeyContext] = &[C::Sessions, C::Tree, C::Preview, C::FileText];
@@ -110,7 +110,6 @@ const LEAVING: &[KeyContext] = &[
     C::Search,
     C::Question,
     C::Compare,
-    C::Help,
     C::Context,
     C::Stats,
     C::Files,
@@ -125,7 +124,6 @@ const SUSPENDING: &[KeyContext] = &[
     C::Question,
     C::MessageBox,
     C::Compare,
-    C::Help,
     C::Context,
     C::Stats,
     C::Files,
@@ -133,11 +131,12 @@ const SUSPENDING: &[KeyContext] = &[
 ];
 const EVERYWHERE: &[KeyContext] = KeyContext::ALL;
 /// Input lines that end with a key.
-const LINES: &[KeyContext] = &[C::Search, C::Find, C::Prompt, C::Palette, C::Labels];
+const LINES: &[KeyContext] = &[C::Search, C::Find, C::Prompt, C::Palette, C::Labels, C::Menu];
 /// Contexts for text input.
-const TYPING: &[KeyContext] = &[C::Search, C::Find, C::Prompt, C::Palette, C::Labels, C::Help];
+const TYPING: &[KeyContext] = &[C::Search, C::Find, C::Prompt, C::Palette, C::Labels];
 const SEARCH: &[KeyContext] = &[C::Search];
 const PALETTES: &[KeyContext] = &[C::Palette, C::Labels];
+const PALETTES_AND_MENUS: &[KeyContext] = &[C::Palette, C::Labels, C::Menu];
 /// Contexts where the quit key only closes the layer.
 const CLOSED: &[KeyContext] = &[C::Find, C::Prompt, C::Palette, C::Labels];
 
@@ -167,6 +166,30 @@ named! {
         Choosing = "Lists and input lines",
         /// Editing an input line. Another action with the same key comes first.
         Typing = "Text editing",
+    }
+}
+
+named! {
+    /// A menu; its name is the first key of the sequences that it shows.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Menu {
+        /// Actions on the selection or the marked rows.
+        Selection = "m",
+        /// Places to go to.
+        GoTo = "g",
+        /// Filters, sort orders and sizes.
+        View = "v",
+    }
+}
+
+impl Menu {
+    /// Returns the title.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Selection => "Selection",
+            Self::GoTo => "Go to",
+            Self::View => "View",
+        }
     }
 }
 
@@ -227,89 +250,92 @@ actions! {
     Down, "down", ["j", "down"], ROWS, Moving, "down", "Move down", "Move down one row.";
     PageUp, "page-up", ["pageup", "ctrl+b"], ROWS, Moving, "page up", "Page up", "Move up one page.";
     PageDown, "page-down", ["pagedown", "ctrl+f"], ROWS, Moving, "page down", "Page down", "Move down one page.";
-    HalfPageUp, "half-page-up", ["ctrl+u"], PREVIEW, Moving, "half up", "Half page up", "Scroll the preview up half a page.";
-    HalfPageDown, "half-page-down", ["ctrl+d"], PREVIEW, Moving, "half down", "Half page down", "Scroll the preview down half a page.";
-    First, "first", ["g", "home"], PANES_AND_LONG, Moving, "first", "First row", "Go to the first row.";
-    Last, "last", ["G", "end"], PANES_AND_LONG, Moving, "last", "Last row", "Go to the last row.";
+    First, "first", ["home", "g g"], PANES_AND_LONG, Moving, "first", "First row", "Go to the first row.";
+    Last, "last", ["end", "G"], PANES_AND_LONG, Moving, "last", "Last row", "Go to the last row.";
     Fold, "fold", ["h", "left"], FOLDING_ONE, Moving, "fold", "Fold or go out", "Fold the row, or go to its parent or the previous pane.";
     Unfold, "unfold", ["l", "right"], FOLDING_ONE, Moving, "unfold", "Unfold or go in", "Unfold the row, or go to its first child or the next pane.";
     NextPane, "next-pane", ["tab"], PANES, Moving, "pane", "Next pane", "Go to the next pane.";
     PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Previous pane", "Go to the previous pane.";
-    NextEntry, "next-entry", ["]"], PANES_AND_TEXT, Moving, "next entry", "Next entry", "Select and preview the next entry, or the next session in the list; in file content, show the next state in the list.";
-    PreviousEntry, "previous-entry", ["["], PANES_AND_TEXT, Moving, "previous entry", "Previous entry", "Select and preview the previous entry, or the previous session in the list; in file content, show the previous state in the list.";
-    PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll preview up", "Scroll the preview up from any pane.";
-    PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll preview down", "Scroll the preview down from any pane.";
+    PreviousPrompt, "previous-prompt", ["{"], ENTRIES, Moving, "prompt", "Previous prompt", "Go to the previous prompt.";
+    NextPrompt, "next-prompt", ["}"], ENTRIES, Moving, "prompt", "Next prompt", "Go to the next prompt.";
+    NextEntry, "next-entry", ["]"], PANES_AND_TEXT, Moving, "next entry", "Next entry", "Select and read the next entry, or the next session in the list; in file content, show the next state in the list.";
+    PreviousEntry, "previous-entry", ["["], PANES_AND_TEXT, Moving, "previous entry", "Previous entry", "Select and read the previous entry, or the previous session in the list; in file content, show the previous state in the list.";
+    PreviewUp, "preview-up", [], PANES, Moving, "reader up", "Scroll reader up", "Scroll the reader up from any pane.";
+    PreviewDown, "preview-down", [], PANES, Moving, "reader down", "Scroll reader down", "Scroll the reader down from any pane.";
 
-    FoldAll, "fold-all", ["-"], FOLDING, View, "fold all", "Fold all", "Fold all rows.";
-    UnfoldAll, "unfold-all", ["+"], FOLDING, View, "unfold all", "Unfold all", "Unfold all rows.";
-    Zoom, "zoom", ["z"], PANES, View, "zoom", "Toggle full screen", "Toggle full screen for the focused pane.";
-    Larger, "larger", [">"], PANES, View, "larger", "Enlarge pane", "Enlarge the focused pane.";
-    Smaller, "smaller", ["<"], PANES, View, "smaller", "Shrink pane", "Shrink the focused pane.";
-    SharePreview, "share-preview", ["p"], PANES, View, "with preview", "Toggle preview", "Show or hide the preview below the tree or the search results.";
-    Wrap, "wrap", ["w"], PANES, View, "wrap", "Toggle line wrap", "Wrap long lines of code in the preview, or scroll them horizontally.";
-    NextForm, "next-form", ["d"], ENTRIES, View, "form", "Next preview form", "Show an entry that changed files as entry, as difference, as whole file after it, or as raw lines.";
+    FoldAll, "fold-all", ["v c"], FOLDING, View, "fold all", "Fold all", "Fold all rows.";
+    UnfoldAll, "unfold-all", ["v x"], FOLDING, View, "unfold all", "Unfold all", "Unfold all rows.";
+    Zoom, "zoom", ["z", "v z"], PANES, View, "zoom", "Toggle full screen", "Toggle full screen for the focused pane.";
+    Larger, "larger", ["v >"], PANES, View, "larger", "Enlarge pane", "Enlarge the focused pane.";
+    Smaller, "smaller", ["v <"], PANES, View, "smaller", "Shrink pane", "Shrink the focused pane.";
+    SharePreview, "share-preview", ["v v"], PANES, View, "with reader", "Toggle reader", "Show or hide the reader below the tree or the search results.";
+    Wrap, "wrap", ["v w"], ENTRIES, View, "wrap", "Toggle line wrap", "Wrap long lines of code in the reader, or scroll them horizontally.";
+    NextForm, "next-form", ["v e"], ENTRIES, View, "form", "Next reader form", "Show an entry that changed files as entry, as difference, as whole file after it, or as raw lines.";
 
     Search, "search", ["/"], SESSIONS, Finding, "search", "Search all sessions", "Search all sessions; see Query syntax in the help (?).";
-    SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "Search all text", "While searching, include or exclude tool output, thinking, arguments and custom entries.";
-    Find, "find", ["/"], FINDING, Finding, "find", "Find in session", "Find text in the session or the preview; tab hides entries without a hit. In the files view, filter the files.";
+    SearchEverything, "search-everything", ["ctrl+x", "v e"], SEARCHED, Finding, "everything", "Search all text", "While searching, include or exclude tool output, thinking, arguments and custom entries.";
+    Find, "find", ["/"], FINDING, Finding, "find", "Find in session", "Find text in the session or the reader; tab hides entries without a hit. In the files view, filter the files.";
     NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Next hit", "Go to the next hit.";
     PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Previous hit", "Go to the previous hit.";
-    JumpBack, "jump-back", ["backspace", "b"], PANES, Finding, "jump back", "Jump back", "Return to the position before the last jump.";
-    JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Jump forward", "Go to the next position in the jump history.";
-    Labels, "labels", ["'"], PANES, Finding, "labels", "List labels and commits", "List labels and commits of all sessions; go to one, or rename or clear a label.";
-    Projects, "projects", ["P"], PANES, Finding, "projects", "List projects", "List all projects, most recent first; go to one.";
-    Files, "files", ["F"], PANES_AND_FILES, Finding, "files", "List touched files", "List files that the session or project read or changed, with their states at the entries that did it.";
+    JumpBack, "jump-back", ["g j"], PANES, Finding, "jump back", "Jump back", "Return to the position before the last jump.";
+    JumpForward, "jump-forward", ["g J"], PANES, Finding, "jump forward", "Jump forward", "Go to the next position in the jump history.";
+    Labels, "labels", ["'", "g l"], PANES, Finding, "labels", "List labels and commits", "List labels and commits of all sessions; go to one, or rename or clear a label.";
+    Projects, "projects", ["g p"], PANES, Finding, "projects", "List projects", "List all projects, most recent first; go to one.";
+    Files, "files", ["g f", "m F"], PANES_AND_FILES, Finding, "files", "List touched files", "List files that the session or project read or changed, with their states at the entries that did it.";
+    MenuSelection, "menu", ["m"], MENUS, Finding, "menu", "Menu of the selection", "Open the menu of actions on the selection or the marked rows.";
+    MenuGoTo, "menu-go-to", ["g"], PANES_AND_LONG, Finding, "go", "Go-to menu", "Open the menu of places to go to.";
+    MenuView, "menu-view", ["v"], MENUS, Finding, "view", "View menu", "Open the menu of filters, sort orders and sizes.";
     Palette, "palette", [":"], PANES, Finding, "commands", "Command palette", "Open the command palette; recent actions come first.";
 
     Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume in pi", "Resume the session, in the tree from the selected entry; on a project row, fold or unfold it.";
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go back", "Go back one step: end a search, close a box, clear marks or leave the pane.";
-    Context, "context", ["c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show model context", "Show the context sent to the model at this entry: messages, token counts and omissions.";
-    ResumeHere, "resume-here", ["r"], &[C::Context], Doing, "resume here", "Resume from context", "Resume the session from the entry whose context is shown.";
-    Copy, "copy", ["y"], COPYING, Doing, "copy", "Copy to clipboard", "Copy the entry text, an ID, the session path or the resume command; in statistics, the table as Markdown; in the files view, a path or the content.";
-    Export, "export", ["e"], PANES, Doing, "export", "Export to share", "Export the marked sessions or the branch to the selected entry as a file for others, without likely secrets.";
-    Slim, "slim", ["S"], PANES, Doing, "slim", "Slim sessions", "Make the files of the marked sessions or the selected session smaller: old snapshots of extensions, results that no model receives.";
-    Repair, "repair", ["D"], PANES, Doing, "repair", "Repair sessions", "Repair the files of the marked sessions or the selected session, if they are damaged.";
-    Pager, "pager", ["v"], PANES, Doing, "pager", "Open in pager", "Open the previewed item as source text in $PAGER.";
-    Editor, "editor", ["E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the previewed item in $VISUAL or $EDITOR; the session is unchanged.";
-    Compare, "compare", ["="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";
+    Context, "context", ["c", "m c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show model context", "Show the context sent to the model at this entry: messages, token counts and omissions.";
+    ResumeHere, "resume-here", ["m h"], &[C::Context], Doing, "resume here", "Resume from context", "Resume the session from the entry whose context is shown.";
+    Copy, "copy", ["y", "m y"], COPYING, Doing, "copy", "Copy to clipboard", "Copy the entry text, an ID, the session path or the resume command; in statistics, the table as Markdown; in the files view, a path or the content.";
+    Export, "export", ["m e"], PANES, Doing, "export", "Export to share", "Export the marked sessions or the branch to the selected entry as a file for others, without likely secrets.";
+    Slim, "shrink", ["m s"], PANES, Doing, "shrink", "Shrink sessions", "Make the files of the marked sessions or the selected session smaller: old snapshots of extensions, results that no model receives.";
+    Repair, "repair", ["m R"], PANES, Doing, "repair", "Repair sessions", "Repair the files of the marked sessions or the selected session, if they are damaged.";
+    Pager, "pager", ["m v"], PANES, Doing, "pager", "Open in pager", "Open the shown item as source text in $PAGER.";
+    Editor, "editor", ["m E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the shown item in $VISUAL or $EDITOR; the session is unchanged.";
+    Compare, "compare", ["=", "m ="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";
     SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "In a comparison, choose branch A to resume or label.";
     SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "In a comparison, choose branch B to resume or label.";
     FileDifference, "file-difference", ["d"], COMPARE, Doing, "file difference", "Show file difference", "In a comparison, show the difference of the selected file at the two ends.";
     GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common entry", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
-    Stats, "statistics", ["$"], PANES_AND_STATS, Doing, "statistics", "Show statistics", "Show costs, tokens and working time of the listed sessions, by project, model, day and others.";
-    Space, "space", ["I"], PANES_AND_STATS, Doing, "space", "Show space", "Show the size of the listed sessions or the open session as statistics, by kind, project, tool and others.";
+    Stats, "statistics", ["g c"], PANES_AND_STATS, Doing, "statistics", "Show statistics", "Show costs, tokens and working time of the listed sessions, by project, model, day and others.";
+    Space, "space", ["g s"], PANES_AND_STATS, Doing, "space", "Show space", "Show the size of the listed sessions or the open session as statistics, by kind, project, tool and others.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
-    Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show key bindings, query syntax and symbols.";
+    Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show the keys of this place, all keys, the query syntax and the symbols.";
     Welcome, "welcome", [], PANES, Doing, "welcome", "Show the welcome", "Show the most important keys, as on the first start.";
     Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree; run fg in the shell to continue.";
     Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Quit pitree", "Quit pitree.";
 
-    Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Rename session", "Rename the marked sessions or the selected session; an empty name clears it.";
-    Label, "label", ["L"], ENTRIES_AND_SESSIONS, Changing, "label", "Label entry", "Set the label of the entry, or of the last message of the marked sessions; an empty label clears it.";
-    Pin, "pin", ["!"], PANES, Changing, "pin", "Pin or unpin", "Pin the marked sessions or the selected session above the others of the project; press again to unpin.";
-    Tags, "tags", ["#"], PANES, Changing, "tags", "Edit tags", "Edit the tags of the marked sessions or the selected session.";
-    Annotate, "annotate", ["a"], PANES, Changing, "note", "Edit note", "Edit the note on the selected session or entry; an empty note removes it.";
-    MarkRead, "mark-read", ["V"], PANES, Changing, "read", "Mark as read", "Mark the marked sessions, the selected session or a project's sessions as read.";
-    Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Fork the session: copy the path to this entry into a new session.";
-    Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "trash", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
-    Archive, "archive", ["A"], PANES, Changing, "archive", "Move to archive", "Move the marked sessions, the selected session or a project's sessions to the compressed archive, or bring archived ones back.";
-    Move, "move", ["alt+m"], PANES, Changing, "move", "Move to directory", "Move the marked sessions, the selected session or a project's sessions to another working directory.";
+    Fork, "fork", ["m f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Fork the session: copy the path to this entry into a new session.";
+    Rename, "rename", ["ctrl+r", "m r"], PANES_AND_SEARCH, Changing, "rename", "Rename session", "Rename the marked sessions or the selected session; an empty name clears it.";
+    Label, "label", ["m l"], ENTRIES_AND_SESSIONS, Changing, "label", "Label entry", "Set the label of the entry, or of the last message of the marked sessions; an empty label clears it.";
+    Tags, "tags", ["m t"], PANES, Changing, "tags", "Edit tags", "Edit the tags of the marked sessions or the selected session.";
+    Pin, "pin", ["m p"], PANES, Changing, "pin", "Pin or unpin", "Pin the marked sessions or the selected session above the others of the project; press again to unpin.";
+    Annotate, "annotate", ["m n"], PANES, Changing, "note", "Edit note", "Edit the note on the selected session or entry; an empty note removes it.";
+    MarkRead, "mark-read", ["m k"], PANES, Changing, "read", "Mark as read", "Mark the marked sessions, the selected session or a project's sessions as read.";
+    Archive, "archive", ["m a"], PANES, Changing, "archive", "Move to archive", "Move the marked sessions, the selected session or a project's sessions to the compressed archive, or bring archived ones back.";
+    Move, "move", ["m m"], PANES, Changing, "move", "Move to directory", "Move the marked sessions, the selected session or a project's sessions to another working directory.";
+    Delete, "delete", ["ctrl+d", "delete", "m x"], SEARCHED, Changing, "trash", "Move to trash", "Move the marked sessions, the selected session or a project's sessions to the trash.";
     Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark or unmark the session or all sessions of the project; in the tree, mark up to two entries to compare; in the files view, mark a state to compare with.";
-    MarkAll, "mark-all", ["*", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
-    CleanUp, "clean-up", ["C"], PANES, Changing, "clean up", "Clean up sessions", "List suggestions of sessions that are probably not needed: empty ones, duplicates, unused forks and others.";
+    MarkAll, "mark-all", ["m A", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
+    CleanUp, "clean-up", ["g a"], PANES, Changing, "clean up", "Clean up sessions", "List suggestions of sessions that are probably not needed: empty ones, duplicates, unused forks and others.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Undo the last change; asks first if another run of pitree made it.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Redo change", "Redo the change that was last undone.";
-    Trash, "show-trash", ["X"], PANES, Changing, "trash", "Show trash", "List sessions in pitree's trash and restore one.";
-    History, "history", ["Z"], PANES, Changing, "history", "Show change history", "List all changes, most recent first, and undo one.";
+    Trash, "show-trash", ["g x"], PANES, Changing, "trash", "Show trash", "List sessions in pitree's trash and restore one.";
+    History, "history", ["g h"], PANES, Changing, "history", "Show change history", "List all changes, most recent first, and undo one.";
 
-    NextSort, "next-sort", ["ctrl+s"], SORTED, Sessions, "sort", "Next sort order", "Change the sort order (model context: by size).";
-    WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "Put sessions whose pi waits for you at the top; press again to restore the order.";
-    NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Toggle unnamed sessions", "Show or hide sessions without a name.";
-    HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions of the project in which pitree was started, or all.";
-    ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of session files.";
-    ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide subagent sessions.";
-    MarkedOnly, "marked-only", ["alt+s"], SEARCHED, Sessions, "marked", "Marked sessions only", "Show only marked sessions, or all.";
-    ShowArchived, "show-archived", ["alt+a"], SEARCHED, Sessions, "archived", "Toggle archived sessions", "Show or hide archived sessions.";
+    NextSort, "next-sort", ["ctrl+s", "v s"], SORTED, Sessions, "sort", "Next sort order", "Change the sort order (model context: by size).";
+    WaitingFirst, "waiting-first", ["v w"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "Put sessions whose pi waits for you at the top; press again to restore the order.";
+    NamedOnly, "named-only", ["ctrl+n", "v n"], SEARCHED, Sessions, "named", "Toggle unnamed sessions", "Show or hide sessions without a name.";
+    HereOnly, "here-only", ["v h"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions of the project in which pitree was started, or all.";
+    ShowPaths, "show-paths", ["ctrl+p", "v p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of session files.";
+    ShowSubagents, "show-subagents", ["ctrl+g", "v g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide subagent sessions.";
+    MarkedOnly, "marked-only", ["v m"], SEARCHED, Sessions, "marked", "Marked sessions only", "Show only marked sessions, or all.";
+    ShowArchived, "show-archived", ["v a"], SEARCHED, Sessions, "archived", "Toggle archived sessions", "Show or hide archived sessions.";
 
     NextGrouping, "next-grouping", ["tab"], STATS, Statistics, "grouping", "Next grouping", "Group by the next property: project, model, tool, day and others; of sizes, kind, project, session, tool, type or entry.";
     PreviousGrouping, "previous-grouping", ["shift+tab"], STATS, Statistics, "grouping", "Previous grouping", "Group by the previous property.";
@@ -327,35 +353,34 @@ actions! {
 
     NextFilter, "next-filter", ["ctrl+o"], TREE, Tree, "filter", "Next tree filter", "Switch to the next tree filter.";
     PreviousFilter, "previous-filter", ["alt+o", "ctrl+shift+o"], TREE, Tree, "filter", "Previous tree filter", "Switch to the previous tree filter.";
-    FilterDefault, "filter-default", ["1", "ctrl+d"], TREE, Tree, "default", "Filter: default", "Show the entries that pi shows by default.";
-    FilterNoTools, "filter-no-tools", ["2", "ctrl+t"], TREE, Tree, "no tools", "Filter: no tools", "Hide tool calls and results; press again for the default filter.";
-    FilterUserOnly, "filter-user-only", ["3", "ctrl+u"], TREE, Tree, "user only", "Filter: user only", "Show only user messages; press again for the default filter.";
-    FilterLabeledOnly, "filter-labeled-only", ["4", "ctrl+l"], TREE, Tree, "labeled", "Filter: labeled only", "Show only labeled entries; press again for the default filter.";
-    FilterAll, "filter-all", ["5", "ctrl+a"], TREE, Tree, "all", "Filter: all entries", "Show all entries, including settings and labels; press again for the default filter.";
-    FilterOutline, "filter-outline", ["6"], TREE, Tree, "outline", "Filter: outline", "Show only branch points, branch ends, labels, compactions and branch summaries; press again for the default filter.";
-    FilterTurns, "filter-turns", ["7"], TREE, Tree, "turns", "Filter: turns", "Show one row per prompt with a summary of its turn; press again for the default filter.";
-    ToolRuns, "fold-tools", ["t"], TREE, Tree, "tool runs", "Toggle tool runs", "Collapse runs of tool calls, or show each call.";
+    FilterDefault, "filter-default", ["ctrl+d", "v d"], TREE, Tree, "default", "Filter: default", "Show the entries that pi shows by default.";
+    FilterNoTools, "filter-no-tools", ["ctrl+t", "v n"], TREE, Tree, "no tools", "Filter: no tools", "Hide tool calls and results; press again for the default filter.";
+    FilterUserOnly, "filter-user-only", ["ctrl+u", "v u"], TREE, Tree, "user only", "Filter: user only", "Show only user messages; press again for the default filter.";
+    FilterLabeledOnly, "filter-labeled-only", ["ctrl+l", "v l"], TREE, Tree, "labeled", "Filter: labeled only", "Show only labeled entries; press again for the default filter.";
+    FilterAll, "filter-all", ["ctrl+a", "v a"], TREE, Tree, "all", "Filter: all entries", "Show all entries, including settings and labels; press again for the default filter.";
+    FilterOutline, "filter-outline", ["v o"], TREE, Tree, "outline", "Filter: outline", "Show only branch points, branch ends, labels, compactions and branch summaries; press again for the default filter.";
+    FilterTurns, "filter-turns", ["v t"], TREE, Tree, "turns", "Filter: turns", "Show one row per prompt with a summary of its turn; press again for the default filter.";
+    ToolRuns, "fold-tools", ["v r"], TREE, Tree, "tool runs", "Toggle tool runs", "Collapse runs of tool calls, or show each call.";
     SegmentUp, "segment-up", ["ctrl+left", "alt+left"], TREE, Tree, "segment up", "Fold or branch start", "Fold the branch, or go to its start.";
     SegmentDown, "segment-down", ["ctrl+right", "alt+right"], TREE, Tree, "segment down", "Unfold or branch end", "Unfold the branch, or go to its end.";
-    PreviousBranchPoint, "previous-branch-point", ["{"], TREE, Tree, "branch point", "Previous branch point", "Go to the previous branch point.";
-    NextBranchPoint, "next-branch-point", ["}"], TREE, Tree, "branch point", "Next branch point", "Go to the next branch point.";
-    GoToLeaf, "go-to-leaf", ["."], TREE, Tree, "leaf", "Go to leaf", "Go to the leaf, the entry from which pi continues.";
-    Follow, "follow", ["W"], TREE, Tree, "follow", "Follow leaf", "Follow the leaf as pi writes; press again or move to stop.";
-    Family, "family", ["m"], TREE, Tree, "family", "Toggle family tree", "Show the whole family as one tree with shared entries merged, or only this session.";
-    FamilyFiles, "family-files", ["M"], TREE, Tree, "files of the family", "List family sessions", "List the family's sessions and show or hide each in the tree.";
-    GoOver, "go-over", ["o"], ENTRIES, Tree, "go over", "Go to other session", "Go to the row's session, or to another session that contains the entry.";
-    LabelTimes, "label-times", ["T"], TREE, Tree, "label times", "Toggle label times", "Show or hide label timestamps.";
+    PreviousBranchPoint, "previous-branch-point", ["g B"], TREE, Tree, "branch point", "Previous branch point", "Go to the previous branch point.";
+    NextBranchPoint, "next-branch-point", ["g b"], TREE, Tree, "branch point", "Next branch point", "Go to the next branch point.";
+    GoToLeaf, "go-to-leaf", [".", "g e"], TREE, Tree, "leaf", "Go to leaf", "Go to the leaf, the entry from which pi continues.";
+    Follow, "follow", ["v f"], TREE, Tree, "follow", "Follow leaf", "Follow the leaf as pi writes; press again or move to stop.";
+    Family, "family", ["v m"], TREE, Tree, "family", "Toggle family tree", "Show the whole family as one tree with shared entries merged, or only this session.";
+    FamilyFiles, "family-files", ["v s"], TREE, Tree, "files of the family", "List family sessions", "List the family's sessions and show or hide each in the tree.";
+    GoOver, "go-over", ["g o"], ENTRIES, Tree, "go over", "Go to other session", "Go to the row's session, or to another session that contains the entry.";
+    LabelTimes, "label-times", ["v i"], TREE, Tree, "label times", "Toggle label times", "Show or hide label timestamps.";
 
     Accept, "accept", ["enter"], LINES, Choosing, "accept", "Accept input", "Accept the input or the selected item.";
     Cancel, "cancel", ["esc"], LINES, Choosing, "cancel", "Clear or close", "Clear the input; if it is empty, close.";
     Close, "close", ["ctrl+c"], CLOSED, Choosing, "close", "Close input", "Close the input line or all open lists.";
-    ListUp, "list-up", ["up", "ctrl+p"], PALETTES, Choosing, "up", "List up", "Move up one row in a list.";
-    ListDown, "list-down", ["down", "ctrl+n"], PALETTES, Choosing, "down", "List down", "Move down one row in a list.";
+    ListUp, "list-up", ["up", "ctrl+p"], PALETTES_AND_MENUS, Choosing, "up", "List up", "Move up one row in a list.";
+    ListDown, "list-down", ["down", "ctrl+n"], PALETTES_AND_MENUS, Choosing, "down", "List down", "Move down one row in a list.";
     ListPageUp, "list-page-up", ["pageup"], PALETTES, Choosing, "page up", "List page up", "Move up one page in a list.";
     ListPageDown, "list-page-down", ["pagedown"], PALETTES, Choosing, "page down", "List page down", "Move down one page in a list.";
     CopyPath, "copy-path", ["alt+y"], &[C::Palette], Choosing, "copy path", "Copy path", "Copy the path of the selected file, or of the selected session in the trash.";
     RenameLabel, "rename-label", ["ctrl+r"], &[C::Labels], Choosing, "rename", "Rename label", "Rename the selected label.";
-    ClearLabel, "clear-label", ["ctrl+d"], &[C::Labels], Choosing, "clear", "Clear label", "Clear the selected label.";
     OnlyHits, "only-hits", ["tab"], &[C::Find], Choosing, "only hits", "Toggle only hits", "Show only hits, or all entries.";
     Complete, "complete", ["tab"], &[C::Search, C::Prompt], Choosing, "complete", "Complete input", "Complete a qualifier, its value or a directory path; press again for the next candidate.";
     CompleteBack, "complete-back", ["shift+tab"], SEARCH, Choosing, "previous", "Previous completion", "Go to the previous completion candidate.";
@@ -382,7 +407,7 @@ impl KeyContext {
     pub(crate) const PANES: &'static [Self] = PANES;
 
     /// Returns `true` for text input, where a key that types a character does nothing else.
-    pub(crate) fn takes_text(self) -> bool {
+    pub fn takes_text(self) -> bool {
         TYPING.contains(&self)
     }
 }

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use crate::keymap::action::Menu;
+
 /// A key with its modifiers, in a normal form: two presses that mean the same are equal.
 ///
 /// Shift is part of the character (`G`, `?`) wherever the terminal can tell the characters apart.
@@ -15,6 +17,8 @@ pub struct Key {
     pub(crate) code: KeyCode,
     /// The modifiers that are not part of the character.
     pub(crate) modifiers: KeyModifiers,
+    /// The menu in which the key is pressed: `m r` is `r` in the menu `m`.
+    pub(crate) menu: Option<Menu>,
 }
 
 /// A key with a name: code, name in `config.toml`, other accepted names, and the short forms for the footer, the last one
@@ -55,10 +59,12 @@ impl Key {
             return None;
         }
         match code {
-            KeyCode::BackTab => Some(Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT }),
+            KeyCode::BackTab => {
+                Some(Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT, menu: None })
+            }
             KeyCode::Char(c) => Self::from_char(c, modifiers),
-            KeyCode::F(1..=LAST_FUNCTION_KEY) => Some(Self { code, modifiers }),
-            _ => NAMED_KEYS.iter().any(|named| named.0 == code).then_some(Self { code, modifiers }),
+            KeyCode::F(1..=LAST_FUNCTION_KEY) => Some(Self { code, modifiers, menu: None }),
+            _ => NAMED_KEYS.iter().any(|named| named.0 == code).then_some(Self { code, modifiers, menu: None }),
         }
     }
 
@@ -76,7 +82,7 @@ impl Key {
         if !(modifiers.contains(KeyModifiers::CONTROL) && c.is_alphabetic()) {
             modifiers.remove(KeyModifiers::SHIFT);
         }
-        Some(Self { code: KeyCode::Char(c), modifiers })
+        Some(Self { code: KeyCode::Char(c), modifiers, menu: None })
     }
 
     /// Returns the key of a press or a repeat, or `None` for a release and for keys that cannot be bound.
@@ -101,7 +107,7 @@ impl Key {
 
     /// The shortest form, for the footer: `^S`, `↵`, `PgUp`.
     pub fn symbol(self, ascii: bool) -> String {
-        let mut text = String::new();
+        let mut text = self.menu.map_or(String::new(), |menu| format!("{} ", menu.name()));
         for (flag, _, _, symbol, plain) in MODIFIERS {
             if self.modifiers.contains(flag) {
                 text.push_str(if ascii { plain } else { symbol });
@@ -125,6 +131,9 @@ fn single<I: Iterator<Item = char>>(mut chars: I) -> Option<char> {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(menu) = self.menu {
+            write!(f, "{} ", menu.name())?;
+        }
         for (flag, name, ..) in MODIFIERS {
             if self.modifiers.contains(flag) {
                 write!(f, "{name}+")?;
@@ -142,8 +151,14 @@ impl fmt::Display for Key {
 impl FromStr for Key {
     type Err = String;
 
-    /// Reads `q`, `G`, `ctrl+s`, `alt+left`, `ctrl++`: modifiers first, names in any case, characters as typed.
+    /// Reads `q`, `G`, `ctrl+s`, `alt+left`, `ctrl++`: modifiers first, names in any case, characters as typed. `m r` is
+    /// a key in a menu.
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some((menu, key)) = text.split_once(' ').filter(|(menu, key)| !menu.is_empty() && !key.is_empty()) {
+            let found = Menu::ALL.iter().find(|known| known.name() == menu);
+            let found = found.ok_or_else(|| format!("unknown menu {menu:?}; the menus are m, g and v"))?;
+            return Ok(Self { menu: Some(*found), ..key.parse()? });
+        }
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
         while let Some((word, after)) = rest.split_once('+').filter(|(word, _)| !word.is_empty()) {

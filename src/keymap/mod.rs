@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use crate::base::text::{ASCII, UNICODE};
 
-pub use action::{Action, ActionRow, Group, KeyContext};
+pub use action::{Action, ActionRow, Group, KeyContext, Menu};
 pub use key::Key;
 
 /// The key bindings of all places.

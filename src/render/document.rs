@@ -25,17 +25,25 @@ pub(crate) struct Document<'a> {
     code: code::HighlightBudget<'a>,
     /// The source text, if the document is built without styles.
     raw: Option<String>,
+    /// `true` to show a block before a prompt in one line.
+    pub(crate) folds_blocks: bool,
 }
 
 impl<'a> Document<'a> {
     /// Creates an empty document. `clock` returns the time spent on it so far.
     pub(crate) fn new(clock: &'a dyn Fn() -> Duration) -> Self {
-        Self { lines: Vec::new(), left: MAX_STYLED_BYTES, code: code::HighlightBudget::new(clock), raw: None }
+        Self {
+            lines: Vec::new(),
+            left: MAX_STYLED_BYTES,
+            code: code::HighlightBudget::new(clock),
+            raw: None,
+            folds_blocks: true,
+        }
     }
 
     /// Creates an empty document that stores source text without styles.
     pub(crate) fn raw(clock: &'a dyn Fn() -> Duration) -> Self {
-        Self { raw: Some(String::new()), ..Self::new(clock) }
+        Self { raw: Some(String::new()), folds_blocks: false, ..Self::new(clock) }
     }
 
     /// Returns the source text, sanitized except for line breaks and tabs.

@@ -8,7 +8,7 @@ use crate::render::document::Document;
 use crate::render::{DocLine, code};
 use crate::session::entry::kind::EntryKind;
 use crate::session::entry::tool_call::{self, NEARBY};
-use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse};
+use crate::session::entry::{Block, Content, Entry, Message, ToolCall, parse, typed_prompt};
 use crate::session::json::value::{Fields, items};
 use crate::session::json::{Str, text_or_empty};
 use crate::session::tree::node::EntryOutcome;
@@ -37,15 +37,17 @@ pub fn related(tree: &Tree, at: EntryIndex) -> Vec<EntryIndex> {
 }
 
 /// Renders an entry. `line` is its line in the file, and `related` holds the lines of the [`related`] entries. `clock`
-/// returns the time spent so far.
+/// returns the time spent so far. `folds_blocks` shows a block before a prompt in one line.
 pub fn document(
     tree: &Tree,
     at: EntryIndex,
     (line, related): (&[u8], &[Vec<u8>]),
     zone: &jiff::tz::TimeZone,
     clock: &dyn Fn() -> Duration,
+    folds_blocks: bool,
 ) -> Vec<DocLine> {
     let mut lines = Document::new(clock);
+    lines.folds_blocks = folds_blocks;
     fill(&mut lines, (tree, at), (line, related), zone);
     lines.into_lines()
 }
@@ -131,6 +133,7 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
     let none = Message::default();
     let message = entry.message.as_ref().unwrap_or(&none);
     match entry.kind {
+        EntryKind::User if lines.folds_blocks => prompt(lines, message),
         EntryKind::User | EntryKind::Assistant => message_content(lines, message, &others),
         EntryKind::ToolResult => tool_result(lines, message, &others),
         EntryKind::Bash => bash(lines, message),
@@ -220,6 +223,28 @@ fn system(lines: &mut Document<'_>, message: &Message<'_>) {
     }
 }
 
+/// Renders a prompt, with each block before it in one line.
+fn prompt(lines: &mut Document<'_>, message: &Message<'_>) {
+    let Some(text) = message.content.texts().next().map(Str::owned) else {
+        return message_content(lines, message, &[]);
+    };
+    let (blocks, rest) = typed_prompt::split(&text);
+    if blocks.is_empty() {
+        return message_content(lines, message, &[]);
+    }
+    for (block, text) in blocks {
+        lines.title(Tone::Dim, &block.title(text.lines().count()));
+    }
+    lines.push(DocLine::default());
+    lines.markdown(rest);
+    let blocks = message.content.blocks();
+    let first = blocks.iter().position(|block| matches!(block, Block::Text(_)));
+    for (_, other) in blocks.iter().enumerate().filter(|(at, _)| Some(*at) != first) {
+        lines.push(DocLine::default());
+        content_block(lines, other, &[]);
+    }
+}
+
 fn message_content(lines: &mut Document<'_>, message: &Message<'_>, others: &[&Message<'_>]) {
     content(lines, &message.content, others);
     if let Some(summary) = message.summary {
@@ -261,27 +286,31 @@ fn content(lines: &mut Document<'_>, content: &Content<'_>, others: &[&Message<'
         Content::Blocks(blocks) => blocks,
     };
     for block in blocks {
-        match block {
-            Block::Text(text) => lines.markdown(&text.text()),
-            Block::Thinking(thinking) => {
-                lines.title(Tone::Dim, "thinking");
-                let thinking = thinking.text();
-                lines.plain(Tone::Thinking, thinking.trim(), false);
-            }
-            Block::ToolCall(call) => {
-                let is_its = |other: &&&Message<'_>| other.tool_call_id.is_some_and(|id| call.id.is(&id.text()));
-                tool(lines, call, others.iter().find(is_its).copied());
-            }
-            Block::Image { mime, bytes, .. } => {
-                lines.push(image(*mime, *bytes));
-            }
-            Block::Other { type_name, raw } => {
-                lines.title(Tone::Meta, &type_name.text());
-                lines.json(raw);
-            }
-            Block::Broken => lines.push(DocLine::new(Tone::Warning, "(invalid block: not an object)")),
-        }
+        content_block(lines, block, others);
         lines.push(DocLine::default());
+    }
+}
+
+fn content_block(lines: &mut Document<'_>, block: &Block<'_>, others: &[&Message<'_>]) {
+    match block {
+        Block::Text(text) => lines.markdown(&text.text()),
+        Block::Thinking(thinking) => {
+            lines.title(Tone::Dim, "thinking");
+            let thinking = thinking.text();
+            lines.plain(Tone::Thinking, thinking.trim(), false);
+        }
+        Block::ToolCall(call) => {
+            let is_its = |other: &&&Message<'_>| other.tool_call_id.is_some_and(|id| call.id.is(&id.text()));
+            tool(lines, call, others.iter().find(is_its).copied());
+        }
+        Block::Image { mime, bytes, .. } => {
+            lines.push(image(*mime, *bytes));
+        }
+        Block::Other { type_name, raw } => {
+            lines.title(Tone::Meta, &type_name.text());
+            lines.json(raw);
+        }
+        Block::Broken => lines.push(DocLine::new(Tone::Warning, "(invalid block: not an object)")),
     }
 }
 

@@ -425,10 +425,13 @@ impl JobContext {
         let lines = match form {
             EntryForm::Difference | EntryForm::File => files.preview(body, form)?,
             EntryForm::Raw => Some(self.read(body, |line, related| render::entry::raw(line, related, clock))?),
-            EntryForm::Entry => None,
+            EntryForm::Entry | EntryForm::Blocks => None,
         };
         let entry = || {
-            self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, clock))
+            let folds = form != EntryForm::Blocks;
+            self.read(body, |line, related| {
+                render::entry::document(&body.tree, body.at, (line, related), zone, clock, folds)
+            })
         };
         lines.map_or_else(entry, Ok)
     }

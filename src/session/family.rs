@@ -354,6 +354,11 @@ pub(crate) mod tests {
                     let again = files[file][at].clone();
                     files[file].push(again);
                 }
+                5 => {
+                    let entry = json!({"type": "message", "id": id, "parentId": parent, "timestamp": time,
+                        "message": {"role": "user", "content": "x"}});
+                    files[file].push(entry);
+                }
                 _ => {
                     let entry = json!({"type": "usage", "id": id, "parentId": parent, "timestamp": time,
                         "usage": {"cost": time, "input": 10 * time}});

@@ -33,7 +33,7 @@ pub(super) fn list(kind: PaletteKind, painter: &Painter<'_>) -> Vec<DocLine> {
     let key = |action| painter.key(action);
     let accept = key(Action::Accept);
     let (state, how) = match kind {
-        PaletteKind::Actions => ("no matching action", String::new()),
+        PaletteKind::Actions | PaletteKind::Help => ("no matching action", String::new()),
         PaletteKind::Labels => {
             let text = format!(
                 "{} in the tree labels the selected entry. {accept} in this list goes to it.",

@@ -6,7 +6,8 @@ use crate::app::layers::Layer;
 use crate::app::layers::compare::CompareView;
 use crate::app::layers::context::{ContextView, above, bar};
 use crate::app::layers::files::{FileTextView, FilesRow, FilesView, SessionScope};
-use crate::app::layers::palette::{Palette, PaletteKind};
+use crate::app::layers::menu::MenuView;
+use crate::app::layers::palette::{ABOUT, Palette, PaletteKind};
 use crate::app::model::Model;
 use crate::app::panes::tree::row_text;
 use crate::app::title::title;
@@ -14,14 +15,14 @@ use crate::base::numbers::{count, thousands, tokens};
 use crate::base::text::{Span, Tone, clean, highlight, spans_width, width};
 use crate::base::time;
 use crate::catalog::file_states::StateRow;
-use crate::keymap::Action;
+use crate::keymap::{Action, Key};
 use crate::render::DocLine;
 use crate::session::compare::description::SIDES;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
 use crate::session::replay::state::Exactness;
 use crate::ui::empty::{self, plain_rows};
 use crate::ui::paint::{
-    ListView, Painter, both, boxed, cut, list, right_aligned, rows, scroll_bar, text_position, typed,
+    ListView, Painter, both, boxed, boxed_at, cut, list, right_aligned, rows, scroll_bar, text_position, typed,
 };
 use crate::ui::stats;
 
@@ -71,17 +72,7 @@ pub(super) fn draw(model: &Model, painter: &Painter<'_>) {
                 rows(painter, inner, &text_box, note.top);
             }
             Layer::Compare(compare) => draw_comparison(compare, model, painter),
-            Layer::Help(help) => {
-                let text_box = help.text_box(model.size);
-                let (close, dot) = (painter.key(Action::Back), &painter.glyphs().dot);
-                let foot = format!("type to filter {dot} {close}: close {dot} rebind in config.toml");
-                let inner = boxed(painter, text_box.size, "Help", &foot);
-                let mut line = vec![Span::dim("filter: ")];
-                line.extend(typed(&help.line, usize::from(inner.width).saturating_sub(9)));
-                painter.put(Rect { height: 1.min(inner.height), ..inner }, &line);
-                let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-                rows(painter, below, &text_box, help.top);
-            }
+            Layer::Menu(menu) => draw_menu(menu, painter),
         }
     }
 }
@@ -116,6 +107,18 @@ fn candidates(painter: &Painter<'_>, options: &[(&str, &str)], at: Option<usize>
         painter.put(area, &spans);
         if at == Some(top + usize::from(row)) {
             painter.select(area);
+        }
+    }
+}
+
+fn draw_menu(menu: &MenuView, painter: &Painter<'_>) {
+    let area = menu.area(painter.area().as_size().into());
+    let inner = boxed_at(painter, area, menu.menu.title(), "");
+    for ((at, (key, action)), row) in menu.rows.iter().enumerate().skip(menu.cursor.top).zip(inner.rows()) {
+        let key = Key { menu: None, ..*key }.symbol(painter.is_ascii());
+        painter.put(row, &[Span::accent(format!("{key:<3}")), Span::text(action.row().title)]);
+        if at == menu.cursor.at {
+            painter.select(row);
         }
     }
 }
@@ -173,7 +176,7 @@ fn draw_palette(palette: &Palette, model: &Model, painter: &Painter<'_>) {
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
     let (shown, all) = palette.counts();
     let is_reading = match palette.kind {
-        PaletteKind::Actions => false,
+        PaletteKind::Actions | PaletteKind::Help => false,
         PaletteKind::Trash | PaletteKind::History => model.history.is_none(),
         PaletteKind::Labels | PaletteKind::Family | PaletteKind::Projects => !model.catalog.progress.finished,
     };
@@ -195,6 +198,12 @@ fn draw_palette(palette: &Palette, model: &Model, painter: &Painter<'_>) {
         };
         return empty::plain_rows(painter, area, lines);
     }
+    if let (true, Some(selected)) = (palette.has_descriptions(), palette.selected()) {
+        let rule = Rect { y: area.bottom(), height: 1, ..area };
+        painter.put(rule, &[Span::dim(painter.glyphs().dash.repeat(rule.width.into()))]);
+        let below = Rect { y: rule.y + 1, height: ABOUT - 1, ..area };
+        empty::plain_rows(painter, below, vec![DocLine::dim(&selected.about)]);
+    }
     // The scroll bar is beside the rows.
     let rows =
         ListView { area: Rect { width: area.width + 1, ..area }, cursor: palette.cursor, len: shown, focused: true };
@@ -213,8 +222,9 @@ fn keys(kind: PaletteKind) -> Vec<(Action, &'static str)> {
         PaletteKind::Trash => "restore",
         PaletteKind::History => "undo",
         PaletteKind::Projects => "go to project",
+        PaletteKind::Help => "run",
     };
-    let of_labels = [(Action::RenameLabel, "rename"), (Action::ClearLabel, "clear")];
+    let of_labels = [(Action::RenameLabel, "rename")];
     let of_labels = of_labels.into_iter().filter(|_| kind == PaletteKind::Labels);
     [(Action::Accept, accept)].into_iter().chain(of_labels).chain([(Action::Cancel, "close")]).collect()
 }

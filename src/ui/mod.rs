@@ -9,7 +9,7 @@ mod panes;
 mod stats;
 pub mod theme;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -21,7 +21,7 @@ use paint::Painter;
 
 /// Draws the screen.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {
-    let painter = Painter { model, buffer: RefCell::new(frame.buffer_mut()) };
+    let painter = Painter { model, buffer: RefCell::new(frame.buffer_mut()), caret: Cell::default() };
     let Some(layout) = model.layout() else { return empty::too_small(&painter) };
     draw_header(layout.header, model, &painter);
     if model.has_nothing() {
@@ -39,4 +39,8 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
     }
     draw_footer(layout.footer, model, &painter);
     layers::draw(model, &painter);
+    // Input methods open at the cursor of the terminal.
+    if let Some(caret) = painter.caret.take().filter(|_| model.key_context().takes_text()) {
+        frame.set_cursor_position(caret);
+    }
 }

@@ -2,10 +2,10 @@
 //! shared by panes and layers: titles, lists, scroll bars, boxes and input lines.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line as Drawn, Span as DrawnSpan, Text};
 use ratatui::widgets::{Block, BorderType, Clear, StatefulWidget, Widget};
@@ -24,6 +24,8 @@ use crate::ui::theme;
 pub(super) struct Painter<'a> {
     pub(super) model: &'a Model,
     pub(super) buffer: RefCell<&'a mut Buffer>,
+    /// The caret of the input line drawn last.
+    pub(super) caret: Cell<Option<Position>>,
 }
 
 impl<'a> Painter<'a> {
@@ -110,6 +112,7 @@ impl<'a> Painter<'a> {
             '┼' => '+',
             '⋯' | '…' => '.',
             '·' => '-',
+            '▸' => '>',
             '×' => 'x',
             '•' => '*',
             c => c,
@@ -118,6 +121,11 @@ impl<'a> Painter<'a> {
     }
 
     pub(super) fn put(&self, area: Rect, spans: &[Span]) {
+        if let Some(at) = spans.iter().position(|span| span.tone == Tone::Cursor) {
+            let before = u16::try_from(spans_width(&spans[..at])).unwrap_or(u16::MAX);
+            let x = area.x.saturating_add(before).min(area.right().saturating_sub(1));
+            self.caret.set(Some(Position { x, y: area.y }));
+        }
         self.render(self.line(spans, area.width.into()), area);
     }
 
@@ -166,12 +174,13 @@ pub(super) fn cut(spans: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> 
 pub(super) fn title(painter: &Painter<'_>, area: PaneArea, focused: bool, (name, facts, right): (Span, &str, String)) {
     let name = if focused { Span { tone: Tone::Accent, ..name } } else { name };
     let mark = if focused { &*painter.glyphs().focus } else { " " };
-    let spans = [Span::accent(mark), name, Span::dim(facts)];
     let right = [Span::dim(right)];
     let columns = usize::from(area.title.width);
     if area.is_below {
         // A horizontal line separates stacked panes.
         let dashes = |columns: usize| Span::dim(painter.glyphs().dash.repeat(columns));
+        let start = Span { tone: if focused { Tone::Accent } else { Tone::Dim }, ..dashes(2) };
+        let spans = [start, Span::text(" "), name, Span::dim(facts)];
         let end = spans_width(&right);
         let mut left = cut(&spans, columns.saturating_sub(end + 1), painter.glyphs());
         left.push(Span::text(" "));
@@ -180,7 +189,7 @@ pub(super) fn title(painter: &Painter<'_>, area: PaneArea, focused: bool, (name,
         left.extend(right);
         painter.put(area.title, &left);
     } else {
-        painter.put_both(area.title, &spans, &right);
+        painter.put_both(area.title, &[Span::accent(mark), name, Span::dim(facts)], &right);
     }
 }
 
@@ -284,7 +293,11 @@ pub(super) fn rows(painter: &Painter<'_>, area: Rect, text_box: &TextBox, top: u
 /// Draws a centered box and returns its inner area. The frame can be smaller than the model's size.
 pub(super) fn boxed(painter: &Painter<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
     let all = painter.area();
-    let area = middle((all.width, all.height), size);
+    boxed_at(painter, middle((all.width, all.height), size), title, foot)
+}
+
+/// Draws a box and returns its inner area.
+pub(super) fn boxed_at(painter: &Painter<'_>, area: Rect, title: &str, foot: &str) -> Rect {
     painter.clear(area);
     // The right half of a wide character would hide the frame.
     for position in area.columns().take(1).flat_map(Rect::positions).filter(|position| position.x > 0) {
@@ -387,7 +400,7 @@ mod tests {
     #[test]
     fn a_cell_gets_few_marks() {
         let (model, mut buffer) = (Model::default(), Buffer::default());
-        let painter = Painter { model: &model, buffer: RefCell::new(&mut buffer) };
+        let painter = Painter { model: &model, buffer: RefCell::new(&mut buffer), caret: Cell::default() };
         for (one, columns) in [("a", 1), ("漢", 2)] {
             let letter = format!("{one}{}", "\u{301}".repeat(10_000));
             let spans = [Span::new(Tone::Text, letter.repeat(3) + "b"), Span::new(Tone::Text, "é👩‍👩‍👧‍👦")];
@@ -403,7 +416,7 @@ mod tests {
             let mut setting = Settings { theme, ..Settings::default() };
             setting.config.colors.insert(Tone::Dim, ColorOverride::Index(99));
             let (model, mut buffer) = (Model::new(Arc::new(setting), (80, 24), 0), Buffer::default());
-            Painter { model: &model, buffer: RefCell::new(&mut buffer) }.style(Tone::Dim)
+            Painter { model: &model, buffer: RefCell::new(&mut buffer), caret: Cell::default() }.style(Tone::Dim)
         };
         assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(theme::own(ColorOverride::Index(99))), None));
     }

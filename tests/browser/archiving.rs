@@ -11,7 +11,7 @@ use super::harness::{Browser, shows};
 fn with_archived(world: &World, name: &str, columns: u16, rows: u16) -> Browser {
     let mut browser = world.open(columns, rows);
     world.select(&mut browser, name);
-    browser.press("A a");
+    browser.press("m a a");
     assert!(!world.path(name).exists());
     browser
 }
@@ -21,13 +21,13 @@ fn a_session_moves_to_the_archive_and_back() {
     let world = World::new();
     let before = world.text("main");
     let mut browser = world.open(160, 40);
-    browser.press("A");
+    browser.press("m a");
     shows(&browser, "Move to the archive?");
     shows(&browser, "pi's /resume will not list them.");
     shows(&browser, "Archive whole family  4 files, ");
     browser.press("esc");
     assert!(world.path("main").exists());
-    browser.press("A enter");
+    browser.press("m a enter");
     assert!(!world.path("main").exists());
     shows(&browser, "Moved 1 session to the archive");
     shows(&browser, "▾ ▤ the main session");
@@ -36,7 +36,7 @@ fn a_session_moves_to_the_archive_and_back() {
     shows_not(&browser, "⋎?");
     browser.press("f5");
     shows(&browser, "▾ ▤ the main session");
-    browser.press("A");
+    browser.press("m a");
     shows(&browser, "Bring back from the archive?");
     shows_not(&browser, "pi's /resume");
     browser.press("enter");
@@ -48,10 +48,10 @@ fn a_session_moves_to_the_archive_and_back() {
     assert!(!world.path("main").exists());
     browser.press("u");
     assert!(world.path("main").exists(), "{}", browser.screen());
-    browser.press("A f");
+    browser.press("m a f");
     assert!(["main", "fork", "grandchild", "twin"].iter().all(|name| !world.path(name).exists()));
     assert!(world.path("other").exists());
-    browser.press("* A");
+    browser.press("m A m a");
     shows(&browser, "Bring back  4 files, ");
     browser.press("b");
     shows(&browser, "Brought 4 sessions back");
@@ -64,11 +64,11 @@ fn archived_rows_are_dim_and_can_be_hidden() {
     shows(&with_archived(&World::new(), "other", 120, 40), "was at ");
     let mut browser = with_archived(&world, "twin", 70, 12);
     insta::assert_snapshot!("archived_sessions", browser.screen().replace(&*world.dir.path().to_string_lossy(), "DIR"));
-    browser.press("alt+a");
+    browser.press("v a");
     shows(&browser, "hiding archived sessions");
     shows(&browser, "without archived");
     shows_not(&browser, "the twin session");
-    browser.press("alt+a");
+    browser.press("v a");
     shows(&browser, "▤ the twin session");
     browser.press("/").type_text("is:archived").press("enter");
     shows(&browser, "the twin session");
@@ -79,12 +79,12 @@ fn archived_rows_are_dim_and_can_be_hidden() {
 fn changes_of_an_archived_session_ask_once_to_bring_it_back() {
     let world = World::new();
     let mut browser = with_archived(&world, "other", 160, 40);
-    browser.press("R").type_text("a name").press("enter");
+    browser.press("ctrl+r").type_text("a name").press("enter");
     shows(&browser, "This session is archived");
     shows(&browser, "Bring back and continue");
     browser.press("esc");
     assert!(!world.path("other").exists());
-    browser.press("R").type_text("a name").press("enter b");
+    browser.press("ctrl+r").type_text("a name").press("enter b");
     assert!(world.text("other").contains("\"a name\""));
     shows(&browser, "a name");
     browser.press("u");
@@ -111,7 +111,7 @@ fn a_changed_session_is_asked_about_again() {
     world.select(&mut browser, "other");
     let text = world.text("other") + "{\"type\":\"custom\",\"id\":\"x1\",\"parentId\":\"a3\"}\n";
     fs::write(world.path("other"), &text).unwrap();
-    browser.press("A a");
+    browser.press("m a a");
     shows(&browser, "Sessions changed since they were read; no files were moved.");
     assert_eq!(world.text("other"), text);
     browser.press("a");

@@ -104,7 +104,7 @@ fn a_project_card_is_as_detailed_as_a_session_card() {
         fs::write(dir.path().join(format!("{name}.jsonl")), session.text()).unwrap();
     }
     let mut browser = Browser::on(&[dir.path()], 160, 48);
-    browser.press("g");
+    browser.press("home");
     let lines = card(&browser);
     assert!(lines.contains(&"entries     1,201".into()), "{lines:#?}");
     assert!(lines.iter().any(|line| line.starts_with("last active 2026-01-05 09:20 (")), "{lines:#?}");
@@ -123,7 +123,7 @@ fn a_fork_card_starts_with_its_unique_messages() {
     };
     let card_of = |name: &str| {
         let mut browser = Browser::on(&[dir.path()], 160, 48);
-        browser.press("g");
+        browser.press("home");
         while browser.session().is_none_or(|session| session.header.id != name) {
             browser.press("j");
         }
@@ -153,7 +153,7 @@ fn a_card_explains_the_symbols_of_its_row_and_shows_the_whole_path() {
     fs::write(dir.path().join("orphan.jsonl"), orphan.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 120, 40);
     let mut last = |id: &str| {
-        browser.press("g");
+        browser.press("home");
         while browser.session().is_none_or(|session| session.header.id != id) {
             browser.press("j");
         }

@@ -54,7 +54,7 @@ impl World {
     }
 
     pub(crate) fn select(&self, browser: &mut Browser, name: &str) {
-        browser.press("g");
+        browser.press("home");
         while browser.session().is_none_or(|session| session.path != self.path(name)) {
             let before = browser.selected();
             browser.press("j");
@@ -65,7 +65,7 @@ impl World {
 
 /// Selects the tree entry that contains a text.
 pub(crate) fn to_entry(browser: &mut Browser, text: &str) {
-    browser.press("g");
+    browser.press("home");
     while browser.selected() != text {
         let before = browser.model.tree.cursor.at;
         browser.press("j");
@@ -84,7 +84,7 @@ fn names_can_be_set_cleared_and_undone() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let before = world.text("main");
-    browser.press("R").type_text("Quick j q?").press("left backspace ctrl+e enter");
+    browser.press("ctrl+r").type_text("Quick j q?").press("left backspace ctrl+e enter");
     assert_eq!(browser.selected(), "Quick j ?", "letters are only typed");
     assert!(browser.footer().ends_with("· u: undo"), "{}", browser.footer());
     shows(&browser, "rename to \"Quick j ?\"");
@@ -96,7 +96,7 @@ fn names_can_be_set_cleared_and_undone() {
     assert!(!browser.footer().contains("u: undo"), "u would undo another change: {}", browser.footer());
     browser.press("u").press("U");
     assert_eq!(browser.selected(), "Quick j ?");
-    browser.press("tab tab R").type_text("!").press("enter");
+    browser.press("tab tab ctrl+r").type_text("!").press("enter");
     assert!(browser.session().unwrap().title() == "Quick j ?!", "from any pane");
     assert_eq!(browser.model.focus, KeyContext::Preview);
 }
@@ -107,19 +107,19 @@ fn an_input_line_receives_every_key_and_esc_closes_it() {
     let mut browser = world.open(160, 40);
     let before = world.text("main");
     for leave in ["esc", "ctrl+c"] {
-        browser.press("R").type_text("xyz").press("ctrl+d f5 ctrl+z tab ctrl+s").press(leave);
+        browser.press("ctrl+r").type_text("xyz").press("ctrl+d f5 ctrl+z tab ctrl+s").press(leave);
         assert!(!browser.asks() && browser.wants.is_empty());
         assert_eq!(browser.model.focus, KeyContext::Sessions);
     }
     assert_eq!(world.text("main"), before);
     browser.send(Msg::Paste("q\nq".into()));
     assert!(browser.wants.is_empty(), "pasted text is not handled as keys");
-    browser.press("R");
+    browser.press("ctrl+r");
     browser.send(Msg::Paste("two\r\nlines\u{1b}".into()));
     browser.send(Msg::Click { column: 3, row: 5, double: true });
     browser.press("enter");
     assert_eq!(browser.selected(), "two lines");
-    browser.press("g R");
+    browser.press("home ctrl+r");
     shows(&browser, "cannot rename a project");
 }
 
@@ -129,14 +129,14 @@ fn setting_a_label_keeps_the_selection() {
     let mut browser = world.open(160, 40);
     browser.press("l");
     to_entry(&mut browser, "go left");
-    browser.press("L").type_text("here").press("enter");
+    browser.press("m l").type_text("here").press("enter");
     assert_eq!(browser.selected(), "go left");
     shows(&browser, "[here] user  go left");
-    browser.press("L");
+    browser.press("m l");
     shows(&browser, "label: here");
     browser.type_text("!").press("enter");
     shows(&browser, "[here!] user  go left");
-    browser.press("tab L ctrl+u enter");
+    browser.press("tab m l ctrl+u enter");
     shows_not(&browser, "[here");
     browser.press("u");
     shows(&browser, "[here!] user  go left");
@@ -147,13 +147,13 @@ fn setting_a_label_keeps_the_selection() {
 fn a_fork_row_cannot_be_labeled() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("l g");
+    browser.press("l home");
     while browser.model.tree.selected_fork().is_none() {
         browser.press("j");
     }
-    browser.press("L");
+    browser.press("m l");
     shows(&browser, "this row is a fork; press Enter to go to its session");
-    browser.press("f");
+    browser.press("m f");
     shows(&browser, "this row is a fork; press Enter to go to its session");
     assert!(!browser.asks());
 }
@@ -165,15 +165,15 @@ fn old_sessions_are_migrated_only_after_confirmation() {
     let old = Session::new("old").version(1).user("", "one").user("", "two").text();
     fs::write(&path, &old).unwrap();
     let mut browser = Browser::on(&[dir.path()], 160, 40);
-    browser.press("l g L").type_text("mark").press("enter");
+    browser.press("l home m l").type_text("mark").press("enter");
     shows(&browser, "This session uses format version 1;");
     browser.press("n");
     assert_eq!(fs::read_to_string(&path).unwrap(), old);
-    browser.press("L").type_text("mark").press("enter enter");
+    browser.press("m l").type_text("mark").press("enter enter");
     shows(&browser, "[mark] user  one");
     assert!(fs::read_to_string(&path).unwrap().contains("\"version\":3"));
     assert_eq!(browser.trashed().len(), 1, "the original");
-    browser.press("L ctrl+u").type_text("again").press("enter");
+    browser.press("m l ctrl+u").type_text("again").press("enter");
     assert!(!browser.asks(), "it asks only once");
     shows(&browser, "[again] user  one");
 }
@@ -185,7 +185,7 @@ fn a_fork_of_an_old_session_does_not_change_the_total() {
     fs::write(dir.path().join("old.jsonl"), &old).unwrap();
     let mut browser = Browser::on(&[dir.path()], 160, 40);
     shows(&browser, "1 session · 1 project · $0.50");
-    browser.press("l g f");
+    browser.press("l home m f");
     shows(&browser, "this change requires version 3");
     browser.press("enter");
     shows(&browser, "2 sessions · 1 project · $0.50");
@@ -214,7 +214,7 @@ fn a_new_fork_is_listed_and_shown() {
     let mut browser = world.open(160, 40);
     browser.press("l");
     to_entry(&mut browser, "left it is");
-    browser.press("f");
+    browser.press("m f");
     let made = browser.session().unwrap().clone();
     assert_eq!(made.parent_path.as_ref(), Some(&dunce::canonicalize(world.path("main")).unwrap()));
     assert_eq!((browser.model.focus, browser.selected().as_str()), (KeyContext::Tree, "left it is"));
@@ -231,7 +231,7 @@ fn scan_results_from_before_a_change_are_discarded() {
     world.select(&mut browser, "other");
     let effects = browser.take(Msg::Key("f5".parse().unwrap()));
     let mut late: Vec<Msg> = effects.into_iter().flat_map(|effect| browser.replies(effect)).collect();
-    browser.press("R").type_text("new").press("enter");
+    browser.press("ctrl+r").type_text("new").press("enter");
     assert_eq!(browser.selected(), "new");
     world.select(&mut browser, "twin");
     browser.press("ctrl+d enter");
@@ -261,7 +261,7 @@ fn the_copy_menu_offers_available_items() {
     browser.has_clipboard = false;
     browser.press("y t");
     shows(&browser, "Clipboard not available");
-    browser.press("x").press("esc esc g y");
+    browser.press("x").press("esc esc home y");
     shows(&browser, "cannot copy a project");
 }
 
@@ -269,7 +269,7 @@ fn the_copy_menu_offers_available_items() {
 fn demo_sessions_can_be_changed() {
     let mut browser = Browser::demo(100, 30);
     let sessions = browser.model.sessions.totals.sessions;
-    browser.press("R ctrl+u").type_text("Renamed").press("enter");
+    browser.press("ctrl+r ctrl+u").type_text("Renamed").press("enter");
     assert_eq!(browser.selected(), "Renamed");
     browser.press("u");
     assert_ne!(browser.selected(), "Renamed");
@@ -281,7 +281,7 @@ fn demo_sessions_can_be_changed() {
 fn a_redundant_change_is_reported() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("R enter");
+    browser.press("ctrl+r enter");
     assert_eq!(browser.footer(), "the session already has no name");
     browser.press("u");
     assert_eq!(browser.footer(), "nothing to undo");
@@ -299,7 +299,7 @@ fn small_ascii_and_colorless_screens() {
     let mut browser = Browser::new(&config, located(), (40, 10));
     browser.press("space");
     shows(&browser, "x v the main");
-    browser.press("esc g j ctrl+d");
+    browser.press("esc home j ctrl+d");
     let ascii = |browser: &Browser| {
         let screen = browser.screen();
         assert!(screen.is_ascii(), "{screen}");
@@ -312,7 +312,7 @@ fn small_ascii_and_colorless_screens() {
     ascii(&browser);
     browser.press("up up up up up up up up up up up");
     shows(&browser, "the main session");
-    browser.press("esc R").type_text("a name that is longer than the line has room for");
+    browser.press("esc ctrl+r").type_text("a name that is longer than the line has room for");
     ascii(&browser);
     assert!(browser.footer().ends_with("line has room for"), "{}", browser.footer());
     let buffer = browser.buffer();
@@ -336,7 +336,7 @@ fn cursor_and_selection_are_visible_without_colors() {
     };
     browser.press("ctrl+d");
     assert!(reversed(&browser).contains("> t  This session"), "{}", reversed(&browser));
-    browser.press("esc R").type_text("ab").press("left");
+    browser.press("esc ctrl+r").type_text("ab").press("left");
     assert!(reversed(&browser).ends_with('b'));
 }
 
@@ -346,7 +346,8 @@ fn changes_take_effect_in_order_and_late_ones_are_kept() {
     let mut browser = world.open(160, 40);
     let mut replies = Vec::new();
     for name in ["one", "two"] {
-        for key in format!("R ctrl+u {} enter", name.chars().map(String::from).collect::<Vec<_>>().join(" ")).split(' ')
+        for key in
+            format!("ctrl+r ctrl+u {} enter", name.chars().map(String::from).collect::<Vec<_>>().join(" ")).split(' ')
         {
             let effects = browser.take(Msg::Key(key.parse().unwrap()));
             let changes: Vec<Effect> =
@@ -373,7 +374,7 @@ fn a_typed_name_applies_only_to_its_session() {
     for accepts in [false, true] {
         let world = World::new();
         let mut browser = world.open(160, 40);
-        browser.press("R ctrl+u").type_text("mine");
+        browser.press("ctrl+r ctrl+u").type_text("mine");
         let other = replaced(&world, "main");
         browser.press("enter");
         shows(&browser, "main.jsonl was replaced");
@@ -390,7 +391,7 @@ fn a_typed_name_applies_only_to_its_session() {
 fn lines_appended_by_pi_while_typing_a_name_need_no_confirmation() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("R ctrl+u").type_text("mine");
+    browser.press("ctrl+r ctrl+u").type_text("mine");
     let line = Session::new("main").under("a3").user("u9", "on").lines().to_string();
     fs::write(world.path("main"), world.text("main") + &line).unwrap();
     browser.press("enter");
@@ -400,17 +401,17 @@ fn lines_appended_by_pi_while_typing_a_name_need_no_confirmation() {
 #[test]
 fn labels_and_moved_leaves_apply_only_to_their_session() {
     let world = World::new();
-    for (keys, word) in [("L", "label its entry \"mine\""), ("enter", "apply the change to this session")] {
+    for (keys, word) in [("m l", "label its entry \"mine\""), ("enter", "apply the change to this session")] {
         let mut browser = world.open(160, 40);
         browser.press("l");
         to_entry(&mut browser, "left it is");
         browser.press(keys);
-        if keys == "L" {
+        if keys == "m l" {
             browser.type_text("mine");
         }
         let before = world.text("main");
         let other = replaced(&world, "main");
-        browser.press(if keys == "L" { "enter" } else { "h" });
+        browser.press(if keys == "m l" { "enter" } else { "h" });
         shows(&browser, word);
         browser.press("esc");
         assert!(world.text("main") == other && browser.wants.is_empty());
@@ -423,12 +424,12 @@ fn marked_sessions_are_renamed_and_labeled_together() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let before = ["main", "fork", "twin", "other"].map(|name| world.text(name));
-    browser.press("space space R");
+    browser.press("space space ctrl+r");
     shows(&browser, "name of 2 marked sessions: ");
     browser.type_text("both").press("enter");
     shows(&browser, "Renamed 2 sessions");
     assert_eq!(browser.all().filter(|session| session.name.as_deref() == Some("both")).count(), 2);
-    browser.press("L");
+    browser.press("m l");
     shows(&browser, "label of the last message of 2 marked sessions: ");
     browser.type_text("good").press("enter");
     shows(&browser, "Labeled 2 sessions");
@@ -438,7 +439,7 @@ fn marked_sessions_are_renamed_and_labeled_together() {
     assert!(browser.all().all(|session| session.name.is_none()));
     browser.press("esc");
     world.select(&mut browser, "other");
-    browser.press("L").type_text("one").press("enter");
+    browser.press("m l").type_text("one").press("enter");
     assert!(world.text("other").contains(r#""targetId":"a3","label":"one""#));
     browser.press("u");
     let now = ["main", "fork", "twin", "other"].map(|name| world.text(name));

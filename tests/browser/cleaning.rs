@@ -29,7 +29,7 @@ fn open(dir: &std::path::Path, columns: u16, rows: u16) -> Browser {
 fn a_suggestion_lists_its_sessions_marked() {
     let dir = tempfile::tempdir().unwrap();
     let mut browser = open(dir.path(), 80, 24);
-    browser.press("C");
+    browser.press("g a");
     insta::assert_snapshot!("clean_up", browser.screen().replace(&*dir.path().to_string_lossy(), "DIR"));
     browser.press("1");
     shows(&browser, "2 marked");
@@ -37,12 +37,12 @@ fn a_suggestion_lists_its_sessions_marked() {
     shows(&browser, "the open question");
     shows_not(&browser, "the used session");
     // A session that stays is unmarked, and the others are shown again.
-    browser.press("alt+s");
+    browser.press("v m");
     shows(&browser, "the used session");
-    browser.press("alt+s esc");
+    browser.press("v m esc");
     shows(&browser, "the used session");
     shows_not(&browser, "marked only");
-    browser.press("C 2 ctrl+d");
+    browser.press("g a 2 ctrl+d");
     shows(&browser, "Move to trash?");
 }
 
@@ -53,6 +53,6 @@ fn without_suggestions_a_message_is_shown() {
     for name in ["silent", "open", "fork"] {
         fs::remove_file(dir.path().join(format!("--home-dev-app--/{name}.jsonl"))).unwrap();
     }
-    browser.press("f5 C");
+    browser.press("f5 g a");
     shows(&browser, "no session to clean up");
 }

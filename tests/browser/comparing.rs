@@ -59,7 +59,7 @@ impl Family {
     /// Opens the comparison of both sessions.
     fn compared(&self, columns: u16, rows: u16) -> Browser {
         let mut browser = self.open(columns, rows);
-        browser.press("* =");
+        browser.press("m A =");
         assert!(is_open(&browser), "{}", browser.screen());
         browser
     }
@@ -99,7 +99,7 @@ fn the_smallest_terminal_shows_a_comparison() {
 fn a_marked_session_and_the_selected_one() {
     let family = Family::new();
     let mut browser = family.open(120, 40);
-    browser.press("g j =");
+    browser.press("home j =");
     assert_eq!(browser.footer(), "no sessions marked; press space to mark two of one family");
     browser.press("space =");
     assert!(is_open(&browser));
@@ -114,7 +114,7 @@ fn marks_in_the_trees_of_two_sessions() {
     let mut browser = family.open(160, 40);
     let select = |browser: &mut Browser, name: &str| {
         browser.model.focus = KeyContext::Sessions;
-        browser.press("g");
+        browser.press("home");
         while browser.session().is_none_or(|session| session.path != family.path(name)) {
             browser.press("j");
         }
@@ -131,7 +131,7 @@ fn marks_in_the_trees_of_two_sessions() {
     browser.press("space");
     assert_eq!(browser.footer(), "2 entries marked · =: compare");
     browser.press("k");
-    assert!(browser.footer().starts_with("? help  = compare  ␣ mark  esc unmark all"), "{}", browser.footer());
+    assert!(browser.footer().starts_with("= compare  ␣ mark  esc unmark all"), "{}", browser.footer());
     browser.press("=");
     let screen = browser.screen();
     let head: Vec<&str> = screen.lines().take(3).collect();
@@ -184,7 +184,7 @@ fn a_fork_row_is_compared_at_its_leaf() {
 #[test]
 fn a_run_is_marked_at_its_last_entry() {
     let mut browser = Browser::demo(160, 40);
-    browser.press("l g");
+    browser.press("l home");
     let is_run = |browser: &Browser| matches!(browser.model.tree.selected_item(), Some(RowItem::Run(_)));
     while !is_run(&browser) {
         browser.press("j");
@@ -212,7 +212,7 @@ fn unrelated_sessions_are_not_compared() {
 fn a_missing_file_is_named() {
     let family = Family::new();
     let mut browser = family.open(160, 40);
-    browser.press("*");
+    browser.press("m A");
     fs::remove_file(family.path("fork")).unwrap();
     browser.press("=");
     assert!(!is_open(&browser));
@@ -264,7 +264,7 @@ fn a_grown_session_is_reread_before_resuming() {
 fn the_selected_branch_is_labeled() {
     let family = Family::new();
     let mut browser = family.compared(120, 40);
-    browser.press("b L").type_text("redis").press("enter");
+    browser.press("b m l").type_text("redis").press("enter");
     assert!(is_open(&browser));
     let text = fs::read_to_string(family.path("fork")).unwrap();
     let last = text.lines().last().unwrap();
@@ -296,18 +296,18 @@ fn a_picker_prints_the_selected_branch() {
 fn sections_fold() {
     let mut browser = Family::new().compared(120, 60);
     let unfolded = body(&browser);
-    browser.press("-");
+    browser.press("v c");
     let headings = body(&browser);
     assert!(headings.lines().filter(|row| !row.is_empty()).all(|row| row.starts_with('▸')), "{headings}");
-    browser.press("+");
+    browser.press("v x");
     assert_eq!(body(&browser), unfolded, "no section is long");
     assert!(browser.screen().lines().nth(4).unwrap().starts_with("▾ Summary"));
     // The selection stays in its section.
     browser.press("G");
-    browser.press("- l k");
+    browser.press("v c l k");
     shows(&browser, "▾ src/cache.rs");
     shows(&browser, "▸ Last answers");
-    browser.press("+ g");
+    browser.press("v x g g");
     // Fold the selected row with the keyboard, then by mouse.
     browser.press("j j h");
     shows(&browser, "▸ Summary");
@@ -329,7 +329,7 @@ fn a_long_section_is_folded_at_first() {
     let mut browser = family.compared(120, 40);
     browser.press("G");
     shows(&browser, "▸ Last answers");
-    browser.press("- G k l");
+    browser.press("v c G k l");
     shows(&browser, "▾ Last answers");
     browser.press("G");
     shows(&browser, "line 99");
@@ -351,7 +351,7 @@ fn rows_adapt_to_the_terminal_width() {
 #[test]
 fn late_comparisons_are_not_shown() {
     let mut browser = Family::new().open(120, 40);
-    browser.press("*");
+    browser.press("m A");
     let asked = browser.take(Msg::Key("=".parse().unwrap()));
     shows(&browser, "reading both");
     // Actions that need the comparison report that it is not loaded.
@@ -401,7 +401,7 @@ fn commands_and_removed_files_count_at_the_ends() {
     let both = left.under("w2r").tool("r1", "read", &json!({"path": "same.txt"}), "s\n").assistant("a2", "right");
     fs::write(dir.path().join("one.jsonl"), both.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 120, 40);
-    browser.press("j l 5");
+    browser.press("j l ctrl+a");
     to_entry(&mut browser, "left");
     browser.press("=");
     shows(&browser, "a.txt  A: removed; B: exact");

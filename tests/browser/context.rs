@@ -72,7 +72,7 @@ fn resuming_and_forking_ask_the_same_as_in_the_tree() {
     let mut browser = world.open(160, 40);
     browser.press("l");
     to_entry(&mut browser, "left it is");
-    browser.press("c r");
+    browser.press("c m h");
     shows(&browser, "Resume from this entry");
     shows(&browser, "The model will see 4 messages.");
     // The question contains the list too, and remains below it.
@@ -80,12 +80,12 @@ fn resuming_and_forking_ask_the_same_as_in_the_tree() {
     assert_eq!(view(&browser).rows.iter().filter(|row| row.why.is_none()).count(), 4);
     browser.press("esc");
     assert!(browser.asks());
-    browser.press("c r");
+    browser.press("c m h");
     assert!(browser.asks(), "the question is open");
     browser.press("c enter");
     assert!(browser.model.layers.0.is_empty(), "the question is closed too");
     to_entry(&mut browser, "left it is");
-    browser.press("c f");
+    browser.press("c m f");
     assert!(browser.footer().contains("Forked the session here"), "{}", browser.footer());
 }
 

@@ -10,7 +10,7 @@ fn preview(file: &str, text: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     fs::copy(repository("fixtures/sessions/--home-dev-talk--").join(file), dir.path().join(file)).unwrap();
     let mut browser = Browser::on(&[dir.path()], 180, 60);
-    browser.press("l 5 g");
+    browser.press("l ctrl+a home");
     let row = |browser: &Browser| {
         let tree = browser.model.tree.tree.as_ref().unwrap();
         tree.nodes[browser.model.tree.selected_entry().unwrap() as usize].text.to_string()

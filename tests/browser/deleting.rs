@@ -44,7 +44,7 @@ fn a_parent_is_deleted_alone_or_with_its_family() {
     browser.press("ctrl+d f");
     assert_eq!(browser.trashed(), ["fork.jsonl", "grandchild.jsonl", "main.jsonl"]);
     assert_eq!(browser.selected(), "the twin session");
-    browser.press("g ctrl+d");
+    browser.press("home ctrl+d");
     shows(&browser, "project nowhere (/)");
     shows(&browser, "2 files, ");
     browser.press("enter");
@@ -66,14 +66,14 @@ fn marked_sessions_are_counted_and_deleted_together() {
     shows(&browser, "1 marked");
     browser.press("esc");
     shows_not(&browser, "marked");
-    browser.press("*");
+    browser.press("m A");
     shows(&browser, "5 marked");
     shows(&browser, "nowhere  / ✗ ✓");
-    browser.press("*");
+    browser.press("m A");
     assert!(browser.model.sessions.marks.is_empty());
-    browser.press("g").press("space");
+    browser.press("home").press("space");
     assert_eq!(browser.model.sessions.marks.len(), 5, "a project means all of its sessions");
-    browser.press("g").press("space");
+    browser.press("home").press("space");
     assert!(browser.model.sessions.marks.is_empty());
     for name in ["fork", "other"] {
         world.select(&mut browser, name);
@@ -135,7 +135,7 @@ fn the_project_card_reports_entries_without_a_header() {
     for name in ["other", "another"] {
         fs::write(world.path(name), &lines).unwrap();
     }
-    browser.press("f5 g shift+tab z");
+    browser.press("f5 home shift+tab z");
     shows(&browser, "2 unreadable");
     shows(&browser, "another.jsonl: not a pi session:");
     shows(&browser, "no session header (pi writes such a file");
@@ -232,13 +232,13 @@ fn deleting_a_link_keeps_its_target() {
 fn rows_hidden_by_folds_are_not_marked() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("g h *");
+    browser.press("home h m A");
     shows(&browser, "0 sessions marked; 5 in folded rows not marked");
-    browser.press("l * *");
+    browser.press("l m A m A");
     shows(&browser, "0 sessions marked");
-    browser.press("*");
+    browser.press("m A");
     shows(&browser, "5 sessions marked");
     shows_not(&browser, "not those");
-    browser.press("g h *");
+    browser.press("home h m A");
     assert_eq!(browser.model.sessions.marks.len(), 5, "marks stay");
 }

@@ -72,9 +72,9 @@ fn empty_lists_say_how_to_fill_them() {
     let mut browser = Browser::new(&config, located, (80, 24));
     for (key, state, how) in [
         ("'", "no labels yet", "F8 in the tree labels the selected entry."),
-        ("X", "pitree's trash is empty", "F9 in the session list moves sessions here."),
-        ("Z", "no changes yet", "Renames, labels, forks and sessions moved to the trash are listed here."),
-        ("F", "no files read or changed", "that tool calls and shell commands of pi read or changed."),
+        ("g x", "pitree's trash is empty", "F9 in the session list moves sessions here."),
+        ("g h", "no changes yet", "Renames, labels, forks and sessions moved to the trash are listed here."),
+        ("g f", "no files read or changed", "that tool calls and shell commands of pi read or changed."),
     ] {
         browser.press(key);
         shows(&browser, state);
@@ -82,8 +82,8 @@ fn empty_lists_say_how_to_fill_them() {
         assert!(text.contains(how), "{how}\n{}", browser.screen());
         browser.press("esc");
     }
-    browser.press("l 4");
-    shows(&browser, "no entry has a label · 5: show all · F8: label one");
+    browser.press("l ctrl+l");
+    shows(&browser, "no entry has a label · ^A: show all · F8: label one");
 }
 
 #[test]

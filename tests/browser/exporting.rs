@@ -23,7 +23,7 @@ fn world() -> TempDir {
 
 fn selected(dir: &TempDir) -> Browser {
     let mut browser = Browser::on(&[dir.path()], 100, 40);
-    browser.press("g");
+    browser.press("home");
     while browser.session().is_none_or(|session| !session.path.ends_with("one.jsonl")) {
         browser.press("j");
     }
@@ -34,7 +34,7 @@ fn selected(dir: &TempDir) -> Browser {
 fn secrets_are_replaced_unless_they_are_kept() {
     let dir = world();
     let mut browser = selected(&dir);
-    browser.press("e");
+    browser.press("m e");
     shows(&browser, "2 likely secrets are replaced");
     shows(&browser, "github-token 1");
     browser.press("s");
@@ -56,7 +56,7 @@ fn format_content_and_personal_data_are_chosen_and_nothing_is_replaced() {
     let mut browser = selected(&dir);
     let file = dir.path().join("share.html");
     fs::write(&file, "mine").unwrap();
-    browser.press("e").press("f");
+    browser.press("m e").press("f");
     while !browser.screen().contains("Format  html") {
         browser.press("f");
     }
@@ -72,7 +72,7 @@ fn format_content_and_personal_data_are_chosen_and_nothing_is_replaced() {
 fn marked_sessions_become_a_directory() {
     let dir = world();
     let mut browser = selected(&dir);
-    browser.press("*").press("e");
+    browser.press("m A").press("m e");
     shows(&browser, "2 marked sessions");
     let to = dir.path().join("all");
     browser.press("w").press("ctrl+u").type_text(to.to_str().unwrap()).press("enter");

@@ -10,9 +10,9 @@ use crate::browser::harness::{Browser, shows};
 use crate::common::session::Session;
 
 snapshot!(fork_in_place, (110, 34), "j j l G l");
-snapshot!(whole, (110, 44), "j j l m");
-snapshot!(whole_smallest, (80, 24), "j j l m");
-snapshot!(legend, (110, 20), "j j l m M down enter");
+snapshot!(whole, (110, 44), "j j l v m");
+snapshot!(whole_smallest, (80, 24), "j j l v m");
+snapshot!(legend, (110, 20), "j j l v m v s down enter");
 
 /// A session, a fork of it and a fork of that fork, each in its own file.
 struct Files {
@@ -39,7 +39,7 @@ impl Files {
 
     fn browse(&self, columns: u16, rows: u16) -> Browser {
         let mut browser = Browser::on(&[self.paths[0].parent().unwrap()], columns, rows);
-        browser.press("g");
+        browser.press("home");
         while browser.session().is_none_or(|session| session.path != self.paths[0]) {
             browser.press("j");
         }
@@ -49,7 +49,7 @@ impl Files {
 }
 
 fn go_to(browser: &mut Browser, text: &str) {
-    browser.press("g");
+    browser.press("home");
     for _ in 0..browser.model.tree.rows.list.len() {
         if browser.selected().contains(text) {
             return;
@@ -102,7 +102,7 @@ fn changes_of_a_fork_entry_apply_to_its_file() {
     let mut browser = files.browse(110, 30);
     browser.press("G l");
     go_to(&mut browser, "it was longer");
-    browser.press("L w o r k s enter");
+    browser.press("m l w o r k s enter");
     assert_eq!(read(&files.paths[0]), before[0]);
     let added = read(&files.paths[1]);
     let added = added.strip_prefix(&before[1]).unwrap();
@@ -122,7 +122,7 @@ fn changes_of_a_fork_entry_apply_to_its_file() {
     }
     // A shared entry belongs to the open session.
     go_to(&mut browser, "the answer");
-    browser.press("L x enter");
+    browser.press("m l x enter");
     assert!(read(&files.paths[0]).len() > before[0].len());
 }
 
@@ -130,7 +130,7 @@ fn changes_of_a_fork_entry_apply_to_its_file() {
 fn the_whole_family_is_one_tree_in_which_each_file_can_be_hidden() {
     let files = Files::new();
     let mut browser = files.browse(110, 30);
-    browser.press("m");
+    browser.press("v m");
     let all = [
         "the question",
         "the answer",
@@ -155,10 +155,10 @@ fn the_whole_family_is_one_tree_in_which_each_file_can_be_hidden() {
     // The search covers all files.
     browser.press("/ f o u n d enter");
     assert_eq!(browser.selected(), "found it");
-    browser.press("esc M down down enter esc");
+    browser.press("esc v s down down enter esc");
     assert!(!texts(&browser).contains(&"deeper".to_string()), "{:?}", texts(&browser));
     assert!(texts(&browser).contains(&"home".to_string()));
-    browser.press("m");
+    browser.press("v m");
     assert_eq!(texts(&browser), ALONE);
 }
 
@@ -166,18 +166,18 @@ fn the_whole_family_is_one_tree_in_which_each_file_can_be_hidden() {
 fn the_session_of_an_entry_opens_and_esc_returns() {
     let files = Files::new();
     let mut browser = files.browse(110, 30);
-    browser.press("m");
+    browser.press("v m");
     // The first row with that name belongs to the fork, which is titled by its first prompt.
     go_to(&mut browser, "deeper");
-    browser.press("j o");
+    browser.press("j g o");
     assert_eq!(browser.session().unwrap().path, files.paths[2]);
     assert_eq!(browser.selected(), "deeper");
     assert!(browser.model.tree.selected_fork().is_none());
-    browser.press("b");
+    browser.press("g j");
     assert_eq!(browser.session().unwrap().path, files.paths[0]);
     assert_eq!(browser.selected(), "deeper", "the family is shown as before");
     go_to(&mut browser, "the answer");
-    browser.press("o");
+    browser.press("g o");
     assert_eq!(browser.session().unwrap().path, files.paths[1], "the first other file with the entry");
     assert_eq!(browser.selected(), "the answer");
 }
@@ -193,9 +193,9 @@ fn unlinked_copies_are_offered() {
     let (_, added) = added.split_once('\n').unwrap();
     std::fs::write(&copy, format!("{}\n{entries}{added}", header.trim_end())).unwrap();
     let mut browser = files.browse(110, 30);
-    browser.press("m");
+    browser.press("v m");
     assert!(!texts(&browser).contains(&"only in the copy".to_string()));
-    browser.press("M");
+    browser.press("v s");
     shows(&browser, "same origin");
     browser.press("end down down down enter esc");
     assert!(texts(&browser).contains(&"only in the copy".to_string()), "{}", browser.screen());
@@ -207,7 +207,7 @@ fn entries_with_the_same_id_and_different_text_are_flagged() {
     let text = std::fs::read_to_string(&files.paths[1]).unwrap();
     std::fs::write(&files.paths[1], text.replace("the answer", "the ANSWER")).unwrap();
     let mut browser = files.browse(120, 30);
-    browser.press("m");
+    browser.press("v m");
     shows(&browser, " conflict");
     let both = texts(&browser);
     assert!(both.contains(&"the answer".to_string()) && both.contains(&"the ANSWER".to_string()));
@@ -231,7 +231,7 @@ fn a_moved_parent_is_found_by_its_id() {
         .map(|name| catalog.key_of(&new.with_file_name(name)).unwrap());
     assert_eq!((catalog.families().parent(fork), catalog.families().parent(stranger)), (Some(parent), None));
     let mut browser = browser;
-    browser.press("g");
+    browser.press("home");
     while browser.session().is_none_or(|session| session.header.id != "f") {
         browser.press("j");
     }
@@ -252,7 +252,7 @@ fn forks_of_a_missing_parent_are_grouped() {
     std::fs::write(path("g.jsonl"), fork("g", 200, "another way")).unwrap();
     std::fs::write(path("x.jsonl"), Session::new("x").at(150).user("x1", "something else").text()).unwrap();
     let mut browser = Browser::on(&[&dir], 110, 30);
-    browser.press("g");
+    browser.press("home");
     while browser.session().is_none_or(|session| session.header.id != "p") {
         browser.press("j");
     }
@@ -268,7 +268,7 @@ fn forks_of_a_missing_parent_are_grouped() {
         "{rows}"
     );
     assert!(lines[at("one way")].contains("└─") && lines[at("another way")].contains("├─"), "{rows}");
-    browser.press("g");
+    browser.press("home");
     while browser.model.sessions.selected_missing_parent().is_none() {
         browser.press("j");
     }
@@ -291,7 +291,7 @@ fn hits_in_many_sessions_arrive_in_few_batches_with_progress() {
         std::fs::write(dir.path().join(format!("fork{number}.jsonl")), text).unwrap();
     }
     let mut browser = Browser::on(&[dir.path()], 110, 30);
-    browser.press("g j tab m /").type_text("needl");
+    browser.press("home j tab v m /").type_text("needl");
     let effects = browser.take(Msg::Key("e".parse().unwrap()));
     let finds = effects.into_iter().filter(|effect| matches!(effect, Effect::Ask(_, Work::Find { .. })));
     let replies: Vec<Msg> = finds.flat_map(|effect| browser.replies(effect)).collect();

@@ -14,14 +14,14 @@ use super::changes::to_entry;
 use super::harness::{Browser, shows};
 use crate::common::session::Session;
 
-snapshot!(files_wide, (160, 48), "j F enter");
-snapshot!(files_80, (80, 24), "j F enter");
-snapshot!(files_smallest, (40, 10), "j F enter");
-snapshot!(files_of_a_project, (100, 20), "g F enter");
-snapshot!(files_filtered, (80, 24), "j F / k e y s");
-snapshot!(file_content, (80, 24), "j F enter j v");
-snapshot!(file_content_smallest, (40, 10), "j F enter j v");
-snapshot!(file_difference, (100, 30), "j F enter j =");
+snapshot!(files_wide, (160, 48), "j g f enter");
+snapshot!(files_80, (80, 24), "j g f enter");
+snapshot!(files_smallest, (40, 10), "j g f enter");
+snapshot!(files_of_a_project, (100, 20), "home g f enter");
+snapshot!(files_filtered, (80, 24), "j g f / k e y s");
+snapshot!(file_content, (80, 24), "j g f enter j v");
+snapshot!(file_content_smallest, (40, 10), "j g f enter j v");
+snapshot!(file_difference, (100, 30), "j g f enter j =");
 
 /// A session with two branches, in a directory that exists.
 struct World {
@@ -64,7 +64,7 @@ impl World {
     /// Opens the files of the session.
     fn files(&self, columns: u16, rows: u16) -> Browser {
         let mut browser = Browser::on(&[&self.dir.path().join("sessions")], columns, rows);
-        browser.press("j F");
+        browser.press("j g f");
         browser
     }
 }
@@ -109,7 +109,7 @@ fn states_are_listed_newest_first_and_lead_to_their_entries() {
     assert_eq!(selected(&browser), ("src/a.rs".into(), Some("write".into())));
     browser.press("h");
     assert_eq!((selected(&browser).1, view(&browser).rows.len()), (None, 3));
-    browser.press("F");
+    browser.press("esc");
     assert!(browser.model.layers.0.is_empty());
 }
 
@@ -222,7 +222,7 @@ fn symbolic_links_are_not_followed() {
 #[test]
 fn a_project_and_all_sessions_have_states_of_several_sessions() {
     let mut browser = Browser::demo(160, 40);
-    browser.press("j F").press("/").type_text("0004 sessions").press("enter enter");
+    browser.press("j g f").press("/").type_text("0004 sessions").press("enter enter");
     let states = view(&browser).unfolded.values().next().unwrap().states.len();
     assert_eq!(states, 1);
     browser.press("a");
@@ -244,7 +244,7 @@ fn long_paths_keep_the_file_name_visible() {
     fs::write(dir.path().join("one.jsonl"), session.text()).unwrap();
     for columns in [40, 80, 120] {
         let mut browser = Browser::on(&[dir.path()], columns, 20);
-        browser.press("G F").press("/").type_text("chosen").press("enter");
+        browser.press("G g f").press("/").type_text("chosen").press("enter");
         shows(&browser, "chosen.rs ");
         shows(&browser, "read 1×");
         browser.press("enter j v");
@@ -272,7 +272,8 @@ fn the_filter_is_kept_or_cleared() {
 fn closing_and_folding_cancel_the_work() {
     let world = World::new();
     let mut browser = Browser::on(&[&world.dir.path().join("sessions")], 80, 24);
-    let effects = browser.take(Msg::Key("F".parse().unwrap()));
+    browser.press("g");
+    let effects = browser.take(Msg::Key("f".parse().unwrap()));
     let mut tickets = effects.into_iter().filter_map(|effect| match effect {
         Effect::Ask(ticket, Work::ListFiles(_)) => Some(ticket),
         _ => None,
@@ -308,18 +309,18 @@ fn a_rewritten_session_is_reported() {
 fn the_preview_shows_what_an_entry_changed() {
     let world = World::new();
     let mut browser = Browser::on(&[&world.dir.path().join("sessions")], 120, 40);
-    browser.press("j l 5");
+    browser.press("j l ctrl+a");
     to_entry(&mut browser, "[edit: src/a.rs]");
-    browser.press("d");
+    browser.press("v e v e");
     shows(&browser, "-fn two() {}");
     shows(&browser, "exact: written");
-    browser.press("d");
+    browser.press("v e");
     shows(&browser, "2 + fn zwei() {}");
     shows(&browser, "1   fn one() {}");
-    browser.press("d");
+    browser.press("v e");
     shows(&browser, "\"toolCallId\"");
     // Entries that changed no file look the same in the other forms.
-    browser.press("d d");
+    browser.press("v e v e v e");
     to_entry(&mut browser, "Go on");
     assert!(!browser.screen().contains("fn one"), "{}", browser.screen());
     // A file that a command wrote.
@@ -335,7 +336,7 @@ fn hostile_paths_are_cleaned_and_choose_no_place() {
     let session = session.tool("w1", "write", &json!({"path": path, "content": "\u{1b}]0;title\u{7}\r\n"}), "ok");
     fs::write(dir.path().join("one.jsonl"), session.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 80, 24);
-    browser.press("G F enter j v");
+    browser.press("G g f enter j v");
     let screen = browser.screen();
     assert!(screen.contains("␛]0;title") && screen.contains("etc/pa␛[31m"), "{screen}");
     assert!(!screen.contains(|c: char| c != '\n' && pitree::base::text::is_unsafe(c)), "{screen}");

@@ -28,7 +28,7 @@ pub(crate) fn marked(browser: &Browser) -> String {
 fn typing_goes_to_the_nearest_hit_and_esc_back() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("l g");
+    browser.press("l home");
     let start = browser.selected();
     browser.press("/").type_text("is");
     assert_eq!(browser.selected(), "right it is");
@@ -45,7 +45,7 @@ fn typing_goes_to_the_nearest_hit_and_esc_back() {
 fn next_and_previous_wrap_around() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("l g /").type_text("it is").press("enter");
+    browser.press("l home /").type_text("it is").press("enter");
     let first = browser.selected();
     shows(&browser, "1/2");
     browser.press("n");
@@ -57,7 +57,7 @@ fn next_and_previous_wrap_around() {
     browser.press("N");
     shows(&browser, "search wrapped to the end");
     shows(&browser, "2/2");
-    browser.press("g");
+    browser.press("home");
     shows(&browser, "2 hits");
     browser.press("esc");
     assert_eq!(browser.model.focus, KeyContext::Tree, "the search ends first");
@@ -71,13 +71,13 @@ fn next_and_previous_wrap_around() {
 fn hidden_hits_are_unfolded() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("l -");
+    browser.press("l v c");
     let rows = browser.model.tree.rows.list.len();
     browser.press("/").type_text("left it");
     assert_eq!(browser.selected(), "left it is");
     browser.press("esc");
     assert_eq!(browser.model.tree.rows.list.len(), rows, "folded again");
-    browser.press("3 /").type_text("left it").press("enter");
+    browser.press("ctrl+u /").type_text("left it").press("enter");
     assert_eq!(browser.selected(), "left it is", "though only users are shown");
     browser.press("esc");
     assert_eq!(browser.selected(), "go left");
@@ -102,7 +102,7 @@ fn tab_hides_all_but_the_hits() {
 fn queries_are_those_of_the_session_search() {
     let mut browser = Browser::demo(160, 40);
     let mut hits = |query: &str| {
-        browser.press("home j j l g /").type_text(query);
+        browser.press("home j j l home /").type_text(query);
         let hits = browser.model.tree.find.as_ref().unwrap().hits.len();
         let screen = browser.screen();
         browser.press("esc esc");
@@ -160,7 +160,7 @@ fn matches_are_visible_without_colors_and_on_the_selection() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.set(|setting| setting.theme = None);
-    browser.press("l g /").type_text("left it");
+    browser.press("l home /").type_text("left it");
     assert!(marked(&browser).contains("leftit"), "{}", marked(&browser));
 }
 
@@ -168,7 +168,7 @@ fn matches_are_visible_without_colors_and_on_the_selection() {
 fn late_hits_are_dropped() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("l g /").type_text("lef");
+    browser.press("l home /").type_text("lef");
     let effects = browser.take(Msg::Key("t".parse().unwrap()));
     let late: Vec<Msg> = effects.into_iter().flat_map(|effect| browser.replies(effect)).collect();
     let found = |msg: &Msg| matches!(msg, Msg::Reply(_, Reply::EntriesFound { hits, .. }) if !hits.is_empty());
@@ -182,7 +182,7 @@ fn late_hits_are_dropped() {
 fn enter_before_the_hits_arrive_goes_to_the_first() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("l g /").type_text("it i");
+    browser.press("l home /").type_text("it i");
     let effects = browser.take(Msg::Key("s".parse().unwrap()));
     let late: Vec<Msg> = effects
         .into_iter()
@@ -198,10 +198,10 @@ fn enter_before_the_hits_arrive_goes_to_the_first() {
 fn a_reloaded_tree_is_searched_again() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("l g /").type_text("it is").press("enter f5");
+    browser.press("l home /").type_text("it is").press("enter f5");
     shows(&browser, "1/2");
     to_entry(&mut browser, "go left");
-    browser.press("L").type_text("this it is").press("enter");
+    browser.press("m l").type_text("this it is").press("enter");
     shows(&browser, "1/3");
     browser.press("esc esc");
     world.select(&mut browser, "other");
@@ -236,7 +236,7 @@ fn the_preview_is_searched_on_its_own() {
 fn searching_the_preview_does_not_block_the_screen() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("l g tab /");
+    browser.press("l home tab /");
     let effects = browser.take(Msg::Key("e".parse().unwrap()));
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(_, Work::FindInPreview { .. }))));
     assert!(browser.model.preview.hit().is_none(), "the search has not run yet");

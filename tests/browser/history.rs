@@ -11,7 +11,7 @@ fn undo_asks_before_reverting_a_change_of_an_earlier_run() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
-    browser.press("R").type_text("new name").press("enter");
+    browser.press("ctrl+r").type_text("new name").press("enter");
     assert_eq!(browser.session().unwrap().title(), "new name");
     browser.press("u");
     assert!(!browser.asks(), "changes of this pitree are undone without a question");
@@ -28,7 +28,7 @@ fn undo_asks_before_reverting_a_change_of_an_earlier_run() {
     assert!(browser.asks(), "nothing was undone");
     // Another change happens meanwhile, which is not the one in the question.
     let question = browser.model.layers.0.pop().unwrap();
-    browser.press("R").type_text("newer name").press("enter");
+    browser.press("ctrl+r").type_text("newer name").press("enter");
     browser.restarted();
     browser.model.layers.0.push(question);
     browser.press("u");
@@ -49,7 +49,7 @@ fn undo_asks_before_reverting_a_change_of_an_earlier_run() {
 fn sessions_are_restored_from_the_trash_list() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("X");
+    browser.press("g x");
     shows(&browser, "pitree's trash is empty");
     browser.press("esc");
     for name in ["other", "twin"] {
@@ -58,7 +58,7 @@ fn sessions_are_restored_from_the_trash_list() {
     }
     assert_eq!(browser.trashed(), ["other.jsonl", "twin.jsonl"]);
     browser.restarted();
-    browser.press("X");
+    browser.press("g x");
     let rows = |browser: &Browser| browser.palettes()[0].counts();
     assert_eq!(rows(&browser), (2, 2));
     shows(&browser, "twin.jsonl");
@@ -72,14 +72,14 @@ fn sessions_are_restored_from_the_trash_list() {
 fn any_change_in_the_history_can_be_undone() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.press("R").type_text("one").press("enter");
+    browser.press("ctrl+r").type_text("one").press("enter");
     world.select(&mut browser, "other");
     browser.press("space");
     world.select(&mut browser, "twin");
     browser.press("space ctrl+d t");
     world.select(&mut browser, "fork");
-    browser.press("R").type_text("two").press("enter");
-    browser.press("Z");
+    browser.press("ctrl+r").type_text("two").press("enter");
+    browser.press("g h");
     let list = browser.palettes()[0];
     assert_eq!(list.counts(), (3, 3));
     let text = |at: usize| {
@@ -94,10 +94,10 @@ fn any_change_in_the_history_can_be_undone() {
     assert_eq!(text(2), "rename to \"one\"  one");
     browser.press("down");
     assert_eq!(wanted(&mut browser), [Request::UndoGroup { group: 2 }], "grouped changes are undone together");
-    browser.press("Z down down enter");
+    browser.press("g h down down enter");
     world.select(&mut browser, "main");
     assert_eq!(browser.session().unwrap().title(), "the main session", "not just the last one");
-    browser.press("Z");
+    browser.press("g h");
     shows(&browser, "undone");
     browser.press("down down enter");
     assert_eq!(browser.footer(), "already reverted; nothing to undo");
@@ -119,7 +119,7 @@ fn the_path_of_a_session_in_the_trash_is_copied() {
     let mut browser = world.open(160, 40);
     let path = world.path("other").to_string_lossy().into_owned();
     world.select(&mut browser, "other");
-    browser.press("ctrl+d t X");
+    browser.press("ctrl+d t g x");
     browser.take(Msg::Now(super::harness::NOW + 5000));
     browser.press("down");
     assert!(browser.footer().contains("copy path"), "{}", browser.footer());
@@ -134,7 +134,7 @@ fn the_path_of_a_session_in_the_trash_is_copied() {
 fn keys_without_effect_in_a_dialog_are_reported() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    for boxes in ["X", ":", "?", "y", "l c"] {
+    for boxes in ["g x", ":", "?", "y", "l c"] {
         browser.press(boxes).press("ctrl+r");
         assert_eq!(browser.footer(), "ctrl+r (rename) does nothing here", "{boxes}");
         browser.press("esc");

@@ -47,7 +47,7 @@ fn pasted_text_goes_to_the_top_layer_only() {
     assert_eq!(browser.model.search.as_ref().unwrap().line.value(), "re");
     browser.press("x f1");
     browser.send(Msg::Paste("yank".into()));
-    shows(&browser, "filter: yank");
+    shows(&browser, "> yank");
     shows(&browser, "Insert the most recently deleted text.");
     assert_eq!(browser.model.search.as_ref().unwrap().line.value(), "re");
 }
@@ -57,12 +57,12 @@ fn the_footer_lists_the_keys_of_the_top_layer() {
     let mut browser = Browser::demo(160, 30);
     let panes = browser.footer();
     browser.press("'");
-    assert!(browser.footer().starts_with("↵ accept  ^R rename  ^D clear"), "{}", browser.footer());
+    assert!(browser.footer().starts_with("↵ accept  ^R rename  ↓ down"), "{}", browser.footer());
     assert!(browser.footer().ends_with("F1 help"), "a question mark would be typed: {}", browser.footer());
     browser.press("esc y");
     assert!(browser.footer().starts_with("↵ Session path"), "the action of Enter: {}", browser.footer());
     browser.press("esc ?");
-    assert!(browser.footer().starts_with("esc close"), "{}", browser.footer());
+    assert!(browser.footer().starts_with("↵ accept"), "{}", browser.footer());
     browser.press("esc");
     assert_eq!(browser.footer(), panes);
 }
@@ -70,19 +70,18 @@ fn the_footer_lists_the_keys_of_the_top_layer() {
 #[test]
 fn the_footer_omits_keys_without_effect_on_the_selected_row() {
     let mut browser = Browser::demo(160, 30);
-    browser.press("g");
-    assert!(browser.footer().starts_with("? help  ↵ fold  "), "{}", browser.footer());
-    assert!(!browser.footer().contains("rename") && browser.footer().contains("trash"), "{}", browser.footer());
+    browser.press("home");
+    assert!(browser.footer().starts_with("↵ fold  "), "{}", browser.footer());
     browser.press("h");
-    assert!(browser.footer().starts_with("? help  ↵ unfold  "), "{}", browser.footer());
+    assert!(browser.footer().starts_with("↵ unfold  "), "{}", browser.footer());
     browser.press("tab");
     assert_eq!(browser.model.focus, KeyContext::Tree);
-    for word in ["resume", "L label", "fork", "find"] {
+    for word in ["resume", "find"] {
         assert!(!browser.footer().contains(word), "{word}: {}", browser.footer());
     }
     browser.press("shift+tab l /").type_text("zzzzqqq").press("enter");
     assert!(browser.model.sessions.rows.is_empty() && browser.model.layers.0.is_empty());
-    for word in ["resume", "rename", "delete", "mark", "fold"] {
+    for word in ["resume", "mark", "fold"] {
         assert!(!browser.footer().contains(word), "{word}: {}", browser.footer());
     }
 }
@@ -92,8 +91,8 @@ fn the_help_starts_with_the_keys_of_the_layer_below_it() {
     let mut browser = Browser::demo(120, 30);
     browser.press("' f1");
     let screen = browser.screen();
-    let here = screen.find("Here").unwrap();
-    let rename = screen.find("Rename the selected label.").unwrap();
+    let here = screen.find("list of labels").unwrap();
+    let rename = screen.find("Rename label").unwrap();
     assert!(here < rename, "{screen}");
     browser.press("esc");
     assert_eq!(browser.palettes().len(), 1, "the list is still open");
@@ -110,32 +109,31 @@ fn keys_in_lists_and_lines_can_be_changed() {
     assert_eq!((browser.palettes().len(), browser.palettes()[0].cursor.at), (1, 1), "the keys are unbound");
     browser.press("x y ctrl+x");
     assert_eq!(browser.palettes()[0].line.value(), "");
-    browser.type_text("show key bindings").press("ctrl+o");
-    assert!(matches!(browser.model.layers.top(), Some(Layer::Help(_))));
+    browser.type_text("show help").press("ctrl+o");
+    assert!(matches!(browser.model.layers.top(), Some(Layer::Palette(_))));
 }
 
 #[test]
 fn the_help_explains_symbols() {
     let mut browser = Browser::demo(100, 30);
-    browser.press("?").type_text("symbols");
+    browser.press("?").type_text("a fork, with");
     shows(&browser, "Symbols");
     shows(&browser, "A fork, with ?");
-    browser.press("esc").type_text("fork missing");
-    shows(&browser, "with ? if its parent file is missing");
-    browser.press("esc esc");
+    browser.press("esc");
     let mut browser = Browser::configured(&Config::parse("ascii = true", "config.toml").unwrap(), 100, 30);
-    browser.press("?").type_text("symbols fork");
-    shows(&browser, "Y       fork");
+    browser.press("?").type_text("a fork, with");
+    shows(&browser, "Y                    A fork");
 }
 
 #[test]
-fn the_help_has_keys_and_names_in_columns() {
+fn the_help_has_keys_and_words_in_columns() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("?").type_text("next-sort");
+    browser.press("?").type_text("next sort order");
     let screen = browser.screen();
-    let row = screen.lines().find(|line| line.contains("ctrl+s ")).unwrap_or_else(|| panic!("{screen}"));
-    let places = [row.find("ctrl+s"), row.find("next-sort"), row.rfind("sort")];
+    let row = screen.lines().find(|line| line.contains("ctrl+s")).unwrap_or_else(|| panic!("{screen}"));
+    let places = [row.find("Session list"), row.find("ctrl+s, v s"), row.find("Next sort order")];
     assert!(places.is_sorted() && !places.contains(&None), "{row}");
+    shows(&browser, "Change the sort order");
 }
 
 #[test]

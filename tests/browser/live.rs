@@ -111,7 +111,7 @@ fn folds_and_notices_stay() {
     live.append("grandchild", &user("late", "a3"));
     live.tell();
     assert!(live.browser.screen().contains('▸'));
-    live.browser.press("R").type_text("named").press("enter");
+    live.browser.press("ctrl+r").type_text("named").press("enter");
     let said = live.browser.footer();
     assert!(said.contains("named"), "{said}");
     let version = live.browser.model.catalog.version();
@@ -154,7 +154,7 @@ fn hits_stay_and_new_ones_appear() {
 #[test]
 fn the_leaf_is_followed_until_the_selection_is_moved() {
     let mut live = Live::new();
-    live.browser.press("l W");
+    live.browser.press("l v f");
     shows(&live.browser, "following · default");
     live.append("main", &user("one", "a3"));
     live.tell();
@@ -164,7 +164,7 @@ fn the_leaf_is_followed_until_the_selection_is_moved() {
     live.tell();
     assert_eq!(live.browser.selected(), "prompt two");
     shows(&live.browser, "id two");
-    live.browser.press("2");
+    live.browser.press("ctrl+t");
     shows(&live.browser, "following · no-tools");
     live.browser.press("k");
     assert_eq!(live.browser.footer(), "no longer following");
@@ -173,7 +173,7 @@ fn the_leaf_is_followed_until_the_selection_is_moved() {
     live.append("main", &user("three", "two"));
     live.tell();
     assert_eq!(live.browser.selected(), selected);
-    live.browser.press("W W");
+    live.browser.press("v f v f");
     assert_eq!(live.browser.footer(), "no longer following");
     assert_eq!(live.browser.selected(), "prompt three");
 }
@@ -233,7 +233,7 @@ fn changes_update_a_search_in_batches() {
 /// Names `main`, so that a search for the name finds only this session.
 fn named() -> Live {
     let mut live = Live::new();
-    live.browser.press("R").type_text("alpha").press("enter");
+    live.browser.press("ctrl+r").type_text("alpha").press("enter");
     live
 }
 
@@ -272,11 +272,11 @@ fn a_hit_stays_at_its_entry_after_its_label_is_cleared() {
     let mut live = named();
     live.browser.press("l");
     to_entry(&mut live.browser, "go left");
-    live.browser.press("L").type_text("decision").press("enter esc");
+    live.browser.press("m l").type_text("decision").press("enter esc");
     search(&mut live.browser, "label:decision");
     live.browser.press("enter");
     assert_eq!(live.browser.selected(), "go left");
-    live.browser.press("L ctrl+u enter");
+    live.browser.press("m l ctrl+u enter");
     stays(&live);
     assert_eq!(live.browser.selected(), "go left");
     live.browser.press("u");
@@ -316,16 +316,16 @@ fn filters_do_not_hide_the_focused_row() {
     let mut live = named();
     live.browser.press("ctrl+n");
     assert_eq!(live.browser.model.sessions.totals.sessions, 1);
-    live.browser.press("R ctrl+u enter");
+    live.browser.press("ctrl+r ctrl+u enter");
     assert_eq!(live.browser.session().unwrap().path, live.world.path("main"), "{}", live.browser.screen());
     live.browser.press("ctrl+n l");
     to_entry(&mut live.browser, "left it is");
-    live.browser.press("L").type_text("one").press("enter");
+    live.browser.press("m l").type_text("one").press("enter");
     to_entry(&mut live.browser, "right it is");
-    live.browser.press("L").type_text("two").press("enter 4");
+    live.browser.press("m l").type_text("two").press("enter ctrl+l");
     assert_eq!(live.browser.model.tree.rows.entries, 2);
-    live.browser.press("L ctrl+u enter");
+    live.browser.press("m l ctrl+u enter");
     assert_eq!((live.browser.selected().as_str(), live.browser.model.tree.rows.entries), ("right it is", 2));
-    live.browser.press("4 4");
+    live.browser.press("ctrl+l ctrl+l");
     assert_eq!(live.browser.model.tree.rows.entries, 1, "the filter was applied again");
 }

@@ -56,7 +56,7 @@ impl World {
 
 /// Selects the session with a title.
 fn select(browser: &mut Browser, title: &str) {
-    browser.press("g");
+    browser.press("home");
     for _ in 0..3 {
         if !browser.selected().contains(title) {
             browser.press("j");

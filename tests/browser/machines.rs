@@ -47,7 +47,7 @@ fn browser(dir: &TempDir, size: (u16, u16)) -> Browser {
 
 /// Selects the first row with a text.
 fn select(browser: &mut Browser, text: &str) {
-    browser.press("g");
+    browser.press("home");
     for _ in 0..browser.model.sessions.rows.len() {
         if browser.selected().contains(text) {
             return;
@@ -78,7 +78,7 @@ fn rows_and_cards_show_machines() {
 fn chips_leave_room_for_titles() {
     let dir = sample();
     for (columns, title, chips) in
-        [(160, "On all machines", "@box @gpu"), (80, "On all machines", "@box @"), (40, "On all machines", "@box @")]
+        [(160, "On all machines", "@box @gpu"), (80, "On all machines", "@box @"), (40, "On all machines", "")]
     {
         let browser = browser(&dir, (columns, 24));
         let screen = browser.screen();
@@ -108,7 +108,7 @@ fn the_qualifier_narrows_the_list() {
 fn statistics_have_a_row_for_each_machine() {
     let dir = sample();
     let mut browser = browser(&dir, (120, 40));
-    browser.press("$ > >");
+    browser.press("g c > >");
     let grouping = |browser: &Browser| match browser.model.layers.top() {
         Some(Layer::Stats(view)) => view.grouping,
         other => panic!("{other:?}"),
@@ -129,7 +129,7 @@ fn differing_copies_are_branches_of_one_tree() {
     let dir = sample();
     let mut browser = browser(&dir, (120, 35));
     select(&mut browser, "Two ways");
-    browser.press("tab m");
+    browser.press("tab v m");
     for text in ["continued here", "continued there"] {
         shows(&browser, text);
     }
@@ -140,7 +140,7 @@ fn mirrored_sessions_are_left_out_of_changes_here() {
     let dir = sample();
     let mut browser = browser(&dir, (120, 35));
     select(&mut browser, "Login page");
-    for keys in [":archive enter", ":slim enter", ":move enter"] {
+    for keys in [":archive enter", ":shrink enter", ":move enter"] {
         let (name, keys) = keys[1..].split_once(' ').unwrap();
         browser.press(":").type_text(name).press(keys);
         shows(&browser, "this session is on another machine");

@@ -89,35 +89,35 @@ fn folding_goes_up_and_unfolding_goes_in() {
 fn all_folds_at_once_and_back() {
     let mut browser = Browser::demo(160, 40);
     let rows = browser.model.sessions.rows.len();
-    browser.press("-");
+    browser.press("v c");
     assert_eq!(browser.model.sessions.rows.len(), 4, "projects only");
     assert_eq!(browser.selected(), "/home/demo/code/webshop", "the project of the selected session");
-    browser.press("+");
+    browser.press("v x");
     assert_eq!(browser.model.sessions.rows.len(), rows);
     browser.press("j l");
     let all = browser.model.tree.rows.list.len();
-    browser.press("-");
+    browser.press("v c");
     let folded = browser.model.tree.rows.list.len();
     assert!(folded < all);
     assert!(browser.screen().contains("entries ·"), "a fold counts its hidden rows\n{}", browser.screen());
-    browser.press("+");
+    browser.press("v x");
     assert_eq!(browser.model.tree.rows.list.len(), all);
 }
 
 #[test]
 fn filters_change_the_rows_and_keep_the_place() {
     let mut browser = Browser::demo(160, 40);
-    browser.press("l g j j");
+    browser.press("l home j j");
     let selected = browser.selected();
     let rows = |browser: &Browser| browser.model.tree.rows.list.len();
     let default = rows(&browser);
-    browser.press("5");
+    browser.press("ctrl+a");
     assert_eq!(browser.model.tree.filter, Filter::All);
     assert!(rows(&browser) > default);
     assert_eq!(browser.selected(), selected);
-    browser.press("5");
+    browser.press("ctrl+a");
     assert_eq!(browser.model.tree.filter, Filter::Default, "the same key goes back");
-    browser.press("3");
+    browser.press("ctrl+u");
     let tree = browser.model.tree.tree.clone().unwrap();
     assert!(rows(&browser) > 1);
     assert!(browser.model.tree.rows.list.iter().all(|row| match row.item {
@@ -137,7 +137,7 @@ fn filters_change_the_rows_and_keep_the_place() {
 #[test]
 fn jumps_between_branch_points_and_segments() {
     let mut browser = Browser::demo(160, 40);
-    browser.press("j l g }");
+    browser.press("j l home g b");
     let at = browser.model.tree.cursor.at;
     assert!(browser.model.tree.rows.list[at].children > 1);
     browser.press("ctrl+right");
@@ -147,7 +147,7 @@ fn jumps_between_branch_points_and_segments() {
     assert!(browser.model.tree.rows.list[start].folded, "up folds first, as in pi");
     browser.press("alt+right");
     assert!(!browser.model.tree.rows.list[start].folded);
-    browser.press("{ .");
+    browser.press("g B .");
     let tree = browser.model.tree.tree.clone().unwrap();
     assert!(browser.model.tree.selected_entry().is_some_and(|at| tree.is_tip(at)));
 }
@@ -170,7 +170,7 @@ fn a_fork_row_is_at_its_fork_point_and_opens_its_session() {
         browser.press(if browser.model.tree.cursor.at < row { "j" } else { "k" });
     }
     let title = browser.selected();
-    browser.press("o");
+    browser.press("g o");
     assert_eq!(browser.model.focus, KeyContext::Tree);
     let session = browser.model.tree.session.unwrap();
     assert_eq!(browser.model.catalog[session].title(), title);
@@ -199,10 +199,10 @@ fn enter_resumes_a_session_or_its_leaf_and_folds_a_project() {
     assert!(matches!(&browser.wants[..], [Effect::Resume(Start { path: wanted, .. })] if *wanted == path));
     browser.press("l enter");
     assert_eq!(browser.wants.len(), 2, "the leaf");
-    browser.press("g enter");
+    browser.press("home enter");
     assert_eq!(browser.wants.len(), 2, "at other entries only after a question");
     assert!(browser.screen().contains("Resume from this entry"), "{}", browser.screen());
-    browser.press("esc").press("esc g enter");
+    browser.press("esc").press("esc home enter");
     assert_eq!(browser.wants.len(), 2);
     assert!(browser.model.sessions.is_folded(0));
 }
@@ -267,17 +267,15 @@ fn sorting_names_and_paths() {
     browser.press("ctrl+n");
     assert!(browser.model.sessions.rows.len() < all);
     browser.press("ctrl+n ctrl+p");
-    assert!(browser.screen().contains("-1970eb1b9caa.jsonl  17h"), "{}", browser.screen());
+    assert!(browser.screen().contains("1970eb1b9caa.jsonl"), "{}", browser.screen());
 }
 
 #[test]
 fn the_help_filters_as_one_types() {
     let mut browser = Browser::demo(100, 30);
     browser.press("? b r a n c h");
-    assert!(browser.screen().contains("next-branch-point"));
-    assert!(!browser.screen().contains("next-sort"));
-    browser.press("esc");
-    assert!(browser.screen().contains("next-sort"), "the query is cleared first");
+    assert!(browser.screen().contains("Next branch point"));
+    assert!(!browser.screen().contains("Next sort order"));
     browser.press("esc");
     assert!(browser.model.layers.0.is_empty());
     assert!(browser.wants.is_empty(), "typing q in the help does not quit");
@@ -319,7 +317,7 @@ fn late_replies_are_dropped() {
 #[test]
 fn reloading_keeps_the_selection() {
     let mut browser = Browser::demo(160, 40);
-    browser.press("j j l g j j");
+    browser.press("j j l home j j");
     let (selected, path) = (browser.selected(), browser.model.tree.session);
     browser.press("f5");
     assert_eq!((browser.selected(), browser.model.tree.session), (selected, path));
@@ -328,18 +326,18 @@ fn reloading_keeps_the_selection() {
 #[test]
 fn the_preview_shows_a_call_with_its_result_and_scrolls_on_its_own() {
     let mut browser = Browser::demo(160, 40);
-    browser.press("l 1 t g");
+    browser.press("l ctrl+d v r home");
     while !browser.selected().starts_with("[edit") {
         browser.press("j");
     }
     let screen = browser.screen();
     assert!(screen.contains("[edit: src/"), "{screen}");
     assert!(screen.contains("Successfully replaced"), "{screen}");
-    browser.press("J");
+    browser.press("tab j");
     assert_eq!(browser.model.preview.top, 0, "the whole text is visible");
     browser.send(Msg::Resized(160, 16));
     let selected = browser.selected();
-    browser.press("J");
+    browser.press("j");
     assert_eq!((browser.model.preview.top > 0, browser.selected()), (true, selected));
 }
 
@@ -446,7 +444,7 @@ fn a_selected_fork_is_found_again() {
     let title = browser.selected();
     browser.press("f5");
     assert_eq!(browser.selected(), title);
-    browser.press("o").press("esc k");
+    browser.press("g o").press("esc k");
     while browser.session().is_none_or(|session| session.title() != "Refactor auth module") {
         browser.press("k");
     }
@@ -457,8 +455,8 @@ fn a_selected_fork_is_found_again() {
 #[test]
 fn a_small_terminal_scrolls_the_help_and_a_message() {
     let mut browser = Browser::demo(40, 10);
-    browser.press("? end");
-    assert!(browser.screen().contains("thumb"), "{}", browser.screen());
+    browser.press("? pagedown pagedown");
+    assert_ne!(browser.palettes()[0].cursor.top, 0, "{}", browser.screen());
     browser.press("esc");
     browser
         .send(Msg::NotResumed(format!("To resume by hand:\ncd /{0} && pi --session /{0}\n\nthe end", "x".repeat(200))));
@@ -520,7 +518,7 @@ fn any_keys_at_any_size() {
 fn frames_of_any_size_are_drawn_before_the_model_knows_it() {
     let empty = tempfile::tempdir().unwrap();
     for mut browser in [Browser::demo(160, 40), Browser::on(&[empty.path()], 160, 40)] {
-        for keys in "i esc ? esc $ esc I esc F esc : esc c esc u esc d i".split(' ') {
+        for keys in "m esc ? esc g c esc g s esc g f esc : esc c esc u esc v e".split(' ') {
             browser.press(keys);
             for size in [(1, 1), (2, 2), (3, 1), (1, 9), (20, 5), (80, 2), (100, 30), (200, 60)] {
                 browser.buffer_of(size);
@@ -534,21 +532,20 @@ fn tree_keys_work_in_any_pane_and_every_key_has_feedback() {
     let mut browser = Browser::demo(160, 12);
     let filter = |browser: &Browser| browser.model.tree.filter;
     assert_eq!(browser.model.focus, KeyContext::Sessions);
-    browser.press("6");
-    assert_eq!((filter(&browser), browser.model.focus), (Filter::Outline, KeyContext::Sessions));
+    browser.press("ctrl+u");
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::UserOnly, KeyContext::Sessions));
     browser.press("l l ctrl+t");
     assert_eq!((filter(&browser), browser.model.focus), (Filter::NoTools, KeyContext::Preview));
     browser.press("f7");
     assert!(browser.footer().contains("f7 is not bound in any pane"), "{}", browser.footer());
     browser.press("space");
     assert!(browser.footer().contains("space (mark) works in the Sessions pane"), "{}", browser.footer());
-    // In the tree it works as in pi's /tree; in the session list it deletes; in the preview it scrolls down.
+    // In the tree it works as in pi's /tree, also from the preview; in the session list it deletes.
     browser.press("esc ctrl+d");
     assert_eq!((filter(&browser), browser.model.focus), (Filter::Default, KeyContext::Tree));
-    browser.press("t k k k tab ctrl+d");
-    assert!(browser.model.preview.top > 0 && filter(&browser) == Filter::Default);
+    browser.press("ctrl+t tab ctrl+o ctrl+o alt+o");
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::UserOnly, KeyContext::Preview));
     browser.press("ctrl+u");
-    assert_eq!((browser.model.preview.top, filter(&browser)), (0, Filter::Default));
     browser.press("esc esc ctrl+d");
     assert!(browser.asks(), "{}", browser.screen());
 }
@@ -557,16 +554,16 @@ fn tree_keys_work_in_any_pane_and_every_key_has_feedback() {
 fn sessions_can_be_limited_to_the_current_directory() {
     let mut browser = Browser::demo(160, 40);
     let all = browser.model.sessions.totals.sessions;
-    browser.press("H");
-    assert!(browser.screen().contains("no sessions in this project · H: show all"), "{}", browser.screen());
-    browser.press("H");
+    browser.press("v h");
+    assert!(browser.screen().contains("no sessions in this project · v h: show all"), "{}", browser.screen());
+    browser.press("v h");
     let home = pitree::disk::demo::HOME;
     browser.model.sessions.here = CurrentDir::new(format!("{home}/code/webshop/src"), home.into());
-    browser.press("H");
+    browser.press("v h");
     let shown = browser.model.sessions.totals.sessions;
     assert!(shown > 1 && shown < all, "{shown} of {all}");
     assert_eq!(browser.model.sessions.totals.projects, 1);
     assert!(browser.footer().contains("showing sessions of this project only"), "{}", browser.footer());
-    browser.press("H");
+    browser.press("v h");
     assert_eq!(browser.model.sessions.totals.sessions, all);
 }

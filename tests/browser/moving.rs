@@ -52,7 +52,7 @@ impl World {
 
 /// Selects the row with a text.
 fn select(browser: &mut Browser, text: &str) {
-    browser.press("g");
+    browser.press("home");
     while !browser.selected().contains(text) {
         let before = browser.selected();
         browser.press("j");
@@ -72,7 +72,7 @@ fn a_project_moves_to_a_typed_directory() {
     let world = World::new();
     let mut browser = world.open();
     select(&mut browser, "app");
-    browser.press("alt+m");
+    browser.press("m m");
     shows(&browser, &format!("move 3 sessions to: {}/", world.path("").to_str().unwrap().trim_end_matches('/')));
     browser.type_text("nowhere").press("enter");
     shows(&browser, "no such directory: ");
@@ -85,7 +85,7 @@ fn a_project_moves_to_a_typed_directory() {
     browser.press("esc");
     assert!(world.path("sessions/--app--/2026_root.jsonl").exists());
 
-    browser.press("alt+m").type_text("code/app").press("enter m");
+    browser.press("m m").type_text("code/app").press("enter m");
     shows(&browser, "Moved 3 sessions");
     assert!(world.moved("root").exists() && world.moved("fork").exists());
     assert!(!world.path("sessions/--app--/2026_root.jsonl").exists());
@@ -104,7 +104,7 @@ fn marked_sessions_move_and_their_forks_are_relinked() {
     let world = World::new();
     let mut browser = world.open();
     select(&mut browser, "the root session");
-    browser.press("space alt+m");
+    browser.press("space m m");
     browser.type_text("code/app").press("enter r");
     shows(&browser, "Moved 2 sessions; linked 2 sessions to the moved parent");
     let away = fs::read_to_string(world.path("sessions/--other--/2026_away.jsonl")).unwrap();
@@ -142,7 +142,7 @@ fn an_archived_subagent_session_stays_with_its_session() {
     select(&mut browser, "app");
     browser.press("j j j j");
     assert_eq!(browser.selected(), "a subagent");
-    browser.press("A a");
+    browser.press("m a a");
     let path = world.path("sessions/--app--/2026_root/abc/run-0/session.jsonl");
     assert!(!path.exists(), "{}", browser.screen());
     let archived = browser.session().unwrap().path.clone();

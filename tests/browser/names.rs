@@ -27,17 +27,17 @@ fn names_that_are_not_utf8_work_like_others() {
     browser.press("esc y c");
     assert!(browser.copied.pop().unwrap().starts_with("command /nowhere"));
 
-    browser.press("R ctrl+u").type_text("renamed").press("enter");
+    browser.press("ctrl+r ctrl+u").type_text("renamed").press("enter");
     assert_eq!(browser.selected(), "renamed");
-    browser.press("l L").type_text("labelled").press("enter");
+    browser.press("l m l").type_text("labelled").press("enter");
     shows(&browser, "[labelled]");
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("renamed") && text.contains("labelled"));
-    browser.press("f enter");
+    browser.press("m f enter");
     assert_eq!(browser.all().count(), 3);
     browser.press("u");
     assert_eq!(browser.all().count(), 2);
-    browser.press("u u tab tab g");
+    browser.press("u u tab tab home");
     while browser.selected() != "the odd prompt" {
         let before = browser.selected();
         assert_ne!(browser.press("j").selected(), before, "it is not listed");

@@ -8,9 +8,9 @@ use pitree::keymap::KeyContext;
 use crate::browser::harness::{Browser, shows};
 use crate::browser::search::search;
 
-snapshot!(tree_and_preview_at_80, (80, 24), "j l p g");
+snapshot!(tree_and_preview_at_80, (80, 24), "j l v v home");
 snapshot!(search_and_preview_at_80, (80, 24), "/ r e d i s");
-snapshot!(zoomed_preview, (120, 24), "j l g tab z");
+snapshot!(zoomed_preview, (120, 24), "j l home tab z");
 
 fn layout(browser: &Browser) -> Layout {
     browser.model.layout().unwrap()
@@ -33,26 +33,27 @@ fn a_pane_is_resized_or_the_limit_is_reported() {
     let mut browser = Browser::demo(100, 30);
     let width = |browser: &Browser| layout(browser).sessions.unwrap().body.width;
     let before = width(&browser);
-    browser.press("> >");
+    browser.press("v > v >");
     assert_eq!(width(&browser), before + 8);
-    browser.press("< < <");
+    browser.press("v < v < v <");
     assert_eq!(width(&browser), before - 4);
-    let mut browser = Browser::demo(80, 24);
-    browser.press(">");
+    let mut browser = Browser::demo(80, 14);
+    browser.press("v >");
     shows(&browser, "pane is already at its maximum size");
 }
 
 #[test]
 fn the_preview_moves_or_the_reason_is_reported() {
     let mut browser = Browser::demo(80, 24);
-    browser.press("p");
-    shows(&browser, "the preview is below the tree");
-    browser.press("l");
     assert!(layout(&browser).is_stacked());
-    browser.press("p");
+    browser.press("v v");
     assert!(layout(&browser).preview.is_none());
+    browser.press("l");
+    assert!(layout(&browser).preview.is_none());
+    browser.press("v v");
+    assert!(layout(&browser).is_stacked());
     let mut browser = Browser::demo(80, 12);
-    browser.press("l p");
+    browser.press("l v v v v");
     shows(&browser, "terminal too low");
 }
 
@@ -66,23 +67,18 @@ fn the_list_of_a_search_and_the_preview_share_a_narrow_terminal() {
     // A click on a row leaves the input line, so the list handles the keys.
     browser.send(Msg::Click { column: 10, row: 2, double: false });
     assert_eq!((browser.model.focus, browser.model.layers.has(KeyContext::Search)), (KeyContext::Sessions, false));
-    browser.press(">");
+    browser.press("v >");
     assert_eq!(height(&browser), before + 2);
-    browser.press("< <");
+    browser.press("v < v <");
     assert_eq!(height(&browser), before - 2);
     browser.press("z");
     assert_eq!((height(&browser), layout(&browser).preview), (21, None));
-    browser.press("z p");
+    browser.press("z v v");
     assert_eq!((height(&browser), layout(&browser).preview), (21, None));
-    browser.press("p");
+    browser.press("v v");
     assert_eq!(height(&browser), before - 2);
     browser.press("esc");
-    assert_eq!((height(&browser), layout(&browser).preview), (21, None), "no search");
-    browser.press("l p p");
-    assert!(layout(&browser).preview.is_none());
-    browser.press("h h h");
-    search(&mut browser, "redis");
-    assert!(layout(&browser).is_stacked(), "hiding the preview below the tree does not hide it below the list");
+    assert_eq!(height(&browser), before - 2, "the same without a search");
 }
 
 #[test]
@@ -120,7 +116,7 @@ fn the_mouse_works_in_the_hit_list_and_the_preview() {
 #[test]
 fn the_preview_goes_from_entry_to_entry() {
     let mut browser = Browser::demo(80, 24);
-    browser.press("j l g tab");
+    browser.press("j l home tab");
     assert_eq!(browser.model.focus, KeyContext::Preview);
     let subject = |browser: &Browser| browser.model.preview.subject;
     let first = subject(&browser);
@@ -143,7 +139,7 @@ fn the_preview_goes_from_entry_to_entry() {
 #[test]
 fn a_click_on_a_fold_sign_folds_and_unfolds() {
     let mut browser = Browser::demo(160, 40);
-    for (keys, sign, folded) in [("g", '▾', '▸'), ("j", '⊟', '⊞'), ("l", '⋯', '⊟')] {
+    for (keys, sign, folded) in [("home", '▾', '▸'), ("j", '⊟', '⊞'), ("l", '⋯', '⊟')] {
         browser.press(keys);
         let screen = browser.screen();
         // After wide characters, column numbers differ from character positions.
@@ -183,7 +179,7 @@ fn a_click_on_a_hint_does_what_its_key_does() {
     assert_eq!(browser.model.focus, KeyContext::Tree);
     click(&mut browser, "? help");
     assert!(!browser.model.layers.0.is_empty());
-    click(&mut browser, "close");
+    click(&mut browser, "cancel");
     assert!(browser.model.layers.0.is_empty(), "in a dialog too");
 }
 

@@ -28,11 +28,11 @@ fn prints_the_requested_format() {
     let world = World::new();
     for (print, keys, expected) in [
         (PickerFormat::Path, "enter", PickerOutput::Path(world.path("main"))),
-        (PickerFormat::Path, "l g enter", PickerOutput::Path(world.path("main"))),
+        (PickerFormat::Path, "l home enter", PickerOutput::Path(world.path("main"))),
         (PickerFormat::Id, "enter", PickerOutput::Id("main".into())),
         (PickerFormat::Entry, "enter", PickerOutput::Id("a3".into())),
-        (PickerFormat::Entry, "l g enter", PickerOutput::Id("u1".into())),
-        (PickerFormat::Entry, "l g tab enter", PickerOutput::Id("u1".into())),
+        (PickerFormat::Entry, "l home enter", PickerOutput::Id("u1".into())),
+        (PickerFormat::Entry, "l home tab enter", PickerOutput::Id("u1".into())),
         (
             PickerFormat::Command,
             "enter",
@@ -90,7 +90,7 @@ fn esc_quits_when_there_is_nothing_to_go_back_to() {
     browser.press("esc esc").press("space esc");
     let is_marked = !(browser.model.sessions.marks.is_empty() && browser.model.marks.is_empty());
     assert!(browser.wants.is_empty() && !is_marked);
-    browser.press("R esc ?").press("esc");
+    browser.press("ctrl+r esc ?").press("esc");
     assert!(browser.wants.is_empty());
     browser.press("esc");
     assert!(matches!(browser.wants[..], [Effect::Quit]));
@@ -100,7 +100,7 @@ fn esc_quits_when_there_is_nothing_to_go_back_to() {
 fn a_project_is_still_folded() {
     let world = World::new();
     let mut browser = picker(&world, PickerFormat::Path);
-    browser.press("g enter");
+    browser.press("home enter");
     assert!(browser.wants.is_empty() && browser.model.sessions.is_folded(0));
 }
 
@@ -126,7 +126,7 @@ fn a_fork_is_printed_with_its_omitted_message() {
     let before = world.text("main");
     browser.press("l");
     to_entry(&mut browser, "go left");
-    browser.press("f");
+    browser.press("m f");
     let [PickerOutput::Json(fork)] = &answers(&browser)[..] else { panic!("{:?}", browser.wants) };
     assert!(fork.entry.is_none() && browser.copied.is_empty());
     assert_eq!(fork.draft.as_deref(), Some("go left"));

@@ -73,7 +73,7 @@ fn pis_that_wait_for_the_user_come_first_longest_wait_on_top() {
     let mut browser = world.open(160, 40);
     let before = rows(&browser);
     hear(&mut browser, vec![pi_in(&world, "fork", PiState::Waiting, 5), pi_in(&world, "other", PiState::Waiting, 9)]);
-    browser.press("W");
+    browser.press("v w");
     let waiting = rows(&browser).iter().filter(|row| row.contains('◆')).count();
     assert_eq!(waiting, 2, "{}", browser.screen());
     let first = |browser: &Browser| {
@@ -85,10 +85,10 @@ fn pis_that_wait_for_the_user_come_first_longest_wait_on_top() {
     };
     assert_eq!(first(&browser), world.path("other"));
     hear(&mut browser, vec![pi_in(&world, "fork", PiState::Blocked, 0), pi_in(&world, "other", PiState::Waiting, 9)]);
-    browser.press("W W");
+    browser.press("v w v w");
     assert_eq!(first(&browser), world.path("fork"), "a question before an answer");
     hear(&mut browser, Vec::new());
-    browser.press("W");
+    browser.press("v w");
     assert_eq!(rows(&browser), before);
 }
 
@@ -134,7 +134,7 @@ fn a_name_is_written_by_the_pi_that_has_the_session_open() {
         RunningPis { reported: vec![pi_in(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() },
         NOW,
     );
-    browser.press("R").type_text("new").press("enter");
+    browser.press("ctrl+r").type_text("new").press("enter");
     shows(&browser, "This session is open in a running pi");
     shows(&browser, "pi (pid 4711) has it open");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
@@ -144,7 +144,7 @@ fn a_name_is_written_by_the_pi_that_has_the_session_open() {
     let reported = |result| Msg::Reply(ticket.clone(), Reply::PiAnswered(what.clone(), result));
     browser.send(reported(Ok(())));
     shows(&browser, "pi wrote the name");
-    browser.press("R").type_text("here").press("enter");
+    browser.press("ctrl+r").type_text("here").press("enter");
     browser.press("w");
     assert!(world.text("main").starts_with(&before) && world.text("main").contains("here"));
 }
@@ -158,7 +158,7 @@ fn an_unconfirmed_pi_request_is_reported() {
         NOW,
     );
     world.select(&mut browser, "main");
-    browser.press("l L").type_text("mark").press("enter");
+    browser.press("l m l").type_text("mark").press("enter");
     shows(&browser, "This session is open in a running pi");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
     let [Effect::Ask(ticket, Work::SendToPi(_, what @ PiRequest::Label { .. }))] = &wanted[..] else {
@@ -177,7 +177,7 @@ fn changes_by_pi_are_reported_despite_key_presses() {
         world.select(&mut browser, "main");
         let open = pi_in(&world, "main", PiState::Waiting, 3);
         browser.model.catalog.set_pis(RunningPis { reported: vec![open], ..RunningPis::default() }, NOW);
-        browser.press("R").type_text("new").press("enter");
+        browser.press("ctrl+r").type_text("new").press("enter");
         let wanted = browser.take(Msg::Key("p".parse().unwrap()));
         let [Effect::Ask(ticket, Work::SendToPi(_, what))] = &wanted[..] else { panic!("{wanted:?}") };
         browser.press(keys);

@@ -17,11 +17,11 @@ fn open(columns: u16, rows: u16) -> (tempfile::TempDir, Browser) {
     let session = session.result("r1", "a1", "bash", &format!("{line}\nnext line\n")).user("u2", "thanks");
     fs::write(dir.path().join("s.jsonl"), session.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], columns, rows);
-    browser.press("l 5");
+    browser.press("l ctrl+a");
     while !browser.selected().contains("bash") {
         browser.press("k");
     }
-    browser.press("tab");
+    browser.press("tab z");
     assert_eq!(browser.model.focus, KeyContext::Preview);
     (dir, browser)
 }
@@ -32,7 +32,7 @@ fn long_code_lines_wrap_with_a_symbol_or_scroll() {
     let with_sign = |browser: &Browser| browser.screen().lines().filter(|line| line.contains("↪ ")).count();
     assert!(with_sign(&browser) >= 5, "{}", browser.screen());
     shows(&browser, "needle here");
-    browser.press("w");
+    browser.press("v w");
     assert_eq!(browser.footer(), "not wrapping long lines; scroll with left and right");
     assert_eq!(with_sign(&browser), 0);
     assert!(!browser.screen().contains("needle") && browser.screen().contains("…"), "{}", browser.screen());
@@ -49,14 +49,14 @@ fn long_code_lines_wrap_with_a_symbol_or_scroll() {
         browser.press("h");
     }
     assert_eq!(browser.model.preview.wrapped.style.left, 0);
-    browser.press("tab w");
+    browser.press("tab v w");
     assert!(with_sign(&browser) >= 5);
 }
 
 #[test]
 fn a_hit_outside_the_columns_is_scrolled_to_and_highlighted() {
     let (_dir, mut browser) = open(60, 24);
-    browser.press("w /").type_text("needle").press("enter");
+    browser.press("v w /").type_text("needle").press("enter");
     let marked = |browser: &Browser| {
         let pane = &browser.model.preview;
         let rows = pane.rows(24, NOW);
@@ -82,7 +82,7 @@ fn the_wrap_symbol_has_an_ascii_form() {
 #[test]
 fn fast_loading_shows_no_placeholder() {
     let mut browser = Browser::demo(220, 48);
-    browser.press("tab t g");
+    browser.press("tab v r home");
     let before = browser.screen();
     let seen = before.lines().nth(2).unwrap().rsplit('│').next().unwrap().to_string();
     assert!(!seen.trim().is_empty(), "{before}");
@@ -104,13 +104,13 @@ fn fast_loading_shows_no_placeholder() {
 #[test]
 fn external_programs_receive_the_original_text() {
     let (_dir, mut browser) = open(60, 24);
-    browser.press("v");
+    browser.press("m v");
     let Some(Effect::Open(copy)) = browser.wants.pop() else { panic!("it is opened") };
     assert_eq!((copy.with, &*copy.name), (Opener::Pager, "entry.txt"));
     assert!(copy.text.contains("first\t0123456789"), "tabs stay: {}", copy.text);
     assert!(copy.text.contains("needle here\nnext line\n") && copy.text.contains("[bash: ls]"));
     browser.press("shift+tab shift+tab");
-    browser.press("E");
+    browser.press("m E");
     let Some(Effect::Open(card)) = browser.wants.pop() else { panic!("a card is opened") };
     assert_eq!((card.with, card.text.lines().next()), (Opener::Editor, Some("short")));
     // A user who continues meanwhile is not interrupted.

@@ -65,9 +65,9 @@ fn many_projects_start_folded_except_the_current_one() {
     assert_eq!(browser.selected(), cwd(199), "{}", browser.screen());
     browser.press("enter");
     assert_eq!(sessions_below_projects(&browser), 3, "{}", browser.screen());
-    browser.press("+");
+    browser.press("v x");
     assert_eq!(sessions_below_projects(&browser), 180 * 3);
-    browser.press("-");
+    browser.press("v c");
     assert_eq!(sessions_below_projects(&browser), 0);
 
     let browser = Browser::started_in(&(cwd(77) + "/src"), dir.path(), (80, 24));
@@ -105,7 +105,7 @@ fn a_new_project_does_not_fold_the_others() {
 fn a_new_session_does_not_hide_the_selected_one() {
     let dir = many();
     let mut browser = Browser::on(&[dir.path()], 80, 24);
-    browser.press("P").type_text("p100").press("enter l");
+    browser.press("g p").type_text("p100").press("enter l");
     assert_eq!(browser.session().unwrap().title(), "prompt 0 of 100");
     let second = Session::new("second").cwd(cwd(100)).user("u1", "second session of the project");
     fs::write(dir.path().join("second.jsonl"), second.text()).unwrap();
@@ -119,7 +119,7 @@ fn folds_are_restored() {
     let dir = many();
     let here = cwd(77);
     let mut browser = Browser::started_in(&here, dir.path(), (80, 24));
-    browser.press("g enter G P").type_text("service-53").press("enter");
+    browser.press("home enter G g p").type_text("service-53").press("enter");
     assert_eq!(browser.selected(), cwd(53));
     assert_eq!(sessions_below_projects(&browser), 9);
     let saved = SavedState::of(&browser.model, &SavedState::default());
@@ -129,7 +129,7 @@ fn folds_are_restored() {
     again.press("f5");
     assert_eq!(sessions_below_projects(&again), 6, "that of the jump is folded again");
     assert_eq!(SavedState::of(&again.model, &SavedState::default()), saved);
-    again.press("P").type_text("service-77").press("enter h");
+    again.press("g p").type_text("service-77").press("enter h");
     assert_eq!(sessions_below_projects(&again), 3);
     let saved = SavedState::of(&again.model, &SavedState::default());
     let mut third = Browser::started_in(&here, dir.path(), (80, 24));
@@ -148,7 +148,7 @@ fn hits_are_shown_in_folded_projects() {
     assert!(browser.model.search.is_none());
     assert_eq!(browser.session().unwrap().title(), "prompt 1 of 123", "{}", browser.screen());
     assert_eq!(sessions_below_projects(&browser), 3, "its project is unfolded");
-    browser.press("- ctrl+s j ctrl+s ctrl+s ctrl+s ctrl+s ctrl+s");
+    browser.press("v c ctrl+s j ctrl+s ctrl+s ctrl+s ctrl+s ctrl+s");
     assert!(browser.model.sessions.selected_project().is_some());
     assert_eq!(sessions_below_projects(&browser), 0, "the user folded all projects");
 }
@@ -159,7 +159,7 @@ fn palette_of_projects() {
     for (columns, rows) in [(40, 10), (80, 24), (160, 48)] {
         let mut browser = Browser::on(&[dir.path()], columns, rows);
         browser.model.catalog.gone_dirs = [cwd(199), cwd(198), cwd(196)].into();
-        browser.press("P");
+        browser.press("g p");
         // The first line has the temporary directory.
         let screen =
             |browser: &Browser| browser.screen().lines().skip(1).map(|line| format!("{line}\n")).collect::<String>();
@@ -173,15 +173,15 @@ fn palette_of_projects() {
 fn a_project_is_selected_and_unfolded() {
     let dir = many();
     let mut browser = Browser::on(&[dir.path()], 80, 24);
-    browser.press("enter j l P").type_text("acme/service-101").press("enter");
+    browser.press("enter j l g p").type_text("acme/service-101").press("enter");
     assert_eq!((browser.model.focus, browser.selected()), (KeyContext::Sessions, cwd(101)), "{}", browser.screen());
     assert!(browser.screen().lines().nth(2).unwrap().contains("▾ service-101"), "{}", browser.screen());
-    browser.press("b");
+    browser.press("g j");
     assert_eq!(browser.model.focus, KeyContext::Tree);
     assert_eq!(browser.session().unwrap().title(), "prompt 2 of 199", "back to the session before");
-    browser.press("esc P").type_text("p100").press("enter");
+    browser.press("esc g p").type_text("p100").press("enter");
     assert_eq!(browser.session().unwrap().title(), "prompt 0 of 100", "a single session has no header");
-    browser.press(":").type_text("list projects").press("enter").type_text("srvce199").press("esc");
+    browser.press(":").type_text("list projects").press("enter").type_text("srvce199");
     assert_eq!(browser.palettes().len(), 1);
 }
 
@@ -189,16 +189,16 @@ fn a_project_is_selected_and_unfolded() {
 fn a_search_a_filter_or_another_order_ends_on_the_way_to_a_project() {
     let dir = many();
     let mut browser = Browser::started_in(&cwd(77), dir.path(), (80, 24));
-    browser.press("H P");
+    browser.press("v h g p");
     assert_eq!(browser.palettes()[0].counts().1, 200, "all projects");
     browser.type_text("service-101").press("enter");
     assert_eq!(browser.selected(), cwd(101));
-    browser.press("/").type_text("77").press("enter h P");
+    browser.press("/").type_text("77").press("enter h g p");
     assert_eq!(browser.palettes()[0].counts().1, 200, "not only those with hits");
     browser.type_text("service-105").press("enter");
     assert_eq!(browser.selected(), cwd(105));
     assert!(browser.model.search.is_none());
-    browser.press("ctrl+s P").type_text("service-109").press("enter");
+    browser.press("ctrl+s g p").type_text("service-109").press("enter");
     assert_eq!((browser.selected(), browser.model.sessions.shows.sort), (cwd(109), Sort::Threaded));
     assert_eq!(browser.footer(), "sorted by threaded");
     assert!(matches!(browser.model.sessions.selected_row(), Some(SessionRow::Project(_))));

@@ -232,7 +232,7 @@ impl Home {
 
 /// Selects the session whose title begins with a text.
 fn select(browser: &mut Browser, title: &str) {
-    browser.press("g");
+    browser.press("home");
     let rows = browser.model.sessions.rows.len();
     for _ in 0..rows {
         if browser.session().is_some_and(|session| session.title().starts_with(title)) {
@@ -257,18 +257,18 @@ macro_rules! screen {
     };
 }
 
-screen!(sessions_80, (80, 24), "Idempotent", "g");
+screen!(sessions_80, (80, 24), "Idempotent", "home");
 screen!(tree_80, (80, 24), "Parser", "l");
-screen!(preview_80, (80, 24), "Idempotent", "l p tab");
+screen!(preview_80, (80, 24), "Idempotent", "l v v tab");
 screen!(sessions_100, (100, 30), "and where", "");
-screen!(tree_100, (100, 30), "Idempotent", "l g j j");
-screen!(preview_100, (100, 30), "Idempotent", "l g j j j j j tab z");
+screen!(tree_100, (100, 30), "Idempotent", "l home j j");
+screen!(preview_100, (100, 30), "Idempotent", "l home j j j j j tab z");
 screen!(sessions_120, (120, 40), "Write the migration", "");
 screen!(tree_120, (120, 40), "Move the product", "l");
 screen!(preview_120, (120, 40), "Parser", "l tab");
 screen!(sessions_160, (160, 48), "Please", "ctrl+s");
-screen!(tree_160, (160, 48), "Idempotent", "l 7");
+screen!(tree_160, (160, 48), "Idempotent", "l v t");
 screen!(preview_160, (160, 48), "請求書", "l tab");
 screen!(sessions_200, (200, 60), "Idempotent", "");
-screen!(tree_200, (200, 60), "Parser", "l -");
-screen!(preview_200, (200, 60), "Please", "l g tab");
+screen!(tree_200, (200, 60), "Parser", "l v c");
+screen!(preview_200, (200, 60), "Please", "l home tab");

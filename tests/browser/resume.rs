@@ -72,13 +72,13 @@ fn sessions_in_a_newer_format_are_resumed_without_writes() {
             }
         };
         shows(&browser, "unsupported format version 4 (pitree");
-        for change in ["R", "l L"] {
+        for change in ["ctrl+r", "l m l"] {
             browser.press(change).type_text("new").press("enter");
             shows(&browser, "format version 4");
             close(&mut browser);
         }
         to_entry(&mut browser, "the question");
-        browser.press("f");
+        browser.press("m f");
         shows(&browser, "format version 4");
         close(&mut browser);
         browser.press("enter");
@@ -212,7 +212,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
     std::fs::write(sessions.join("s.jsonl"), lines).unwrap();
     let mut browser = Browser::on(&[&sessions], 120, 40);
     browser.set(|setting| setting.current_dir = "/home/dev/started".into());
-    browser.press("g j enter");
+    browser.press("home j enter");
     let path = browser.session().unwrap().path.clone();
     assert_eq!(resumed(&browser), ["s"]);
     browser.wants.clear();

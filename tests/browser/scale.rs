@@ -40,7 +40,7 @@ fn browser(text: &str) -> (TempDir, Browser) {
 #[test]
 fn a_long_chain() {
     let (_dir, mut browser) = browser(&CHAIN);
-    browser.press("l G g - + 6 5 3 1 } { ctrl+left ctrl+right .");
+    browser.press("l G home v c v x v o ctrl+a ctrl+u ctrl+d g b g B ctrl+left ctrl+right .");
     assert_eq!(browser.selected(), format!("entry {}", many() - 1));
     assert_eq!(browser.model.tree.rows.list.len(), many());
     assert!(browser.screen().contains(&browser.selected()));
@@ -70,7 +70,7 @@ fn thousands_of_labels_in_a_palette() {
     assert!(browser.screen().contains(&grouped(labels)), "{}", browser.screen());
     browser.type_text(&format!("mrk {}", labels - 1));
     assert!(browser.screen().contains(&format!("[mark {}]", labels - 1)), "{}", browser.screen());
-    browser.press("esc").type_text("mark 77").press("enter");
+    browser.press("esc '").type_text("mark 77").press("enter");
     assert!(browser.selected().contains("77"));
 }
 
@@ -85,7 +85,7 @@ fn two_thousand_branch_points_one_in_the_other() {
     browser.press("l");
     assert_eq!(browser.selected(), "entry 6000");
     assert!(browser.screen().contains("entry 6000"), "the selected row is scrolled into view\n{}", browser.screen());
-    browser.press("- + 6 1 G g }");
+    browser.press("v c v x v o ctrl+d G home g b");
     assert_eq!(browser.model.tree.tree.as_ref().unwrap().branch_points(), 2000);
 }
 
@@ -108,7 +108,7 @@ fn thousands_of_sessions() {
         "{}",
         browser.screen()
     );
-    browser.press("G ctrl+s ctrl+s ctrl+n ctrl+n - + g");
+    browser.press("G ctrl+s ctrl+s ctrl+n ctrl+n v c v x home");
 }
 
 #[test]

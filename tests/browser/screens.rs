@@ -9,15 +9,15 @@ snapshot!(wide, (200, 60), "j l");
 snapshot!(medium, (120, 30), "");
 snapshot!(sessions_at_80, (80, 24), "");
 snapshot!(tree_at_80, (80, 24), "j l");
-snapshot!(preview_at_80, (80, 24), "j l g j tab");
+snapshot!(preview_at_80, (80, 24), "j l home j tab");
 snapshot!(smallest, (40, 10), "");
 snapshot!(smallest_tree, (40, 10), "j l");
-snapshot!(outline, (120, 30), "j l 6");
-snapshot!(all_entries, (120, 40), "l 5 g");
-snapshot!(folded, (120, 30), "j l -");
+snapshot!(outline, (120, 30), "j l v o");
+snapshot!(all_entries, (120, 40), "l ctrl+a home");
+snapshot!(folded, (120, 30), "j l v c");
 snapshot!(help, (100, 30), "?");
 snapshot!(sorted_by_cost, (120, 30), "ctrl+s ctrl+s ctrl+s ctrl+s");
-snapshot!(a_project, (120, 30), "g");
+snapshot!(a_project, (120, 30), "home");
 snapshot!(a_fork, (120, 60), "j j");
 
 #[test]
@@ -29,11 +29,11 @@ fn signs_can_be_set() {
     shows(&browser, "! Flaky");
 }
 
-snapshot!(rename, (100, 20), "j R");
-snapshot!(rename_smallest, (40, 10), "j R");
+snapshot!(rename, (100, 20), "j ctrl+r");
+snapshot!(rename_smallest, (40, 10), "j ctrl+r");
 snapshot!(delete, (100, 24), "j ctrl+d");
 snapshot!(delete_smallest, (40, 10), "j ctrl+d");
-snapshot!(delete_marked, (100, 24), "* ctrl+d");
+snapshot!(delete_marked, (100, 24), "m A ctrl+d");
 snapshot!(go_on, (100, 24), "j l k k enter");
 snapshot!(go_on_smallest, (40, 10), "j l k k enter");
 snapshot!(marked, (120, 30), "space j space");

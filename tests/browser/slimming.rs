@@ -23,7 +23,7 @@ fn world() -> TempDir {
 
 fn opened(dir: &TempDir, columns: u16, rows: u16) -> Browser {
     let mut browser = Browser::on(&[dir.path()], columns, rows);
-    browser.press("g");
+    browser.press("home");
     while browser.session().is_none_or(|session| !session.path.ends_with("one.jsonl")) {
         browser.press("j");
     }
@@ -38,7 +38,7 @@ fn text(dir: &TempDir, name: &str) -> String {
 fn rules_are_switched_before_the_file_is_replaced() {
     let dir = world();
     let mut browser = opened(&dir, 100, 30);
-    browser.press("S");
+    browser.press("m s");
     for line in [
         "session one, 24.1 KB",
         "> s  Slim     save 22.8 KB; the originals go to the trash",
@@ -64,14 +64,14 @@ fn rules_are_switched_before_the_file_is_replaced() {
 fn marked_sessions_are_slimmed_together() {
     let dir = world();
     let mut browser = opened(&dir, 80, 24);
-    browser.press("*").press("S");
+    browser.press("m A").press("m s");
     shows(&browser, "2 marked sessions");
     shows(&browser, "snapshots of todo-state: 5.7 KB in 48 entries");
     browser.press("s");
     for name in ["one", "two"] {
         assert_eq!(text(&dir, name).matches("customType").count(), 1, "{}", browser.screen());
     }
-    browser.press("S").press("esc");
+    browser.press("m s").press("esc");
     assert!(browser.model.slimming.is_none(), "what is not shown is not measured");
 }
 
@@ -82,7 +82,7 @@ fn damaged_sessions_are_repaired() {
     fs::write(dir.path().join("one.jsonl"), &damaged).unwrap();
     let mut browser = opened(&dir, 100, 30);
     assert!(!browser.model.catalog[browser.model.tree.session.unwrap()].problems.is_empty());
-    browser.press("D");
+    browser.press("m R");
     shows(&browser, "The repaired file replaces the original");
     browser.press("r");
     shows(&browser, "Repaired 1 session");
@@ -92,6 +92,6 @@ fn damaged_sessions_are_repaired() {
     while browser.session().is_none_or(|session| !session.path.ends_with("two.jsonl")) {
         browser.press("j");
     }
-    browser.press("D");
+    browser.press("m R");
     assert!(browser.footer().contains("no problem known"), "{}", browser.footer());
 }

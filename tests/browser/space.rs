@@ -11,11 +11,11 @@ use pitree::keymap::KeyContext;
 use super::harness::{Browser, shows};
 use crate::common::session::Session;
 
-snapshot!(space_wide, (160, 48), "I");
-snapshot!(space_80, (80, 24), "I");
-snapshot!(space_by_session, (100, 32), "I tab tab");
-snapshot!(space_entries, (80, 24), "I shift+tab");
-snapshot!(space_smallest, (40, 10), "I");
+snapshot!(space_wide, (160, 48), "g s");
+snapshot!(space_80, (80, 24), "g s");
+snapshot!(space_by_session, (100, 32), "g s tab tab");
+snapshot!(space_entries, (80, 24), "g s shift+tab");
+snapshot!(space_smallest, (40, 10), "g s");
 
 fn view(browser: &Browser) -> &StatsView {
     match browser.model.layers.top() {
@@ -35,7 +35,7 @@ fn bytes(browser: &Browser, grouping: SpaceGrouping) -> u64 {
 #[test]
 fn kinds_sessions_and_projects_add_up_to_the_files() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("I");
+    browser.press("g s");
     let files: u64 = browser.all().map(|session| session.bytes).sum();
     for grouping in [SpaceGrouping::Kind, SpaceGrouping::Session, SpaceGrouping::Project] {
         assert_eq!(bytes(&browser, grouping), files, "{grouping:?}");
@@ -44,21 +44,21 @@ fn kinds_sessions_and_projects_add_up_to_the_files() {
         browser.press("tab");
     }
     assert_eq!(sizes(&browser).grouping, SpaceGrouping::Kind);
-    browser.press("I");
+    browser.press("g s");
     assert!(browser.model.layers.0.is_empty());
 }
 
 #[test]
 fn a_large_entry_is_opened_and_going_back_returns() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("I shift+tab j enter");
+    browser.press("g s shift+tab j enter");
     assert_eq!(browser.model.focus, KeyContext::Tree);
     let session = browser.model.tree.session.unwrap();
     browser.press("esc esc");
     assert_eq!((sizes(&browser).grouping, view(&browser).cursor.at), (SpaceGrouping::Entry, 1));
     browser.press("esc");
     // In the tree, the open session is measured.
-    browser.press("l I");
+    browser.press("l g s");
     assert_eq!(sizes(&browser).rows_of(SpaceGrouping::Session).len(), 1);
     let open = &browser.model.catalog[session];
     assert_eq!(bytes(&browser, SpaceGrouping::Kind), open.bytes);
@@ -67,21 +67,21 @@ fn a_large_entry_is_opened_and_going_back_returns() {
 #[test]
 fn rows_open_a_search_or_say_that_there_is_none() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("I enter");
+    browser.press("g s enter");
     assert!(browser.footer().contains("no search for kinds"), "{}", browser.footer());
     browser.press("tab tab tab enter");
     shows(&browser, "tool:");
     assert!(browser.model.layers.0.is_empty() && browser.model.sessions.hits.is_some());
     browser.press("esc");
     assert_eq!(sizes(&browser).grouping, SpaceGrouping::Tool);
-    browser.press("esc j space I");
+    browser.press("esc j space g s");
     shows(&browser, "1 marked session");
 }
 
 #[test]
 fn the_size_follows_the_last_column_of_statistics() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("$ c c c c c c");
+    browser.press("g c c c c c c c");
     assert!(view(&browser).size.is_none());
     browser.press("c");
     assert_eq!(sizes(&browser).grouping, SpaceGrouping::Kind);
@@ -92,18 +92,19 @@ fn the_size_follows_the_last_column_of_statistics() {
     shows(&browser, "to print the sizes, run: pitree space");
     browser.press("c");
     assert!(view(&browser).size.is_none() && !view(&browser).rows().is_empty());
-    browser.press("I");
+    browser.press("g s");
     assert!(view(&browser).size.is_some());
-    browser.press("$");
+    browser.press("g c");
     assert!(view(&browser).size.is_none());
-    browser.press("$");
+    browser.press("g c");
     assert!(browser.model.layers.0.is_empty());
 }
 
 #[test]
 fn leaving_the_screen_cancels_the_measurement() {
     let mut browser = Browser::demo(80, 24);
-    let effects = browser.take(Msg::Key("I".parse().unwrap()));
+    browser.press("g");
+    let effects = browser.take(Msg::Key("s".parse().unwrap()));
     let ticket = effects.into_iter().find_map(|effect| match effect {
         Effect::Ask(ticket, Work::Measure(_)) => Some(ticket),
         _ => None,

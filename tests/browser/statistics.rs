@@ -15,10 +15,10 @@ use pitree::session::stats::period::PeriodLength;
 use super::harness::{Browser, shows};
 use crate::common::session::Session;
 
-snapshot!(statistics_wide, (160, 48), "$");
-snapshot!(statistics_80, (80, 24), "$");
-snapshot!(statistics_smallest, (40, 10), "$ > >");
-snapshot!(statistics_by_day, (100, 40), "$ tab tab tab c");
+snapshot!(statistics_wide, (160, 48), "g c");
+snapshot!(statistics_80, (80, 24), "g c");
+snapshot!(statistics_smallest, (40, 10), "g c > >");
+snapshot!(statistics_by_day, (100, 40), "g c tab tab tab c");
 
 fn view(browser: &Browser) -> &StatsView {
     match browser.model.layers.top() {
@@ -38,7 +38,7 @@ fn costs(browser: &Browser) -> f64 {
 #[test]
 fn the_rows_of_each_grouping_add_up_to_the_total() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("$ > >");
+    browser.press("g c > >");
     assert_eq!(view(&browser).period.length, PeriodLength::All);
     let total = total(&browser);
     assert!(total.cost > 1.0 && (total.cost - browser.model.sessions.totals.cost).abs() < 1e-9);
@@ -58,7 +58,7 @@ fn the_rows_of_each_grouping_add_up_to_the_total() {
 #[test]
 fn periods_are_parts_of_longer_ones() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("$");
+    browser.press("g c");
     assert_eq!(view(&browser).period.length, PeriodLength::Month);
     let month = total(&browser).cost;
     browser.press(">");
@@ -78,7 +78,7 @@ fn periods_are_parts_of_longer_ones() {
 #[test]
 fn a_row_opens_its_sessions_and_going_back_returns() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("$ > > tab tab enter");
+    browser.press("g c > > tab tab enter");
     shows(&browser, "tool:bash");
     assert!(
         browser.model.layers.0.is_empty() && browser.model.sessions.hits.as_ref().is_some_and(|hits| hits.len() > 3)
@@ -109,7 +109,7 @@ fn a_search_or_marks_select_what_is_counted() {
     let mut browser = Browser::demo(120, 40);
     browser.press("/").type_text("redis").press("down");
     let found = browser.model.sessions.hits.as_ref().unwrap().len();
-    browser.press("$ > >");
+    browser.press("g c > >");
     shows(&browser, "search: redis");
     let of_search = total(&browser);
     assert_eq!(of_search.session_count(), found);
@@ -118,7 +118,7 @@ fn a_search_or_marks_select_what_is_counted() {
     assert!(query.starts_with("in:") && query.ends_with(" redis"), "{query}");
     browser.press("esc");
     assert_eq!(total(&browser).cost, of_search.cost);
-    browser.press("esc esc j space $ > >");
+    browser.press("esc esc j space g c > >");
     shows(&browser, "1 marked session");
     assert_eq!(total(&browser).session_count(), 1);
 }
@@ -126,7 +126,7 @@ fn a_search_or_marks_select_what_is_counted() {
 #[test]
 fn rows_without_a_search_say_so() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("$");
+    browser.press("g c");
     while view(&browser).grouping != Grouping::Hour {
         browser.press("tab");
     }
@@ -138,7 +138,7 @@ fn rows_without_a_search_say_so() {
 #[test]
 fn the_table_is_copied_as_markdown() {
     let mut browser = Browser::demo(120, 40);
-    browser.press("$");
+    browser.press("g c");
     let effects = browser.take(Msg::Key("y".parse().unwrap()));
     let copied = effects.into_iter().find_map(|effect| match effect {
         Effect::Ask(_, Work::Copy(pitree::app::message::Clip::Text(text))) => Some(text),
@@ -153,7 +153,7 @@ fn the_table_is_copied_as_markdown() {
 #[test]
 fn a_click_selects_a_row_a_day_or_a_group() {
     let mut browser = Browser::demo(160, 48);
-    browser.press("$");
+    browser.press("g c");
     let click = |browser: &mut Browser, column, row| browser.send(Msg::Click { column, row, double: false });
     let layout = view(&browser).layout((160, 48));
     click(&mut browser, layout.list.x + 2, layout.list.y + 1);
@@ -182,12 +182,12 @@ fn new_entries_are_counted_and_a_budget_is_compared() {
     let located = pitree::disk::locate::Located { dirs: vec![dir.path().into()], ..Default::default() };
     let mut browser = Browser::new(&config, located, (120, 40));
     shows(&browser, "$3.00 of $5.00 this month");
-    browser.press("$");
+    browser.press("g c");
     assert_eq!(total(&browser).cost, 3.0);
     browser.press("c");
     assert_eq!(view(&browser).column, StatsColumn::Tokens);
     write(7.25);
-    browser.press("esc f5 $");
+    browser.press("esc f5 g c");
     assert_eq!(total(&browser).cost, 7.25);
     browser.press("esc");
     shows(&browser, "$7.25 of $5.00 this month");
@@ -201,7 +201,7 @@ fn browser_now() -> i64 {
 #[test]
 fn an_empty_period_and_no_entries_are_said() {
     let mut browser = Browser::demo(100, 30);
-    browser.press("$ < < h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h");
+    browser.press("g c < < h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h h");
     assert_eq!(total(&browser).entries, 0);
     shows(&browser, "no entries in this period");
     browser.press("enter");

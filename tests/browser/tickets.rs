@@ -52,7 +52,6 @@ fn closing_a_search_cancels_it() {
 fn search_memory_is_freed_unless_another_search_starts() {
     let mut browser = Browser::demo(120, 30);
     browser.press("/").type_text("x");
-    asked(&mut browser, "esc");
     let left = asked(&mut browser, "esc");
     let back = left.iter().find_map(|(ticket, work)| matches!(work, Work::ForgetTexts).then_some(ticket)).unwrap();
     assert!(back.is_wanted());
@@ -174,6 +173,7 @@ fn a_key_cancels_opening_a_text_and_reports_it() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("l tab");
+    browser.press("m");
     let late = asked(&mut browser, "v");
     assert!(late.iter().any(|(_, work)| matches!(work, Work::ReadSource(_))));
     browser.press("j");

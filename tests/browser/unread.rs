@@ -43,12 +43,12 @@ fn pass(browser: &mut Browser, seconds: i64) {
 #[test]
 fn opening_the_tree_marks_a_session_as_read() {
     let dir = tempfile::tempdir().unwrap();
-    let mut browser = browser(&dir, (80, 24));
+    let mut browser = browser(&dir, (80, 15));
     assert_eq!(dots(&browser), [false, true, true], "{}", browser.screen());
     shows(&browser, "2 unread");
     // Only the list is visible.
     pass(&mut browser, 5);
-    browser.press("g j");
+    browser.press("home j");
     assert_eq!(dots(&browser), [false, true, true]);
     browser.press("tab");
     assert_eq!(browser.session().unwrap().header.id, "newest");
@@ -59,7 +59,7 @@ fn opening_the_tree_marks_a_session_as_read() {
     browser.press("f5");
     assert_eq!(dots(&browser), [false, true, true]);
     // Changes that pitree itself makes are not new.
-    browser.press("V ctrl+r").type_text("name").press("enter");
+    browser.press("m k ctrl+r").type_text("name").press("enter");
     shows(&browser, "1 unread");
 }
 
@@ -67,7 +67,7 @@ fn opening_the_tree_marks_a_session_as_read() {
 fn a_session_shown_beside_the_list_is_read_after_a_moment() {
     let dir = tempfile::tempdir().unwrap();
     let mut browser = browser(&dir, (120, 24));
-    browser.press("g j j");
+    browser.press("home j j");
     assert_eq!(dots(&browser), [false, true, true], "not after passing by");
     pass(&mut browser, 5);
     assert_eq!(dots(&browser), [false, true, true], "not without input");
@@ -94,12 +94,12 @@ fn resuming_marks_a_session_as_read() {
 fn a_key_marks_sessions_as_read() {
     let dir = tempfile::tempdir().unwrap();
     let mut browser = browser(&dir, (80, 24));
-    browser.press("g j j V");
+    browser.press("home j j m k");
     assert_eq!(dots(&browser), [false, false, true]);
     shows(&browser, "marked 1 session as read");
-    browser.press("V");
+    browser.press("m k");
     shows(&browser, "already read");
-    browser.press("* V");
+    browser.press("m A m k");
     assert_eq!(dots(&browser), [false; 3]);
     assert!(!browser.screen().contains("unread"));
 }
@@ -117,7 +117,7 @@ fn a_query_finds_unread_sessions() {
 fn shown_messages_are_written_after_a_pause_and_kept_if_that_fails() {
     let dir = tempfile::tempdir().unwrap();
     let mut browser = browser(&dir, (80, 24));
-    browser.press("g j tab");
+    browser.press("home j tab");
     let writes = |browser: &mut Browser, seconds: i64| {
         let now = browser.model.now + seconds * 1000;
         browser.take(Msg::Now(now)).into_iter().find_map(|effect| match effect {
@@ -130,7 +130,7 @@ fn shown_messages_are_written_after_a_pause_and_kept_if_that_fails() {
     assert_eq!(shown.iter().map(|key| key.split_once('@').unwrap().0).collect::<Vec<_>>(), ["newest"]);
     browser.send(Msg::Reply(ticket, Reply::LastSeen(None)));
     assert!(writes(&mut browser, 60).is_none(), "a full disk is not tried again without a reason");
-    browser.press("esc j V");
+    browser.press("esc j m k");
     let (ticket, shown) = writes(&mut browser, 2).unwrap();
     assert_eq!(shown.iter().map(|key| key.split_once('@').unwrap().0).collect::<Vec<_>>(), ["late", "newest"]);
     for msg in browser.replies(Effect::Ask(ticket, Work::WriteLastSeen([("late".into(), i64::MAX)].into()))) {

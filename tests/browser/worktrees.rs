@@ -61,7 +61,7 @@ fn the_current_project_covers_all_worktrees() {
     for here in [&repository.main, &repository.linked, &repository.linked.join("src")] {
         let mut browser = browser(&dir, here, &Config::default());
         assert_eq!(browser.selected(), "in fix", "the newest one");
-        browser.press("H");
+        browser.press("v h");
         shows(&browser, "2 sessions · 1 project");
     }
 }
@@ -73,7 +73,7 @@ fn a_setting_separates_worktrees() {
     let mut browser = browser(&dir, &repository.linked, &config);
     shows(&browser, "3 sessions · 3 projects");
     assert!(!browser.screen().contains('⎇'), "{}", browser.screen());
-    browser.press("H");
+    browser.press("v h");
     shows(&browser, "1 session · 1 project");
 }
 
@@ -86,11 +86,11 @@ fn statistics_and_files_of_a_project_cover_all_worktrees() {
         fs::write(dir.path().join(format!("sessions/{id}.jsonl")), session.text()).unwrap();
     }
     let mut browser = browser(&dir, &repository.main, &Config::default());
-    browser.press("F");
+    browser.press("g f");
     shows(&browser, "src/a.rs");
-    browser.press("esc g F");
+    browser.press("esc home g f");
     shows(&browser, "changed 2×");
-    browser.press("esc $");
+    browser.press("esc g c");
     shows(&browser, "code/app");
     assert!(!browser.screen().contains("w/fix"), "{}", browser.screen());
 }

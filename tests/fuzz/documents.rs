@@ -67,7 +67,7 @@ fn entry(tree: &Tree, file: &[u8], at: EntryIndex) -> Vec<DocLine> {
     };
     let others: Vec<Vec<u8>> = related(tree, at).into_iter().map(line).collect();
     let begun = Instant::now();
-    document(tree, at, (&line(at), &others), &jiff::tz::TimeZone::UTC, &|| begun.elapsed())
+    document(tree, at, (&line(at), &others), &jiff::tz::TimeZone::UTC, &|| begun.elapsed(), true)
 }
 
 fn shown(lines: &[DocLine], columns: usize) {

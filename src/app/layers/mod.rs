@@ -7,7 +7,7 @@ pub mod compare;
 pub mod context;
 pub mod dialogs;
 pub mod files;
-pub mod help;
+pub mod menu;
 pub mod palette;
 pub mod screen;
 pub mod stats;
@@ -18,7 +18,7 @@ use compare::CompareView;
 use context::ContextView;
 use dialogs::{FindLine, MessageBox, Prompt, Question, SearchLine};
 use files::{FileTextView, FilesView};
-use help::Help;
+use menu::MenuView;
 use palette::{Palette, PaletteKind};
 use screen::{ChoiceAction, LayerResult, Screen};
 use stats::StatsView;
@@ -99,8 +99,8 @@ layers! {
     MessageBox(MessageBox),
     /// A comparison of two branches.
     Compare(CompareView),
-    /// The help.
-    Help(Help),
+    /// A menu.
+    Menu(MenuView),
     /// A model context.
     Context(ContextView),
     /// Statistics.
@@ -145,9 +145,9 @@ impl<C: Clone> Layers<C> {
         }
     }
 
-    /// Closes all palettes.
+    /// Closes all palettes and menus.
     pub(crate) fn close_palettes(&mut self) {
-        self.0.retain(|layer| !matches!(layer, Layer::Palette(_)));
+        self.0.retain(|layer| !matches!(layer, Layer::Palette(_) | Layer::Menu(_)));
     }
 
     /// Returns the question with a title.
@@ -216,12 +216,16 @@ impl<C: Clone> Layers<C> {
 
     /// Handles a key, which the keymap resolved in the place of the topmost layer.
     pub fn press(&mut self, key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
-        if let Some(leaving @ (Action::Suspend | Action::Help)) = action
-            && self.key_context() != Some(KeyContext::Help)
-        {
+        use Action as A;
+        if let Some(leaving @ (A::Suspend | A::Help | A::MenuSelection | A::MenuGoTo | A::MenuView)) = action {
             return LayerResult::Act(leaving);
         }
         self.input(|layer| layer.press(key, action, terminal))
+    }
+
+    /// Runs an action that was chosen in a menu or the help.
+    pub(crate) fn run(&mut self, action: Action, terminal: TerminalSize) -> LayerResult {
+        self.input(|layer| layer.run(action, terminal))
     }
 
     /// Handles pasted text.
@@ -258,14 +262,14 @@ mod tests {
         let mut layers = Layers::default();
         assert!(matches!(press(&mut layers, &setting, "x"), LayerResult::Pass));
         layers.push(FindLine::default());
-        layers.push(Help::default());
+        layers.push(Palette::new(PaletteKind::Help));
         layers.push(MessageBox::new("Title", "a line\n".repeat(50)));
         assert!(matches!(layers.paste("text"), LayerResult::Stay));
         assert!(matches!(layers.wheel(3, (80, 24)), LayerResult::Stay));
         let Some(Layer::MessageBox(note)) = layers.0.pop() else { panic!("the note is on top") };
         assert_eq!(note.top, 3);
         assert!(matches!(layers.paste("quit"), LayerResult::Stay));
-        let Some(Layer::Help(help)) = layers.0.pop() else { panic!("the help is below it") };
+        let Some(Layer::Palette(help)) = layers.0.pop() else { panic!("the help is below it") };
         assert_eq!(help.line.value(), "quit");
         assert!(matches!(layers.paste("text"), LayerResult::SearchText(text) if text == "text"));
         assert!(matches!(press(&mut layers, &setting, "ctrl+w"), LayerResult::SearchText(text) if text.is_empty()));

@@ -11,13 +11,15 @@ use crate::base::named::named;
 use crate::base::normalize::fold;
 use crate::base::sort;
 use crate::base::text::{Glyphs, Span, Tone, highlight, spans_width, width};
-use crate::keymap::{Action, Key};
+use crate::keymap::{Action, Key, KeyContext};
 use crate::search::text_match::Words;
 
 /// Maximum columns and rows of the box.
 const LARGEST: (u16, u16) = (116, 32);
 /// Maximum columns of the command palette, so that each key is near its command.
 const COMMANDS: u16 = 66;
+/// The rows of the description of the selected item, with a line above.
+pub(crate) const ABOUT: u16 = 3;
 /// Columns from which on the groups are shown.
 const GROUPED: usize = 48;
 
@@ -41,6 +43,8 @@ named! {
         History = "History",
         /// All projects.
         Projects = "Projects",
+        /// The keys of a place, all keys, the query syntax and the symbols.
+        Help = "Help",
     }
 }
 
@@ -64,6 +68,8 @@ pub struct PaletteItem {
     folded: String,
     /// The text with its description, which is not drawn.
     described: String,
+    /// The description, drawn for the selected item.
+    pub about: String,
 }
 
 /// The parts of an item of a project.
@@ -81,7 +87,8 @@ impl PaletteItem {
     /// Creates an item.
     pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, action: ChoiceAction) -> Self {
         let folded = fold(&text(&left, &right));
-        Self { left, right, facts, action, group: "", project: None, name: "", folded, described: String::new() }
+        let (described, about) = (String::new(), String::new());
+        Self { left, right, facts, action, group: "", project: None, name: "", folded, described, about }
     }
 
     /// Creates an item of a project with an age. The working directory is searched but not drawn.
@@ -95,6 +102,11 @@ impl PaletteItem {
     pub(crate) fn called(self, name: &'static str, description: &str) -> Self {
         let described = format!("{} {name} {}", self.folded, fold(description));
         Self { name, described, ..self }
+    }
+
+    /// Sets the description that is drawn for the selected item.
+    pub(crate) fn about(self, about: impl Into<String>) -> Self {
+        Self { about: about.into(), ..self }
     }
 
     /// Sets the group.
@@ -125,6 +137,8 @@ pub struct Palette {
     pub cursor: Cursor,
     /// Version of the listed catalog.
     pub catalog_version: u64,
+    /// The place whose keys the help shows first.
+    pub over: KeyContext,
     rows: Vec<PaletteItem>,
     /// The filter.
     words: Arc<Words>,
@@ -217,7 +231,13 @@ impl Palette {
     /// Returns the area of the list.
     pub fn list_area(&self, terminal: TerminalSize) -> Rect {
         let Rect { x, y, width, height } = self.area(terminal);
-        Rect::new(x + 2, y + 2, width.saturating_sub(4), height.saturating_sub(3))
+        let about = if self.has_descriptions() { ABOUT } else { 0 };
+        Rect::new(x + 2, y + 2, width.saturating_sub(4), height.saturating_sub(3 + about))
+    }
+
+    /// Returns `true` if the box shows the description of the selected item.
+    pub fn has_descriptions(&self) -> bool {
+        matches!(self.kind, PaletteKind::Actions | PaletteKind::Help)
     }
 
     fn typed(&mut self) {
@@ -244,13 +264,9 @@ impl Screen for Palette {
         }
         match action {
             Some(Action::Accept) => return self.choose_selected(),
-            Some(Action::Cancel) if !self.line.value().is_empty() => {
-                self.line = LineEdit::default();
-                self.typed();
-            }
             Some(Action::Cancel) => return LayerResult::Close,
             Some(Action::Close) => return LayerResult::CloseLists,
-            Some(own @ (Action::RenameLabel | Action::ClearLabel | Action::CopyPath)) => return LayerResult::Act(own),
+            Some(own @ (Action::RenameLabel | Action::CopyPath)) => return LayerResult::Act(own),
             action => {
                 if self.line.press(key, action) {
                     self.typed();
@@ -283,9 +299,7 @@ impl Screen for Palette {
     fn hints(&self) -> &'static [Action] {
         use Action as A;
         match self.kind {
-            PaletteKind::Labels => {
-                &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help]
-            }
+            PaletteKind::Labels => &[A::Accept, A::RenameLabel, A::ListDown, A::ListUp, A::Cancel, A::Help],
             _ => &[A::Accept, A::CopyPath, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
         }
     }

@@ -60,10 +60,14 @@ pub trait Screen {
 
     /// Handles a key.
     fn press(&mut self, _key: Key, action: Option<Action>, terminal: TerminalSize) -> LayerResult {
-        match action {
-            None => LayerResult::Stay,
-            Some(action) if self.list(terminal).is_some_and(|list| list.go(action)) => LayerResult::Stay,
-            Some(action) => self.act(action, terminal),
+        action.map_or(LayerResult::Stay, |action| self.run(action, terminal))
+    }
+
+    /// Moves the selection, or handles another action.
+    fn run(&mut self, action: Action, terminal: TerminalSize) -> LayerResult {
+        match self.list(terminal).is_some_and(|list| list.go(action)) {
+            true => LayerResult::Stay,
+            false => self.act(action, terminal),
         }
     }
 
@@ -207,8 +211,6 @@ pub(crate) fn movement(action: Action, page: usize) -> Option<isize> {
         Action::Down | Action::ListDown => Some(1),
         Action::PageUp | Action::ListPageUp => Some(-page),
         Action::PageDown | Action::ListPageDown => Some(page),
-        Action::HalfPageUp => Some(-(page / 2).max(1)),
-        Action::HalfPageDown => Some((page / 2).max(1)),
         Action::First => Some(isize::MIN),
         Action::Last => Some(isize::MAX),
         _ => None,

@@ -9,10 +9,12 @@ use crate::keymap::KeyContext;
 pub(crate) const SMALLEST: (u16, u16) = (40, 10);
 /// The width from which all panes stand side by side.
 const WIDE: u16 = 200;
-/// The width from which two panes stand side by side.
-const MEDIUM: u16 = 90;
+/// The width from which the list stands beside the other panes.
+const MEDIUM: u16 = 100;
 /// The height from which the preview fits below another pane.
 pub(crate) const TALL: u16 = 16;
+/// The columns of the list beside other panes: the least, and the most.
+const LIST: (u16, u16) = (54, 84);
 /// The minimum columns of panes side by side, and the minimum rows of stacked panes.
 const MIN_PANE: (u16, u16) = (24, 4);
 /// Columns and rows by which a key resizes a pane.
@@ -27,20 +29,6 @@ pub struct ScreenShape {
     pub size: (u16, u16),
     /// The focused pane.
     pub focus: KeyContext,
-    /// `true` during a search over sessions.
-    pub is_searched: bool,
-}
-
-impl ScreenShape {
-    /// Returns `true` if search results fill the width and leave no room for another pane beside them.
-    fn is_narrow_search(&self) -> bool {
-        self.size.0 < MEDIUM && self.focus == KeyContext::Sessions && self.is_searched
-    }
-
-    /// Returns `true` if the preview is stacked below another pane by default.
-    fn has_preview(&self) -> bool {
-        self.size.0 >= MEDIUM || self.is_narrow_search()
-    }
 }
 
 /// The user's changes to the default pane sizes.
@@ -50,9 +38,8 @@ pub struct PaneSizes {
     /// `true` if the focused pane fills the screen.
     #[serde(skip)]
     pub zoomed: bool,
-    /// Shows or hides the stacked preview. `None` is the default: shown if two panes stand side by side, and below
-    /// search results.
-    pub preview: Option<bool>,
+    /// Hides the preview unless it is focused.
+    pub hides_preview: bool,
     /// Columns added to the default width of the sessions pane.
     sessions: i16,
     /// Columns added to the default width of the tree beside the preview.
@@ -62,16 +49,11 @@ pub struct PaneSizes {
 }
 
 impl PaneSizes {
-    /// Shows or hides the preview below another pane. Returns `true` if it is now shown.
-    pub(crate) fn toggle_preview(&mut self, screen: ScreenShape) -> bool {
+    /// Shows or hides the preview beside another pane. Returns `true` if it is now shown.
+    pub(crate) fn toggle_preview(&mut self) -> bool {
         self.zoomed = false;
-        let shown = !self.with_preview(screen);
-        self.preview = Some(shown).filter(|&shown| shown != screen.has_preview());
-        shown
-    }
-
-    fn with_preview(&self, screen: ScreenShape) -> bool {
-        self.preview.unwrap_or(screen.has_preview())
+        self.hides_preview = !self.hides_preview;
+        !self.hides_preview
     }
 
     /// Enlarges or shrinks the focused pane. Returns `false` if no other pane shares the screen with it.
@@ -142,9 +124,10 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Computes the layout, or returns `None` if the terminal is too small. The focused pane is always visible.
+    /// Computes the layout, or returns `None` if the terminal is too small. The focused pane is always visible. In wide
+    /// terminals, the focus changes nothing; in narrow ones, it selects the pane above the preview.
     pub fn new(screen: ScreenShape, pane_sizes: &PaneSizes) -> Option<Self> {
-        let ScreenShape { size: (columns, rows), focus, .. } = screen;
+        let ScreenShape { size: (columns, rows), focus } = screen;
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
             return None;
         }
@@ -152,48 +135,26 @@ impl Layout {
         let footer = Rect::new(0, rows - 1, columns, 1);
         let body = Rect::new(0, 1, columns, rows - 2);
         let mut layout = Self { header, footer, ..Self::default() };
-        let with_preview = pane_sizes.with_preview(screen);
-        if !pane_sizes.zoomed && screen.is_narrow_search() && rows >= TALL && with_preview {
-            layout.stack(KeyContext::Sessions, body, 60, pane_sizes.rows);
-            return Some(layout);
-        }
-        if pane_sizes.zoomed || (columns < MEDIUM && focus == KeyContext::Sessions) {
+        let is_stacked = rows >= TALL && !pane_sizes.hides_preview;
+        if pane_sizes.zoomed || (columns < MEDIUM && !is_stacked) {
             *layout.pane_mut(focus) = Some(PaneArea::new(body));
-            return Some(layout);
-        }
-        let right = if columns >= MEDIUM {
-            let wide = columns >= WIDE && with_preview;
-            let share = match (wide, focus) {
-                (true, KeyContext::Sessions) => 42,
-                (true, _) => 24,
-                (false, KeyContext::Sessions) => 45,
-                (false, _) => 34,
-            };
-            let (sessions, right) = layout.split(0, body, percent(columns, share), pane_sizes.sessions);
+        } else if columns < MEDIUM {
+            let above = if focus == KeyContext::Sessions { focus } else { KeyContext::Tree };
+            layout.stack(above, body, 60, pane_sizes.rows);
+        } else {
+            let list = percent(columns, if columns >= WIDE { 38 } else { 45 }).clamp(LIST.0, LIST.1);
+            let (sessions, right) = layout.split(0, body, list, pane_sizes.sessions);
             layout.sessions = Some(PaneArea::new(sessions));
-            right
-        } else {
-            body
-        };
-        if columns >= WIDE && with_preview {
-            let share = match focus {
-                KeyContext::Sessions => 52,
-                KeyContext::Tree => 58,
-                _ => 44,
-            };
-            let (tree, preview) = layout.split(1, right, percent(right.width, share), pane_sizes.tree);
-            layout.tree = Some(PaneArea::new(tree));
-            layout.preview = Some(PaneArea::new(preview));
-        } else if rows >= TALL && with_preview {
-            let share = match focus {
-                KeyContext::Sessions => 50,
-                KeyContext::Tree => 60,
-                _ => 35,
-            };
-            layout.stack(KeyContext::Tree, right, share, pane_sizes.rows);
-        } else {
-            let place = if focus == KeyContext::Preview { focus } else { KeyContext::Tree };
-            *layout.pane_mut(place) = Some(PaneArea::new(right));
+            if columns >= WIDE && !pane_sizes.hides_preview {
+                let (tree, preview) = layout.split(1, right, percent(right.width, 44), pane_sizes.tree);
+                layout.tree = Some(PaneArea::new(tree));
+                layout.preview = Some(PaneArea::new(preview));
+            } else if is_stacked {
+                layout.stack(KeyContext::Tree, right, 50, pane_sizes.rows);
+            } else {
+                let place = if focus == KeyContext::Preview { focus } else { KeyContext::Tree };
+                *layout.pane_mut(place) = Some(PaneArea::new(right));
+            }
         }
         Some(layout)
     }
@@ -258,7 +219,7 @@ mod tests {
     use super::*;
 
     fn screen(size: (u16, u16), focus: KeyContext) -> ScreenShape {
-        ScreenShape { size, focus, is_searched: false }
+        ScreenShape { size, focus }
     }
 
     #[test]
@@ -287,15 +248,14 @@ mod tests {
     }
 
     fn screens(size: (u16, u16)) -> impl Iterator<Item = ScreenShape> {
-        let screens = move |&focus| [false, true].map(|is_searched| ScreenShape { size, focus, is_searched });
-        KeyContext::PANES.iter().flat_map(screens)
+        KeyContext::PANES.iter().map(move |&focus| screen(size, focus))
     }
 
     fn ways() -> impl Iterator<Item = PaneSizes> {
         let sizes = [0, 7, -9, 400, -400, i16::MAX, i16::MIN].into_iter();
-        let ways = sizes.flat_map(|more| [None, Some(false), Some(true)].map(|preview| (more, preview)));
-        ways.flat_map(|(more, preview)| {
-            [false, true].map(|zoomed| PaneSizes { zoomed, preview, sessions: more, tree: more, rows: more })
+        let ways = sizes.flat_map(|more| [false, true].map(|hides_preview| (more, hides_preview)));
+        ways.flat_map(|(more, hides_preview)| {
+            [false, true].map(|zoomed| PaneSizes { zoomed, hides_preview, sessions: more, tree: more, rows: more })
         })
     }
 
@@ -304,15 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn the_pane_with_the_keyboard_gets_the_room() {
-        for columns in [90, 100, 120, 160, 199, 200, 240] {
+    fn the_focus_changes_nothing_in_a_wide_terminal() {
+        for columns in [100, 120, 160, 199, 200, 240] {
             let of = |focus| Layout::new(screen((columns, 40), focus), &PaneSizes::default()).unwrap();
-            assert!(
-                width(of(KeyContext::Sessions), KeyContext::Sessions)
-                    > width(of(KeyContext::Tree), KeyContext::Sessions)
-            );
-            assert!(of(KeyContext::Tree).tree.unwrap().body.area() > of(KeyContext::Preview).tree.unwrap().body.area());
-            assert_eq!(of(KeyContext::Tree).is_stacked(), columns < WIDE);
+            let layout = of(KeyContext::Sessions);
+            assert_eq!([KeyContext::Tree, KeyContext::Preview].map(of), [layout; 2]);
+            assert!(width(layout, KeyContext::Sessions) >= 48 && layout.is_stacked() == (columns < WIDE));
         }
         let zoomed = PaneSizes { zoomed: true, ..PaneSizes::default() };
         let layout = Layout::new(screen((160, 40), KeyContext::Tree), &zoomed).unwrap();
@@ -320,33 +277,21 @@ mod tests {
     }
 
     #[test]
-    fn the_preview_may_stand_below_the_tree_in_a_narrow_terminal_and_go_from_a_wide_one() {
-        let of = |columns, preview| {
-            Layout::new(screen((columns, 24), KeyContext::Tree), &PaneSizes { preview, ..PaneSizes::default() })
-                .unwrap()
+    fn the_list_or_the_tree_stands_above_the_preview_in_a_narrow_terminal() {
+        let of = |rows, focus, hides_preview| {
+            let sizes = PaneSizes { hides_preview, ..PaneSizes::default() };
+            let layout = Layout::new(screen((80, rows), focus), &sizes).unwrap();
+            KeyContext::PANES
+                .iter()
+                .map(|&place| layout.pane(place).map_or(0, |pane| pane.body.height))
+                .collect::<Vec<_>>()
         };
-        assert!(!of(80, None).is_stacked() && of(80, Some(true)).is_stacked());
-        assert!(of(100, None).is_stacked() && !of(100, Some(false)).is_stacked());
-    }
-
-    #[test]
-    fn the_preview_stands_below_the_list_of_a_search_in_a_narrow_terminal() {
-        let of = |size, is_searched, pane_sizes: PaneSizes| {
-            Layout::new(ScreenShape { size, focus: KeyContext::Sessions, is_searched }, &pane_sizes).unwrap()
-        };
-        let searched = of((80, 24), true, PaneSizes::default());
-        let height = |area: Option<PaneArea>| area.map_or(0, |area| area.title.height + area.body.height);
-        assert_eq!((height(searched.sessions), searched.tree, height(searched.preview)), (13, None, 9));
-        assert!(searched.is_stacked());
-        let alone = of((80, 24), false, PaneSizes::default());
-        assert_eq!((height(alone.sessions), alone.preview), (22, None));
-        let wished = PaneSizes { preview: Some(true), ..PaneSizes::default() };
-        assert_eq!(of((80, 24), false, wished), alone, "the list of all sessions keeps the screen");
-        let unwished = PaneSizes { preview: Some(false), ..PaneSizes::default() };
-        let zoomed = PaneSizes { zoomed: true, ..PaneSizes::default() };
-        assert_eq!([unwished, zoomed].map(|pane_sizes| of((80, 24), true, pane_sizes)), [alone; 2]);
-        assert!(!of((80, 15), true, PaneSizes::default()).is_stacked(), "not enough rows");
-        assert!(of((90, 24), true, PaneSizes::default()).tree.is_some(), "enough columns");
+        assert_eq!(of(24, KeyContext::Sessions, false), [12, 0, 8]);
+        assert_eq!(of(24, KeyContext::Tree, false), [0, 12, 8]);
+        assert_eq!(of(24, KeyContext::Preview, false), [0, 12, 8]);
+        assert_eq!(of(15, KeyContext::Sessions, false), [12, 0, 0], "not enough rows");
+        assert_eq!(of(24, KeyContext::Tree, true), [0, 21, 0]);
+        assert_eq!(of(24, KeyContext::Preview, true), [0, 0, 21]);
     }
 
     #[test]
@@ -357,7 +302,7 @@ mod tests {
             screen((100, 30), KeyContext::Preview),
             screen((220, 50), KeyContext::Tree),
             screen((220, 50), KeyContext::Preview),
-            ScreenShape { is_searched: true, ..screen((80, 30), KeyContext::Sessions) },
+            screen((80, 30), KeyContext::Sessions),
         ] {
             let mut pane_sizes = PaneSizes::default();
             let area = |pane_sizes: &PaneSizes| {
@@ -374,7 +319,7 @@ mod tests {
             assert!(pane_sizes.resize(screen, false), "one key the other way is seen at once");
             assert!(area(&pane_sizes) < last);
         }
-        assert!(!PaneSizes::default().resize(screen((80, 24), KeyContext::Tree), true), "there is no other pane");
+        assert!(!PaneSizes::default().resize(screen((80, 14), KeyContext::Tree), true), "there is no other pane");
         // One key press shrinks a pane that was enlarged in a wider terminal, whatever size was saved.
         for sessions in [120, -120, i16::MAX, i16::MIN] {
             let mut pane_sizes = PaneSizes { sessions, ..PaneSizes::default() };

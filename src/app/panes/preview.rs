@@ -50,6 +50,8 @@ named! {
         /// The entry.
         #[default]
         Entry = "entries",
+        /// The entry with the blocks before a prompt.
+        Blocks = "entries with the blocks of extensions",
         /// The differences that the entry made to files.
         Difference = "differences of changed files",
         /// The files after the entry, with marks on changed lines.

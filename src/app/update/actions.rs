@@ -6,19 +6,18 @@ use super::{comparison_and_context, family, files, prepared_boxes, replies, sear
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{self, Flow, cleanup, copy, directories, export, names_and_marks, resume, trash_and_archive};
 use crate::app::histories::JumpPosition;
-use crate::app::layers::help::Help;
+use crate::app::layers::menu::MenuView;
 use crate::app::layers::palette::PaletteKind;
 use crate::app::layers::screen::{movement, neighbor};
 use crate::app::message::{Effect, Opener, TextCopy, Work};
 use crate::app::model::{Model, PendingChange, ScanState};
-use crate::app::panes::layout::{Layout, TALL};
 use crate::app::panes::preview::{EntryForm, PreviewSubject};
-use crate::app::{card, palettes};
+use crate::app::{card, hints, palettes};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::spans_text;
 use crate::changes::Request;
 use crate::config::{Filter, Sort};
-use crate::keymap::{Action, Group, Key, KeyContext};
+use crate::keymap::{Action, Group, Key, KeyContext, Menu};
 
 /// Maximum number of recent actions in the command palette.
 const MAX_RECENT: usize = 5;
@@ -43,6 +42,9 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::NextHit | Action::PreviousHit => search::next_hit(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
         Action::Palette => open_palette(model, PaletteKind::Actions),
+        Action::MenuSelection => open_menu(model, Menu::Selection),
+        Action::MenuGoTo => open_menu(model, Menu::GoTo),
+        Action::MenuView => open_menu(model, Menu::View),
         Action::Labels => open_palette(model, PaletteKind::Labels),
         Action::Projects => open_palette(model, PaletteKind::Projects),
         Action::Files => files::open(model),
@@ -64,6 +66,11 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Zoom => model.pane_sizes.zoomed = !model.pane_sizes.zoomed,
         Action::Larger | Action::Smaller => resize(model, action == Action::Larger),
         Action::SharePreview => share_preview(model),
+        Action::NextPrompt | Action::PreviousPrompt => {
+            if !model.tree.prompt(action == Action::NextPrompt) {
+                model.hint(format!("no prompt {}", if action == Action::NextPrompt { "below" } else { "above" }));
+            }
+        }
         Action::NextEntry => step(model, 1),
         Action::PreviousEntry => step(model, -1),
         Action::Back => back(model),
@@ -132,28 +139,28 @@ pub(super) fn act(model: &mut Model, action: Action) {
         | Action::FilterAll
         | Action::FilterOutline
         | Action::FilterTurns => toggle_filter(model, action),
-        Action::Up
-        | Action::Down
-        | Action::PageUp
-        | Action::PageDown
-        | Action::HalfPageUp
-        | Action::HalfPageDown
-        | Action::First
-        | Action::Last => movement(action, page).into_iter().for_each(|by| go(model, by)),
-        Action::Rename => run(model, names_and_marks::rename),
-        Action::Label => run(model, names_and_marks::label),
-        Action::Pin => run(model, names_and_marks::pin),
-        Action::Tags => run(model, names_and_marks::tags),
-        Action::Annotate => run(model, names_and_marks::note),
-        Action::Fork => run(model, resume::fork),
-        Action::Context => run(model, comparison_and_context::open_context),
-        Action::Repair => run(model, cleanup::ask_to_repair),
-        Action::Slim => run(model, prepared_boxes::open_slimming),
-        Action::Export => run(model, export::open),
-        Action::Delete => run(model, trash_and_archive::ask_to_trash),
-        Action::Archive => run(model, trash_and_archive::ask_to_archive),
-        Action::Move => run(model, directories::ask_to_move),
-        Action::Copy => run(model, copy::ask),
+        Action::Up | Action::Down | Action::PageUp | Action::PageDown | Action::First | Action::Last => {
+            movement(action, page).into_iter().for_each(|by| go(model, by));
+        }
+        Action::Rename
+        | Action::Label
+        | Action::Pin
+        | Action::Tags
+        | Action::Annotate
+        | Action::Fork
+        | Action::Context
+        | Action::Repair
+        | Action::Slim
+        | Action::Export
+        | Action::Delete
+        | Action::Archive
+        | Action::Move
+        | Action::Copy => {
+            if let Some(flow) = flow_of(action) {
+                let command = flow(model).unwrap_or_else(Command::warn);
+                model.execute(command);
+            }
+        }
         // Layers handle these actions.
         Action::ResumeHere | Action::SideA | Action::SideB | Action::FileDifference | Action::GoToCommon => {}
         Action::NextGrouping | Action::PreviousGrouping | Action::NextColumn => {}
@@ -161,7 +168,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::ShowContent | Action::DiffState | Action::DiffDisk | Action::WriteFile | Action::AllSessions => {}
         Action::Accept | Action::Cancel | Action::Close | Action::Complete | Action::CompleteBack => {}
         Action::ListUp | Action::ListDown | Action::ListPageUp | Action::ListPageDown => {}
-        Action::CopyPath | Action::RenameLabel | Action::ClearLabel | Action::OnlyHits => {}
+        Action::CopyPath | Action::RenameLabel | Action::OnlyHits => {}
         Action::PreviousQuery | Action::NextQuery => {}
         Action::CharLeft | Action::CharRight | Action::WordLeft | Action::WordRight => {}
         Action::LineStart | Action::LineEnd | Action::DeleteBack | Action::DeleteForward => {}
@@ -177,15 +184,47 @@ fn toggle_filter(model: &mut Model, action: Action) {
     model.tree.set_filter(shown.unwrap_or(Filter::Default));
 }
 
-/// Executes the command of a flow.
-fn run(model: &mut Model, flow: fn(&Model) -> Flow) {
-    let command = flow(model).unwrap_or_else(Command::warn);
-    model.execute(command);
+/// Returns the flow of an action that has one.
+fn flow_of(action: Action) -> Option<fn(&Model) -> Flow> {
+    Some(match action {
+        Action::Rename => names_and_marks::rename,
+        Action::Label => names_and_marks::label,
+        Action::Pin => names_and_marks::pin,
+        Action::Tags => names_and_marks::tags,
+        Action::Annotate => names_and_marks::note,
+        Action::Fork => resume::fork,
+        Action::Context => comparison_and_context::open_context,
+        Action::Repair => cleanup::ask_to_repair,
+        Action::Slim => prepared_boxes::open_slimming,
+        Action::Export => export::open,
+        Action::Delete => trash_and_archive::ask_to_trash,
+        Action::Archive => trash_and_archive::ask_to_archive,
+        Action::Move => directories::ask_to_move,
+        Action::Copy => copy::ask,
+        _ => return None,
+    })
 }
 
+/// Opens the help of the current place.
 pub(super) fn open_help(model: &mut Model) {
-    let help = Help { over: Some(model.key_context()), settings: model.settings.clone(), ..Help::default() };
-    model.layers.push(help);
+    let over = model.key_context();
+    model.layers.push(palettes::help(model, over));
+}
+
+/// Opens a menu with the actions that apply.
+pub(super) fn open_menu(model: &mut Model, menu: Menu) {
+    let place = model.key_context();
+    let in_layer = !model.layers.0.is_empty();
+    let applies = |action: Action| {
+        let offers = hints::does_something(model, action);
+        offers && (in_layer || flow_of(action).is_none_or(|flow| flow(model).is_ok()))
+    };
+    let keymap = &model.settings.config.keymap;
+    let key = |action: Action| Some((*keymap.keys(action).iter().find(|key| key.menu == Some(menu))?, action));
+    let works = Action::ALL.iter().copied().filter(|action| action.row().contexts.contains(&place));
+    let (mut rows, others): (Vec<_>, Vec<_>) = works.filter_map(key).partition(|(_, action)| applies(*action));
+    rows.sort_by_key(|(_, action)| action.row().group != Group::Changing); // stable
+    model.layers.push(MenuView::new(menu, rows, others));
 }
 
 pub(super) fn open_palette(model: &mut Model, kind: PaletteKind) {
@@ -277,11 +316,9 @@ fn resize(model: &mut Model, larger: bool) {
 }
 
 fn share_preview(model: &mut Model) {
-    let shown = model.pane_sizes.toggle_preview(model.screen());
-    let is_seen = |layout: Layout| layout.preview.is_some() && (layout.is_stacked() || layout.tree.is_some());
-    if shown && !model.layout().is_some_and(is_seen) {
-        let is_room = model.focus == KeyContext::Sessions && model.size.1 >= TALL;
-        model.hint(if is_room { "the preview is below the tree" } else { "terminal too low for the preview" });
+    let shown = model.pane_sizes.toggle_preview();
+    if shown && model.layout().is_some_and(|layout| layout.preview.is_none()) {
+        model.hint("terminal too low for the preview");
     }
 }
 

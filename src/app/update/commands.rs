@@ -3,10 +3,12 @@
 use super::{comparison_and_context, prepared_boxes, search};
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::trash_and_archive;
+use crate::app::layers::Layer;
 use crate::app::layers::dialogs::{MessageBox, Prompt};
 use crate::app::message::{Clip, Effect, EntryLocation, Work};
 use crate::app::model::{Model, Notice, PendingChange, PendingTask};
 use crate::app::settings::{PickedEntry, PickerFormat, PickerOutput};
+use crate::app::widgets::LineEdit;
 use crate::base::archive_paths;
 use crate::base::text::{Tone, width};
 use crate::catalog::{ProjectKey, SessionKey};
@@ -24,7 +26,15 @@ impl Model {
                 self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
             }
             Command::ShowError(title, error) => self.show_error(title, error),
-            Command::Show(layer) => self.layers.push(*layer),
+            Command::Show(mut layer) => {
+                let kept = self.kept_prompt.take();
+                if let (Layer::Prompt(prompt), Some((purpose, text))) = (&mut *layer, kept)
+                    && prompt.purpose == purpose
+                {
+                    prompt.line = LineEdit::kept(&text);
+                }
+                self.layers.push(*layer);
+            }
             Command::ShowContext(target) => {
                 let mut view = comparison_and_context::context_view(self, target.clone());
                 view.claim = Some(self.ask_or(Work::Context(target), comparison_and_context::fail_context));

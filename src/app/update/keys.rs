@@ -3,18 +3,19 @@
 
 use crossterm::event::KeyCode;
 
-use super::actions::{act, act_elsewhere, open_help};
+use super::actions::{act, act_elsewhere, open_help, open_menu};
 use super::{comparison_and_context, family, files, search, stats};
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{copy, names_and_marks, resume};
 use crate::app::hints::hints;
+use crate::app::layers::Layer;
 use crate::app::layers::dialogs::Question;
 use crate::app::layers::screen::{ChoiceAction, LayerResult};
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, PendingTask};
 use crate::app::palettes;
 use crate::changes::Request;
-use crate::keymap::{Action, Key, KeyContext};
+use crate::keymap::{Action, Key, KeyContext, Menu};
 
 /// Rows that a turn of the wheel scrolls.
 pub(crate) const WHEEL: isize = 3;
@@ -162,7 +163,15 @@ fn on_layer_result(model: &mut Model, answer: LayerResult) {
         _ => false,
     };
     if closes {
-        model.layers.0.pop();
+        // The texts of input lines are kept for the next time.
+        match model.layers.0.pop() {
+            Some(Layer::Prompt(prompt)) => {
+                let text = prompt.line.value().to_owned();
+                model.kept_prompt = matches!(answer, LayerResult::Close).then_some((prompt.purpose, text));
+            }
+            Some(Layer::Find(line)) => model.kept_find = line.0.value().to_owned(),
+            _ => {}
+        }
     }
     match answer {
         LayerResult::Stay | LayerResult::Close | LayerResult::Pass => {}
@@ -189,6 +198,9 @@ fn act_in_layer(model: &mut Model, action: Action) {
         (Action::Quit, _) => model.effects.push(Effect::Quit),
         (Action::Suspend, _) => model.effects.push(Effect::Suspend),
         (Action::Help, _) => open_help(model),
+        (Action::MenuSelection, _) => open_menu(model, Menu::Selection),
+        (Action::MenuGoTo, _) => open_menu(model, Menu::GoTo),
+        (Action::MenuView, _) => open_menu(model, Menu::View),
         (_, Some(KeyContext::Compare)) => comparison_and_context::act(model, action),
         (_, Some(KeyContext::Context)) => comparison_and_context::act_on_context(model, action),
         (_, Some(KeyContext::Stats)) => stats::act(model, action),
@@ -198,10 +210,7 @@ fn act_in_layer(model: &mut Model, action: Action) {
             model.tree.toggle_only_hits();
         }
         (Action::CopyPath, _) => model.execute(copy::path_of(model, model.layers.selected_choice())),
-        (Action::RenameLabel | Action::ClearLabel, _) => {
-            let is_cleared = action == Action::ClearLabel;
-            model.execute(palettes::change_label(model, model.layers.selected_choice(), is_cleared));
-        }
+        (Action::RenameLabel, _) => model.execute(palettes::change_label(model, model.layers.selected_choice())),
         _ => {}
     }
 }
@@ -212,6 +221,10 @@ fn choose(model: &mut Model, choice: ChoiceAction) {
         ChoiceAction::Act(action) => {
             model.layers.close_palettes();
             let places = action.row().contexts;
+            if model.layers.key_context().is_some_and(|place| places.contains(&place)) {
+                let answer = model.layers.run(action, model.size);
+                return on_layer_result(model, answer);
+            }
             if !places.contains(&model.focus)
                 && let Some(&place) = KeyContext::PANES.iter().find(|place| places.contains(place))
             {
@@ -277,10 +290,15 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool) {
 /// Handles a key and its action.
 fn press_in_query(model: &mut Model, (key, action): (Key, Option<Action>)) {
     let Some(search) = &mut model.search else { return };
-    let is_empty = search.line.value().is_empty();
     // At the end of the line, Delete acts on the list.
     let deletes = key.code == KeyCode::Delete && !search.line.is_at_end();
-    match action.map(|action| if deletes { Action::DeleteForward } else { action }) {
+    let erases = key.code == KeyCode::Backspace && !search.line.value().is_empty();
+    let action = action.map(|action| match action {
+        Action::Delete if deletes => Action::DeleteForward,
+        Action::Delete if erases => Action::DeleteWordBack,
+        action => action,
+    });
+    match action {
         Some(action @ (Action::Complete | Action::CompleteBack)) => {
             if search.complete(action == Action::Complete) {
                 search::changed(model);
@@ -291,11 +309,7 @@ fn press_in_query(model: &mut Model, (key, action): (Key, Option<Action>)) {
         }
         Some(Action::Accept) => enter(model),
         Some(Action::Down) => search::go_to_results(model),
-        Some(Action::Cancel) if is_empty => search::close(model),
-        Some(Action::Cancel) => {
-            search::add_to_history(model);
-            search::set_line(model, "");
-        }
+        Some(Action::Cancel) => search::close(model),
         Some(action) if action.row().contexts.contains(&KeyContext::Sessions) => {
             search.choose();
             act(model, action);

@@ -30,7 +30,8 @@ pub(super) fn open(model: &mut Model, text: &str) {
     model.jumps.leave(here);
     model.freeing_cache = None;
     add_to_history(model);
-    model.search = Some(Search::new(text, model.sessions.selected_key()));
+    let line = if text.is_empty() { LineEdit::kept(&model.kept_query) } else { LineEdit::new(text) };
+    model.search = Some(Search::new(line, model.sessions.selected_key()));
     take_sessions(model);
     ask(model);
 }
@@ -43,7 +44,6 @@ pub(super) fn close(model: &mut Model) {
     model.rebuild_list();
 }
 
-/// Restores the selection from before the search, unless the user has selected a hit.
 /// Restores the search in which a screen was opened; an empty query stands for none.
 pub(super) fn restore(model: &mut Model, query: &str) {
     if model.search.is_some() {
@@ -54,6 +54,7 @@ pub(super) fn restore(model: &mut Model, query: &str) {
     }
 }
 
+/// Restores the selection from before the search, unless the user has selected a hit.
 fn restore_selection(model: &mut Model) {
     if let Some(from) = model.search.as_ref().and_then(|search| search.from) {
         model.sessions.selected = Some(from);
@@ -69,7 +70,9 @@ pub(super) fn add_to_history(model: &mut Model) {
 
 fn end(model: &mut Model) {
     add_to_history(model);
-    model.search = None;
+    if let Some(search) = model.search.take() {
+        model.kept_query = search.line.value().to_owned();
+    }
     model.layers.close(KeyContext::Search);
     model.values = Arc::default();
     model.freeing_cache = Some(model.ask(Work::ForgetTexts));
@@ -297,7 +300,11 @@ pub(super) fn open_find(model: &mut Model) {
     } else if !model.tree.begin_find() {
         return;
     }
-    model.layers.push(FindLine::default());
+    let kept = model.kept_find.clone();
+    model.layers.push(FindLine(LineEdit::kept(&kept)));
+    if !kept.is_empty() {
+        find_words(model, &kept);
+    }
 }
 
 /// Takes the typed words.

@@ -17,6 +17,11 @@ use crate::render::DocLine;
 
 /// Updates the dependent state.
 pub(super) fn sync(model: &mut Model) {
+    let today = model.settings.zoned(model.now).map(|time| (time.date(), model.settings.zone.clone()));
+    if model.sessions.today != today {
+        model.sessions.today = today;
+        model.rebuild_list();
+    }
     search::follow_list(model);
     search::request_suggestions(model);
     model.sessions.note_selection();

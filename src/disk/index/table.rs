@@ -67,6 +67,7 @@ row! {
         tokens: f64,
         digest_len: u32,
         entries: u32,
+        prompts: u32,
         /// The number of the session in the filter of its segment.
         number: u32,
         /// The first key of a root entry. The keys end at the first one of the next row.
@@ -124,6 +125,7 @@ impl Row {
             cost: numbers.all.cost,
             tokens: numbers.all.tokens,
             entries: u32::try_from(numbers.all.entries).unwrap_or(u32::MAX),
+            prompts: u32::try_from(numbers.all.prompts).unwrap_or(u32::MAX),
             ..Self::default()
         }
     }
@@ -454,13 +456,14 @@ impl StoredFacts for SessionTable {
     }
 
     fn numbers(&self, number: u32) -> FactNumbers {
-        let Row { created, modified, bytes, written, cost, tokens, entries, flags, .. } = self.row(number as usize);
+        let Row { created, modified, bytes, written, cost, tokens, entries, prompts, flags, .. } =
+            self.row(number as usize);
         FactNumbers {
             created: (created != NO_TIME).then_some(created),
             modified: (modified != NO_TIME).then_some(modified),
             bytes,
             mtime: FileMetadata { written, ..FileMetadata::default() }.mtime(),
-            all: EntryTotals { cost, tokens, entries: entries as usize },
+            all: EntryTotals { cost, tokens, entries: entries as usize, prompts: prompts as usize },
             flags,
         }
     }

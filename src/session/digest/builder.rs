@@ -98,7 +98,8 @@ impl DigestBuilder {
         let mut digest = self.digest;
         let mut details = self.details;
         let may_repeat = header.version < 2.0 || !parent_links.duplicates.is_empty() || self.label_lines.len() > 1;
-        let (all, repeated) = self.entries.finish(may_repeat);
+        details.prompts = self.messages.prompts().collect();
+        let (all, repeated) = self.entries.finish(may_repeat, &details.prompts);
         digest.all = all;
         let is_label = |at: EntryIndex| self.label_lines.binary_search(&at).is_ok();
         let is_root = |at: &EntryIndex| parent_links.parents[*at as usize].is_none_or(is_label);
@@ -129,7 +130,6 @@ impl DigestBuilder {
         details.newer_message = self.lines.newer_message(&parent_links);
         details.offsets = self.lines.offsets.into();
         details.entries = self.entries;
-        details.prompts = self.messages.prompts().collect();
         (details.last_prompt, details.last_answer) = self.messages.last(&parent_links);
         details.touches = self.touches.finish(&parent_links, &self.messages);
         details.models = self.models.busiest_first();

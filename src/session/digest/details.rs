@@ -118,11 +118,13 @@ impl LazyDetails {
     }
 }
 
-/// The number of entries and their total usage.
+/// The number of entries and prompts, and their total usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EntryTotals {
     /// The number of entries.
     pub entries: usize,
+    /// The number of messages of the user.
+    pub prompts: usize,
     /// US dollars.
     pub cost: f64,
     /// Input and output tokens, including cached ones.
@@ -132,6 +134,7 @@ pub struct EntryTotals {
 impl AddAssign for EntryTotals {
     fn add_assign(&mut self, other: Self) {
         self.entries += other.entries;
+        self.prompts += other.prompts;
         self.cost += other.cost;
         self.tokens += other.tokens;
     }
@@ -199,9 +202,9 @@ impl EntryKeys {
     }
 
     /// Returns the totals, in which each entry counts once, and the entries that repeat earlier ones. `may_repeat` is
-    /// `true` if entries may occur twice.
-    pub(crate) fn finish(&mut self, may_repeat: bool) -> (EntryTotals, Vec<EntryIndex>) {
-        let mut all = EntryTotals { entries: self.ids.len(), ..EntryTotals::default() };
+    /// `true` if entries may occur twice. `prompts` are the messages of the user.
+    pub(crate) fn finish(&mut self, may_repeat: bool, prompts: &[EntryIndex]) -> (EntryTotals, Vec<EntryIndex>) {
+        let mut all = EntryTotals { entries: self.ids.len(), prompts: prompts.len(), ..EntryTotals::default() };
         let mut repeated = Vec::new();
         if may_repeat {
             let mut seen = ById::<()>::default();
@@ -209,6 +212,7 @@ impl EntryKeys {
             repeated.extend(ids.filter(|(_, id)| seen.insert(**id, ()).is_some()).map(|(at, _)| at));
             self.used.retain(|used| repeated.binary_search(&used.at).is_err());
             all.entries -= repeated.len();
+            all.prompts -= prompts.iter().filter(|at| repeated.binary_search(at).is_ok()).count();
         }
         for used in &self.used {
             all.cost += used.cost;

@@ -5,7 +5,8 @@
 use crate::app::model::Model;
 use crate::app::panes::sessions::Project;
 use crate::app::search::Search;
-use crate::app::title::{title, words_after_name};
+use crate::app::settings::Settings;
+use crate::app::title::{title, title_of_message, words_after_name};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, highlight, spans_width, width};
 use crate::catalog::search::SessionHit;
@@ -34,14 +35,26 @@ pub(super) struct SessionName {
 }
 
 impl SessionName {
-    pub(super) fn of(catalog: &Catalog, key: SessionKey) -> Self {
+    /// Returns the name of a session. `is_twin` is `true` if another session in sight has the same title: then the last
+    /// prompt follows it, or the first own one of a fork.
+    pub(super) fn of(catalog: &Catalog, key: SessionKey, is_twin: bool) -> Self {
         let session = &catalog[key];
         let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
-        Self {
-            title: title(session),
-            words: words_after_name(session),
-            is_repeated: session.header.is_fork() && parent.is_none_or(|parent| parent.name == session.name),
-        }
+        let title = title(session);
+        let first = words_after_name(session);
+        let last = || {
+            let last = session.details().last_prompt.as_ref()?.text().0;
+            Some(title_of_message(&last)).filter(|last| *last != title && !last.is_empty())
+        };
+        let words = if is_twin && !session.header.is_fork() { last().or(first) } else { first };
+        let is_copy = session.header.is_fork() && parent.is_none_or(|parent| parent.name == session.name);
+        Self { title, words, is_repeated: is_twin || is_copy }
+    }
+
+    /// Hides likely secrets.
+    pub(super) fn redacted(self, settings: &Settings) -> Self {
+        let Self { title, words, is_repeated } = self;
+        Self { title: settings.cell(&title), words: words.map(|words| settings.cell(&words)), is_repeated }
     }
 
     /// A title without words after it.
@@ -49,19 +62,16 @@ impl SessionName {
         Self { title, words: None, is_repeated: false }
     }
 
-    /// Returns the columns, up to `most`, that the name gets before facts beside it.
-    pub(super) fn wanted(&self, is_given: bool, most: usize) -> usize {
-        match &self.words {
-            Some(words) if self.is_repeated => (width(&self.title) + GAP + width(words)).min(most),
-            _ if is_given => width(&self.title),
-            _ => width(&self.title).min(most),
-        }
+    /// Returns the columns of the name, with the words that distinguish it.
+    pub(super) fn wanted(&self) -> usize {
+        let words = self.words.as_ref().filter(|_| self.is_repeated);
+        width(&self.title) + words.map_or(0, |words| GAP + width(words))
     }
 
     /// Splits `columns` between the title and the words after it.
     pub(super) fn cut(&self, columns: usize, glyphs: &Glyphs) -> (String, Option<Span>) {
         let rest = columns.saturating_sub(width(&self.title) + GAP);
-        let shared = columns.saturating_sub(GAP) / 2;
+        let shared = columns.saturating_sub(GAP) * 2 / 3;
         let room = match &self.words {
             Some(words) if self.is_repeated => width(words).min(rest.max(shared)),
             Some(_) if rest >= MIN_WORDS => rest,
@@ -212,13 +222,6 @@ fn all_hidden(model: &Model, painter: &Painter<'_>, hidden: usize) -> Vec<String
     let filters = filters.into_iter().filter(|(is_on, ..)| *is_on);
     let line = |(_, action, what)| format!("  {} {what}", painter.key(action));
     [format!("  {} found, all hidden", thousands(hidden))].into_iter().chain(filters.map(line)).collect()
-}
-
-/// Returns the keys that change scope and order of the results.
-pub(super) fn hit_keys(model: &Model, painter: &Painter<'_>) -> String {
-    let (all, order) = (painter.key(Action::SearchEverything), painter.key(Action::NextSort));
-    let is_everything = model.search.as_ref().is_some_and(|search| search.query.everything);
-    format!("{all}: {}  {order}: sort ", if is_everything { "conversation" } else { "all text" })
 }
 
 /// Highlights the matches in a text.

@@ -1,23 +1,28 @@
-//! Draws the list of projects, families and sessions. The row of a session has the name first, and to the right the facts
-//! that leave enough room for it.
+//! Draws the list of projects, families and sessions. Each row has its symbols and its title at the left, and its numbers
+//! in [`Columns`] that depend on the width of the list alone.
+
+use std::collections::HashMap;
+
+use ratatui::layout::Rect;
 
 use crate::app::flows::trash_and_archive;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::session_text::symbols;
-use crate::app::title::plain_title;
+use crate::app::title::{plain_title, title as session_title};
+use crate::base::machine_paths;
 use crate::base::numbers::{bytes, count, nonzero_dollars, thousands};
 use crate::base::paths::{shorten, split_name};
-use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
-use crate::base::{machine_paths, time};
+use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::catalog::SessionKey;
 use crate::catalog::copies::machine_chips;
 use crate::catalog::parents::MissingParentKey;
 use crate::catalog::search::SessionHit;
 use crate::config::Sort;
 use crate::keymap::{Action, KeyContext};
-use crate::ui::paint::{ListView, Painter, both, cut, status_sign, tall_list, title};
+use crate::session::digest::details::EntryTotals;
+use crate::ui::paint::{ListView, Painter, both, status_sign, tall_list, title};
 use crate::ui::panes::row_parts;
 use crate::ui::panes::row_parts::{SessionName, project_name, short_project_name};
 
@@ -39,10 +44,7 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) 
     row_parts::add_query(&mut facts, model, columns.saturating_sub(width("  Sessions  ")), painter.glyphs());
     let facts = format!("  {}", facts.join(&dot));
     let focused = model.focus == KeyContext::Sessions;
-    let heads = match pane.hits {
-        Some(_) => row_parts::hit_keys(model, painter),
-        None => heads(model, columns.saturating_sub(1)),
-    };
+    let heads = Columns::new(columns.saturating_sub(1), pane.shows.sort).heads();
     let is_room = width("  Sessions") + width(&facts) + width(&heads) <= columns;
     let heads = if is_room { heads } else { String::new() };
     title(painter, area, focused, (Span::text("Sessions"), &facts, heads));
@@ -65,21 +67,134 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) 
         painter.put(body, &[Span::dim(text)]);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
-    tall_list(painter, &rows, |at| pane.rows[at].lines(), |at, columns| row(model, painter, at, columns));
+    let twins = twins(model, area.body.height.into());
+    tall_list(
+        painter,
+        &rows,
+        |at| pane.rows[at].lines(),
+        |at, columns| row(model, painter, at, Columns::new(columns, pane.shows.sort), &twins),
+    );
+    draw_periods(area.body, model, painter);
+}
+
+/// The columns of a list. They depend on its width and the sort order alone, so that they stay where they are.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// The width of the list.
+    all: usize,
+    /// The numbers of labels, branches and forks.
+    counts: usize,
+    /// The prompts, or the size of the file if the list is sorted by size.
+    prompts: usize,
+    cost: usize,
+    when: usize,
+    is_by_size: bool,
+}
+
+impl Columns {
+    /// The columns of the title that other facts leave, unless it is shorter.
+    const TITLE: usize = 20;
+
+    fn new(all: usize, sort: Sort) -> Self {
+        let is_by_size = sort == Sort::Size;
+        let (counts, prompts, cost) = match all {
+            ..34 => (0, 0, 0),
+            34..50 => (0, 0, 8),
+            50..74 => (0, if is_by_size { 8 } else { 5 }, 8),
+            _ => (9, 8, 9),
+        };
+        Self { all, counts, prompts, cost, when: 10, is_by_size }
+    }
+
+    /// Returns the columns at the left of the others.
+    fn left(self) -> usize {
+        self.all.saturating_sub(self.counts + self.prompts + self.cost + self.when + 2)
+    }
+
+    /// Returns the headings.
+    fn heads(self) -> String {
+        let first = if self.prompts == 0 {
+            ""
+        } else if self.is_by_size {
+            "size"
+        } else {
+            "prompts"
+        };
+        let cost = if self.cost == 0 { "" } else { "cost" };
+        format!("{first:>0$}{cost:>1$}{2:>3$} ", self.prompts, self.cost, "when", self.when)
+    }
+
+    /// Returns the cells of a row; `counts` are dropped from the end if they do not fit.
+    fn cells(self, counts: Vec<Span>, [first, cost, when]: [String; 3]) -> Vec<Span> {
+        let mut room = self.counts.saturating_sub(1);
+        let fits = |span: &Span| {
+            let fits = width(&span.text) <= room;
+            room = room.saturating_sub(width(&span.text));
+            fits
+        };
+        let mut cells: Vec<Span> = counts.into_iter().take_while(fits).collect();
+        let used = spans_width(&cells);
+        cells.push(Span::text(" ".repeat(self.counts - used)));
+        cells.extend((self.prompts > 0).then(|| Span::dim(format!("{first:>0$}", self.prompts))));
+        cells.extend((self.cost > 0).then(|| Span::new(Tone::Cost, format!("{cost:>0$}", self.cost))));
+        cells.push(Span::dim(format!("{when:>0$} ", self.when)));
+        cells
+    }
+
+    /// Returns the first of the cells: the prompts, or the size.
+    fn first(self, totals: EntryTotals, size: u64) -> String {
+        if self.is_by_size { bytes(size) } else { thousands(totals.prompts) }
+    }
+}
+
+/// Returns the titles that several visible sessions have.
+fn twins(model: &Model, height: usize) -> HashMap<String, usize> {
+    let pane = &model.sessions;
+    let mut titles = HashMap::new();
+    let seen = pane.cursor.seen(pane.rows.len(), height, |at| pane.rows[at].lines());
+    for key in seen.filter_map(|at| pane.rows[at].session()) {
+        *titles.entry(session_title(&model.catalog[key])).or_insert(0) += 1;
+    }
+    titles.retain(|_, sessions| *sessions > 1);
+    titles
+}
+
+/// Draws the names of periods over the first lines of the rows that have one.
+fn draw_periods(area: Rect, model: &Model, painter: &Painter<'_>) {
+    let pane = &model.sessions;
+    let lines = |at: usize| pane.rows[at].lines();
+    let mut y = area.y;
+    for at in pane.cursor.seen(pane.rows.len(), area.height.into(), lines) {
+        if let SessionRow::Session { period: Some(period), .. } = &pane.rows[at] {
+            let row = Rect { y, height: 1, width: area.width.saturating_sub(1), ..area };
+            painter.clear(row);
+            painter.put(row, &[Span::new(Tone::Strong, &**period)]);
+        }
+        y += lines(at) as u16;
+    }
 }
 
 /// Returns the lines of a row.
-fn row(model: &Model, painter: &Painter<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
+fn row(
+    model: &Model,
+    painter: &Painter<'_>,
+    at: usize,
+    columns: Columns,
+    twins: &HashMap<String, usize>,
+) -> Vec<Vec<Span>> {
     match &model.sessions.rows[at] {
         SessionRow::Project(place) => vec![project_row(model, painter, at, *place, columns)],
-        SessionRow::MissingParent(key, forks) => vec![missing_parent_row(painter, at, (*key, *forks), columns)],
-        &SessionRow::Session { key, ref prefix, below, is_tall } => {
-            SessionRowView { model, painter, at, key, columns, prefix, below, is_tall }.lines()
+        SessionRow::MissingParent(key, forks) => vec![missing_parent_row(painter, at, (*key, *forks), columns.all)],
+        SessionRow::Session { key, prefix, below, period, .. } => {
+            let view = SessionRowView { model, painter, at, key: *key, columns, prefix, below: *below };
+            let is_twin = twins.contains_key(&session_title(&model.catalog[*key]));
+            let hit = model.sessions.found(*key).and_then(|found| view.hit(found));
+            period.iter().map(|_| Vec::new()).chain([view.plain(is_twin)]).chain(hit).collect()
         }
     }
 }
 
-fn project_row(model: &Model, painter: &Painter<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
+fn project_row(model: &Model, painter: &Painter<'_>, row: usize, place: usize, columns: Columns) -> Vec<Span> {
     let glyphs = painter.glyphs();
     let project = &model.sessions.projects[place];
     let is_folded = model.sessions.is_folded(row);
@@ -94,26 +209,14 @@ fn project_row(model: &Model, painter: &Painter<'_>, row: usize, place: usize, c
     if model.sessions.is_marked(&model.sessions.rows[row]) {
         behind.push(Span::accent(format!(" {}", glyphs.mark)));
     }
-    let age = if project.latest > i64::MIN { time::age(model.now, project.latest) } else { "?".into() };
     let mut left = vec![Span::dim(format!("{} ", if is_folded { &glyphs.closed } else { &glyphs.open }))];
-    let cost = nonzero_dollars(project.sum.cost).unwrap_or_default();
-    let cost = first_column(model.sessions.shows.sort, columns, &cost);
-    let age = vec![Span::dim(format!("{age:>4}  "))];
-    let room =
-        |right: &[Span]| columns.saturating_sub([&left[..], &behind, right].map(spans_width).iter().sum::<usize>() + 1);
-    let label = |room| project_name(&model.sessions.projects, place, &model.settings.home, glyphs, room);
-    let entries = entries_column(columns, &thousands(project.sum.entries));
-    let (whole, named) = ([entries, cost.clone(), age.clone()].concat(), [cost, age.clone()].concat());
-    let full = label(columns);
-    let right = match () {
-        () if spans_width(&full) <= room(&whole) => whole,
-        () if spans_width(&full[..1]) <= room(&named) => named,
-        () => age,
-    };
-    let room = room(&right);
-    left.extend(label(room));
+    let room = columns.left().saturating_sub(spans_width(&left) + spans_width(&behind));
+    left.extend(project_name(&model.sessions.projects, place, &model.settings.home, glyphs, room));
     left.extend(behind);
-    both(&left, &right, columns, glyphs)
+    let cost = nonzero_dollars(project.sum.cost).unwrap_or_default();
+    let when = model.when(Some(project.latest).filter(|&latest| latest > i64::MIN));
+    let cells = columns.cells(Vec::new(), [thousands(project.sum.prompts), cost, when]);
+    both(&left, &cells, columns.all, glyphs)
 }
 
 /// Returns the row of a missing session, which is above its forks.
@@ -133,35 +236,11 @@ fn missing_parent_row(
     both(&left, &[Span::dim(right)], columns, glyphs)
 }
 
-/// Returns the column headings at the right.
-fn heads(model: &Model, columns: usize) -> String {
-    let sort = model.sessions.shows.sort;
-    let first = if sort == Sort::Size { "size" } else { "cost" };
-    let age = [Span::dim(" age   ")];
-    spans_text(&[entries_column(columns, "entries"), first_column(sort, columns, first), age.to_vec()].concat())
-}
+/// The maximum columns of a project name after a session in a flat list, and of the symbols and tree lines before it.
+const PROJECT: usize = 18;
 
-/// The width from which a session in a flat list always shows its project.
-const WIDE: usize = 64;
-
-/// Columns of a project name after a session in a flat list: reserved maximum, and minimum.
-const PROJECT: (usize, usize) = (16, 6);
-
-/// The minimum columns of the name of a worktree.
-const MIN_WORKTREE: usize = 8;
-
-/// The columns of the age, with gaps.
-const AGE: usize = 9;
-
-/// The minimum columns of the names of machines.
-const MIN_MACHINE: usize = 5;
-
-/// The width from which a list shows the machines of sessions.
-const WITH_MACHINES: usize = 24;
-
-/// The widths from which a list shows costs, and also the number of entries.
-const WITH_COST: usize = 34;
-const WITH_ENTRIES: usize = 50;
+/// The minimum columns of the name of a worktree, of a project, and of machines.
+const MIN_NAME: usize = 5;
 
 /// A session row and the data to draw it.
 #[derive(Clone, Copy)]
@@ -171,107 +250,71 @@ struct SessionRowView<'a, 'b> {
     /// The index in the list.
     at: usize,
     key: SessionKey,
-    columns: usize,
+    columns: Columns,
     /// The tree lines in front of it.
     prefix: &'a str,
     /// The number of forks below it.
     below: usize,
-    /// `true` if a hit has a line of its own below it.
-    is_tall: bool,
 }
 
 impl SessionRowView<'_, '_> {
-    /// Returns the lines of the row.
-    fn lines(self) -> Vec<Vec<Span>> {
-        let found = self.model.sessions.found(self.key);
-        match found.filter(|found| found.snippet.is_some() || found.entries > 0) {
-            Some(found) => self.hit(found),
-            None => vec![self.plain()],
-        }
-    }
-
-    /// Returns the row of a session without a text hit.
-    fn plain(self) -> Vec<Span> {
+    /// Returns the line with the title and the columns. `is_twin` is `true` if another visible session has this title.
+    fn plain(self, is_twin: bool) -> Vec<Span> {
         let Self { model, key, columns, painter, .. } = self;
-        let session = &model.catalog[key];
+        let glyphs = painter.glyphs();
         let name = match model.sessions.found(key) {
-            Some(_) => SessionName::plain(plain_title(session)), // in which it was looked for
-            None => SessionName::of(&model.catalog, key),
+            Some(_) => SessionName::plain(plain_title(&model.catalog[key])), // in which it was looked for
+            None => SessionName::of(&model.catalog, key, is_twin),
         };
-        let most = columns * 3 / 5;
-        let mut signs = self.symbols();
-        let folded = self.folded();
-        let project = self.project();
-        let rest = columns.saturating_sub(spans_width(&signs) + spans_width(&folded) + width(&name.title) + AGE);
-        let chips = self.chips(columns / 5, rest);
-        let reserved = project.as_ref().map_or(0, |(project, _)| 2 + width(project).min(PROJECT.0));
-        let reserved = if columns < WIDE { 0 } else { reserved };
-        let wanted = match model.sessions.show_paths {
-            true => columns,
-            false => name.wanted(session.name.is_some(), most) + reserved,
-        };
-        if let Some(label) = self.project_alone(columns.saturating_sub(spans_width(&signs) + wanted)) {
-            signs.splice(1..1, label);
-        }
-        let used = spans_width(&signs) + spans_width(&folded) + spans_width(&chips) + 1;
-        let right = self.right(columns.saturating_sub(used + wanted));
-        let room = columns.saturating_sub(used + spans_width(&right));
-        let mut left = signs;
-        let (title, words) =
-            name.cut(if model.sessions.show_paths { room / 2 } else { room - reserved.min(room) }, painter.glyphs());
-        left.extend(row_parts::with_matches(model, &title, self.tone(), model.sessions.found(key).is_some()));
-        left.extend(words);
-        left.extend(folded);
-        left.extend(chips);
-        let used = spans_width(&left) + spans_width(&right) + reserved + 2;
-        left.extend(self.tags(columns.saturating_sub(used)));
-        let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 3);
-        if model.sessions.show_paths {
-            let path = self.path();
-            left.push(Span::dim(format!("  {}", painter.glyphs().cut_path(&path, room))));
-        } else if let Some((project, dir)) = project {
-            left.extend(self.project_after(&project, &dir, room));
-        }
-        let room = columns.saturating_sub(spans_width(&left) + spans_width(&right) + 1);
-        let whole = self.whole().filter(|whole| width(&whole.text) <= room);
-        both(&left, &whole.into_iter().chain(right).collect::<Vec<_>>(), columns, painter.glyphs())
-    }
-
-    /// Returns the row of a session with a text hit, and the text.
-    fn hit(self, found: &SessionHit) -> Vec<Vec<Span>> {
-        let Self { model, key, columns, painter, .. } = self;
-        let mut left = self.symbols();
-        if let Some(label) = self.project_alone(columns / 4) {
+        let name = name.redacted(&model.settings);
+        let least = name.wanted().min(Columns::TITLE);
+        let mut left = self.symbols(least);
+        // The title keeps its columns; other facts share those that it does not need.
+        let spare = |left: &[Span]| columns.left().saturating_sub(spans_width(left) + least);
+        if let Some(label) = self.project_alone(spare(&left)) {
             left.splice(1..1, label);
         }
-        left.extend(row_parts::with_matches(model, &plain_title(&model.catalog[key]), self.tone(), true));
-        left.extend(self.folded());
-        left.extend(self.chips(columns / 5, 0));
-        let room = columns.saturating_sub(spans_width(&left).min(columns * 3 / 5) + 1);
-        let facts = self.hit_facts(found, room);
-        let room = |left: &[Span]| columns.saturating_sub(spans_width(left) + spans_width(&facts) + 3);
-        if (self.is_tall || found.snippet.is_none())
-            && let Some((project, dir)) = self.project()
-        {
-            left.extend(self.project_after(&project, &dir, room(&left).max(width(&project))));
-        }
-        let mut text = None;
-        if found.snippet.is_some() && self.is_tall {
-            let indent = vec![Span::dim(" ".repeat(width(self.prefix) + 4))];
-            let room = columns.saturating_sub(spans_width(&indent));
-            text = Some([indent, row_parts::snippet(model, found, room, painter.glyphs())].concat());
-        } else if found.snippet.is_some() {
-            let snippet = row_parts::snippet(model, found, room(&left), painter.glyphs());
-            left.push(Span::dim("  "));
-            left.extend(snippet);
-        }
+        let project = self.project(spare(&left));
+        let mut facts = Vec::new();
+        facts.extend(self.folded());
+        facts.extend(self.machines(spare(&left)));
+        facts.extend(self.worktree(spare(&left) / 2));
+        facts.extend(self.own_gone_dir());
+        let used = spans_width(&left) + spans_width(&project);
+        let room = columns.left().saturating_sub(used);
+        while spans_width(&facts) + least > room && facts.pop().is_some() {}
+        let tags = self.tags(room.saturating_sub(spans_width(&facts) + name.wanted()));
+        let room = room.saturating_sub(spans_width(&facts) + spans_width(&tags));
+        let (title, words) = name.cut(if model.sessions.show_paths { room / 3 } else { room }, glyphs);
+        left.extend(row_parts::with_matches(model, &title, self.tone(), model.sessions.found(key).is_some()));
+        left.extend(words.filter(|_| !model.sessions.show_paths));
+        left.extend(facts);
+        left.extend(tags);
         if model.sessions.show_paths {
-            let path = self.path();
-            left = cut(&left, columns / 3, painter.glyphs());
-            let path = painter.glyphs().cut_path(&path, room(&left)).into_owned();
-            left.push(Span::dim(format!("  {path}")));
+            let room = columns.left().saturating_sub(spans_width(&left) + 2);
+            left.push(Span::dim(format!("  {}", glyphs.cut_path(&self.path(), room))));
+        } else if !project.is_empty() {
+            let end = columns.left().saturating_sub(spans_width(&project));
+            left.push(Span::text(" ".repeat(end.saturating_sub(spans_width(&left)))));
+            left.extend(project);
         }
-        [both(&left, &facts, columns, painter.glyphs())].into_iter().chain(text).collect()
+        both(&left, &self.cells(), columns.all, glyphs)
+    }
+
+    /// Returns the line below the title of a hit: the number of entries, and the text around the hit.
+    fn hit(self, found: &SessionHit) -> Option<Vec<Span>> {
+        let SessionRow::Session { is_tall: true, .. } = self.model.sessions.rows[self.at] else { return None };
+        let mut line = vec![Span::dim(" ".repeat(width(self.prefix) + 4))];
+        if found.entries > 0 {
+            line.push(Span::dim(format!("{}  ", count(found.entries, "hit", "hits"))));
+        }
+        if found.forks > 0 {
+            let text = format!("also in {}  ", count(found.forks, "fork", "forks"));
+            line.push(Span::new(Tone::Fork, text));
+        }
+        let room = self.columns.all.saturating_sub(spans_width(&line));
+        line.extend(row_parts::snippet(self.model, found, room, self.painter.glyphs()));
+        Some(line)
     }
 
     fn tone(self) -> Tone {
@@ -283,17 +326,25 @@ impl SessionRowView<'_, '_> {
         }
     }
 
-    /// Returns the symbols before the name, the mark first.
-    fn symbols(self) -> Vec<Span> {
+    /// Returns the symbols before the name, the mark first. Tree lines leave `title` columns.
+    fn symbols(self, title: usize) -> Vec<Span> {
         let (model, glyphs) = (self.model, self.painter.glyphs());
-        let mut signs = vec![mark(model, self.painter, self.at), Span::dim(tail(self.prefix, self.columns / 5))];
+        let mut signs = Vec::new();
         if self.below > 0 {
             let sign = if model.sessions.is_folded(self.at) { &glyphs.closed } else { &glyphs.open };
             signs.push(Span::dim(format!("{sign} ")));
         }
+        if let Some(live) = model.catalog.live(self.key) {
+            // The symbol is that of the most urgent pi.
+            let (tone, sign) = status_sign(live.reported().map(|pi| pi.state), glyphs);
+            let others = if live.all().len() > 1 { live.all().len().to_string() } else { String::new() };
+            signs.push(Span::new(tone, format!("{sign}{others} ")));
+        }
         let [kinds, _] = symbols(model, self.key);
         signs.extend(kinds.into_iter().map(|(tone, symbol, _)| Span::new(tone, symbol + " ")));
-        signs
+        let mark = mark(model, self.painter, self.at);
+        let room = self.columns.left().saturating_sub(title + width(&mark.text) + spans_width(&signs));
+        [mark, Span::dim(tail(self.prefix, room))].into_iter().chain(signs).collect()
     }
 
     /// Returns the tags that fit in some columns.
@@ -304,7 +355,7 @@ impl SessionRowView<'_, '_> {
         let tags = tags.map(|tag| Span::clean(Tone::Label, &format!(" +{tag}")));
         let fits = |tag: &Span| {
             let columns = width(&tag.text);
-            let fits = columns <= room;
+            let fits = columns < room;
             room = room.saturating_sub(columns);
             fits
         };
@@ -320,18 +371,11 @@ impl SessionRowView<'_, '_> {
         clean(&machine_paths::place(path).unwrap_or_else(here)).into_owned()
     }
 
-    /// Returns the other machines with the session, and its worktree, each in about `room` columns. The machines can also
-    /// take the columns that the title leaves.
-    fn chips(self, room: usize, rest: usize) -> Vec<Span> {
-        self.machines(room.max(rest)).into_iter().chain(self.worktree(room)).collect()
-    }
-
-    /// Returns the names of the other machines with the session. A narrow list has no room for them.
+    /// Returns the names of the other machines with the session.
     fn machines(self, room: usize) -> Option<Span> {
         let chips = machine_chips(self.model.catalog.machines_of(self.key));
-        let room = room.saturating_sub(2).max(MIN_MACHINE);
-        let text = || format!("  {}", self.painter.glyphs().cut(&chips, room));
-        (!chips.is_empty() && self.columns >= WITH_MACHINES).then(|| Span::new(Tone::Meta, text()))
+        let text = || format!("  {}", self.painter.glyphs().cut(&chips, room.saturating_sub(2).max(MIN_NAME)));
+        (!chips.is_empty()).then(|| Span::new(Tone::Meta, text()))
     }
 
     /// Returns the name of the worktree in at most `room` columns, if the project has others.
@@ -340,120 +384,67 @@ impl SessionRowView<'_, '_> {
         let glyphs = self.painter.glyphs();
         let sign = format!("  {}", glyphs.worktree);
         let name = clean(&worktree.name);
-        let name = glyphs.cut(&name, room.saturating_sub(width(&sign)).max(MIN_WORKTREE));
+        let name = glyphs.cut(&name, room.saturating_sub(width(&sign)).max(MIN_NAME));
         Some(Span::new(Tone::Meta, sign + &name))
     }
 
-    /// Returns the number of folded forks.
-    fn folded(self) -> Vec<Span> {
-        let is_folded = self.below > 0 && self.model.sessions.is_folded(self.at);
-        let text = || Span::dim(format!("  {} {}", self.painter.glyphs().hidden, self.below));
-        is_folded.then(text).into_iter().collect()
+    /// Returns a sign if the working directory of the session is missing, but that of its project is not.
+    fn own_gone_dir(self) -> Option<Span> {
+        let catalog = &self.model.catalog;
+        let is_own = catalog.has_gone_dir(self.key) && !catalog.gone_dirs.contains(&**catalog.project_dir(self.key));
+        is_own.then(|| Span::dim(format!(" {}", self.painter.glyphs().gone)))
     }
 
-    /// Returns the project name before the name of its only session, in about `room` columns.
+    /// Returns the number of folded forks.
+    fn folded(self) -> Option<Span> {
+        let is_folded = self.below > 0 && self.model.sessions.is_folded(self.at);
+        is_folded.then(|| Span::dim(format!("  {} {}", self.painter.glyphs().hidden, self.below)))
+    }
+
+    /// Returns the project name before the name of its only session, in at most `room` columns.
     fn project_alone(self, room: usize) -> Option<Vec<Span>> {
-        let Self { model, painter, columns, .. } = self;
+        let Self { model, painter, .. } = self;
         let place = model.sessions.project_alone(self.at)?;
         let projects = &model.sessions.projects;
-        let gone =
-            if model.catalog.has_gone_dir(self.key) { format!(" {}", painter.glyphs().gone) } else { String::new() };
-        // Includes the cost and the age.
-        let room = room.saturating_sub(width(&gone) + 18).max(columns / 5).max(8);
+        let is_gone = model.catalog.gone_dirs.contains(&*projects[place].cwd);
+        let gone = if is_gone { format!(" {}", painter.glyphs().gone) } else { String::new() };
+        let room = room.saturating_sub(width(&gone) + 2).max(MIN_NAME);
         let mut label = short_project_name(projects, place, &model.settings.home, painter.glyphs(), room);
         label.push(Span::dim(format!("{gone}  ")));
         Some(label)
     }
 
-    /// Returns the name of the project and its parent directory in a flat list.
-    fn project(self) -> Option<(String, String)> {
-        let cwd = shorten(self.model.catalog.project_dir(self.key), &self.model.settings.home);
-        let (dir, name) = split_name(&cwd);
-        self.model.sessions.is_flat.then(|| (clean(name).into_owned(), clean(dir).into_owned()))
-    }
-
-    fn project_after(self, project: &str, dir: &str, room: usize) -> Option<Span> {
-        let glyphs = self.painter.glyphs();
-        let name = glyphs.cut(project, room);
-        let rest = room.saturating_sub(width(&name) + 2);
-        let needed = width(dir).min(width(split_name(dir).1) + 1 + width(&glyphs.ellipsis));
-        let dir = if rest >= needed { glyphs.cut_path(dir, rest) } else { "".into() };
-        let text = format!("  {name}  {dir}");
-        (room >= PROJECT.1.min(width(project))).then(|| Span::dim(text.trim_end()))
-    }
-
-    /// Returns the number of found entries, the number of forks that have the same ones, and the age.
-    fn hit_facts(self, found: &SessionHit, room: usize) -> Vec<Span> {
-        let mut facts = self.age().to_vec();
-        if found.entries > 0 {
-            facts.insert(0, Span::dim(format!("{} ", count(found.entries, "hit", "hits"))));
+    /// Returns the column of the project in a flat list, in at most `room` columns.
+    fn project(self, room: usize) -> Vec<Span> {
+        let Self { model, painter, .. } = self;
+        if !model.sessions.is_flat || model.sessions.show_paths {
+            return Vec::new();
         }
-        if found.forks > 0 {
-            let words = format!("also in {} ", count(found.forks, "fork", "forks"));
-            let sign = format!("{}{} ", self.painter.glyphs().fork, found.forks);
-            let room = room.saturating_sub(spans_width(&facts));
-            let fitting = [words, sign].into_iter().find(|text| width(text) <= room);
-            facts.splice(0..0, fitting.map(|text| Span::new(Tone::Fork, text)));
-        }
-        facts
+        let dir = model.catalog.project_dir(self.key);
+        let cwd = shorten(dir, &model.settings.home);
+        let gone = if model.catalog.gone_dirs.contains(&**dir) {
+            format!(" {}", painter.glyphs().gone)
+        } else {
+            String::new()
+        };
+        let columns = (self.columns.left() / 3).min(room.saturating_sub(2)).clamp(MIN_NAME, PROJECT);
+        let name = clean(split_name(&cwd).1).into_owned();
+        let name = painter.glyphs().cut(&name, columns.saturating_sub(width(&gone))).into_owned() + &gone;
+        vec![Span::dim(format!("  {name}{}", " ".repeat(columns.saturating_sub(width(&name)))))]
     }
 
-    /// Returns the facts at the right in at most `room` columns. The age always stays. The number of entries is dropped
-    /// first, then the counts, then the cost, unless the sort order needs them.
-    fn right(self, room: usize) -> Vec<Span> {
+    /// Returns the cells of the columns. The cost of a fork is that of its unique entries.
+    fn cells(self) -> Vec<Span> {
         let Self { model, key, columns, .. } = self;
         let session = &model.catalog[key];
-        let sort = model.sessions.shows.sort;
-        let first = if sort == Sort::Size {
-            bytes(session.bytes)
-        } else {
-            // The cost of unique entries precedes the total with inherited ones.
-            let own = nonzero_dollars(model.catalog.own(key).cost).unwrap_or_default();
-            if own.is_empty() || model.catalog.copied_entries_text(key).is_none() { own } else { format!("+{own}") }
-        };
-        let age = self.age().to_vec();
-        let mut room = room.saturating_sub(spans_width(&age));
-        let mut fitting = |group: Vec<Span>, is_needed: bool| {
-            let fits = is_needed || spans_width(&group) <= room;
-            room = if fits { room.saturating_sub(spans_width(&group)) } else { 0 };
-            if fits { group } else { Vec::new() }
-        };
-        let cost = fitting(first_column(sort, columns, &first), matches!(sort, Sort::Size | Sort::Cost));
-        let counts = fitting(self.counts(), false);
-        let entries = fitting(entries_column(columns, &thousands(session.entry_count)), false);
-        [counts, entries, cost, age].concat()
-    }
-
-    /// Returns the number of pis if several, and the numbers of labels, branches and forks.
-    fn counts(self) -> Vec<Span> {
-        let mut counts = Vec::new();
-        // The symbol is that of the most urgent pi, as after the age.
-        if let Some(live) = self.model.catalog.live(self.key).filter(|live| live.all().len() > 1) {
-            let (tone, sign) = status_sign(live.reported().map(|pi| pi.state), self.painter.glyphs());
-            counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
-        }
-        let [_, numbers] = symbols(self.model, self.key);
-        counts.extend(numbers.into_iter().map(|(tone, symbol, _)| Span::new(tone, symbol + " ")));
-        counts
-    }
-
-    /// Returns the cost of a fork including its inherited entries.
-    fn whole(self) -> Option<Span> {
-        let sort = self.model.sessions.shows.sort;
-        let has_cost = self.columns >= WITH_COST && sort != Sort::Size || sort == Sort::Cost;
-        let copies =
-            self.model.catalog.copied_entries_text(self.key).filter(|_| has_cost && !self.model.sessions.show_paths)?;
-        Some(Span::dim(format!("{} incl. {copies} ", nonzero_dollars(self.model.catalog[self.key].cost)?)))
-    }
-
-    /// Returns the age, and the state of a running pi if there is one.
-    fn age(self) -> [Span; 2] {
-        let Self { model, key, .. } = self;
-        let age = model.catalog[key].facts().modified().map_or("?".into(), |then| time::age(model.now, then));
-        let live =
-            model.catalog.live(key).map(|live| status_sign(live.reported().map(|pi| pi.state), self.painter.glyphs()));
-        let (tone, sign) = live.unwrap_or((Tone::Dim, " "));
-        [Span::dim(format!("{age:>4} ")), Span::new(tone, sign)]
+        let own = model.catalog.own(key);
+        let cost = nonzero_dollars(own.cost).unwrap_or_default();
+        let is_part = !cost.is_empty() && model.catalog.copied_entries_text(key).is_some();
+        let [_, numbers] = symbols(model, key);
+        let counts = numbers.into_iter().map(|(tone, symbol, _)| Span::new(tone, symbol + " ")).collect();
+        let when = model.when(session.facts().modified());
+        let cost = if is_part { format!("+{cost}") } else { cost };
+        columns.cells(counts, [columns.first(own, session.bytes), cost, when])
     }
 }
 
@@ -470,18 +461,4 @@ fn mark(model: &Model, painter: &Painter<'_>, row: usize) -> Span {
         true => Span::accent(format!("{} ", painter.glyphs().mark)),
         false => Span::dim(if pane.is_flat { "" } else { "  " }),
     }
-}
-
-/// Returns the cost, or the size if the list is sorted by size.
-fn first_column(sort: Sort, columns: usize, text: &str) -> Vec<Span> {
-    match sort {
-        Sort::Size | Sort::Cost => vec![Span::new(Tone::Cost, format!("{text:>8} "))],
-        _ if columns >= WITH_COST => vec![Span::new(Tone::Cost, format!("{text:>7} "))],
-        _ => Vec::new(),
-    }
-}
-
-/// Returns the number of entries.
-fn entries_column(columns: usize, text: &str) -> Vec<Span> {
-    if columns >= WITH_ENTRIES { vec![Span::dim(format!("{text:>7} "))] } else { Vec::new() }
 }

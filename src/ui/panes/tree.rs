@@ -10,7 +10,6 @@ use crate::app::panes::tree::summaries::Inherited;
 use crate::app::title;
 use crate::base::numbers::{count, duration, nonzero_dollars, thousands};
 use crate::base::text::{Span, Tone, highlight, spans_text, spans_width, width};
-use crate::base::time;
 use crate::catalog::EntryRef;
 use crate::config::Filter;
 use crate::keymap::{Action, KeyContext};
@@ -174,8 +173,17 @@ struct TreeRowView<'a, 'b> {
 impl TreeRowView<'_, '_> {
     /// Returns the number of other sessions that contain an entry.
     fn others(&self, entry: EntryIndex) -> Option<RowFact> {
-        let others = self.model.tree.others_of(entry).len();
-        (others > 0).then(|| RowFact::new(Tone::Dim, format!("{}{others}", self.painter.glyphs().fork)))
+        let pane = &self.model.tree;
+        let number = |entry: EntryIndex| pane.others_of(entry).len();
+        // The rows of entries that the same sessions contain show the number once.
+        let above = self.at.checked_sub(1).and_then(|above| match pane.rows.list[above].item {
+            RowItem::Entry(entry) => Some(number(entry)),
+            RowItem::Run(run) => Some(number(pane.rows.runs[run].last())),
+            RowItem::Fork(_) | RowItem::Inherited | RowItem::Start => None,
+        });
+        let others = number(entry);
+        (others > 0 && above != Some(others))
+            .then(|| RowFact::new(Tone::Dim, format!("{}{others}", self.painter.glyphs().fork)))
     }
 
     /// Returns the mark symbol of an entry, or of a run that contains a marked entry.
@@ -289,7 +297,7 @@ impl TreeRowView<'_, '_> {
         let own = model.catalog.own(fork.key);
         let mut facts = vec![format!("+{}", count(own.entries, "entry", "entries"))];
         facts.extend(nonzero_dollars(own.cost));
-        facts.extend(model.catalog[fork.key].modified.map(|then| time::age(model.now, then)));
+        facts.extend(model.catalog[fork.key].modified.map(|then| model.when(Some(then))));
         let right = self.fitting(dots(facts));
         let glyphs = painter.glyphs();
         let one = &model.tree.rows.list[self.at];
@@ -300,7 +308,8 @@ impl TreeRowView<'_, '_> {
             false => String::new(),
         };
         let room = self.room.saturating_sub(spans_width(&right) + width(&sign) + width("x \"\" "));
-        let (title, words) = SessionName::of(&model.catalog, fork.key).cut(room, glyphs);
+        let (title, words) =
+            SessionName::of(&model.catalog, fork.key, false).redacted(&model.settings).cut(room, glyphs);
         let title = Span::new(Tone::Fork, format!("{} \"{title}\"", glyphs.fork));
         ([Span::accent(sign), title].into_iter().chain(words).collect(), right)
     }

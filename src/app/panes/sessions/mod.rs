@@ -10,6 +10,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 pub use projects::{HiddenSubagents, Project, ProjectName};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +51,8 @@ pub enum SessionRow {
         below: usize,
         /// `true` if the text around a hit has its own line.
         is_tall: bool,
+        /// The name of the period that begins with the row; it has its own line above.
+        period: Option<String>,
     },
     /// A missing session above its forks, with the number of visible forks.
     MissingParent(MissingParentKey, usize),
@@ -65,7 +69,8 @@ impl SessionRow {
 
     /// Returns the number of lines of the row.
     pub fn lines(&self) -> usize {
-        1 + usize::from(matches!(self, Self::Session { is_tall: true, .. }))
+        let Self::Session { is_tall, period, .. } = self else { return 1 };
+        1 + usize::from(*is_tall) + usize::from(period.is_some())
     }
 }
 
@@ -143,6 +148,8 @@ pub struct SessionsPane {
     pub show_paths: bool,
     /// The directory in which pitree was started.
     pub here: CurrentDir,
+    /// The present day and the time zone, for the periods of the sort order `recent`.
+    pub(crate) today: Option<(Date, TimeZone)>,
     /// The rows.
     pub rows: Vec<SessionRow>,
     /// The selected row.

@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::app::panes::sessions::{HiddenSubagents, RowKey, SessionRow, SessionsPane, Totals, project_of, projects};
-use crate::app::title::plain_title;
 use crate::app::widgets::Cursor;
 use crate::base::sort;
-use crate::base::text::width;
 use crate::catalog::parents::MissingParentKey;
 use crate::catalog::search::SessionHit;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
@@ -148,8 +148,8 @@ impl SessionsPane {
                     format!("{lines}{}{} ", if last { &self.glyphs.corner } else { &self.glyphs.tee }, self.glyphs.dash)
                 }
             };
-            let is_tall = self.is_tall(catalog, key, &prefix);
-            self.rows.push(SessionRow::Session { key, prefix, below: self.families.below(key), is_tall });
+            let (below, is_tall) = (self.families.below(key), self.is_tall(key));
+            self.rows.push(SessionRow::Session { key, prefix, below, is_tall, period: None });
             if self.hits.is_none() && self.folds.has(RowKey::Session(key)) {
                 continue;
             }
@@ -204,8 +204,28 @@ impl SessionsPane {
             }
             Sort::Threaded | Sort::Recent => catalog.sort_newest_first(&mut shown),
         }
-        let row = |key| SessionRow::Session { key, prefix: String::new(), below: 0, is_tall: false };
+        let mut last = None;
+        let row = |key| {
+            let period = self.period(catalog, key).filter(|period| last.as_ref() != Some(period));
+            last = period.clone().or(last.take());
+            SessionRow::Session { key, prefix: String::new(), below: 0, is_tall: false, period }
+        };
         self.rows = shown.into_iter().map(row).collect();
+    }
+
+    /// Returns the period of a session in the sort order `recent`.
+    fn period(&self, catalog: &Catalog, key: SessionKey) -> Option<String> {
+        let (today, zone) = self.today.as_ref().filter(|_| self.shows.sort == Sort::Recent)?;
+        let time = catalog[key].facts().modified().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+        let Some(time) = time else { return Some("No date".into()) };
+        let date = zone.to_datetime(time).date();
+        Some(match (*today - date).get_days() {
+            0 => "Today".into(),
+            1 => "Yesterday".into(),
+            2..7 => "This week".into(),
+            _ if date.year() == today.year() => date.strftime("%B").to_string(),
+            _ => date.strftime("%B %Y").to_string(),
+        })
     }
 
     /// Returns the default selection: the newest session of the project in which pitree was started, with the project's
@@ -262,8 +282,6 @@ impl SessionsPane {
     }
 }
 
-/// The maximum columns of a row without the name and the hit's text: symbols, counts and age.
-const BESIDE: usize = 46;
 impl SessionsPane {
     /// Switches to the next result order: grouped by project if all fit on the screen, best first, newest first.
     pub(crate) fn next_order(&mut self) {
@@ -307,19 +325,19 @@ impl SessionsPane {
         } else {
             ranked.sort_unstable();
         }
-        let row = |(_, key)| {
-            let is_tall = self.is_tall(catalog, key, "");
-            SessionRow::Session { key, prefix: String::new(), below: 0, is_tall }
+        let row = |(_, key)| SessionRow::Session {
+            key,
+            prefix: String::new(),
+            below: 0,
+            is_tall: self.is_tall(key),
+            period: None,
         };
         self.rows = ranked.into_iter().map(row).collect();
     }
 
-    /// Returns `true` if the text around a hit does not fit beside the session name.
-    pub(super) fn is_tall(&self, catalog: &Catalog, key: SessionKey, prefix: &str) -> bool {
-        let Some(quote) = self.found(key).and_then(|found| found.snippet.as_ref()) else { return false };
-        let least = prefix.chars().count() + BESIDE + quote.text.len();
-        // A byte count is not a width, but a name with this many bytes leaves no room for the hit.
-        least > self.room.0 || least + width(&plain_title(&catalog[key])) > self.room.0
+    /// Returns `true` if the row of a session has a line with the text around its hit.
+    fn is_tall(&self, key: SessionKey) -> bool {
+        self.found(key).is_some_and(|found| found.snippet.is_some() || found.entries > 0)
     }
 
     /// Returns the search hit of a session.

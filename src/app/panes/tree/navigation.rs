@@ -7,6 +7,7 @@ use crate::app::panes::tree::TreePane;
 use crate::app::panes::tree::family::TreeSelection;
 use crate::app::panes::tree::rows::{RowIndex, RowItem, TreeRows};
 use crate::catalog::EntryRef;
+use crate::session::entry::kind::EntryKind;
 use crate::session::tree::EntryIndex;
 
 impl TreePane {
@@ -27,6 +28,17 @@ impl TreePane {
     /// Moves to the next or previous branch point.
     pub(crate) fn branch_point(&mut self, forward: bool) -> bool {
         self.rows.branch_point(self.cursor.at, forward).is_some_and(|row| self.go_to(row))
+    }
+
+    /// Moves to the next or previous prompt.
+    pub(crate) fn prompt(&mut self, forward: bool) -> bool {
+        let is_prompt = |row: &usize| match (self.rows.list[*row].item, &self.tree) {
+            (RowItem::Entry(entry), Some(tree)) => tree.node(entry).kind == EntryKind::User,
+            _ => false,
+        };
+        let at = self.cursor.at.min(self.rows.list.len());
+        let row = if forward { (at + 1..self.rows.list.len()).find(is_prompt) } else { (0..at).rev().find(is_prompt) };
+        row.is_some_and(|row| self.go_to(row))
     }
 
     pub(super) fn go_to(&mut self, row: RowIndex) -> bool {
