@@ -58,7 +58,7 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("pi", 850),
     ("catalog", 6800),
     ("changes", 3950),
-    ("keymap", 600),
+    ("keymap", 620),
     ("config", 950),
     ("machines", 1600),
     ("app", 12600),

@@ -186,7 +186,7 @@ fn forks_of_one_session_have_low_cost_each() {
         }
         let mut browser = Browser::of(dir);
         assert_eq!(browser.model.sessions.totals.sessions, forks + 1);
-        let counted = measure(|| browser.press("C esc * S"));
+        let counted = measure(|| browser.press("g a esc m A m s"));
         assert!(browser.model.slimming.is_some());
         counted.bytes_total
     };

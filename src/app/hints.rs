@@ -36,7 +36,13 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
         return Vec::new();
     }
     let mut hints: Vec<KeyHint> = Vec::new();
-    for &action in wanted(model).iter().filter(|&&action| does_something(model, action)) {
+    // A narrow terminal shows the help early.
+    let is_narrow = usize::from(model.size.0) < 72;
+    let first = wanted(model).iter().take(1);
+    let help = wanted(model).iter().filter(|&&action| is_narrow && action == Action::Help);
+    let others = wanted(model).iter().skip(1).filter(|&&action| !(is_narrow && action == Action::Help));
+    let wanted = first.chain(help).chain(others);
+    for &action in wanted.filter(|&&action| does_something(model, action)) {
         // In an input line, character keys insert text.
         let is_over_hits = model.layers.0.is_empty() && is_found(model);
         let takes_no_letter = model.key_context().takes_text() || (is_over_hits && action == Action::Up);

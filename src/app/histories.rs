@@ -1,5 +1,6 @@
 //! Histories: the positions before and after jumps, and the search queries.
 
+use crate::app::layers::screen::PromptPurpose;
 use std::collections::VecDeque;
 
 use crate::catalog::{EntryRef, SessionKey};
@@ -97,6 +98,17 @@ impl QueryHistory {
         self.shown = Some((to.unwrap_or(at), typed));
         text
     }
+}
+
+/// The texts of closed input lines, kept for the next time.
+#[derive(Debug, Default)]
+pub(crate) struct KeptTexts {
+    /// The query of the search line.
+    pub(crate) query: String,
+    /// The words of the find line.
+    pub(crate) find: String,
+    /// The text of the last line that was closed without accepting it, and its purpose.
+    pub(crate) prompt: Option<(PromptPurpose, String)>,
 }
 
 #[cfg(test)]

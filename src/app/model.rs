@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep, PreparedExport, PreparedSlimming, ResumePlan};
-use crate::app::histories::{JumpHistory, JumpPosition, QueryHistory};
+use crate::app::histories::{JumpHistory, JumpPosition, KeptTexts, QueryHistory};
 use crate::app::layers::files::FilesView;
-use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::stats::StatsView;
 use crate::app::layers::{LayerKind, Layers};
 use crate::app::machines::Machines;
@@ -246,11 +245,8 @@ pub struct Model {
     pub reading_history: Option<Claim>,
     /// Claim on freeing the search cache; the next search cancels it.
     pub freeing_cache: Option<Claim>,
-    /// The texts of the search line and the find line that were closed last.
-    pub(crate) kept_query: String,
-    pub(crate) kept_find: String,
-    /// The text of the input line that was closed last without accepting it.
-    pub(crate) kept_prompt: Option<(PromptPurpose, String)>,
+    /// The texts of closed input lines.
+    pub(crate) kept: KeptTexts,
     /// `true` if this or an earlier browser has welcomed the user.
     pub(crate) is_welcomed: bool,
     /// Effects of the current message.

@@ -386,7 +386,7 @@ glyphs! {
     note: "A session or an entry with a note.", "✎", "N";
     worktree: "Before a name: the git worktree of the session.", "⎇", "w";
     mark: "A marked session or entry.", "✓", "x";
-    warning: "A problem with the file or the entry; the preview describes it.", "⚠", "!";
+    warning: "A problem with the file or the entry; the reader describes it.", "⚠", "!";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";
     leaf: "The leaf: pi resumes after this entry.", "←", "<-";
     unfolded: "In the tree: an unfolded branch or run of tool calls.", "⊟", "-";

@@ -38,8 +38,8 @@ pub const ENVIRONMENT: [(&str, &str); 9] = [
     ("PITREE_LOG", "file for a log; like --log"),
     ("NO_COLOR", "if not empty, draw without colors"),
     ("COLORFGBG", "terminal colors, from which --theme auto guesses the background"),
-    ("VISUAL, EDITOR", "editor for the preview"),
-    ("PAGER", "pager for the preview"),
+    ("VISUAL, EDITOR", "editor for the reader"),
+    ("PAGER", "pager for the reader"),
 ];
 
 /// Returns the clap definition of all commands and options.

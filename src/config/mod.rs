@@ -419,7 +419,7 @@ fn read(problems: &mut ConfigProblems, table: &DeTable<'_>, config: &mut Config)
         }
     }
     if keys.is_some() || preset != KeyPreset::Default {
-        config.keymap = tables::keymap(problems, keys, preset);
+        config.keymap = tables::keymap(problems, keys, preset == KeyPreset::Pi);
     }
     // Their keys must not be bound to actions.
     if let Some(saved) = saved {
@@ -507,9 +507,19 @@ mod tests {
     }
 
     #[test]
+    fn the_keys_of_pi_have_no_conflict_and_give_way_to_own_ones() {
+        let config = parse("key-preset = 'pi'\n");
+        let of = |config: &Config, key: &str| config.keymap.resolve(KeyContext::Tree, key.parse().unwrap());
+        assert_eq!((of(&config, "left"), of(&config, "T")), (Some(Action::PageUp), Some(Action::LabelTimes)));
+        let config = parse("key-preset = 'pi'\n[keys]\nlabel-times = 'i'\n");
+        assert_eq!((of(&config, "T"), of(&config, "i")), (None, Some(Action::LabelTimes)));
+        assert!(errors("key-preset = 'pi'\n[keys]\nlabel = 'T'\n").contains("is bound to both"));
+    }
+
+    #[test]
     fn every_problem_is_reported_with_its_line() {
         let text = "theme = 'drak'\nmouse = 1\ntehme = 'dark'\npi = []\ndirs = ['a', 2]\n\n[keys]\n\
-                    filter-nxet = ['n']\nup = [\n  'Q',\n  'ctrl+shfit+x',\n]\nfold = 7\nquit = []\nhelp = ['T']\n";
+                    filter-nxet = ['n']\nup = [\n  'Q',\n  'ctrl+shfit+x',\n]\nfold = 7\nquit = []\nhelp = ['.']\n";
         assert_eq!(
             errors(text),
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"auto\", \"dark\", \"light\" or \"terminal\"\n\
@@ -521,7 +531,7 @@ mod tests {
              config.toml:11: \"up\": unknown modifier \"shfit\"; the modifiers are ctrl, alt, super, shift\n\
              config.toml:13: \"fold\": must be a list of keys, such as [\"q\", \"ctrl+c\"], but is of type integer\n\
              config.toml:14: \"quit\" needs at least one key\n\
-             config.toml:15: key \"T\" is bound to both \"help\" and \"label-times\"; give one of them other keys"
+             config.toml:15: key \".\" is bound to both \"help\" and \"go-to-leaf\"; give one of them other keys"
         );
     }
 

@@ -11,7 +11,6 @@ use toml::de::{DeString, DeValue};
 
 use crate::base::text::{Glyphs, Tone, UNICODE, clean, is_one_column};
 use crate::base::{sort, typo};
-use crate::config::KeyPreset;
 use crate::keymap::{Action, Key, KeyContext, Keymap};
 use crate::search::query::Query;
 
@@ -205,15 +204,17 @@ const KEYS_OF_PI: &[(Action, &[&str])] = &[
     (Action::Delete, &["ctrl+d", "ctrl+backspace", "delete", "m x"]),
     (Action::PageUp, &["pageup", "left", "ctrl+b"]),
     (Action::PageDown, &["pagedown", "right", "ctrl+f"]),
+    (Action::PreviousPeriod, &["h"]),
+    (Action::NextPeriod, &["l"]),
     (Action::Fold, &["h"]),
     (Action::Unfold, &["l"]),
 ];
 
-/// Returns the keymap with those of a preset and the changes of the table `[keys]`, or the default if they are in
-/// conflict.
-pub(super) fn keymap(problems: &mut ConfigProblems, value: Option<&Spanned<DeValue<'_>>>, preset: KeyPreset) -> Keymap {
+/// Returns the keymap with the changes of the table `[keys]`, or the default if they are in conflict. `is_of_pi` adds the
+/// keys of pi.
+pub(super) fn keymap(problems: &mut ConfigProblems, value: Option<&Spanned<DeValue<'_>>>, is_of_pi: bool) -> Keymap {
     let (mut overrides, mut lines) = (Vec::new(), HashMap::new());
-    if preset == KeyPreset::Pi {
+    if is_of_pi {
         let parsed = |keys: &&[&str]| keys.iter().filter_map(|key| key.parse().ok()).collect::<Vec<Key>>();
         overrides.extend(KEYS_OF_PI.iter().map(|(action, keys)| (*action, parsed(keys))));
     }

@@ -270,7 +270,7 @@ actions! {
     Smaller, "smaller", ["v <"], PANES, View, "smaller", "Shrink pane", "Shrink the focused pane.";
     SharePreview, "share-preview", ["v v"], PANES, View, "with reader", "Toggle reader", "Show or hide the reader below the tree or the search results.";
     Wrap, "wrap", ["v w"], ENTRIES, View, "wrap", "Toggle line wrap", "Wrap long lines of code in the reader, or scroll them horizontally.";
-    NextForm, "next-form", ["v e"], ENTRIES, View, "form", "Next reader form", "Show an entry that changed files as entry, as difference, as whole file after it, or as raw lines.";
+    NextForm, "next-form", ["v e"], ENTRIES, View, "form", "Next reader form", "Show an entry that changed files as entry, with the blocks of extensions, as difference, as whole file after it, or as raw lines.";
 
     Search, "search", ["/"], SESSIONS, Finding, "search", "Search all sessions", "Search all sessions; see Query syntax in the help (?).";
     SearchEverything, "search-everything", ["ctrl+x", "v e"], SEARCHED, Finding, "everything", "Search all text", "While searching, include or exclude tool output, thinking, arguments and custom entries.";
@@ -373,7 +373,7 @@ actions! {
     LabelTimes, "label-times", ["v i"], TREE, Tree, "label times", "Toggle label times", "Show or hide label timestamps.";
 
     Accept, "accept", ["enter"], LINES, Choosing, "accept", "Accept input", "Accept the input or the selected item.";
-    Cancel, "cancel", ["esc"], LINES, Choosing, "cancel", "Clear or close", "Clear the input; if it is empty, close.";
+    Cancel, "cancel", ["esc"], LINES, Choosing, "cancel", "Close input", "Close the input line or the list; the text is kept for the next time.";
     Close, "close", ["ctrl+c"], CLOSED, Choosing, "close", "Close input", "Close the input line or all open lists.";
     ListUp, "list-up", ["up", "ctrl+p"], PALETTES_AND_MENUS, Choosing, "up", "List up", "Move up one row in a list.";
     ListDown, "list-down", ["down", "ctrl+n"], PALETTES_AND_MENUS, Choosing, "down", "List down", "Move down one row in a list.";

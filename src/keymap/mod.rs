@@ -183,9 +183,13 @@ mod tests {
             assert_eq!(keymap.resolve(place, key("q")), Some(Action::Quit));
             assert_eq!(keymap.resolve(place, key("left")), Some(Action::Fold));
         }
-        assert_eq!(keymap.resolve(KeyContext::Tree, key("T")), Some(Action::LabelTimes));
-        assert_eq!(keymap.resolve(KeyContext::Sessions, key("T")), None);
+        assert_eq!(keymap.resolve(KeyContext::Tree, key(".")), Some(Action::GoToLeaf));
+        assert_eq!(keymap.resolve(KeyContext::Sessions, key(".")), None);
         assert_eq!(keymap.resolve(KeyContext::Tree, key("Q")), None);
+        // In a menu, a key has another meaning.
+        assert_eq!(keymap.resolve(KeyContext::Sessions, key("v n")), Some(Action::NamedOnly));
+        assert_eq!(keymap.resolve(KeyContext::Tree, key("v n")), Some(Action::FilterNoTools));
+        assert_eq!(keymap.resolve(KeyContext::Tree, key("n")), Some(Action::NextHit));
         assert_eq!(keymap.keys(Action::Quit), [key("q"), key("ctrl+c")]);
     }
 
@@ -200,13 +204,14 @@ mod tests {
 
     #[test]
     fn conflicts_name_both_actions_and_the_key() {
-        let errors = Keymap::new(&[(Action::GoToLeaf, vec![key("q"), key("T")]), (Action::Quit, vec![])]).unwrap_err();
+        let errors =
+            Keymap::new(&[(Action::GoToLeaf, vec![key("q"), key("v i")]), (Action::Quit, vec![])]).unwrap_err();
         let texts: Vec<_> = errors.iter().map(|(_, text)| text).collect();
         assert_eq!(
             texts,
             [
                 "\"quit\" needs at least one key",
-                "key \"T\" is bound to both \"go-to-leaf\" and \"label-times\"; give one of them other keys",
+                "key \"v i\" is bound to both \"go-to-leaf\" and \"label-times\"; give one of them other keys",
             ]
         );
         let errors = Keymap::new(&[(Action::NamedOnly, vec![key("q")])]).unwrap_err();
@@ -218,9 +223,25 @@ mod tests {
 
     #[test]
     fn panes_apart_may_share_a_key() {
-        let keymap = Keymap::new(&[(Action::NamedOnly, vec![key("T")])]).unwrap();
-        assert_eq!(keymap.resolve(KeyContext::Sessions, key("T")), Some(Action::NamedOnly));
-        assert_eq!(keymap.resolve(KeyContext::Tree, key("T")), Some(Action::LabelTimes));
+        let keymap = Keymap::new(&[(Action::NamedOnly, vec![key(".")])]).unwrap();
+        assert_eq!(keymap.resolve(KeyContext::Sessions, key(".")), Some(Action::NamedOnly));
+        assert_eq!(keymap.resolve(KeyContext::Tree, key(".")), Some(Action::GoToLeaf));
+    }
+
+    #[test]
+    fn no_plain_character_changes_data() {
+        let reversible = [Action::Mark, Action::MarkAll, Action::Undo, Action::Redo, Action::CleanUp, Action::Trash];
+        for &action in Action::ALL.iter().filter(|action| action.row().group == Group::Changing) {
+            let keys = Keymap::default().keys(action).to_vec();
+            let is_plain = keys.iter().any(|key| key.menu.is_none() && key.typed().is_some());
+            assert!(!is_plain || reversible.contains(&action), "{}", action.row().name);
+        }
+        let typed = |action: &Action| {
+            let keys = Keymap::default().keys(*action).to_vec();
+            action.row().contexts.contains(&KeyContext::Tree)
+                && keys.iter().any(|key| key.menu.is_none() && key.typed().is_some())
+        };
+        assert!(Action::ALL.iter().copied().filter(typed).count() <= 27, "a first level of few keys");
     }
 
     #[test]
@@ -244,9 +265,9 @@ mod tests {
             page.contains("\n## Session tree\n\n| Keys | Action | Where | Name |\n|---|---|---|---|\n| `ctrl+o` |")
         );
         assert!(page.contains(
-            "\n| `q` `ctrl+c` | Quit pitree. | all panes, search line, questions, comparison, help, model context, statistics, files, file content | `quit` |\n"
+            "\n| `q` `ctrl+c` | Quit pitree. | all panes, search line, questions, comparison, model context, statistics, files, file content | `quit` |\n"
         ));
-        assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
+        assert!(page.contains("\n| `g B` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
         let keys = page.split("\n## Symbols\n").next().unwrap();
         assert_eq!(keys.lines().filter(|line| line.ends_with("` |")).count(), Action::ALL.len());
     }

@@ -33,6 +33,8 @@ pub(super) struct Screen {
     /// Never dropped: the drop would report errors of a closed terminal to a closed standard error.
     terminal: ManuallyDrop<Terminal<Bounded<Output>>>,
     mouse: bool,
+    /// `true` if keys are reported as text, `false` as codes; `None` before the first frame.
+    reports_text: Option<bool>,
 }
 
 /// The output of the terminal.
@@ -72,7 +74,19 @@ impl Screen {
         take(mouse)?;
         let terminal = output().and_then(|out| Terminal::new(Bounded::new(out)));
         let terminal = terminal.inspect_err(|_| restore())?;
-        Ok(Self { terminal: ManuallyDrop::new(terminal), mouse })
+        Ok(Self { terminal: ManuallyDrop::new(terminal), mouse, reports_text: None })
+    }
+
+    /// Sets how keys are reported: `true` if they type text, `false` for shortcuts, for which terminals with the Kitty
+    /// keyboard protocol also report the key of the standard layout. Other terminals ignore this.
+    pub(super) fn set_keys(&mut self, is_text: bool) -> io::Result<()> {
+        if self.reports_text.replace(is_text) == Some(is_text) || !system_terminal::ANSWERS {
+            return Ok(());
+        }
+        let mut out = output()?;
+        // 1: escape codes for ambiguous keys, 4: alternate keys, 8: escape codes for all keys.
+        out.write_all(if is_text { b"\x1b[=5;1u" } else { b"\x1b[=13;1u" })?;
+        out.flush()
     }
 
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
@@ -90,6 +104,7 @@ impl Screen {
     /// Sets up the terminal again after another program used it, and redraws everything. Returns the columns and rows.
     pub(super) fn take_again(&mut self) -> io::Result<(u16, u16)> {
         take(self.mouse)?;
+        self.reports_text = None;
         // Avoids `clear`, which queries the cursor position; the thread that reads keys would get the answer.
         let size = self.terminal.size()?;
         self.terminal.resize(size.into())?;
@@ -108,6 +123,9 @@ fn take(mouse: bool) -> io::Result<()> {
     system_terminal::note(true);
     let entered = output().and_then(|mut out| {
         execute!(out, EnterAlternateScreen)?;
+        if system_terminal::ANSWERS {
+            out.write_all(b"\x1b[>5u")?; // the Kitty keyboard protocol
+        }
         let _ = execute!(out, EnableBracketedPaste); // a terminal without bracketed paste is supported
         if mouse { execute!(out, EnableMouseCapture) } else { Ok(()) }
     });
@@ -118,6 +136,9 @@ fn take(mouse: bool) -> io::Result<()> {
 fn restore() {
     let _ = output().and_then(|mut out| {
         let _ = execute!(out, DisableBracketedPaste);
+        if system_terminal::ANSWERS {
+            let _ = out.write_all(b"\x1b[<u");
+        }
         execute!(out, DisableMouseCapture, LeaveAlternateScreen, crossterm::cursor::Show)
     });
     let _ = disable_raw_mode();

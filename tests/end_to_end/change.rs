@@ -63,7 +63,7 @@ fn a_label_appears_immediately() {
     let mut pitree = world.open();
     pitree.send("l");
     pitree.wait_selected("← leaf");
-    pitree.send("L");
+    pitree.send("ml");
     wait_footer(&pitree, "label: ");
     pitree.send(&format!("good{ENTER}"));
     pitree.wait_selected("[good] asst  answer to hello");
@@ -101,7 +101,7 @@ fn another_pitree_restores_a_trashed_session() {
 fn requested_changes_finish_before_quitting() {
     let world = World::new();
     let mut pitree = world.open();
-    pitree.send(&format!("R{}x{ENTER}q", ctrl('u')));
+    pitree.send(&format!("{}{}x{ENTER}q", ctrl('r'), ctrl('u')));
     assert_eq!(pitree.wait_exit(), 0);
     assert_eq!(last_line(&world.one)["name"], "x");
 }

@@ -53,7 +53,7 @@ fn every_change_works_and_nothing_outside_changes() {
     let sessions = demo.join("agent/sessions");
     let all = files_below(&sessions).len();
 
-    pitree.send("R");
+    pitree.send("\u{12}");
     wait_footer(&pitree, "name: ");
     pitree.send(&format!("\u{15}Renamed{ENTER}"));
     pitree.wait_selected("Renamed");
@@ -66,7 +66,7 @@ fn every_change_works_and_nothing_outside_changes() {
     wait_footer(&pitree, "Moved 1 session to the trash");
     pitree.wait_without("Renamed");
     assert_eq!(files_below(&sessions).len(), all - 1);
-    pitree.send("X");
+    pitree.send("gx");
     pitree.wait_for("Renamed");
     pitree.send(ENTER);
     pitree.wait_selected("Renamed");
@@ -76,7 +76,7 @@ fn every_change_works_and_nothing_outside_changes() {
     pitree.send(TAB);
     let is_read = |title: &str| title.contains("▌Renamed") && title.contains("default · ");
     pitree.wait_until("the whole tree in focus", |screen| is_read(&row(screen, 1)));
-    pitree.send("L");
+    pitree.send("ml");
     wait_footer(&pitree, "label: ");
     pitree.send(&format!("\u{15}here{ENTER}"));
     pitree.wait_for("[here]");
@@ -84,7 +84,7 @@ fn every_change_works_and_nothing_outside_changes() {
     pitree.wait_without("[here]");
     pitree.send("U");
     pitree.wait_for("[here]");
-    pitree.send("f");
+    pitree.send("mf");
     pitree.wait_for(&format!("{} sessions", all + 1 - SUBAGENTS));
     assert_eq!(files_below(&sessions).len(), all + 1);
     pitree.send(ESC);

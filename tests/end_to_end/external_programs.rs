@@ -33,7 +33,7 @@ fn a_pager_shows_an_entry_and_the_terminal_is_restored() {
     pitree.wait_selected("Flaky");
     pitree.send("l");
     pitree.wait_selected("done");
-    pitree.send("v");
+    pitree.send("mv");
     pitree.wait_for("the pager is here");
     pitree.wait_restored();
     pitree.wait_for("240 of 240.");
@@ -56,7 +56,7 @@ fn a_missing_or_failing_editor_is_reported() {
         let launch = environment.iter().fold(home.launch(&["--demo"]), |launch, (name, value)| launch.env(name, value));
         let mut pitree = launch.open();
         pitree.wait_selected("Flaky");
-        pitree.send("E");
+        pitree.send("mE");
         pitree
     };
     let pitree = open(&[]);

@@ -23,7 +23,7 @@ fn another_run_names_the_change_that_it_undoes() {
     first.quit();
     let mut second = home.open(&[]);
     second.wait_selected("the one");
-    second.send("X");
+    second.send("gx");
     second.wait_for("the three");
     second.wait_for("the two");
     second.send("two");
@@ -37,7 +37,7 @@ fn another_run_names_the_change_that_it_undoes() {
     second.wait_for("the three");
     second.send("u");
     second.wait_selected("the three");
-    second.send("Z");
+    second.send("gh");
     second.wait_for("2 sessions to the trash");
     second.wait_for("undone");
     second.send("\x1b");

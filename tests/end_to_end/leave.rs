@@ -124,7 +124,7 @@ fn a_closed_window_ends_like_a_key() {
     outer.wait_for("6 sessions");
     outer.wait_without("reading");
     outer.wait_selected("hello 5");
-    outer.send("*");
+    outer.send("mA");
     outer.wait_for("6 sessions marked");
     outer.send(&ctrl('d'));
     outer.wait_for("Move to trash?");

@@ -42,7 +42,7 @@ fn sessions_come_grow_and_go() {
     wait_header(&pitree, "1 session ");
     pitree.wait_selected("another prompt");
     let (from, to) = (home.sessions().join("--project--"), home.sessions().join("--renamed--"));
-    pitree.send("\x10"); // paths
+    pitree.send("z\x10"); // paths
     pitree.wait_for("--project--");
     fs::rename(from, to).unwrap();
     pitree.wait_for("--renamed--");
@@ -59,9 +59,9 @@ fn the_leaf_is_followed_and_incomplete_lines_are_deferred() {
     let home = Home::new();
     let project = home.dir("project");
     let path = home.session(&session("one", &project, "the first prompt"));
-    let mut pitree = home.open(&[]);
+    let mut pitree = home.launch(&[]).size(160, 30).open();
     pitree.wait_selected("the first prompt");
-    pitree.send("lW");
+    pitree.send("lvf");
     pitree.wait_for("following · default");
     append(&path, &format!("{}\n", user("one", "a2")));
     pitree.wait_selected("prompt one");
@@ -102,7 +102,7 @@ fn own_changes_are_not_reported_as_new() {
     let path = home.session(&session("one", &project, "the first prompt"));
     let mut pitree = home.open(&[]);
     pitree.wait_selected("the first prompt");
-    pitree.send("Rnamed\r");
+    pitree.send("\u{12}named\r");
     pitree.wait_for("rename to \"named\"");
     // Updates arrive in order: the later update replaces the earlier one.
     append(&path, &format!("{}\n", user("late", "a2")));

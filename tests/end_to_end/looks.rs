@@ -29,9 +29,9 @@ fn tour(pitree: &mut Terminal) {
     pitree.send("kkk");
     pitree.wait_selected("[grep: /suggest/ in src/client]");
     pitree.send("?");
-    pitree.wait_for("filter:");
+    pitree.wait_for(" Help ");
     pitree.send("\x1b");
-    pitree.wait_without("filter:");
+    pitree.wait_without(" Help ");
     pitree.send(TAB);
     pitree.wait_until("the keyboard in the preview", |screen| selected(screen).is_empty());
     pitree.send(TAB);
@@ -103,9 +103,9 @@ fn the_theme_follows_the_background_reported_by_the_terminal() {
             let mut pitree = home.launch(&["--demo"]).env("COLORFGBG", other).open();
             pitree.wait_raw(b"\x1b]11;?\x07");
             pitree.send(&format!("?\x1b]11;{answer}"));
-            pitree.wait_for("filter:"); // the keys typed meanwhile have been handled
+            pitree.wait_for(" Help "); // the keys typed meanwhile have been handled
             pitree.send("\x1b");
-            pitree.wait_without("filter:");
+            pitree.wait_without(" Help ");
             pitree.wait_until("a selected row", |screen| !selected(screen).is_empty());
             let row = pitree.look(|screen| selected_where(screen, |cell| cell.bgcolor() == Color::Idx(ground)));
             pitree.quit();
@@ -157,23 +157,24 @@ fn ascii_draws_ascii_only() {
     pitree.wait_selected("and right");
     pitree.wait_for("code");
     check(&pitree);
-    for (key, filter) in [("2", "no-tools"), ("3", "user-only"), ("4", "labeled-only"), ("5", "all"), ("6", "outline")]
+    for (key, filter) in
+        [("\x14", "no-tools"), ("\x15", "user-only"), ("\x0c", "labeled-only"), ("\x01", "all"), ("vo", "outline")]
     {
         pitree.send(key);
         pitree.wait_for(&format!(" {filter} - "));
         check(&pitree);
     }
     pitree.send("?");
-    pitree.wait_for("filter:");
+    pitree.wait_for(" Help ");
     check(&pitree);
     pitree.send("\x1b");
-    pitree.wait_without("filter:");
+    pitree.wait_without(" Help ");
     pitree.send("\r");
     pitree.wait_for("Resume from this entry");
     check(&pitree);
     pitree.send("\x1b");
     pitree.wait_without("Resume from this entry");
-    pitree.send("L");
+    pitree.send("ml");
     pitree.wait_until("a line to type", |screen| row(screen, 23).contains("label: "));
     check(&pitree);
     pitree.send("\x1b");

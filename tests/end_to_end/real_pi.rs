@@ -244,7 +244,7 @@ fn the_real_pi_goes_to_an_entry_of_an_old_file() {
     pi.wait_selected("First prompt");
     pi.send("l");
     pi.wait_for("First answer");
-    pi.send("1gj");
+    pi.send("\u{4}\x1b[Hj");
     pi.wait_selected("First answer");
     pi.send(ENTER);
     pi.wait_for("pi writes nothing until you send a");
@@ -340,7 +340,7 @@ fn pitree_within_the_real_pi() {
     pi.send("\x1bp");
     pi.wait_for("choose");
     pi.wait_selected("answer tea one");
-    pi.send("f");
+    pi.send("mf");
     pi.wait_for_final("half a thought");
     pi.wait_for_final("Resumed session");
     let fork = world.files().into_iter().find(|file| entries(file)[0]["parentSession"] == json!(tea)).unwrap();
@@ -452,7 +452,7 @@ fn pis_report_state_changes() {
     let mut browser = world.pitree(&[]);
     browser.wait_for("1 blocked");
     browser.wait_for("1 error");
-    browser.send("W");
+    browser.send("vw");
     browser.wait_for("sorted by live");
     one.send(ENTER);
     world.wait_live(&["waiting", "error"]);

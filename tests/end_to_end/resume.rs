@@ -72,7 +72,7 @@ fn enter_on_the_leaf_starts_pi_without_a_question() {
     let mut pitree = world.open();
     pitree.send("l");
     pitree.wait_selected("right");
-    pitree.send("g");
+    pitree.send("\x1b[H");
     pitree.wait_selected("user  hello");
     pitree.send(".");
     pitree.wait_selected("← leaf");
@@ -111,7 +111,7 @@ fn a_message_is_restored_by_the_terminal() {
     let mut pitree = world.open();
     pitree.send("l");
     pitree.wait_selected("right");
-    pitree.send("g");
+    pitree.send("\x1b[H");
     pitree.wait_selected("user  hello");
     pitree.send(ENTER);
     pitree.wait_for("copies its text to the clipboard");
@@ -134,7 +134,7 @@ fn a_terminal_without_a_clipboard_shows_the_message_first() {
     pitree.wait_selected("hello");
     pitree.send("l");
     pitree.wait_selected("right");
-    pitree.send("g");
+    pitree.send("\x1b[H");
     pitree.wait_selected("user  hello");
     pitree.send(ENTER);
     pitree.wait_for("Resume from this entry");

@@ -11,7 +11,7 @@ fn folds_sort_order_and_sizes_are_saved() {
     }
     let mut pitree = home.launch(&[]).size(130, 30).open();
     pitree.wait_for("the first prompt");
-    pitree.send("gh");
+    pitree.send("\x1b[Hh");
     pitree.wait_without("the first prompt");
     pitree.quit();
     let mut pitree = home.launch(&[]).size(130, 30).open();

@@ -133,7 +133,7 @@ fn said(content: &str) -> String {
 fn looked_at(text: &str) -> Option<u64> {
     let home = Home::new();
     home.write(home.sessions().join("--project--/s.jsonl"), text);
-    let mut pitree = home.open(&[]);
+    let mut pitree = home.launch(&[]).size(160, 30).open();
     pitree.wait_for("1 session ·");
     pitree.wait_without("reading");
     pitree.send("lG\t");

@@ -34,7 +34,7 @@ pub(crate) fn ask(suggestions: Vec<CleanSuggestion>) -> Command {
         return Command::Notice(Tone::Active, "no session to clean up".into());
     }
     let note = "Sessions with marks or labels, and those used today, are not suggested. A choice marks its sessions, and shows only \
-                marked ones: then move them to the trash or the archive, or slim them.";
+                marked ones: then move them to the trash or the archive, or shrink them.";
     let lines = vec![DocLine::dim(note)];
     let choice = |(key, suggestion): (char, CleanSuggestion)| {
         let what = match suggestion.rule {

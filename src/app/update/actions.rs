@@ -318,7 +318,7 @@ fn resize(model: &mut Model, larger: bool) {
 fn share_preview(model: &mut Model) {
     let shown = model.pane_sizes.toggle_preview();
     if shown && model.layout().is_some_and(|layout| layout.preview.is_none()) {
-        model.hint("terminal too low for the preview");
+        model.hint("terminal too low for the reader");
     }
 }
 
@@ -327,7 +327,7 @@ fn next_form(model: &mut Model) {
     model.entry_form = neighbor(EntryForm::ALL, model.entry_form, true);
     model.preview.reading = None;
     model.preview.is_stale = true;
-    model.hint(format!("the preview shows {}", model.entry_form.name()));
+    model.hint(format!("the reader shows {}", model.entry_form.name()));
 }
 
 /// Selects another entry without leaving the pane; in the list and in a session's preview, another session.

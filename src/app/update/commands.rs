@@ -27,7 +27,7 @@ impl Model {
             }
             Command::ShowError(title, error) => self.show_error(title, error),
             Command::Show(mut layer) => {
-                let kept = self.kept_prompt.take();
+                let kept = self.kept.prompt.take();
                 if let (Layer::Prompt(prompt), Some((purpose, text))) = (&mut *layer, kept)
                     && prompt.purpose == purpose
                 {

@@ -167,9 +167,9 @@ fn on_layer_result(model: &mut Model, answer: LayerResult) {
         match model.layers.0.pop() {
             Some(Layer::Prompt(prompt)) => {
                 let text = prompt.line.value().to_owned();
-                model.kept_prompt = matches!(answer, LayerResult::Close).then_some((prompt.purpose, text));
+                model.kept.prompt = matches!(answer, LayerResult::Close).then_some((prompt.purpose, text));
             }
-            Some(Layer::Find(line)) => model.kept_find = line.0.value().to_owned(),
+            Some(Layer::Find(line)) => model.kept.find = line.0.value().to_owned(),
             _ => {}
         }
     }

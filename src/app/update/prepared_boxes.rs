@@ -50,7 +50,7 @@ pub(super) fn forget_slimming(model: &mut Model) {
 }
 
 /// The title of the box.
-const TITLE: &str = "Slim";
+const TITLE: &str = "Shrink";
 
 /// The maximum number of listed types of snapshots.
 const TYPES: usize = 6;
@@ -84,7 +84,7 @@ fn slimming_question(model: &Model, prepared: &PreparedSlimming, selected: char)
         let total = overview.total();
         if total > 0 {
             let sentence = format!("save {}; the originals go to the trash", bytes(total));
-            choices.push(Choice::new('s', "Slim   ", sentence, Command::ChangeFiles(overview.request())));
+            choices.push(Choice::new('s', "Shrink ", sentence, Command::ChangeFiles(overview.request())));
         }
         for (number, (name, saving, is_removed)) in ('1'..).zip(overview.types().into_iter().take(TYPES)) {
             let word = if is_removed { "Remove " } else { "Keep   " };

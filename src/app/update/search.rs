@@ -30,7 +30,7 @@ pub(super) fn open(model: &mut Model, text: &str) {
     model.jumps.leave(here);
     model.freeing_cache = None;
     add_to_history(model);
-    let line = if text.is_empty() { LineEdit::kept(&model.kept_query) } else { LineEdit::new(text) };
+    let line = if text.is_empty() { LineEdit::kept(&model.kept.query) } else { LineEdit::new(text) };
     model.search = Some(Search::new(line, model.sessions.selected_key()));
     take_sessions(model);
     ask(model);
@@ -71,7 +71,7 @@ pub(super) fn add_to_history(model: &mut Model) {
 fn end(model: &mut Model) {
     add_to_history(model);
     if let Some(search) = model.search.take() {
-        model.kept_query = search.line.value().to_owned();
+        model.kept.query = search.line.value().to_owned();
     }
     model.layers.close(KeyContext::Search);
     model.values = Arc::default();
@@ -300,7 +300,7 @@ pub(super) fn open_find(model: &mut Model) {
     } else if !model.tree.begin_find() {
         return;
     }
-    let kept = model.kept_find.clone();
+    let kept = model.kept.find.clone();
     model.layers.push(FindLine(LineEdit::kept(&kept)));
     if !kept.is_empty() {
         find_words(model, &kept);

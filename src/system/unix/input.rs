@@ -286,7 +286,10 @@ fn report(parameters: &[u8], final_byte: u8) -> Option<Event> {
             27 => return unicode(number(2)?, modifiers),
             number => numbered(number)?,
         },
-        b'u' => return unicode(number(0)?, modifiers),
+        b'u' => {
+            let keys = text.split(';').next().unwrap_or_default().split(':').map(|key| key.parse().ok());
+            return kitty_key(&keys.collect::<Vec<_>>(), modifiers);
+        }
         _ if number(0) == Some(1) => letter(final_byte)?,
         _ => return None,
     };
@@ -331,6 +334,27 @@ fn numbered(number: u32) -> Option<KeyCode> {
         31..=34 => function(17),
         _ => None,
     }
+}
+
+/// Returns the key of a report of the Kitty keyboard protocol: its code, the code with Shift, and that of the same key on
+/// a standard keyboard, by which shortcuts work on any layout. Modifier keys alone are dropped.
+fn kitty_key(codes: &[Option<u32>], modifiers: KeyModifiers) -> Option<Event> {
+    let code = |at: usize| codes.get(at).copied().flatten();
+    let (key, shifted, base) = (code(0)?, code(1), code(2).filter(|base| *base < 128));
+    const KEYPAD: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.', '/', '*', '-', '+', '\r'];
+    match key {
+        57399..57415 => return unicode(KEYPAD[key as usize - 57399].into(), modifiers),
+        57417..57427 => {
+            use KeyCode as C;
+            let code =
+                [C::Left, C::Right, C::Up, C::Down, C::PageUp, C::PageDown, C::Home, C::End, C::Insert, C::Delete];
+            return Some(self::key(code[key as usize - 57417], modifiers));
+        }
+        0xe000..0xf900 => return None,
+        _ => {}
+    }
+    let shifted = shifted.filter(|_| modifiers.contains(KeyModifiers::SHIFT));
+    unicode(base.filter(|_| key >= 128).or(shifted).unwrap_or(key), modifiers)
 }
 
 /// Returns the key of a code point, as xterm and kitty report keys with modifiers.
@@ -440,6 +464,8 @@ mod sequence_tests {
         ("\x1bOP\x1b[15~\x1b[24~\x1b[[A\x1b[1;5S", "F1,F5,F12,F1,control+F4"),
         ("\x1b[Z", "shift+Back Tab"),
         ("\x1b[27;5;105~\x1b[27u\x1b[105;5u", "control+i,Esc,control+i"),
+        ("\x1b[1094::99;5u\x1b[1086:1054:106;2u\x1b[49:33;2u", "control+c,shift+j,shift+!"),
+        ("\x1b[57441;2u\x1b[57400u\x1b[57419u\x1b[?5u", "1,Up"),
         ("\x1b[1;1:3A", ""),
         ("\x1b[<0;5;7M\x1b[<0;5;7m\x1b[<64;1;1M\x1b[<81;2;1M", "Down(Left) 4 6,ScrollUp 0 0,ScrollDown 1 0"),
         ("\x1b[M !!\x1b[32;3;4M", "Down(Left) 0 0,Down(Left) 2 3"),

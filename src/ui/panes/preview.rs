@@ -42,7 +42,7 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) 
 
 fn name(model: &Model) -> String {
     match &model.preview.subject {
-        PreviewSubject::Nothing => "Preview".into(),
+        PreviewSubject::Nothing => "Reader".into(),
         PreviewSubject::Project(_) => "Project".into(),
         PreviewSubject::Session(_) => "Session".into(),
         PreviewSubject::Run(_) => "Tools".into(),

@@ -280,7 +280,7 @@ mod tests {
             title + &words.map_or(String::new(), |words| words.text)
         };
         assert_eq!(cut(true, 60), "Refactor auth module  What about refresh tokens?");
-        assert_eq!(cut(true, 40), "Refactor auth modu…  What about refresh…");
+        assert_eq!(cut(true, 40), "Refactor aut…  What about refresh token…");
         assert_eq!(cut(false, 40), "Refactor auth module");
         assert_eq!(cut(false, 46), "Refactor auth module  What about refresh toke…");
     }

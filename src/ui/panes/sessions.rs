@@ -101,7 +101,7 @@ impl Columns {
             ..34 => (0, 0, 0),
             34..50 => (0, 0, 8),
             50..74 => (0, if is_by_size { 8 } else { 5 }, 8),
-            _ => (9, 8, 9),
+            _ => (10, 8, 9),
         };
         Self { all, counts, prompts, cost, when: 10, is_by_size }
     }

@@ -25,7 +25,7 @@ const ROOM: usize = 20;
 
 pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) {
     let pane = &model.tree;
-    let name = pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| title::title(session));
+    let name = pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| model.settings.cell(&title::title(session)));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
@@ -251,7 +251,8 @@ impl TreeRowView<'_, '_> {
         facts.extend(self.others(entry));
         let right = self.fitting(facts);
         let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
-        let text = row_text::entry(tree, entry, &model.settings.home, room, painter.glyphs());
+        let mut text = row_text::entry(tree, entry, &model.settings.home, room, painter.glyphs());
+        text.iter_mut().for_each(|span| span.text = model.settings.cell(&span.text));
         match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
             Some(words) => left.extend(highlight(&text, &words.marks(&spans_text(&text)))),
             None => left.extend(text),
