@@ -139,6 +139,9 @@ pub(crate) fn does_something(model: &Model, action: Action) -> bool {
         A::Label | A::Fork | A::Context => model.target_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),
         A::SearchEverything => model.search.is_some(),
+        A::Machines => !model.machines.known.is_empty(),
+        A::MarkedOnly => !sessions.marks.is_empty() || sessions.shows.marked_only,
+        A::HereOnly => !model.settings.current_dir.is_empty(),
         A::Compare if model.focus == KeyContext::Sessions => (1..=2).contains(&sessions.marks.len()),
         A::Delete | A::Mark if model.focus == KeyContext::Sessions && sessions.selected_missing_parent().is_some() => {
             false

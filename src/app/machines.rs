@@ -53,6 +53,17 @@ impl Machines {
     }
 }
 
+impl Machines {
+    /// Describes each machine in a line, with the reason of a failure.
+    pub(crate) fn in_words(&self, now: i64) -> String {
+        let line = |(name, machine): (&String, &ShownMachine)| {
+            let error = machine.state.error.as_ref().map_or(String::new(), |error| format!(": {error}"));
+            format!("@{name}  {}{error}\n", machine.in_words(now).1)
+        };
+        self.known.iter().map(line).collect()
+    }
+}
+
 impl ShownMachine {
     fn is_troubled(&self) -> bool {
         self.state.error.is_some() || self.state.is_stale()

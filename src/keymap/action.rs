@@ -304,6 +304,7 @@ actions! {
     GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common entry", "Go to common entry", "In a comparison, go to the last common entry in the chosen branch's session.";
     Stats, "statistics", ["g c"], PANES_AND_STATS, Doing, "statistics", "Show statistics", "Show costs, tokens and working time of the listed sessions, by project, model, day and others.";
     Space, "space", ["g s"], PANES_AND_STATS, Doing, "space", "Show space", "Show the size of the listed sessions or the open session as statistics, by kind, project, tool and others.";
+    Machines, "machines", ["g m"], PANES, Doing, "machines", "Show other machines", "Show the other machines, when their sessions were copied, and what failed.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show the keys of this place, all keys, the query syntax and the symbols.";
     Welcome, "welcome", [], PANES, Doing, "welcome", "Show the welcome", "Show the most important keys, as on the first start.";

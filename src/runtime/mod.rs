@@ -200,11 +200,11 @@ impl Browser {
             Arc::make_mut(&mut self.model.settings).theme = Some(palette);
         }
         loop {
-            match screen.draw(|frame| ui::draw(frame, &self.model)) {
+            let is_text = self.model.key_context().takes_text();
+            match screen.set_keys(is_text).and_then(|()| screen.draw(|frame| ui::draw(frame, &self.model))) {
                 Err(error) if system_terminal::is_hung_up(&error) => return Err(LoopEnd::Killed(1)), // the signal follows
                 drawn => drawn.context("cannot draw on the terminal")?,
             }
-            screen.set_keys(self.model.key_context().takes_text()).context("cannot write to the terminal")?;
             // All pending events go into one frame, up to a time limit.
             let first = self.wait(events)?;
             let begun = Instant::now();

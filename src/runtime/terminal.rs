@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
+use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
@@ -105,6 +106,7 @@ impl Screen {
     pub(super) fn take_again(&mut self) -> io::Result<(u16, u16)> {
         take(self.mouse)?;
         self.reports_text = None;
+        self.terminal.backend_mut().is_cursor_shown = None;
         // Avoids `clear`, which queries the cursor position; the thread that reads keys would get the answer.
         let size = self.terminal.size()?;
         self.terminal.resize(size.into())?;
@@ -139,7 +141,7 @@ fn restore() {
         if system_terminal::ANSWERS {
             let _ = out.write_all(b"\x1b[<u");
         }
-        execute!(out, DisableMouseCapture, LeaveAlternateScreen, crossterm::cursor::Show)
+        execute!(out, DisableMouseCapture, LeaveAlternateScreen, Show)
     });
     let _ = disable_raw_mode();
     system_terminal::note(false);
@@ -236,11 +238,31 @@ struct Bounded<W: Write> {
     inner: CrosstermBackend<BufWriter<W>>,
     /// `true` while a frame is drawn. Terminals without synchronized output show it as it comes.
     is_drawing: bool,
+    /// `true` if the cursor is shown; `None` if another program used the terminal.
+    is_cursor_shown: Option<bool>,
+    cursor: Option<Position>,
 }
 
 impl<W: Write> Bounded<W> {
     fn new(out: W) -> Self {
-        Self { inner: CrosstermBackend::new(BufWriter::new(out)), is_drawing: false }
+        let inner = CrosstermBackend::new(BufWriter::new(out));
+        Self { inner, is_drawing: false, is_cursor_shown: None, cursor: None }
+    }
+
+    /// Begins a frame.
+    fn begin(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.is_drawing, true) {
+            queue!(self.inner, BeginSynchronizedUpdate)?;
+        }
+        Ok(())
+    }
+
+    fn set_cursor_shown(&mut self, is_shown: bool) -> io::Result<()> {
+        if self.is_cursor_shown.replace(is_shown) == Some(is_shown) {
+            return Ok(());
+        }
+        self.begin()?;
+        if is_shown { queue!(self.inner, Show) } else { queue!(self.inner, Hide) }
     }
 }
 
@@ -249,19 +271,20 @@ impl<W: Write> Backend for Bounded<W> {
 
     fn draw<'a, I: Iterator<Item = (u16, u16, &'a Cell)>>(&mut self, content: I) -> io::Result<()> {
         let mut content = content.peekable();
-        if content.peek().is_some() && !self.is_drawing {
-            queue!(self.inner, BeginSynchronizedUpdate)?;
-            self.is_drawing = true;
+        if content.peek().is_none() {
+            return Ok(()); // writes nothing where nothing changed
         }
+        self.begin()?;
+        self.cursor = None; // drawing moves it
         self.inner.draw(content)
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {
-        self.inner.hide_cursor()
+        self.set_cursor_shown(false)
     }
 
     fn show_cursor(&mut self) -> io::Result<()> {
-        self.inner.show_cursor()
+        self.set_cursor_shown(true)
     }
 
     fn get_cursor_position(&mut self) -> io::Result<Position> {
@@ -269,7 +292,12 @@ impl<W: Write> Backend for Bounded<W> {
     }
 
     fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
-        self.inner.set_cursor_position(position)
+        let position = position.into();
+        if self.cursor.replace(position) == Some(position) {
+            return Ok(());
+        }
+        self.begin()?;
+        queue!(self.inner, MoveTo(position.x, position.y))
     }
 
     fn clear(&mut self) -> io::Result<()> {

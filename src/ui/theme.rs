@@ -67,7 +67,7 @@ fn modifier(tone: Tone, theme: Option<Palette>) -> Modifier {
 /// own palette, if it has one.
 fn colors(tone: Tone) -> Option<(u8, u8, Option<Color>)> {
     Some(match tone {
-        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor => return None,
+        Tone::Text | Tone::Strong | Tone::Name | Tone::Emphasis | Tone::Cursor => return None,
         Tone::Dim | Tone::Comment | Tone::Strike => (244, 242, None),
         Tone::Tool | Tone::Quote => (248, 240, None),
         Tone::Meta | Tone::Thinking => (247, 240, None),
@@ -77,8 +77,9 @@ fn colors(tone: Tone) -> Option<(u8, u8, Option<Color>)> {
         Tone::Link | Tone::Hunk => (75, 20, Some(Color::Blue)),
         Tone::Assistant | Tone::Str | Tone::Added | Tone::File4 => (114, 22, Some(Color::Green)),
         Tone::Summary | Tone::Keyword | Tone::File3 => (176, 91, Some(Color::Magenta)),
-        Tone::Label | Tone::Name | Tone::Number | Tone::File2 => (221, 58, Some(Color::Yellow)),
-        Tone::Cost | Tone::Code => (180, 53, Some(Color::Yellow)),
+        Tone::Label => (183, 90, Some(Color::Magenta)),
+        Tone::Number | Tone::File2 => (221, 58, Some(Color::Yellow)),
+        Tone::Cost | Tone::Code => (180, 53, None),
         Tone::Warning => (215, 88, Some(Color::Yellow)),
         Tone::Match => (227, 88, Some(Color::Yellow)),
         Tone::Error | Tone::Removed | Tone::File6 => (210, 124, Some(Color::Red)),

@@ -50,6 +50,7 @@ mod worktrees;
 
 use crate::common::session::Session;
 use harness::{Browser, shows};
+use pitree::app::layers::Layer;
 use pitree::app::message::{Effect, Msg, Reply};
 use pitree::app::panes::preview::PreviewSubject;
 use pitree::app::ticket::Ticket;
@@ -566,4 +567,42 @@ fn sessions_can_be_limited_to_the_current_directory() {
     assert!(browser.footer().contains("showing sessions of this project only"), "{}", browser.footer());
     browser.press("v h");
     assert_eq!(browser.model.sessions.totals.sessions, all);
+}
+
+#[test]
+fn every_item_of_a_menu_runs() {
+    let opens = ["", "l", "l tab", "l c", "space j space ="];
+    for (open, menu) in opens.into_iter().flat_map(|open| ["m", "g", "v"].map(|menu| (open, menu))) {
+        let items = |browser: &Browser| match browser.model.layers.top() {
+            Some(Layer::Menu(menu)) => menu.rows.clone(),
+            _ => Vec::new(),
+        };
+        let world = changes::World::new();
+        let mut browser = world.open(160, 48);
+        browser.press(open).press(menu);
+        let rows = items(&browser);
+        for (at, (key, action)) in rows.iter().enumerate() {
+            let world = changes::World::new();
+            let mut browser = world.open(160, 48);
+            browser.press(open).press(menu);
+            assert_eq!(items(&browser).len(), rows.len(), "{open} {menu}");
+            let below = browser.model.layers.0.len() - 1;
+            if at % 2 == 0 {
+                browser.press(&key.to_string()[2..]);
+            } else {
+                for _ in 0..at {
+                    browser.press("down");
+                }
+                browser.press("enter");
+            }
+            let is_open = browser.model.layers.0.iter().any(|layer| matches!(layer, Layer::Menu(_)));
+            assert!(!is_open, "{open} {menu} {action:?}");
+            assert!(!browser.footer().contains("does nothing here"), "{open} {menu} {action:?}: {}", browser.footer());
+            browser.screen();
+            for _ in 0..4 {
+                browser.press("esc");
+            }
+            assert!(browser.model.layers.0.len() <= below, "{open} {menu} {action:?}\n{}", browser.screen());
+        }
+    }
 }

@@ -41,7 +41,7 @@ fn rules_are_switched_before_the_file_is_replaced() {
     browser.press("m s");
     for line in [
         "session one, 24.1 KB",
-        "> s  Slim     save 22.8 KB; the originals go to the trash",
+        "> s  Shrink   save 22.8 KB; the originals go to the trash",
         "  1  Remove   snapshots of todo-state: 2.8 KB in 24 entries",
         "  o  Remove   results and images that no model receives: 20.0 KB in 1",
         "  i  Keep     results and images that a model receives: none",

@@ -10,7 +10,7 @@ const PROJECTS: [&str; 4] = ["webshop", "infra", "docs", "logq"];
 
 fn demo() -> (Home, Terminal) {
     let home = Home::new();
-    let pitree = home.open(&["--demo"]);
+    let pitree = home.launch(&["--demo"]).size(160, 30).open();
     pitree.wait_until("the first session selected", |screen| selected(screen).contains("Flaky checkout"));
     pitree.wait_without("reading");
     (home, pitree)
@@ -214,7 +214,7 @@ fn shows_paths() {
     pitree.wait_selected("hi");
     pitree.send(&ctrl('p'));
     pitree.wait_selected("/where-is-it.jsonl  ");
-    pitree.resize(100, 30); // the end of a path distinguishes it from others
+    pitree.resize(130, 30); // the end of a path distinguishes it from others
     pitree.wait_selected("it.jsonl  ");
     pitree.wait_selected("…");
     pitree.send(&ctrl('p'));

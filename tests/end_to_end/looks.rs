@@ -39,7 +39,7 @@ fn tour(pitree: &mut Terminal) {
 }
 
 fn assert_colorless(home: &Home, name: &str, value: &str) {
-    let mut pitree = home.launch(&["--demo"]).env(name, value).open();
+    let mut pitree = home.launch(&["--demo"]).size(160, 30).env(name, value).open();
     pitree.wait_until("the selected row reversed", |screen| {
         selected_where(screen, vt100::Cell::inverse).contains("Flaky")
     });
@@ -187,7 +187,7 @@ fn ascii_draws_ascii_only() {
 #[test]
 fn ascii_draws_the_lines_of_the_demo_in_ascii() {
     let home = Home::new();
-    let mut pitree = home.open(&["--demo", "--ascii"]);
+    let mut pitree = home.launch(&["--demo", "--ascii"]).size(160, 30).open();
     tour(&mut pitree);
     let drawn = ['│', '├', '└', '─', '▾', '▸', '⊟', '⊞', '•', '←', '⋯', '·', '⋎', '●', '▐', '▌', '╭', '╯', '↵', '⇥'];
     pitree.wait_until("ASCII", |screen| is_taken(screen) && !screen.contents().contains(drawn));

@@ -39,9 +39,9 @@ fn any_reported_terminal_size_works() {
         pitree.resize_unseen(columns, rows);
         pitree.send("j?");
         pitree.resize(100, 30);
-        pitree.wait_for("Navigation");
+        pitree.wait_for("╭ Help");
         pitree.send(ESC);
-        pitree.wait_without("Navigation");
+        pitree.wait_without("╭ Help");
     }
     assert!(peak(pitree.pid()).unwrap_or_default() < 200 * MB);
     pitree.quit();
@@ -105,9 +105,7 @@ fn keys_work_immediately_after_a_long_control_string() {
     pitree.send("\x07terra");
     pitree.wait_selected("Terraform");
     pitree.send(ESC);
-    pitree.wait_without("enter: go to");
+    pitree.wait_for("m menu");
     assert!(peak(pitree.pid()).unwrap_or_default() < 100 * MB);
-    pitree.send(ESC);
-    pitree.wait_without("tab: in:");
     pitree.quit();
 }

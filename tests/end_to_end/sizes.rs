@@ -139,7 +139,7 @@ fn looked_at(text: &str) -> Option<u64> {
     pitree.send("lG\t");
     pitree.wait_for(" id a");
     pitree.send("G");
-    pitree.wait_for("THE END");
+    pitree.wait_for("END");
     let most = peak(pitree.pid());
     pitree.quit();
     most

@@ -156,9 +156,7 @@ impl Seen {
     fn take(&mut self, bytes: &[u8]) {
         self.parser.process(bytes);
         self.raw.extend_from_slice(bytes);
-        // pitree hides the cursor at the end of each frame, and marks a frame with changes as complete.
-        let is_end = [&b"\x1b[?25l"[..], b"\x1b[?2026l"].iter().any(|end| self.raw.ends_with(end));
-        self.whole = is_end || !self.parser.screen().alternate_screen();
+        self.whole = self.raw.ends_with(b"\x1b[?2026l") || !self.parser.screen().alternate_screen();
     }
 }
 

@@ -6,6 +6,7 @@ use super::{comparison_and_context, family, files, prepared_boxes, replies, sear
 use crate::app::command::{Command, NextStep};
 use crate::app::flows::{self, Flow, cleanup, copy, directories, export, names_and_marks, resume, trash_and_archive};
 use crate::app::histories::JumpPosition;
+use crate::app::layers::dialogs::MessageBox;
 use crate::app::layers::menu::MenuView;
 use crate::app::layers::palette::PaletteKind;
 use crate::app::layers::screen::{movement, neighbor};
@@ -14,7 +15,7 @@ use crate::app::model::{Model, PendingChange, ScanState};
 use crate::app::panes::preview::{EntryForm, PreviewSubject};
 use crate::app::{card, hints, palettes};
 use crate::base::numbers::{count, thousands};
-use crate::base::text::spans_text;
+use crate::base::text::{clean_text, spans_text};
 use crate::changes::Request;
 use crate::config::{Filter, Sort};
 use crate::keymap::{Action, Group, Key, KeyContext, Menu};
@@ -53,6 +54,10 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Editor => open_program(model, Opener::Editor),
         Action::Compare => comparison_and_context::open(model),
         Action::Stats | Action::Space => stats::open(model, action == Action::Space),
+        Action::Machines => {
+            let text = model.machines.in_words(model.now);
+            model.layers.push(MessageBox::new("Other machines", clean_text(&text)));
+        }
         Action::Reload => reload(model),
         Action::PreviewUp => model.preview.scroll(-1),
         Action::PreviewDown => model.preview.scroll(1),

@@ -35,7 +35,7 @@ pub(super) struct SessionName {
 }
 
 impl SessionName {
-    /// Returns the name of a session. `is_twin` is `true` if another session in sight has the same title: then the last
+    /// Returns the name of a session. `is_twin` is `true` if another visible session has the same title: then the last
     /// prompt follows it, or the first own one of a fork.
     pub(super) fn of(catalog: &Catalog, key: SessionKey, is_twin: bool) -> Self {
         let session = &catalog[key];

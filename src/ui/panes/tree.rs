@@ -25,7 +25,10 @@ const ROOM: usize = 20;
 
 pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) {
     let pane = &model.tree;
-    let name = pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| model.settings.cell(&title::title(session)));
+    let name = pane
+        .session
+        .map(|key| &model.catalog[key])
+        .map_or("Tree".into(), |session| model.settings.cell(&title::title(session)));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
