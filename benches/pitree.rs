@@ -283,8 +283,8 @@ fn frame_of_100000_entries(bencher: Bencher, branch_every: usize) {
 /// Presses keys in the tree of 100,000 entries and draws a frame after each. The keys before the bar are pressed once,
 /// as preparation.
 #[divan::bench(
-    args = ["| k j", "| g G", "| pageup pagedown", "| { }", "| ctrl+left ctrl+right", "| - +", "g } j | h l", "5 | t", "| 1 2", "| 3 4", "| 5 6",
-        "| 7 1", "/ words enter | n N", "/ words | tab"],
+    args = ["| k j", "| home G", "| pageup pagedown", "| { }", "| ctrl+left ctrl+right", "| v c v x", "home g b j | h l", "ctrl+a | v r",
+        "| ctrl+d ctrl+t", "| ctrl+u ctrl+l", "| ctrl+a v o", "| v t ctrl+d", "/ words enter | n N", "/ words | tab"],
     sample_count = 20
 )]
 fn key_to_frame_of_100000_entries(bencher: Bencher, keys: &str) {
@@ -344,19 +344,19 @@ fn family_of_500_among_10000(bencher: Bencher) {
     let (mut model, context) = at_family();
     let mut terminal = terminal();
     bencher.bench_local(|| {
-        press(&mut model, &context, "m");
+        press(&mut model, &context, "v m");
         draw(&mut terminal, &model);
         assert_eq!(model.tree.family.as_ref().unwrap().request.members.len(), 500);
-        press(&mut model, &context, "m");
+        press(&mut model, &context, "v m");
         context.members.lock().clear();
     });
 }
 
 /// Presses keys in the tree of 500 files and draws a frame after each.
-#[divan::bench(args = ["k j", "1 2", "- +", "g G", "} {", "h l"], sample_count = 20)]
+#[divan::bench(args = ["k j", "ctrl+d ctrl+t", "v c v x", "home G", "} {", "h l"], sample_count = 20)]
 fn key_to_frame_of_500_files(bencher: Bencher, keys: &str) {
     let (mut model, context) = at_family();
-    press(&mut model, &context, "m");
+    press(&mut model, &context, "v m");
     let mut keys = keys.split_whitespace().cycle();
     let mut terminal = terminal();
     bencher.bench_local(|| {
