@@ -96,8 +96,6 @@ pub enum Msg {
     Returned(Option<String>),
     /// An external program that showed a copy exited; a message about it.
     Shown(Option<String>),
-    /// pi did not start because the session's working directory is missing.
-    Gone(Start),
     /// A result of background work.
     Reply(Ticket, Reply),
 }
@@ -226,8 +224,9 @@ pub enum Reply {
     Text(Result<String, String>),
     /// The change history, most recent first.
     History(Vec<HistoryEntry>),
-    /// Directories that may be the new location of a missing one, best first.
-    RelocationsFound(Vec<RelocationCandidate>),
+    /// Directories that may be the new location of a missing one, best first; `None` if it exists or if its replacement is
+    /// recorded.
+    RelocationsFound(Option<Vec<RelocationCandidate>>),
     /// The remembered new location of a directory, or the error.
     Remembered(Result<PathBuf, String>),
     /// A typed directory path, its completion, and the names of the candidates.
@@ -399,9 +398,9 @@ pub enum Work {
     Text(EntryLocation),
     /// Read an entry and its related entries as source text.
     ReadSource(EntryLocation),
-    /// Search for the new location of a missing directory.
+    /// Check a directory, and search for its new location if it is missing.
     FindRelocations {
-        /// The missing directory.
+        /// The directory.
         gone: PathBuf,
         /// Files that the session touched.
         touched: Vec<String>,

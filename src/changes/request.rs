@@ -221,6 +221,15 @@ impl Request {
         paths
     }
 
+    /// Returns `true` if the request may migrate an old file.
+    pub(crate) fn migrates(&self) -> bool {
+        match self {
+            Self::IfSame { then, .. } => then.migrates(),
+            Self::Label { migrate, .. } | Self::MoveLeaf { migrate, .. } | Self::Fork { migrate, .. } => *migrate,
+            _ => false,
+        }
+    }
+
     /// Returns `true` for undo and redo.
     pub fn is_step(&self) -> bool {
         match self {

@@ -13,7 +13,7 @@ use crate::base::machine_paths;
 use crate::disk::create::TempCopy;
 use crate::disk::program;
 use crate::machines::resume::RemoteStart;
-use crate::pi::launch::{self, Launch, Start, is_there, there};
+use crate::pi::launch::{self, Launch, Start, there};
 use crate::pi::status;
 use crate::runtime::input::InputGate;
 use crate::runtime::jobs::now;
@@ -110,9 +110,6 @@ pub(super) fn resume(
     }
     let pi = &setting.config.pi;
     let start = there(&wanted, state);
-    if !start.cwd.is_empty() && !is_there(&start.cwd) {
-        return Ok(Msg::Gone(wanted));
-    }
     let launch = Launch { pi, start: &start };
     let ended = |status| {
         state.into_iter().for_each(|state| status::close(state, &start.path, now()));

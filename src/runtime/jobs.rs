@@ -301,7 +301,9 @@ impl JobContext {
             Work::Change { request, now } => Some(Reply::Changed(Box::new(self.change(ticket, (request, now), reply)))),
             Work::FindRelocations { gone, touched, known } => {
                 let state = self.state_dir.as_deref();
-                Some(Reply::RelocationsFound(relocations::candidates(&gone, &touched, &known, state)))
+                let is_missing = relocations::now(state, &gone.to_string_lossy()).is_none();
+                let candidates = is_missing.then(|| relocations::candidates(&gone, &touched, &known, state));
+                Some(Reply::RelocationsFound(candidates))
             }
             Work::Remember { gone, dir } => {
                 let dir = locate::expand(&dir, Path::new(&self.settings.home));

@@ -1,6 +1,6 @@
 //! Names of sessions, labels of entries, and lasting marks: pins and tags of sessions, notes of sessions and entries.
 
-use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::command::{Command, NextStep};
 use crate::app::flows::{Choice, Flow, NO_SESSION, cancel, directories, export, files, trash_and_archive};
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::message::Work;
@@ -89,7 +89,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         PromptPurpose::Export(request) => export::write(*request, &text),
         PromptPurpose::Move(selection) => directories::check(selection, &text),
         PromptPurpose::WriteFile(at) => files::write(*at, &text),
-        PromptPurpose::Directory(start) => Command::remember_directory(ResumePlan::of(start), text),
+        PromptPurpose::Directory(target) => Command::Task(Work::CheckDir(text), NextStep::AskToResume(target)),
     }
 }
 

@@ -128,7 +128,7 @@ fn cancel_pending(model: &mut Model) {
     }
     let dropped: Vec<PendingTask> =
         model.pending_tasks.extract_if(.., |task| !matches!(task.then, NextStep::Nothing)).collect();
-    let waits = dropped.iter().any(|task| matches!(task.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
+    let waits = dropped.iter().any(|task| matches!(task.then, NextStep::Resume(_) | NextStep::AskToResume(_)));
     if dropped.iter().any(|task| matches!(task.then, NextStep::Open(_))) {
         model.warn("opening canceled by a key press");
     }
