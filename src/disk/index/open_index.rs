@@ -22,7 +22,7 @@ use crate::session::digest::listed::{LazySession, SharedLazySession};
 use crate::session::search_text::{SearchTexts, SearchTextsBuf, TextBuffers};
 
 /// The format version. Increase it with every change of the data read from a session or of its serialization.
-pub(super) const FORM: u32 = 23;
+pub(super) const FORM: u32 = 24;
 
 /// The precision of times of directories on all file systems.
 const PRECISION: Duration = Duration::from_secs(2);
