@@ -28,6 +28,7 @@ use crate::catalog::space::SpaceContent;
 use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
+use crate::catalog::stats::table::StatsTable;
 use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::history::HistoryEntry;
@@ -52,7 +53,7 @@ use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::prompt::listing::Listing;
 use crate::session::space::SessionSpace;
-use crate::session::stats::{StatsRules, StatsSum};
+use crate::session::stats::StatsRules;
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::worktrees::Worktrees;
 use crate::session::write::slim::SlimRules;
@@ -189,8 +190,8 @@ pub enum Reply {
     PreviewHits(Vec<PreviewHit>, Option<HiddenHits>),
     /// A part of the screen of statistics.
     Counted(OverviewPart),
-    /// The sum of a table.
-    Summed(Box<StatsSum>),
+    /// A table of statistics.
+    Summed(Box<StatsTable>),
     /// Numbers of measured and of all sessions.
     Measuring(usize, usize),
     /// The space that sessions take.

@@ -209,6 +209,8 @@ pub struct Model {
     pub lost: LostWorkState,
     /// The likely secrets of the session in the preview.
     pub checked: CheckedSession,
+    /// The summary of the selected project.
+    pub summary: sessions::ProjectSummary,
     /// Claim on changes of session files.
     pub watching: Option<Claim>,
     /// The session file to open once it is read, and the ID of the entry to select.

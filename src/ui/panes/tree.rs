@@ -81,7 +81,7 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) 
         let lines = match (&pane.error, pane.session) {
             (Some(error), _) => vec![DocLine::new(Tone::Error, error)],
             (None, Some(_)) => vec![DocLine::dim("reading")],
-            (None, None) => Vec::new(),
+            (None, None) => model.summary.lines.clone(),
         };
         return plain_rows(painter, area.text(), lines);
     };

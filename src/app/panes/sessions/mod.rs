@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-pub use projects::{HiddenSubagents, Project, ProjectName};
+pub use projects::{HiddenSubagents, Project, ProjectName, ProjectSummary};
 use serde::{Deserialize, Serialize};
 
 use crate::app::widgets::Cursor;
