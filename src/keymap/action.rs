@@ -280,6 +280,7 @@ actions! {
     Space, "space", ["I"], PANES_AND_STATS, Doing, "space", "Show space", "Show the size of the listed sessions or the open session as statistics, by kind, project, tool and others.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show key bindings, query syntax and symbols.";
+    UnreadableFiles, "unreadable-files", [], PANES, Doing, "unreadable", "Show unreadable files", "List the files that could not be read, with the reason and what to do.";
     Welcome, "welcome", [], PANES, Doing, "welcome", "Show the welcome", "Show the most important keys, as on the first start.";
     Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree; run fg in the shell to continue.";
     Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Quit pitree", "Quit pitree.";

@@ -56,8 +56,6 @@ pub fn of(model: &Model, subject: PreviewSubject, room: Size) -> Vec<DocLine> {
 /// Returns the summary of a project: its cost by month, once it is counted, and the last prompts.
 pub(crate) fn activity(model: &Model, project: &Project, months: &StatsTable) -> Vec<DocLine> {
     let mut card = Card { model, room: Size::default(), lines: Vec::new() };
-    card.fact("sessions", thousands(project.sessions.len()));
-    card.fact("cost", dollars(project.sum.cost));
     let most = months.rows.iter().map(|(_, sum)| sum.cost).fold(0.0, f64::max);
     let month = |(keys, sum): &StatsRow| {
         let name = if let [GroupKey::Text(month)] = &keys[..] { month } else { "no time" };
@@ -458,11 +456,6 @@ impl Card<'_> {
         let hidden = project.hidden.in_words().map_or(String::new(), |hidden| format!(", {hidden}"));
         self.fact("cost", format!("{}{hidden}", dollars(project.sum.cost)));
         self.time("last active", Some(project.latest));
-        let unreadable = model.catalog.unreadable.iter().map(|one| {
-            let text = format!("{}: {}", shorten(&one.path.to_string_lossy(), home), one.reason);
-            DocLine::warning(&text)
-        });
-        self.list("Unreadable files in all projects", unreadable);
     }
 }
 

@@ -147,6 +147,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         Action::Annotate => run(model, names_and_marks::note),
         Action::Fork => run(model, resume::fork),
         Action::Context => run(model, comparison_and_context::open_context),
+        Action::UnreadableFiles => run(model, cleanup::unreadable_files),
         Action::Repair => run(model, cleanup::ask_to_repair),
         Action::Slim => run(model, prepared_boxes::open_slimming),
         Action::Export => run(model, export::open),

@@ -85,6 +85,9 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
             return press(model, hint.key);
         }
     }
+    if row == 0 && column > model.size.0 / 2 && model.layers.0.is_empty() && !model.catalog.unreadable.is_empty() {
+        return act(model, Action::UnreadableFiles);
+    }
     cancel_pending(model);
     let is_over = !matches!(model.layers.key_context(), None | Some(KeyContext::Search));
     if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {

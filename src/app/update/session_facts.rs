@@ -2,8 +2,8 @@
 //! largest kinds of content; and the summary of the selected project. Another selection cancels the work.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
+use super::stats;
 use crate::app::card;
 use crate::app::message::Work;
 use crate::app::model::{LostWorkState, Model};
@@ -13,12 +13,10 @@ use crate::catalog::SessionKey;
 use crate::catalog::lost_work::compared_paths;
 use crate::catalog::space::SessionKinds;
 use crate::catalog::stats::request::TableRequest;
-use crate::catalog::stats::sessions::StatsSessions;
 use crate::catalog::stats::table::StatsTable;
 use crate::session::space::SessionSpace;
 use crate::session::stats::columns::StatsColumn;
 use crate::session::stats::grouping::Grouping;
-use crate::session::stats::prices::Prices;
 
 /// The maximum size in bytes of a file that is measured for its card.
 const MAX_MEASURED: u64 = 32 * 1024 * 1024;
@@ -51,10 +49,8 @@ fn summarize_project(model: &mut Model) {
     let Some(project) = project else { return model.summary = ProjectSummary::default() };
     let lines = card::activity(model, project, &StatsTable::default());
     let wanted: HashSet<SessionKey> = model.catalog.with_subagents(&project.sessions).into_iter().collect();
-    let sessions = StatsSessions::new(&model.catalog, |key| wanted.contains(&key));
-    let rules = model.settings.config.stats.rules(model.settings.zone.clone(), Prices::default());
-    let request = TableRequest { sort: StatsColumn::Key, ..TableRequest::by(&[Grouping::Month]) };
-    let counting = Some(model.ask(Work::Sum(Arc::new((sessions, rules, request)))));
+    let months = TableRequest { sort: StatsColumn::Key, ..TableRequest::by(&[Grouping::Month]) };
+    let counting = Some(model.ask(stats::sum(model, |key| wanted.contains(&key), months)));
     model.summary = ProjectSummary { of, counting, lines };
 }
 
