@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::app::layers::dialogs::{MessageBox, Prompt, Question, QuestionChoice};
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::{Layer, context};
-use crate::app::message::{Clip, Opener, Work};
+use crate::app::message::{Clip, Opener, TextCopy, Work};
 use crate::app::resume_target::ResumeTarget;
 use crate::app::settings::PickerOutput;
 use crate::app::ticket::Claim;
@@ -114,6 +114,8 @@ pub enum Command {
     AskToResume(Box<ResumeTarget>),
     /// Does the next step of resuming in pi.
     Resume(ResumePlan),
+    /// Shows a text in a program.
+    Open(TextCopy),
     /// Quits and prints the picker's output.
     Print(PickerOutput),
 }

@@ -95,6 +95,8 @@ pub enum Msg {
     DemoResumed(String),
     /// pi exited and pitree has the terminal again; a message about the exit.
     Returned(Option<String>),
+    /// The edited names of the marked sessions: lines of an ID, a tab and a name. `None` without an editor.
+    Names(Option<String>),
     /// An external program that showed a copy exited; a message about it.
     Shown(Option<String>),
     /// A result of background work.
@@ -490,4 +492,6 @@ pub enum Opener {
     Pager,
     /// `$VISUAL` or `$EDITOR`.
     Editor,
+    /// The same, for new names of the marked sessions: see [`Msg::Names`].
+    NameEditor,
 }

@@ -355,8 +355,8 @@ impl Browser {
                     self.return_from_program(msg, screen)?;
                 }
                 Effect::Open(copy) => {
-                    let message = external::show(&copy, &self.gate, screen)?;
-                    self.return_from_program(Msg::Shown(message), screen)?;
+                    let msg = external::show(&copy, &self.gate, screen)?;
+                    self.return_from_program(msg, screen)?;
                 }
             }
         }

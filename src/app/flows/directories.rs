@@ -11,7 +11,7 @@ use crate::app::flows::{
 use crate::app::layers::Layers;
 use crate::app::layers::dialogs::Prompt;
 use crate::app::layers::screen::PromptPurpose;
-use crate::app::message::{Clip, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::resume_target::{ResumeDir, ResumeTarget};
 use crate::app::widgets::LineEdit;
@@ -22,7 +22,6 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{ExpectedSession, MoveRequest, Request, SessionMove};
 use crate::disk::locate::Located;
 use crate::disk::relocations::RelocationCandidate;
-use crate::pi::launch::Start;
 use crate::render::DocLine;
 
 /// Selects the sessions of a directory and of missing directories below it, except archived ones.
@@ -192,11 +191,9 @@ pub(crate) fn choices(model: &Model, target: &ResumeTarget, here: ResumePlan) ->
     if !chosen.path.is_empty() {
         let always = format!("resume in {} from now on, for all sessions of this project", chosen.shown);
         let remember = Work::Remember { gone: gone.clone(), dir: chosen.path.clone() };
-        choices.push(Choice::new('r', "Remember", always, Command::Task(remember, NextStep::resume(here.clone()))));
+        choices.push(Choice::new('r', "Remember", always, Command::Task(remember, NextStep::resume(here))));
     }
     choices.extend(choice(model, gone, Some(Path::new(&chosen.path)).filter(|path| path.is_absolute())));
-    let start = Start { cwd: String::new(), ..here.start };
-    choices.push(Choice::new('y', "Copy command", "to run it elsewhere", Command::copy(Clip::Command(start))));
     choices
 }
 

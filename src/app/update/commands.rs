@@ -68,6 +68,7 @@ impl Model {
             Command::ExportSecrets(selected) => prepared_boxes::list_secrets(self, selected),
             Command::AskToResume(target) => self.execute(resume::ask(self, *target)),
             Command::Resume(next) => self.resume(next),
+            Command::Open(copy) => self.effects.push(Effect::Open(copy)),
             Command::Print(answer) => self.effects.push(Effect::Answer(answer)),
         }
     }

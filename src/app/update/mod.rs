@@ -17,7 +17,7 @@ mod stats;
 mod sync;
 mod unread;
 
-use crate::app::flows;
+use crate::app::flows::{self, names_and_marks};
 use crate::app::layers::dialogs::MessageBox;
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, bounded};
@@ -62,6 +62,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure),
+        Msg::Names(text) => model.execute(names_and_marks::take_names(model, text.as_deref())),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.warn(message)),
         Msg::Welcome => model.layers.push(flows::welcome::note(model)),
         Msg::DemoResumed(line) => {
