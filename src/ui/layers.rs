@@ -247,13 +247,14 @@ fn draw_context(view: &ContextView, painter: &Painter<'_>) {
             painter.put(row(2), &cells(listing, row(2).width.into()));
             painter.put(row(3), &legend(listing));
             let above = above(all.height);
-            for (line, at) in view.sum.iter().zip(4..above - 1) {
-                painter.put(row(at), &[Span::dim(&**line)]);
+            if above > 5 {
+                painter.put(row(4), &[Span::dim(&*view.sum)]);
             }
-            let rule = painter.glyphs().dash.repeat(area.width.into());
-            painter.put(Rect { y: above - 1, height: 1, ..area }, &[Span::dim(rule)]);
+            let (name, number, share) = SHARE_COLUMNS;
+            let headings = format!("  {:name$}{:>number$}{:>share$}  message", "from", "tokens", "%");
+            painter.put(row(above - 1), &[Span::accent(headings)]);
             let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
-            let all = listing.estimated_tokens();
+            let all = listing.all_tokens();
             let rows = ListView { area, cursor: view.cursor, len: view.rows.len(), focused: true };
             list(painter, &rows, |at, _| listing_row(&view.rows[at], all));
             if view.rows.is_empty() {
@@ -289,14 +290,11 @@ fn legend(listing: &Listing) -> Vec<Span> {
     let there = ContextShare::ALL.iter().copied().filter(|share| listing.shares[*share as usize] > 0);
     let reported = |share: ContextShare| {
         let taken = tokens(listing.shares[share as usize] as f64);
-        let part = part(listing.shares[share as usize], listing.estimated_tokens());
-        [
-            Span::new(share_tone(share), format!("{} ", share.letter())),
-            Span::dim(format!("{} {taken} {}   ", share.name(), part.trim_start())),
-        ]
+        let part = part(listing.shares[share as usize], listing.all_tokens());
+        let name = if share == ContextShare::System { "system and tools" } else { share.name() };
+        [Span::new(share_tone(share), format!("{} ", share.letter())), Span::dim(format!("{name} {taken} {part}   "))]
     };
-    let sum = Span::dim(format!("sum {}", tokens(listing.estimated_tokens() as f64)));
-    there.flat_map(reported).chain([sum]).collect()
+    there.flat_map(reported).collect()
 }
 
 /// Formats a share as a percentage.
