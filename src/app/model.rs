@@ -318,7 +318,11 @@ impl Model {
 
     /// Returns the layout of the panes; `None` if the terminal is too small.
     pub fn layout(&self) -> Option<Layout> {
-        Layout::new(self.screen(), &self.pane_sizes)
+        let mut layout = Layout::new(self.screen(), &self.pane_sizes)?;
+        if let (Some(_), Some(tree)) = (&self.tree.family, &mut layout.tree) {
+            tree.body.height = tree.body.height.saturating_sub(1); // the legend is below
+        }
+        Some(layout)
     }
 
     /// Returns the current position for the jump history.
