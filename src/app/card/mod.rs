@@ -26,6 +26,7 @@ use crate::catalog::stats::request::{GroupKey, StatsRow};
 use crate::catalog::stats::table::StatsTable;
 use crate::pi::status::PiStatus;
 use crate::render::DocLine;
+use crate::search::lost_work::LostFile;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::digest::{Digest, DigestLabel};
@@ -136,9 +137,11 @@ impl Card<'_> {
             self.fact("tags", tags.join(" "));
         }
         self.facts(key);
-        if let Some(lost) = model.lost.of(key) {
-            self.fact("lost work", lost.in_words());
-        }
+        let lost = model.lost.of(key).map_or(&[][..], |lost| &lost.files);
+        let lost = lost.iter().map(|LostFile { name, lines }| {
+            item(vec![Span::clean(Tone::Text, name), Span::dim(format!("  {}", count(*lines, "line", "lines")))])
+        });
+        self.list("Lost work", lost);
         self.abandoned(key);
         self.family(key);
         self.inside(digest);
