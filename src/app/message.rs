@@ -399,8 +399,9 @@ pub enum Work {
     Context(ContextTarget),
     /// Read the full text of an entry.
     Text(EntryLocation),
-    /// Read an entry and its related entries as source text.
-    ReadSource(EntryLocation),
+    /// Read an entry and its related entries as source text for a program. Instead of an editor, the viewer of the system
+    /// opens their images; the text is then empty.
+    ReadSource(EntryLocation, Opener),
     /// Check a directory, and search for its new location if it is missing.
     FindRelocations {
         /// The directory.

@@ -270,7 +270,7 @@ actions! {
     Slim, "slim", ["S"], PANES, Doing, "slim", "Slim sessions", "Make the files of the marked sessions or the selected session smaller: old snapshots of extensions, results that no model receives.";
     Repair, "repair", ["D"], PANES, Doing, "repair", "Repair sessions", "Repair the files of the marked sessions or the selected session, if they are damaged.";
     Pager, "pager", ["v"], PANES, Doing, "pager", "Open in pager", "Open the previewed item as source text in $PAGER.";
-    Editor, "editor", ["E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the previewed item in $VISUAL or $EDITOR; the session is unchanged.";
+    Editor, "editor", ["E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the previewed item in $VISUAL or $EDITOR, or its images in the viewer of the system; the session is unchanged.";
     Compare, "compare", ["="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";
     SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "In a comparison, choose branch A to resume or label.";
     SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "In a comparison, choose branch B to resume or label.";

@@ -62,7 +62,7 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
         let why = format!("cannot find {program:?} on the PATH: set {variables} in the environment");
         return Ok(Msg::Shown(Some(why)));
     }
-    let file = match TempCopy::new(name, text) {
+    let file = match TempCopy::new(name, text.as_bytes()) {
         Ok(file) => file,
         Err(error) => return Ok(Msg::Shown(Some(format!("cannot create a temporary copy: {error}")))),
     };

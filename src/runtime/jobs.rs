@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Error, Result, bail};
 
 use crate::app::layers::context::ContextTarget;
-use crate::app::message::{ChangeReply, EntryLocation, Reply, Work};
+use crate::app::message::{ChangeReply, EntryLocation, Opener, Reply, Work};
 use crate::app::panes::preview::{self, EntryForm, HiddenHits};
 use crate::app::settings::Settings;
 use crate::app::ticket::Ticket;
@@ -36,7 +36,7 @@ use crate::pi::{launch, prices, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::files_job::FilesJob;
 use crate::runtime::secret_rules::{ChosenRules, SecretFinder};
-use crate::runtime::{cleanup_job, clipboard};
+use crate::runtime::{cleanup_job, clipboard, image_viewer};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
 use crate::session::entry::parse;
@@ -279,9 +279,17 @@ impl JobContext {
             Work::ReadHistory => {
                 Some(Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.history_with_sessions(is_wanted)?))
             }
-            Work::ReadSource(body) => Some(Reply::Text(with_text_error(self.read(&body, |line, related| {
-                render::entry::source_text(&body.tree, body.at, (line, related), &self.settings.zone)
-            })))),
+            Work::ReadSource(body, with) => {
+                let images = if with == Opener::Editor { self.read(&body, render::entry::images)? } else { Vec::new() };
+                let text = if images.is_empty() {
+                    self.read(&body, |line, related| {
+                        render::entry::source_text(&body.tree, body.at, (line, related), &self.settings.zone)
+                    })
+                } else {
+                    image_viewer::open_images(&images).map(|()| String::new())
+                };
+                Some(Reply::Text(with_text_error(text)))
+            }
             Work::ReadTexts(sessions) => {
                 let values = ValueLists::new(sessions.iter().map(|session| session.digest.uncached_digest()));
                 if reply(Reply::Values(Arc::new(values))) {

@@ -5,6 +5,7 @@ pub mod clipboard;
 mod external;
 mod family;
 mod files_job;
+mod image_viewer;
 mod input;
 pub mod jobs;
 pub(crate) mod machines_job;

@@ -250,7 +250,7 @@ fn open_program(model: &mut Model, with: Opener) {
     if let PreviewSubject::Entry(entry) = subject
         && let Some(body) = model.entry_location(entry)
     {
-        model.start_task(Work::ReadSource(body), NextStep::Open(with));
+        model.start_task(Work::ReadSource(body, with), NextStep::Open(with));
     } else if subject.has_card() {
         let lines = card::of(model, subject, ROOM);
         let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();

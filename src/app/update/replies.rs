@@ -216,6 +216,9 @@ fn open_wanted(model: &mut Model) {
 
 fn on_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
     let command = match (model.end_task(ticket), text) {
+        (Some(NextStep::Open(_)), Ok(text)) if text.is_empty() => {
+            Command::Notice(Tone::Active, "opened in the image viewer of the system".into())
+        }
         (Some(NextStep::Open(with)), Ok(text)) => {
             return model.effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text }));
         }
