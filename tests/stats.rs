@@ -267,6 +267,20 @@ fn each_entry_belongs_to_the_row_of_its_origin() {
     );
 }
 
+#[test]
+fn a_session_of_version_1_counts_once_beside_its_migrated_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("s").user("u1", "Write it").costing(1.0).assistant("a1", "It is done.");
+    let old = session.clone().version(1).text().replace("\"id\":\"u1\",", "").replace("\"id\":\"a1\",", "");
+    fs::write(dir.path().join("old.jsonl"), old).unwrap();
+    assert_eq!(sums(&read(dir.path(), None), &[]).total.cost, 1.0);
+    fs::write(dir.path().join("migrated.jsonl"), session.text()).unwrap();
+    let catalog = read(dir.path(), None);
+    assert_eq!(sums(&catalog, &[]).total.cost, 1.0);
+    let row = row(&catalog, (Grouping::Session, &sums(&catalog, &[Grouping::Session])), Some("s"));
+    assert_eq!((row.session_count(), row.prompts), (1, 1));
+}
+
 /// Adds a command that printed a commit.
 fn commit(session: Session, id: &str, sha: &str) -> Session {
     session.tool(id, "bash", &json!({"command": "git commit -m x"}), &format!("[main {sha}] x"))
@@ -341,7 +355,8 @@ fn the_size_of_a_request_and_the_model_that_answered_decide_its_price() {
             assert_eq!(sum.unpriced_tokens, 0.0);
         }
         let table = StatsTable::new(&sessions, &priced, &TableRequest::by(&[Grouping::Model]));
-        assert_eq!(row(&catalog, (Grouping::Model, &table), Some("big")).entries, answers.len());
+        let sum = row(&catalog, (Grouping::Model, &table), Some("big"));
+        assert_eq!((sum.entries, sum.prompts), (answers.len() + 1, 1), "a prompt belongs to the model that answered");
     }
     // A written cache of one hour costs twice the input. A reported name without a price is that of the requested model.
     let dir = answered(&[("flat-2026", "flat", usage(1, 0, 100, 40)), ("flat-2026", "unknown", usage(5, 0, 0, 0))]);

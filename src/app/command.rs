@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::app::layers::dialogs::{MessageBox, Prompt, Question, QuestionChoice};
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::layers::{Layer, context};
-use crate::app::message::{Clip, Opener, Work};
+use crate::app::message::{Clip, Opener, TextCopy, Work};
+use crate::app::resume_target::ResumeTarget;
 use crate::app::settings::PickerOutput;
 use crate::app::ticket::Claim;
 use crate::base::text::Tone;
@@ -109,8 +110,12 @@ pub enum Command {
     ShowMarked(Vec<SessionKey>),
     /// Lists the secrets of the export, with the choice of this index selected.
     ExportSecrets(usize),
+    /// Asks where to resume, if there is something to ask.
+    AskToResume(Box<ResumeTarget>),
     /// Does the next step of resuming in pi.
     Resume(ResumePlan),
+    /// Shows a text in a program.
+    Open(TextCopy),
     /// Quits and prints the picker's output.
     Print(PickerOutput),
 }
@@ -129,11 +134,6 @@ impl Command {
     /// Returns the command that copies to the clipboard.
     pub(crate) fn copy(clip: Clip) -> Self {
         Self::Task(Work::Copy(clip), NextStep::Nothing)
-    }
-
-    /// Returns the command that remembers the new location of a session's missing working directory and resumes there.
-    pub(crate) fn remember_directory(then: ResumePlan, dir: String) -> Self {
-        Self::Task(Work::Remember { gone: then.start.cwd.clone(), dir }, NextStep::resume(then))
     }
 
     /// Returns the command that shows a layer.
@@ -178,8 +178,8 @@ pub enum NextStep {
     Complete,
     /// Resume in pi.
     Resume(Box<ResumePlan>),
-    /// Ask how to resume at an entry.
-    AskToResume(SessionKey, Arc<Tree>, EntryIndex),
+    /// Ask where to resume.
+    AskToResume(Box<ResumeTarget>),
     /// Ask whether to move the sessions to the directory.
     Move(Box<MoveSelection>),
     /// Show the text in a program.
@@ -213,6 +213,12 @@ impl ResumePlan {
     pub(crate) fn at(session: &Digest) -> Self {
         let (path, cwd) = (session.path.clone(), session.header.cwd.clone());
         Self::of(Start { path, cwd, first: None, forks: false, entry: None })
+    }
+
+    /// Brings the session back from the archive before all other changes.
+    pub(crate) fn bring_back_first(&mut self) {
+        let files = vec![self.start.path.clone()];
+        self.request = Some(self.request.take().map_or(Request::Unarchive { files }, Request::after_unarchive));
     }
 
     /// Plans to start pi without further steps.

@@ -28,6 +28,7 @@ use crate::catalog::space::SpaceContent;
 use crate::catalog::stats::overview::{OverviewPart, OverviewRequest};
 use crate::catalog::stats::request::TableRequest;
 use crate::catalog::stats::sessions::StatsSessions;
+use crate::catalog::stats::table::StatsTable;
 use crate::catalog::suggestions::Suggestions;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::history::HistoryEntry;
@@ -52,7 +53,7 @@ use crate::session::last_seen::LastSeen;
 use crate::session::marks::Marks;
 use crate::session::prompt::listing::Listing;
 use crate::session::space::SessionSpace;
-use crate::session::stats::{StatsRules, StatsSum};
+use crate::session::stats::StatsRules;
 use crate::session::tree::{EntryIndex, Tree};
 use crate::session::worktrees::Worktrees;
 use crate::session::write::slim::SlimRules;
@@ -94,10 +95,10 @@ pub enum Msg {
     DemoResumed(String),
     /// pi exited and pitree has the terminal again; a message about the exit.
     Returned(Option<String>),
+    /// The edited names of the marked sessions: lines of an ID, a tab and a name. `None` without an editor.
+    Names(Option<String>),
     /// An external program that showed a copy exited; a message about it.
     Shown(Option<String>),
-    /// pi did not start because the session's working directory is missing.
-    Gone(Start),
     /// A result of background work.
     Reply(Ticket, Reply),
 }
@@ -191,8 +192,8 @@ pub enum Reply {
     PreviewHits(Vec<PreviewHit>, Option<HiddenHits>),
     /// A part of the screen of statistics.
     Counted(OverviewPart),
-    /// The sum of a table.
-    Summed(Box<StatsSum>),
+    /// A table of statistics.
+    Summed(Box<StatsTable>),
     /// Numbers of measured and of all sessions.
     Measuring(usize, usize),
     /// The space that sessions take.
@@ -226,8 +227,9 @@ pub enum Reply {
     Text(Result<String, String>),
     /// The change history, most recent first.
     History(Vec<HistoryEntry>),
-    /// Directories that may be the new location of a missing one, best first.
-    RelocationsFound(Vec<RelocationCandidate>),
+    /// Directories that may be the new location of a missing one, best first; `None` if it exists or if its replacement is
+    /// recorded.
+    RelocationsFound(Option<Vec<RelocationCandidate>>),
     /// The remembered new location of a directory, or the error.
     Remembered(Result<PathBuf, String>),
     /// A typed directory path, its completion, and the names of the candidates.
@@ -397,11 +399,12 @@ pub enum Work {
     Context(ContextTarget),
     /// Read the full text of an entry.
     Text(EntryLocation),
-    /// Read an entry and its related entries as source text.
-    ReadSource(EntryLocation),
-    /// Search for the new location of a missing directory.
+    /// Read an entry and its related entries as source text for a program. Instead of an editor, the viewer of the system
+    /// opens their images; the text is then empty.
+    ReadSource(EntryLocation, Opener),
+    /// Check a directory, and search for its new location if it is missing.
     FindRelocations {
-        /// The missing directory.
+        /// The directory.
         gone: PathBuf,
         /// Files that the session touched.
         touched: Vec<String>,
@@ -490,4 +493,6 @@ pub enum Opener {
     Pager,
     /// `$VISUAL` or `$EDITOR`.
     Editor,
+    /// The same, for new names of the marked sessions: see [`Msg::Names`].
+    NameEditor,
 }

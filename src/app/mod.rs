@@ -15,6 +15,7 @@ pub mod message;
 pub mod model;
 pub mod palettes;
 pub mod panes;
+pub mod resume_target;
 pub mod saved_state;
 pub mod search;
 pub mod session_text;

@@ -209,6 +209,8 @@ pub struct Model {
     pub lost: LostWorkState,
     /// The likely secrets of the session in the preview.
     pub checked: CheckedSession,
+    /// The summary of the selected project.
+    pub summary: sessions::ProjectSummary,
     /// Claim on changes of session files.
     pub watching: Option<Claim>,
     /// The session file to open once it is read, and the ID of the entry to select.
@@ -323,7 +325,11 @@ impl Model {
 
     /// Returns the layout of the panes; `None` if the terminal is too small.
     pub fn layout(&self) -> Option<Layout> {
-        Layout::new(self.screen(), &self.pane_sizes)
+        let mut layout = Layout::new(self.screen(), &self.pane_sizes)?;
+        if let (Some(_), Some(tree)) = (&self.tree.family, &mut layout.tree) {
+            tree.body.height = tree.body.height.saturating_sub(1); // the legend is below
+        }
+        Some(layout)
     }
 
     /// Returns the current position for the jump history.

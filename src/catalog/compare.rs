@@ -147,7 +147,7 @@ impl FinalFile {
     /// Describes the states at both ends, such as `A: exact; B: not touched`, and the numbers of differing lines.
     pub fn facts(&self) -> String {
         let state = |side: usize| {
-            let exactness = self.states[side].as_ref().map_or("not touched", |state| state.exactness().name());
+            let exactness = self.states[side].as_ref().map_or("not touched", |state| state.exactness().words());
             format!("{}: {exactness}", SIDES[side])
         };
         let lines = self.lines.map_or(String::new(), |(added, removed)| format!("  +{added} -{removed}"));

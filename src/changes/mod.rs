@@ -225,7 +225,7 @@ impl Changes {
                 self.dispatch(engine, then)
             }
             Request::Rename { path, name } => line::rename(engine, path, name),
-            Request::RenameAll { sessions, name } => line::rename_all(engine, sessions, name),
+            Request::RenameAll { sessions } => line::rename_all(engine, sessions),
             Request::LabelAll { sessions, label } => line::label_all(engine, sessions, label),
             Request::Label { path, target, label, migrate } => {
                 after_migration(engine, path, *migrate, |engine| line::label(engine, path, target, label))

@@ -89,12 +89,10 @@ pub enum Request {
         /// The name.
         name: String,
     },
-    /// Rename several sessions; an empty name clears their names. A failure of one does not stop the others.
+    /// Rename several sessions; an empty name clears one. A failure of one does not stop the others.
     RenameAll {
-        /// The sessions.
-        sessions: Vec<ExpectedSession>,
-        /// The name.
-        name: String,
+        /// The sessions with their new names.
+        sessions: Vec<(ExpectedSession, String)>,
     },
     /// Label the last entry of several sessions that the model sees; an empty label clears it. A failure of one does not
     /// stop the others.
@@ -219,6 +217,15 @@ impl Request {
             self.clone().each_path(&mut |path| paths.extend(seen.insert(path.clone()).then(|| path.clone())));
         }
         paths
+    }
+
+    /// Returns `true` if the request may migrate an old file.
+    pub(crate) fn migrates(&self) -> bool {
+        match self {
+            Self::IfSame { then, .. } => then.migrates(),
+            Self::Label { migrate, .. } | Self::MoveLeaf { migrate, .. } | Self::Fork { migrate, .. } => *migrate,
+            _ => false,
+        }
     }
 
     /// Returns `true` for undo and redo.

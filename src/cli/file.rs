@@ -157,7 +157,7 @@ impl FoundFile {
             0 => String::new(),
             times => format!("; changed by another program {}", count(times, "time", "times")),
         };
-        format!("{}: {}: {}{entry}{outside}", shorten(path, home), state.exactness().name(), state.reason())
+        format!("{}: {}: {}{entry}{outside}", shorten(path, home), state.exactness().words(), state.reason())
     }
 
     fn fields(&self) -> impl Serialize + '_ {
@@ -342,7 +342,7 @@ impl RecoverCommand {
         let row = |file: &RecoveredFile| {
             [
                 file.entry.clone().filter(|_| self.abandoned).unwrap_or_default(),
-                file.exactness.name().into(),
+                file.exactness.words().into(),
                 file.written.as_ref().map_or("not written", |_| "written").into(),
                 shorten(&file.file, &context.home).into(),
                 file.error.clone().unwrap_or_else(|| file.reason.into()),

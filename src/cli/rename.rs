@@ -56,14 +56,14 @@ impl RenameCommand {
         }
         let session = |word: &OsString| {
             let digest = resolve::digest(&changer.context.session(word)?)?;
-            Ok(ExpectedSession { path: digest.path, id: digest.header.id })
+            Ok((ExpectedSession { path: digest.path, id: digest.header.id }, self.name.clone()))
         };
-        let sessions: Vec<ExpectedSession> = self.sessions.iter().map(session).collect::<Result<_>>()?;
+        let sessions: Vec<(ExpectedSession, String)> = self.sessions.iter().map(session).collect::<Result<_>>()?;
         running::reported(locate::state_dir().as_deref())
             .iter()
-            .filter(|pi| sessions.iter().any(|session| is_open(pi, &session.path)))
+            .filter(|pi| sessions.iter().any(|(session, _)| is_open(pi, &session.path)))
             .for_each(warn_of);
-        changer.finish(&Request::RenameAll { sessions, name: self.name.clone() })
+        changer.finish(&Request::RenameAll { sessions })
     }
 }
 

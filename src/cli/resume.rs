@@ -119,9 +119,13 @@ impl ResumeCommand {
             (path, at) if self.fork => Request::Fork { path, at, migrate },
             (path, to) => Request::MoveLeaf { path, to, migrate },
         };
+        let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
+        let starts = !(self.print || self.json || self.dry_run);
+        if starts && (self.fork || moves_leaf) && !cwd.is_empty() && !is_there(&cwd) {
+            bail!("the session's working directory is missing: {cwd}; use --print and run the command elsewhere");
+        }
         let done = (self.fork || moves_leaf).then(|| changer.make_migrating(self.migrate, request)).transpose()?;
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
-        let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
         let start = Start { path: session, cwd, first, forks: false, entry: None };
         self.go_on(&changer, done.as_ref(), Launch { pi: &config.pi, start: &start }, text)
     }

@@ -225,21 +225,27 @@ pub(crate) struct TempCopy {
 }
 
 impl TempCopy {
-    /// Writes a text to a file with this name in a new temporary directory.
+    /// Writes a file with this name in a new temporary directory.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn new(name: &str, text: &str) -> io::Result<Self> {
+    pub(crate) fn new(name: &str, content: &[u8]) -> io::Result<Self> {
         let folder = temp_folder("pitree-")?;
         let copy = Self { file: folder.join(name), folder };
         let mut file = private().write(true).create_new(true).open(&copy.file)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(content)?;
         Ok(copy)
     }
 
-    /// Returns `true` if the file was changed.
-    pub(crate) fn is_other_than(&self, text: &str) -> bool {
-        fs::read(&self.file).is_ok_and(|now| now != text.as_bytes())
+    /// Keeps the file for a program that outlives this one, and returns its path.
+    pub(crate) fn keep(mut self) -> PathBuf {
+        self.folder = PathBuf::new();
+        std::mem::take(&mut self.file)
+    }
+
+    /// Returns the current text; `None` if it cannot be read.
+    pub(crate) fn text(&self) -> Option<String> {
+        fs::read_to_string(&self.file).ok()
     }
 }
 
@@ -277,10 +283,10 @@ mod tests {
 
     #[test]
     fn a_copy_is_its_owners_and_goes() {
-        let copy = TempCopy::new("entry.txt", "text\n").unwrap();
+        let copy = TempCopy::new("entry.txt", b"text\n").unwrap();
         let folder = copy.folder.clone();
         assert_eq!(fs::read_to_string(&copy.file).unwrap(), "text\n");
-        assert!(!copy.is_other_than("text\n") && copy.is_other_than("other"));
+        assert_eq!(copy.text().as_deref(), Some("text\n"));
         #[cfg(unix)]
         for (path, mode) in [(&copy.file, 0o600), (&folder, 0o700)] {
             assert_eq!(mode_of(path), Some(mode));

@@ -296,7 +296,7 @@ actions! {
     Slim, "shrink", ["m s"], PANES, Doing, "shrink", "Shrink sessions", "Make the files of the marked sessions or the selected session smaller: old snapshots of extensions, results that no model receives.";
     Repair, "repair", ["m R"], PANES, Doing, "repair", "Repair sessions", "Repair the files of the marked sessions or the selected session, if they are damaged.";
     Pager, "pager", ["m v"], PANES, Doing, "pager", "Open in pager", "Open the shown item as source text in $PAGER.";
-    Editor, "editor", ["m E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the shown item in $VISUAL or $EDITOR; the session is unchanged.";
+    Editor, "editor", ["m E"], PANES, Doing, "editor", "Open in editor", "Open a copy of the shown item in $VISUAL or $EDITOR, or its images in the viewer of the system; the session is unchanged.";
     Compare, "compare", ["=", "m ="], PANES, Doing, "compare", "Compare branches", "Compare two branches from where they diverge: two marks, a mark and the selection, or the selected entry and the leaf.";
     SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "In a comparison, choose branch A to resume or label.";
     SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "In a comparison, choose branch B to resume or label.";
@@ -307,6 +307,7 @@ actions! {
     Machines, "machines", ["g m"], PANES, Doing, "machines", "Show other machines", "Show the other machines, when their sessions were copied, and what failed.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Reload all sessions from disk.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show the keys of this place, all keys, the query syntax and the symbols.";
+    UnreadableFiles, "unreadable-files", ["g u"], PANES, Doing, "unreadable", "Show unreadable files", "List the files that could not be read, with the reason and what to do.";
     Welcome, "welcome", [], PANES, Doing, "welcome", "Show the welcome", "Show the most important keys, as on the first start.";
     Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree; run fg in the shell to continue.";
     Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Quit pitree", "Quit pitree.";

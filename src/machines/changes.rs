@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::machine_paths;
 use crate::base::shell::quote;
-use crate::changes::{Change, ChangeOrigin, ChangeResult, ChangeStep, Request, summary, to_the_end};
+use crate::changes::{Change, ChangeOrigin, ChangeResult, ChangeStep, ExpectedSession, Request, summary, to_the_end};
 use crate::config::Address;
 use crate::disk::{load, state as state_file};
 use crate::machines::link;
@@ -188,7 +188,15 @@ fn commands(request: &Request) -> Result<Commands> {
     let paths = request.paths();
     Ok(match request {
         Request::IfSame { then, .. } => commands(then)?,
-        Request::Rename { name, .. } | Request::RenameAll { name, .. } => several(&["rename"], &paths, &[name]),
+        Request::Rename { name, .. } => several(&["rename"], &paths, &[name]),
+        Request::RenameAll { sessions } => {
+            let named = sessions.chunk_by(|(_, one), (_, other)| one == other);
+            let command = |named: &[(ExpectedSession, String)]| {
+                let paths: Vec<PathBuf> = named.iter().map(|(session, _)| session.path.clone()).collect();
+                several(&["rename"], &paths, &[&named[0].1])
+            };
+            named.flat_map(command).collect()
+        }
         Request::LabelAll { label, .. } => {
             let command = |path: &PathBuf| {
                 let tree = load::tree(path, "")?;

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
 use crate::base::numbers;
 use crate::base::text::{Span, Tone};
 use crate::render::document::Document;
@@ -303,8 +306,8 @@ fn content_block(lines: &mut Document<'_>, block: &Block<'_>, others: &[&Message
             let is_its = |other: &&&Message<'_>| other.tool_call_id.is_some_and(|id| call.id.is(&id.text()));
             tool(lines, call, others.iter().find(is_its).copied());
         }
-        Block::Image { mime, bytes, .. } => {
-            lines.push(image(*mime, *bytes));
+        Block::Image { mime, bytes, data } => {
+            lines.push(image(*mime, *data, *bytes));
         }
         Block::Other { type_name, raw } => {
             lines.title(Tone::Meta, &type_name.text());
@@ -388,9 +391,9 @@ fn result(lines: &mut Document<'_>, answer: &Message<'_>, language: &str) {
     }
     if let Content::Blocks(blocks) = &answer.content {
         for block in blocks {
-            if let Block::Image { mime, bytes, .. } = block {
+            if let Block::Image { mime, bytes, data } = block {
                 has_output = true;
-                lines.push(image(*mime, *bytes));
+                lines.push(image(*mime, *data, *bytes));
             }
         }
     }
@@ -400,11 +403,85 @@ fn result(lines: &mut Document<'_>, answer: &Message<'_>, language: &str) {
     }
 }
 
-fn image(mime: Str<'_>, bytes: usize) -> DocLine {
-    DocLine::new(Tone::Meta, &format!("[{} {}]", mime.text(), numbers::bytes(bytes as u64)))
+/// Describes an image: its type, its size in pixels, if that is at the start of the data, and in bytes.
+fn image(mime: Str<'_>, data: Str<'_>, bytes: usize) -> DocLine {
+    let pixels = pixels(&data.bytes()).map_or(String::new(), |[width, height]| format!(" {width}×{height},"));
+    DocLine::new(Tone::Meta, &format!("[{}{pixels} {}]", mime.text(), numbers::bytes(bytes as u64)))
+}
+
+/// The number of bytes in base64 in which the size of an image is searched.
+const IMAGE_START: usize = 1 << 16;
+
+/// Returns the width and the height of a PNG, GIF or JPEG image by the start of its data.
+fn pixels(base64: &[u8]) -> Option<[usize; 2]> {
+    let data = BASE64_STANDARD.decode(&base64[..base64.len().min(IMAGE_START) / 4 * 4]).ok()?;
+    let number = |bytes: std::ops::Range<usize>| {
+        Some(data.get(bytes)?.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+    };
+    if data.starts_with(b"\x89PNG") {
+        return Some([number(16..20)?, number(20..24)?]);
+    }
+    if data.starts_with(b"GIF8") {
+        let little = |at: usize| Some(number(at..at + 1)? | number(at + 1..at + 2)? << 8);
+        return Some([little(6)?, little(8)?]);
+    }
+    let mut at = 2;
+    while data.starts_with(b"\xff\xd8") {
+        match number(at..at + 2)? {
+            0xffc4 | 0xffc8 | 0xffcc => {}
+            0xffc0..=0xffcf => return Some([number(at + 7..at + 9)?, number(at + 5..at + 7)?]),
+            _ => {}
+        }
+        at += 2 + number(at + 2..at + 4)?;
+    }
+    None
+}
+
+/// Returns the images of an entry and of its [`related`] entries that a viewer can show, with their file extensions.
+pub fn images(line: &[u8], related: &[Vec<u8>]) -> Vec<(&'static str, Vec<u8>)> {
+    let mut images = Vec::new();
+    for line in [line].into_iter().chain(related.iter().map(Vec::as_slice)) {
+        let entry = parse::entry(line);
+        let Some(Content::Blocks(blocks)) = entry.message.as_ref().map(|message| &message.content) else { continue };
+        for block in blocks {
+            let Block::Image { mime, data, .. } = block else { continue };
+            // The session must not choose another program by an extension.
+            let known = ["png", "jpeg", "gif", "webp"];
+            let extension = known.into_iter().find(|known| mime.text().strip_prefix("image/") == Some(known));
+            images.extend(extension.zip(BASE64_STANDARD.decode(&*data.bytes()).ok()));
+        }
+    }
+    images
 }
 
 /// Returns the row text of the entry with the given id.
 fn row(tree: &Tree, id: &str) -> Option<String> {
     tree.find(id).map(|at| tree.node(at).words().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_an_image_is_at_its_start() {
+        let size = |data: &[u8]| pixels(BASE64_STANDARD.encode(data).as_bytes());
+        assert_eq!(size(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x04\0\0\0\x03\x20\x08\x06"), Some([1024, 800]));
+        assert_eq!(size(b"GIF89a\x40\x01\xf0\0\0\0"), Some([320, 240]));
+        let jpeg = b"\xff\xd8\xff\xe0\0\x04AB\xff\xc4\0\x02\xff\xc2\0\x0b\x08\x02\x58\x03\x20\x03";
+        assert_eq!(size(jpeg), Some([800, 600]));
+        for cut in 0..jpeg.len() {
+            let _ = size(&jpeg[..cut]);
+        }
+        assert_eq!((size(b"GIF8"), size(b"\x89PNG"), size(b"RIFF"), pixels(b"?!")), (None, None, None, None));
+    }
+
+    #[test]
+    fn only_known_images_are_opened() {
+        let block = |mime: &str| format!(r#"{{"type":"image","mimeType":"{mime}","data":"AAAA"}}"#);
+        let blocks =
+            [block("image/png"), block("image/x-desktop"), block("text/html"), block("image/../a.png")].join(",");
+        let line = format!(r#"{{"type":"message","id":"a","message":{{"role":"user","content":[{blocks}]}}}}"#);
+        assert_eq!(images(line.as_bytes(), &[line.clone().into_bytes()]), vec![("png", vec![0; 3]); 2]);
+    }
 }

@@ -13,7 +13,7 @@ use crate::base::machine_paths;
 use crate::disk::create::TempCopy;
 use crate::disk::program;
 use crate::machines::resume::RemoteStart;
-use crate::pi::launch::{self, Launch, Start, is_there, there};
+use crate::pi::launch::{self, Launch, Start, there};
 use crate::pi::status;
 use crate::runtime::input::InputGate;
 use crate::runtime::jobs::now;
@@ -42,33 +42,41 @@ pub(super) fn failure(program: &str, status: ExitStatus) -> Option<String> {
     }
 }
 
-/// Shows a copy of a text in a pager or an editor. Returns a message for the user.
+/// Shows a copy of a text in a pager or an editor. Returns a message for the user, or the edited names.
 ///
 /// # Errors
 /// The terminal cannot be restored.
-pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Result<Option<String>> {
+pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Result<Msg> {
     let TextCopy { with, name, text } = copy;
     let Some(line) = command_line(*with) else {
-        return Ok(Some("no editor configured; set VISUAL or EDITOR".into()));
+        return Ok(match with {
+            Opener::NameEditor => Msg::Names(None),
+            _ => Msg::Shown(Some("no editor configured; set VISUAL or EDITOR".into())),
+        });
     };
     let program = line.split_whitespace().next().unwrap_or_default().to_owned();
     // The shell handles quotes and variables.
     let is_plain = program.chars().all(|c| c.is_alphanumeric() || "-_./+~".contains(c));
     if is_plain && !program.starts_with('~') && program::find(&program).is_none() {
         let variables = if *with == Opener::Pager { "PAGER" } else { "VISUAL or EDITOR" };
-        return Ok(Some(format!("cannot find {program:?} on the PATH: set {variables} in the environment")));
+        let why = format!("cannot find {program:?} on the PATH: set {variables} in the environment");
+        return Ok(Msg::Shown(Some(why)));
     }
-    let file = match TempCopy::new(name, text) {
+    let file = match TempCopy::new(name, text.as_bytes()) {
         Ok(file) => file,
-        Err(error) => return Ok(Some(format!("cannot create a temporary copy: {error}"))),
+        Err(error) => return Ok(Msg::Shown(Some(format!("cannot create a temporary copy: {error}")))),
     };
     let status = run(&mut programs::shell(&line, &file.file), gate, screen)?;
-    Ok(match status {
+    let failure = match status {
         Err(error) => Some(format!("cannot start {program}: {error}")),
-        Ok(status) => failure(&program, status).or_else(|| {
-            let is_changed = *with == Opener::Editor && file.is_other_than(text);
-            is_changed.then(|| "the edited file was a copy; the session is unchanged".into())
-        }),
+        Ok(status) => failure(&program, status),
+    };
+    Ok(match (failure, with, file.text()) {
+        (None, Opener::NameEditor, Some(names)) => Msg::Names(Some(names)),
+        (None, Opener::Editor, Some(now)) if now != *text => {
+            Msg::Shown(Some("the edited file was a copy; the session is unchanged".into()))
+        }
+        (failure, ..) => Msg::Shown(failure),
     })
 }
 
@@ -76,7 +84,7 @@ pub(super) fn show(copy: &TextCopy, gate: &InputGate, screen: &mut Screen) -> Re
 fn command_line(with: Opener) -> Option<String> {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     match with {
-        Opener::Editor => named("VISUAL").or_else(|| named("EDITOR")),
+        Opener::Editor | Opener::NameEditor => named("VISUAL").or_else(|| named("EDITOR")),
         Opener::Pager => {
             let pager =
                 named("PAGER").unwrap_or_else(|| if program::find("less").is_some() { "less" } else { "more" }.into());
@@ -110,9 +118,6 @@ pub(super) fn resume(
     }
     let pi = &setting.config.pi;
     let start = there(&wanted, state);
-    if !start.cwd.is_empty() && !is_there(&start.cwd) {
-        return Ok(Msg::Gone(wanted));
-    }
     let launch = Launch { pi, start: &start };
     let ended = |status| {
         state.into_iter().for_each(|state| status::close(state, &start.path, now()));

@@ -69,7 +69,7 @@ impl ComparedText {
 fn facts(state: Option<&FileState>) -> String {
     let Some(state) = state else { return "no earlier state".into() };
     let outside = if state.outside.is_empty() { "" } else { ", changed by another program" };
-    format!("{}: {}{outside}", state.exactness().name(), state.reason())
+    format!("{}: {}{outside}", state.exactness().words(), state.reason())
 }
 
 impl FilesJob<'_> {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Error, Result, bail};
 
 use crate::app::layers::context::ContextTarget;
-use crate::app::message::{ChangeReply, EntryLocation, Reply, Work};
+use crate::app::message::{ChangeReply, EntryLocation, Opener, Reply, Work};
 use crate::app::panes::preview::{self, EntryForm, HiddenHits};
 use crate::app::settings::Settings;
 use crate::app::ticket::Ticket;
@@ -36,7 +36,7 @@ use crate::pi::{launch, prices, requests, running};
 use crate::render::{self, DocLine};
 use crate::runtime::files_job::FilesJob;
 use crate::runtime::secret_rules::{ChosenRules, SecretFinder};
-use crate::runtime::{cleanup_job, clipboard};
+use crate::runtime::{cleanup_job, clipboard, image_viewer};
 use crate::search::qualifier::value::ValueLists;
 use crate::search::text_match::Words;
 use crate::session::entry::parse;
@@ -242,7 +242,7 @@ impl JobContext {
                 request.read(|part| is_wanted() && reply(Reply::Counted(part)));
                 None
             }
-            Work::Sum(asked) => Some(Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2).total))),
+            Work::Sum(asked) => Some(Reply::Summed(Box::new(StatsTable::new(&asked.0, &asked.1, &asked.2)))),
             Work::Measure(sessions) => {
                 let report = space::measure(&sessions, |done, all| is_wanted() && reply(Reply::Measuring(done, all)));
                 report.map(|report| Reply::Measured(Arc::new(SpaceContent::new(report, &sessions))))
@@ -279,9 +279,17 @@ impl JobContext {
             Work::ReadHistory => {
                 Some(Reply::History(self.changes.as_ref().context(NO_JOURNAL)?.history_with_sessions(is_wanted)?))
             }
-            Work::ReadSource(body) => Some(Reply::Text(with_text_error(self.read(&body, |line, related| {
-                render::entry::source_text(&body.tree, body.at, (line, related), &self.settings.zone)
-            })))),
+            Work::ReadSource(body, with) => {
+                let images = if with == Opener::Editor { self.read(&body, render::entry::images)? } else { Vec::new() };
+                let text = if images.is_empty() {
+                    self.read(&body, |line, related| {
+                        render::entry::source_text(&body.tree, body.at, (line, related), &self.settings.zone)
+                    })
+                } else {
+                    image_viewer::open_images(&images).map(|()| String::new())
+                };
+                Some(Reply::Text(with_text_error(text)))
+            }
             Work::ReadTexts(sessions) => {
                 let values = ValueLists::new(sessions.iter().map(|session| session.digest.uncached_digest()));
                 if reply(Reply::Values(Arc::new(values))) {
@@ -301,7 +309,9 @@ impl JobContext {
             Work::Change { request, now } => Some(Reply::Changed(Box::new(self.change(ticket, (request, now), reply)))),
             Work::FindRelocations { gone, touched, known } => {
                 let state = self.state_dir.as_deref();
-                Some(Reply::RelocationsFound(relocations::candidates(&gone, &touched, &known, state)))
+                let is_missing = relocations::now(state, &gone.to_string_lossy()).is_none();
+                let candidates = is_missing.then(|| relocations::candidates(&gone, &touched, &known, state));
+                Some(Reply::RelocationsFound(candidates))
             }
             Work::Remember { gone, dir } => {
                 let dir = locate::expand(&dir, Path::new(&self.settings.home));

@@ -5,6 +5,7 @@ pub mod clipboard;
 mod external;
 mod family;
 mod files_job;
+mod image_viewer;
 mod input;
 pub mod jobs;
 pub(crate) mod machines_job;
@@ -356,8 +357,8 @@ impl Browser {
                     self.return_from_program(msg, screen)?;
                 }
                 Effect::Open(copy) => {
-                    let message = external::show(&copy, &self.gate, screen)?;
-                    self.return_from_program(Msg::Shown(message), screen)?;
+                    let msg = external::show(&copy, &self.gate, screen)?;
+                    self.return_from_program(msg, screen)?;
                 }
             }
         }

@@ -33,7 +33,7 @@ impl WorkerKind {
             Work::Find { .. } | Work::MatchEntries(..) => Self::Shared("find"),
             Work::ReadLastSeen(_) | Work::WriteLastSeen(_) => Self::Shared("seen"),
             Work::CheckPi | Work::SendToPi(..) => Self::Shared("pi"),
-            Work::Text(_) | Work::ReadSource(_) | Work::Copy(_) | Work::CopyToDesktop { .. } => Self::Shared("copy"),
+            Work::Text(_) | Work::ReadSource(..) | Work::Copy(_) | Work::CopyToDesktop { .. } => Self::Shared("copy"),
             Work::CopyFile(_) | Work::WriteFile(_) => Self::Shared("file"),
             Work::FindRelocations { .. } | Work::Remember { .. } | Work::CompleteDir(_) => Self::Shared("directory"),
             other => Self::Single(mem::discriminant(other)),

@@ -5,11 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::numbers::count;
 use crate::session::links::EntryIndex;
-
-/// The maximum number of named files.
-const MAX_NAMED: usize = 5;
 
 /// The lost lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,17 +28,6 @@ pub struct LostWork {
 /// The lost work of sessions by file; sessions without lost work are not contained.
 #[derive(Debug, Default)]
 pub struct LostSessions(pub HashMap<PathBuf, LostWork>);
-
-impl LostWork {
-    /// Returns the numbers of lines and the files in words.
-    pub fn in_words(&self) -> String {
-        let file = |file: &LostFile| format!("{} in {}", count(file.lines, "line", "lines"), file.name);
-        let mut words: Vec<String> = self.files.iter().take(MAX_NAMED).map(file).collect();
-        let others = self.files.len().saturating_sub(MAX_NAMED);
-        words.extend((others > 0).then(|| format!("and {}", count(others, "other file", "other files"))));
-        words.join(", ")
-    }
-}
 
 impl LostSessions {
     /// Returns the ends of the branches of a session with lost work; empty if there are none.

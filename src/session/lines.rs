@@ -145,6 +145,11 @@ impl Header {
         self.version > NEWEST
     }
 
+    /// Returns `true` if pi migrates the file when it opens it.
+    pub fn is_old(&self) -> bool {
+        self.version < NEWEST
+    }
+
     /// Returns `true` if the session is a fork.
     pub fn is_fork(&self) -> bool {
         self.parent_session.is_some() || self.parent_id.is_some()

@@ -151,7 +151,8 @@ fn head(compare: &CompareView, model: &Model, painter: &Painter<'_>, columns: us
     let side = |at: usize| {
         let is_chosen = compare.chosen == at;
         let (mark, tone) = if is_chosen { (&*glyphs.focus, Tone::Accent) } else { (" ", Tone::Text) };
-        let title = glyphs.cut(&compare.titles[at], columns / 2);
+        let is_repeated = at == 1 && compare.titles[0] == compare.titles[1];
+        let title = glyphs.cut(if is_repeated { &glyphs.ellipsis } else { &compare.titles[at] }, columns / 2);
         let mut spans = vec![Span::accent(mark), Span::new(tone, format!("{}  {title}", SIDES[at]))];
         if let Some(compared) = compared {
             spans.push(Span::dim(format!(" {} ", glyphs.dot)));
@@ -257,13 +258,14 @@ fn draw_context(view: &ContextView, painter: &Painter<'_>) {
             painter.put(row(2), &cells(listing, row(2).width.into()));
             painter.put(row(3), &legend(listing));
             let above = above(all.height);
-            for (line, at) in view.sum.iter().zip(4..above - 1) {
-                painter.put(row(at), &[Span::dim(&**line)]);
+            if above > 5 {
+                painter.put(row(4), &[Span::dim(&*view.sum)]);
             }
-            let rule = painter.glyphs().dash.repeat(area.width.into());
-            painter.put(Rect { y: above - 1, height: 1, ..area }, &[Span::dim(rule)]);
+            let (name, number, share) = SHARE_COLUMNS;
+            let headings = format!("  {:name$}{:>number$}{:>share$}  message", "from", "tokens", "%");
+            painter.put(row(above - 1), &[Span::accent(headings)]);
             let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
-            let all = listing.estimated_tokens();
+            let all = listing.all_tokens();
             let rows = ListView { area, cursor: view.cursor, len: view.rows.len(), focused: true };
             list(painter, &rows, |at, _| listing_row(&view.rows[at], all));
             if view.rows.is_empty() {
@@ -299,14 +301,11 @@ fn legend(listing: &Listing) -> Vec<Span> {
     let there = ContextShare::ALL.iter().copied().filter(|share| listing.shares[*share as usize] > 0);
     let reported = |share: ContextShare| {
         let taken = tokens(listing.shares[share as usize] as f64);
-        let part = part(listing.shares[share as usize], listing.estimated_tokens());
-        [
-            Span::new(share_tone(share), format!("{} ", share.letter())),
-            Span::dim(format!("{} {taken} {}   ", share.name(), part.trim_start())),
-        ]
+        let part = part(listing.shares[share as usize], listing.all_tokens());
+        let name = if share == ContextShare::System { "system and tools" } else { share.name() };
+        [Span::new(share_tone(share), format!("{} ", share.letter())), Span::dim(format!("{name} {taken} {part}   "))]
     };
-    let sum = Span::dim(format!("sum {}", tokens(listing.estimated_tokens() as f64)));
-    there.flat_map(reported).chain([sum]).collect()
+    there.flat_map(reported).collect()
 }
 
 /// Formats a share as a percentage.
@@ -359,8 +358,9 @@ fn draw_files(view: &FilesView, painter: &Painter<'_>) {
         return plain_rows(painter, inside, lines);
     }
     let rows = ListView { area: body, cursor: view.cursor, len: view.rows.len(), focused: true };
+    let longest = view.files.iter().map(|file| width(&file.shown)).max().unwrap_or_default();
     list(painter, &rows, |at, columns| match view.rows[at] {
-        FilesRow::File(file) => file_row(view, file, columns, painter),
+        FilesRow::File(file) => file_row(view, file, (columns, longest), painter),
         FilesRow::State(..) => {
             view.state_at(at).map_or_else(Vec::new, |state| state_row(view, state, columns, painter))
         }
@@ -395,7 +395,8 @@ fn draw_files_head(view: &FilesView, painter: &Painter<'_>) {
     painter.put(Rect { x: 0, width: columns, ..row(1) }, &[Span::dim(rule)]);
 }
 
-fn file_row(view: &FilesView, at: usize, columns: usize, painter: &Painter<'_>) -> Vec<Span> {
+/// Draws a file with its facts after the longest name.
+fn file_row(view: &FilesView, at: usize, (columns, longest): (usize, usize), painter: &Painter<'_>) -> Vec<Span> {
     let file = &view.files[at];
     let sign = if view.unfolded.contains_key(&file.path) { &painter.glyphs().open } else { &painter.glyphs().closed };
     let times = |what: &str, count: usize| if count > 0 { format!("{what} {count}×") } else { String::new() };
@@ -411,6 +412,7 @@ fn file_row(view: &FilesView, at: usize, columns: usize, painter: &Painter<'_>) 
     let marks = view.words.marks(&path);
     let mut left = vec![Span::dim(format!(" {sign} "))];
     left.extend(highlight(&[Span::text(path)], &marks));
+    let columns = columns.min(longest + width(&facts) + width(sign) + 3);
     both(&left, &[Span::dim(facts)], columns, painter.glyphs())
 }
 
@@ -426,12 +428,11 @@ fn state_row(view: &FilesView, state: &StateRow, columns: usize, painter: &Paint
         tool = 6;
     }
     let lines = state.lines.map_or(String::new(), |(added, removed)| format!("+{added} -{removed}"));
-    let (exactness, tone) = match state.exactness {
-        Exactness::Exact => ("exact", Tone::Added),
-        Exactness::Possible => ("possible", Tone::Warning),
-        Exactness::Partial => ("partial", Tone::Warning),
-        Exactness::Unknown => ("unknown", Tone::Dim),
-        Exactness::Removed => ("removed", Tone::Removed),
+    let tone = match state.exactness {
+        Exactness::Exact => Tone::Added,
+        Exactness::Possible | Exactness::Partial => Tone::Warning,
+        Exactness::Unknown => Tone::Dim,
+        Exactness::Removed => Tone::Removed,
     };
     let padded = |text: &str, columns: usize| {
         let text = painter.glyphs().cut(text, columns).into_owned();
@@ -442,7 +443,7 @@ fn state_row(view: &FilesView, state: &StateRow, columns: usize, painter: &Paint
         Span::accent(format!("{}{mark} ", if columns >= DATED { "  " } else { " " })),
         Span::dim(format!("{when} ")),
         Span::new(Tone::Tool, padded(&clean(&state.touch), tool)),
-        Span::new(tone, padded(exactness, exact)),
+        Span::new(tone, padded(state.exactness.words(), exact)),
     ];
     if columns >= DATED {
         left.push(Span::text(format!("{}  {}", right_aligned(&lines, changed), &*state.prompt)));

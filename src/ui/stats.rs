@@ -85,7 +85,8 @@ fn draw_head(area: Rect, view: &StatsView, painter: &Painter<'_>) {
     let total = totals.map(|totals| dollars(totals.total.cost));
     let total = total.or_else(|| sizes.map(|sizes| bytes(sizes.report.total.bytes)));
     let total: Vec<Span> = total.map(|total| Span::new(Tone::Cost, total)).into_iter().collect();
-    let change = totals.and_then(change).map(|change| Span::dim(format!("  {change}")));
+    let change =
+        totals.and_then(|totals| change(totals, view.period.length)).map(|change| Span::dim(format!("  {change}")));
     let variants = [
         ([&title[..], &period, &scope].concat(), total.iter().cloned().chain(change).collect()),
         ([&title[..], &period, &scope].concat(), total.clone()),
@@ -149,15 +150,20 @@ fn draw_parts(row: Rect, [(left, first), (right, second)]: [(String, f64); 2], p
     painter.put(right_area, &[Span::new(Tone::Warning, right)]);
 }
 
-/// Returns the change of the cost against the days before.
-fn change(totals: &PeriodTotals) -> Option<String> {
-    let (before, days) = totals.before?;
-    let days = days_in_words(days);
+/// Compares the cost with that of the period before.
+fn change(totals: &PeriodTotals, length: PeriodLength) -> Option<String> {
+    let (before, (first, _)) = totals.before?;
+    let period = match length {
+        PeriodLength::Day => first.strftime("%-d %B").to_string(),
+        PeriodLength::Week => "the week before".into(),
+        PeriodLength::Month => first.strftime("%B").to_string(),
+        PeriodLength::Year | PeriodLength::All => first.year().to_string(),
+    };
     let times = totals.total.cost / before;
     match () {
-        () if before == 0.0 => Some(format!("none on {days}")),
-        () if times > 10.0 => Some(format!("{times:.0} times {days}")),
-        () => Some(format!("{:+.0} % on {days}", 100.0 * (times - 1.0))).filter(|_| times.is_finite()),
+        () if before == 0.0 => Some(format!("{period}: none")),
+        () if times >= 10.0 => Some(format!("{times:.0}× {period}")),
+        () => Some(format!("{times:.1}× {period}")).filter(|_| times.is_finite()),
     }
 }
 
@@ -280,6 +286,12 @@ impl<'a> MeasuredTable<'a> {
     }
 }
 
+/// Returns the columns of bars: those that the names leave, but at least `least`.
+fn bar_columns(table: &MeasuredTable<'_>, room: usize, least: usize) -> usize {
+    let longest = (0..table.len).map(|at| width(&(table.row)(at).0)).max().unwrap_or_default();
+    room.saturating_sub(longest).clamp(least, 30)
+}
+
 fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, painter: &Painter<'_>) {
     let glyphs = painter.glyphs();
     let mut room = usize::from(layout.list.width).saturating_sub(3);
@@ -292,7 +304,7 @@ fn draw_table(layout: &StatsLayout, cursor: Cursor, table: &MeasuredTable<'_>, p
         }
         shown += 1;
     }
-    let bar_room = (room / 3).clamp(MIN_COLUMNS.0, 30).min(room / 2);
+    let bar_room = bar_columns(table, room, MIN_COLUMNS.0).min(room / 2);
     let room = room - bar_room;
     let title = glyphs.cut(&table.title, room + bar_room + 1);
     let gap = " ".repeat((room + bar_room + 2).saturating_sub(width(&title)));
@@ -387,7 +399,7 @@ fn draw_panel(area: Rect, table: &MeasuredTable<'_>, has_bars: bool, painter: &P
     let row = |at: usize| Rect { y: area.y + at as u16, height: 1, ..area };
     painter.put(row(0), &[Span::accent(&*table.title)]);
     let columns = usize::from(area.width);
-    let bars = if has_bars { columns / 4 } else { 0 };
+    let bars = if has_bars { bar_columns(table, columns.saturating_sub(NUMBER + 2), 4) } else { 0 };
     for at in 0..table.len.min(usize::from(area.height).saturating_sub(2)) {
         let (name, value, numbers) = (table.row)(at);
         let bar = bar_of(value, table.most, bars, painter);

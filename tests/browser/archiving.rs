@@ -96,9 +96,9 @@ fn resuming_an_archived_session_asks_once_to_bring_it_back() {
     let world = World::new();
     let mut browser = with_archived(&world, "other", 160, 40);
     browser.press("enter");
-    shows(&browser, "This session is archived");
-    assert!(browser.wants.is_empty());
-    browser.press("b");
+    shows(&browser, "This session is archived; its file first returns to ");
+    assert!(browser.wants.is_empty() && !world.path("other").exists());
+    browser.press("enter");
     let [Effect::Resume(start)] = &browser.wants[..] else { panic!("{:?}", browser.wants) };
     assert_eq!(start.path, world.path("other"));
     assert!(world.path("other").exists());

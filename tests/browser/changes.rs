@@ -425,7 +425,28 @@ fn marked_sessions_are_renamed_and_labeled_together() {
     let mut browser = world.open(160, 40);
     let before = ["main", "fork", "twin", "other"].map(|name| world.text(name));
     browser.press("space space ctrl+r");
-    shows(&browser, "name of 2 marked sessions: ");
+    let Some(Effect::Open(copy)) = browser.wants.pop() else { panic!("no editor") };
+    assert!(copy.text.ends_with("main\t\nfork\t\n"), "{}", copy.text);
+    browser.send(Msg::Names(Some(copy.text.replace("fork\t", "forked\tx"))));
+    assert_eq!(browser.footer(), "not the ID of a marked session: forked; no session was renamed");
+    browser.send(Msg::Names(Some("main\nfork\t\n".into())));
+    assert_eq!(browser.footer(), "nothing to change");
+    browser.send(Msg::Names(Some(copy.text.replace("main\t", "main\tone").replace("fork\t", "fork\ttwo"))));
+    shows(&browser, "Renamed 2 sessions");
+    assert_eq!(
+        ["one", "two"].map(|name| browser.all().filter(|one| one.name.as_deref() == Some(name)).count()),
+        [1, 1]
+    );
+    browser.press("u ctrl+r");
+    assert!(browser.all().all(|session| session.name.is_none()), "one undo");
+    // Without an editor, the names follow a pattern.
+    browser.send(Msg::Names(None));
+    shows(&browser, "name of 2 marked sessions, with {n}, {title}, {date}: ");
+    browser.type_text("{n} of {date}: {title}").press("enter");
+    let names: Vec<String> = browser.all().filter_map(|one| one.name.as_deref().map(String::from)).collect();
+    assert!(names.contains(&"1 of 2026-01-05: the main session".into()), "{names:?}");
+    browser.press("u ctrl+r");
+    browser.send(Msg::Names(None));
     browser.type_text("both").press("enter");
     shows(&browser, "Renamed 2 sessions");
     assert_eq!(browser.all().filter(|session| session.name.as_deref() == Some("both")).count(), 2);

@@ -156,12 +156,12 @@ fn without_marks_the_selected_entry_and_the_leaf() {
     browser.press("=");
     shows(&browser, "2 common entries, ending at  • asst  first answer");
     shows(&browser, "▌A  the main session · asst  left it is");
-    shows(&browser, "B  the main session · • asst  right it is");
+    shows(&browser, "B  … · • asst  right it is");
     browser.press("esc space =");
     assert_eq!(browser.footer(), "this entry is already marked; select or mark another one");
     to_entry(&mut browser, "go left");
     browser.press("=");
-    shows(&browser, "B  the main session · no entries after the common entry");
+    shows(&browser, "B  … · no entries after the common entry");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_grown_session_is_reread_before_resuming() {
     // The other branch no longer ends at the leaf.
     browser.press("b enter");
     assert_eq!((browser.footer().as_str(), browser.wants.len()), ("the session has changed; comparing again", 1));
-    shows(&browser, "▌B  the main session · asst  right it is");
+    shows(&browser, "▌B  … · asst  right it is");
     browser.press("enter");
     shows(&browser, "Resume from this entry");
     browser.press("h");
@@ -301,7 +301,7 @@ fn sections_fold() {
     assert!(headings.lines().filter(|row| !row.is_empty()).all(|row| row.starts_with('▸')), "{headings}");
     browser.press("v x");
     assert_eq!(body(&browser), unfolded, "no section is long");
-    assert!(browser.screen().lines().nth(4).unwrap().starts_with("▾ Summary"));
+    assert!(browser.screen().lines().nth(4).unwrap().starts_with("▾ Last answers"));
     // The selection stays in its section.
     browser.press("G");
     browser.press("v c l k");
@@ -309,13 +309,13 @@ fn sections_fold() {
     shows(&browser, "▸ Last answers");
     browser.press("v x g g");
     // Fold the selected row with the keyboard, then by mouse.
-    browser.press("j j h");
-    shows(&browser, "▸ Summary");
+    browser.press("j h");
+    shows(&browser, "▸ Last answers");
     shows(&browser, "▾ Prompts");
     browser.press("l");
     assert_eq!(body(&browser), unfolded);
     browser.send(Msg::Click { column: 3, row: 4, double: false });
-    shows(&browser, "▸ Summary");
+    shows(&browser, "▸ Last answers");
     browser.send(Msg::Click { column: 3, row: 2, double: false });
     shows(&browser, "▌B");
 }
@@ -327,11 +327,10 @@ fn a_long_section_is_folded_at_first() {
     let fork = fs::read_to_string(family.path("fork")).unwrap().replace("Redis it is.", &long.replace('\n', "\\n"));
     fs::write(family.path("fork"), fork).unwrap();
     let mut browser = family.compared(120, 40);
-    browser.press("G");
     shows(&browser, "▸ Last answers");
-    browser.press("v c G k l");
+    browser.press("v c l");
     shows(&browser, "▾ Last answers");
-    browser.press("G");
+    browser.press("j pagedown pagedown pagedown");
     shows(&browser, "line 99");
 }
 
@@ -343,7 +342,7 @@ fn rows_adapt_to_the_terminal_width() {
     shows(&browser, "│ Use redis instead");
     browser.send(Msg::Resized(99, 40));
     shows_not(&browser, "│ Use redis instead");
-    browser.send(Msg::Resized(80, 24));
+    browser.send(Msg::Resized(80, 40));
     shows(&browser, "A Let it expire");
     shows(&browser, "B Use redis instead");
 }
@@ -372,7 +371,7 @@ fn files_that_differ_at_the_ends_are_listed_with_their_difference() {
     let family = Family::new();
     let mut browser = family.compared(120, 40);
     shows(&browser, "Files at the ends  2 files");
-    shows(&browser, "src/cache.rs  A: exact; B: exact  +1 -3");
+    shows(&browser, "src/cache.rs  A: certain; B: certain  +1 -3");
     shows(&browser, "src/lib.rs  A: unknown; B: unknown");
     assert!(!body(&browser).contains("Cargo.toml  A"), "{}", browser.screen());
     browser.press("d");
@@ -404,7 +403,7 @@ fn commands_and_removed_files_count_at_the_ends() {
     browser.press("j l ctrl+a");
     to_entry(&mut browser, "left");
     browser.press("=");
-    shows(&browser, "a.txt  A: removed; B: exact");
-    shows(&browser, "new.sh  A: exact; B: not touched");
+    shows(&browser, "a.txt  A: removed; B: certain");
+    shows(&browser, "new.sh  A: certain; B: not touched");
     assert!(!body(&browser).contains("same.txt  A"), "{}", browser.screen());
 }

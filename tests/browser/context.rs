@@ -154,12 +154,11 @@ fn the_sum_is_explained() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j l c");
     shows(&browser, "tokens, counted by the provider on 2026-");
-    shows(&browser, "estimate 893 = messages 893 + system prompt and tools: not in the file");
+    shows(&browser, "S system and tools 37k 97%");
     let dir = tempfile::tempdir().unwrap();
     let mut browser = on(dir.path(), "--home-dev-talk--/talk.jsonl");
     browser.press("c");
-    shows(&browser, "+ system prompt ");
-    shows(&browser, " + tools ");
+    shows(&browser, "S system and tools ");
     let dir = tempfile::tempdir().unwrap();
     let session = Session::new("s").user("u1", "the question");
     fs::write(dir.path().join("s.jsonl"), session.text()).unwrap();

@@ -125,7 +125,7 @@ fn deleting_beside_a_possibly_running_pi_asks_twice() {
 }
 
 #[test]
-fn the_project_card_reports_entries_without_a_header() {
+fn a_box_lists_unreadable_files_and_their_remedies() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
@@ -135,11 +135,26 @@ fn the_project_card_reports_entries_without_a_header() {
     for name in ["other", "another"] {
         fs::write(world.path(name), &lines).unwrap();
     }
-    browser.press("f5 home shift+tab z");
+    browser.press("f5");
     shows(&browser, "2 unreadable");
-    shows(&browser, "another.jsonl: not a pi session:");
+    browser.press(":").type_text("unreadable").press("enter");
+    shows(&browser, "another.jsonl ");
+    shows(&browser, "not a pi session:");
     shows(&browser, "no session header (pi writes such a file");
-    shows(&browser, "other.jsonl: entries without a header");
+    shows(&browser, "other.jsonl ");
+    shows(&browser, "entries without a header");
+    shows(&browser, "To repair the file, run: pitree doctor --repair");
+    browser.press("esc");
+    assert!(!browser.has_note());
+    browser.send(Msg::Click { column: 150, row: 0, double: false });
+    assert!(browser.has_note(), "a click on the sign in the header opens it");
+    browser.press("esc");
+    for name in ["other", "another"] {
+        fs::remove_file(world.path(name)).unwrap();
+    }
+    browser.press("f5 :").type_text("unreadable").press("enter");
+    assert_eq!(browser.footer(), "all files were read");
+    fs::write(world.path("other"), &lines).unwrap();
     assert_eq!(fs::read_to_string(world.path("other")).unwrap(), lines);
 }
 

@@ -45,7 +45,8 @@ fn secrets_are_replaced_unless_they_are_kept() {
     shows(&browser, "1 likely secret is replaced, 1 kept");
     let file = dir.path().join("share.md");
     browser.press("w").press("ctrl+u").type_text(file.to_str().unwrap()).press("enter");
-    shows(&browser, "Exported");
+    shows(&browser, "exported to ");
+    assert!(!browser.has_note(), "the result takes no key");
     let text = fs::read_to_string(&file).unwrap().replace('\\', "");
     assert!(text.contains("[github-token 1]") && !text.contains(&token('a')) && text.contains(&token('b')), "{text}");
 }
@@ -76,7 +77,8 @@ fn marked_sessions_become_a_directory() {
     shows(&browser, "2 marked sessions");
     let to = dir.path().join("all");
     browser.press("w").press("ctrl+u").type_text(to.to_str().unwrap()).press("enter");
-    shows(&browser, "Exported");
+    shows(&browser, "exported to ");
+    assert!(!browser.has_note(), "the result takes no key");
     let index = fs::read_to_string(to.join("index.md")).unwrap();
     assert!(index.contains("pitree-0199f2c1.md") && index.contains("pitree-two.md"), "{index}");
 }

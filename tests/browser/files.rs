@@ -99,7 +99,7 @@ fn states_are_listed_newest_first_and_lead_to_their_entries() {
     let row =
         |text: &str| screen.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}\n{screen}"));
     let edit = row("In German");
-    assert!(edit.contains("edit") && edit.contains("exact") && edit.contains("+2 -1") && edit.contains("abandoned"));
+    assert!(edit.contains("edit") && edit.contains("certain") && edit.contains("+2 -1") && edit.contains("abandoned"));
     assert!(!row("Write it").contains("abandoned"), "{screen}");
     browser.press("j j enter");
     assert_eq!(browser.model.focus, KeyContext::Tree);
@@ -117,12 +117,15 @@ fn states_are_listed_newest_first_and_lead_to_their_entries() {
 fn content_and_differences_of_states_are_shown() {
     let world = World::new();
     let mut browser = world.files(100, 30);
-    browser.press("v");
+    browser.press("=");
     assert!(browser.footer().contains("select a state"), "{}", browser.footer());
-    browser.press("enter j v");
+    // On a file, the newest state is shown.
+    browser.press("v");
+    shows(&browser, "2 + fn zwei() {}");
+    browser.press("esc k h enter j v");
     shows(&browser, "2 + fn zwei() {}");
     shows(&browser, "1   fn one() {}");
-    shows(&browser, "exact: written");
+    shows(&browser, "certain: written");
     browser.press("=");
     shows(&browser, "-fn two() {}");
     // The next row is the state before.
@@ -313,7 +316,7 @@ fn the_preview_shows_what_an_entry_changed() {
     to_entry(&mut browser, "[edit: src/a.rs]");
     browser.press("v e v e");
     shows(&browser, "-fn two() {}");
-    shows(&browser, "exact: written");
+    shows(&browser, "certain: written");
     browser.press("v e");
     shows(&browser, "2 + fn zwei() {}");
     shows(&browser, "1   fn one() {}");

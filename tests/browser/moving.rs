@@ -3,9 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pitree::app::message::{Effect, Msg};
-use pitree::pi::launch::Start;
-
 use super::harness::{Browser, shows};
 use crate::common::session::Session;
 
@@ -112,22 +109,12 @@ fn marked_sessions_move_and_their_forks_are_relinked() {
 }
 
 #[test]
-fn a_missing_directory_offers_to_move_the_project_or_to_fork() {
+fn a_missing_directory_offers_to_move_the_project() {
     let world = World::new();
     let mut browser = world.open();
     select(&mut browser, "the root session");
-    let gone = |browser: &mut Browser| {
-        let session = browser.session().unwrap();
-        let (path, cwd) = (session.path.clone(), session.header.cwd.clone());
-        browser.send(Msg::Gone(Start { path, cwd, first: None, forks: false, entry: None }));
-    };
-    gone(&mut browser);
+    browser.press("enter");
     shows(&browser, "m  Move project  3 sessions to ");
-    browser.press("f");
-    let [Effect::Resume(Start { cwd, forks: true, .. })] = &browser.wants[..] else { panic!("{:?}", browser.wants) };
-    assert_eq!(cwd, "");
-    browser.wants.clear();
-    gone(&mut browser);
     browser.press("m");
     shows(&browser, "Move to another directory?");
     browser.press("m");

@@ -58,6 +58,20 @@ fn sessions_below_projects(browser: &Browser) -> usize {
 }
 
 #[test]
+fn a_selected_project_is_summarized_in_the_tree_pane() {
+    let mut browser = Browser::demo(160, 48);
+    browser.press("g k k");
+    shows(&browser, "Cost by month");
+    shows(&browser, "2026-11     ████████████████████████    $12.40");
+    shows(&browser, "2026-10     ▎                            $0.15");
+    shows(&browser, "Then have a look at search, same approach");
+    let cost = browser.model.sessions.selected_project().unwrap().sum.cost;
+    assert_eq!(format!("{cost:.2}"), "12.55", "the months add up");
+    browser.press("j");
+    assert!(!browser.screen().contains("Cost by month"), "{}", browser.screen());
+}
+
+#[test]
 fn many_projects_start_folded_except_the_current_one() {
     let dir = many();
     let mut browser = Browser::on(&[dir.path()], 80, 24);

@@ -85,7 +85,7 @@ fn sessions_in_a_newer_format_are_resumed_without_writes() {
         shows(&browser, "current leaf");
         browser.press("esc");
         assert_eq!(resumed(&browser), [""; 0]);
-        browser.press("enter o");
+        browser.press("enter h");
         to_entry(&mut browser, "the answer");
         browser.press("enter");
         assert_eq!(resumed(&browser), ["s", "s"]);
@@ -102,7 +102,7 @@ fn resuming_in_a_fork_keeps_the_original() {
     to_entry(&mut browser, "the main session");
     browser.press("enter");
     shows(&browser, "an empty conversation");
-    browser.press("n");
+    browser.press("f");
     assert_eq!(world.text("main"), before);
     let [Effect::Resume(Start { path, cwd, .. })] = &browser.wants[..] else { panic!("{:?}", browser.wants) };
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 1, "a header alone");
@@ -160,7 +160,7 @@ fn the_dialog_scrolls_on_a_small_terminal() {
         seen += &browser.screen();
         browser.press("down");
     }
-    for text in ["The model will see 2", "copies its text", "h  Resume here", "n  New session", "is unchanged"] {
+    for text in ["The model will see 2", "copies its text", "h  Resume here", "f  Fork", "this one is"] {
         assert!(seen.to_lowercase().contains(&text.to_lowercase()), "{text}\n{}", browser.screen());
     }
 }
@@ -174,13 +174,14 @@ fn resuming_beside_a_running_pi_asks_first() {
     let before = world.text("main");
     browser.press("enter");
     shows(&browser, "A pi is running in");
+    shows(&browser, "> f  Fork");
     assert!(browser.wants.is_empty());
-    browser.press("c");
+    browser.press("n");
     assert!(browser.wants.is_empty() && !browser.asks());
-    browser.press("enter o");
+    browser.press("enter h");
     assert_eq!(resumed(&browser), ["main"]);
     browser.send(Msg::NotResumed("no pi".into()));
-    browser.press("x enter n");
+    browser.press("x enter enter");
     assert_eq!(browser.wants.len(), 2);
     assert_ne!(resumed(&browser)[1], "main", "a new session with all entries");
     assert_eq!(world.text("main"), before);
@@ -189,41 +190,51 @@ fn resuming_beside_a_running_pi_asks_first() {
     browser.press("x l");
     to_entry(&mut browser, "left it is");
     browser.press("enter");
-    shows(&browser, "does not see the new entries");
+    shows(&browser, "do not see each other's entries");
+    shows(&browser, "> f  Fork");
 }
 
-/// Creates a session whose directory was renamed, and the renamed directory with the file that the session touched.
-fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let (gone, moved) = (dir.path().join("old/app"), dir.path().join("new/app"));
-    std::fs::create_dir_all(&moved).unwrap();
-    std::fs::write(moved.join("a.rs"), "").unwrap();
-    let sessions = dir.path().join("sessions");
-    std::fs::create_dir(&sessions).unwrap();
-    let lines = format!(
-        concat!(
-            r#"{{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":{:?}}}"#,
-            "\n",
-            r#"{{"type":"message","id":"a","parentId":null,"message":{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"read","arguments":{{"path":"a.rs"}}}}]}}}}"#,
-            "\n"
-        ),
-        gone
-    );
-    std::fs::write(sessions.join("s.jsonl"), lines).unwrap();
-    let mut browser = Browser::on(&[&sessions], 120, 40);
-    browser.set(|setting| setting.current_dir = "/home/dev/started".into());
-    browser.press("home j enter");
-    let path = browser.session().unwrap().path.clone();
-    assert_eq!(resumed(&browser), ["s"]);
-    browser.wants.clear();
-    let cwd = gone.to_str().unwrap().to_string();
-    browser.send(Msg::Gone(Start { path, cwd: cwd.clone(), first: None, forks: false, entry: None }));
-    shows(&browser, "Working directory not found");
-    shows(&browser, "in /home/dev/started, where pitree was started");
-    (dir, browser, cwd, moved)
+/// A session with a branch whose directory was renamed, and the renamed directory with the file that the session touched.
+struct Renamed {
+    dir: tempfile::TempDir,
+    browser: Browser,
+    gone: String,
+    moved: String,
+    text: String,
 }
 
-/// Returns the working directories offered for pi.
+impl Renamed {
+    /// Opens the box of the session.
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (gone, moved) = (dir.path().join("old/app"), dir.path().join("new/app"));
+        std::fs::create_dir_all(&moved).unwrap();
+        std::fs::write(moved.join("a.rs"), "").unwrap();
+        let sessions = dir.path().join("sessions");
+        std::fs::create_dir(&sessions).unwrap();
+        let session = Session::new("s").cwd(&gone).user("u1", "start");
+        let session = session.tool("t1", "read", &serde_json::json!({ "path": "a.rs" }), "text");
+        let session = session.assistant("a1", "left it is").under("u1").assistant("a2", "right it is");
+        let text = session.text();
+        std::fs::write(sessions.join("s.jsonl"), &text).unwrap();
+        let mut browser = Browser::on(&[&sessions], 120, 40);
+        browser.set(|setting| setting.current_dir = "/home/dev/started".into());
+        browser.press("home j enter");
+        shows(&browser, "Working directory not found");
+        let [gone, moved] = [gone, moved].map(|dir| dir.to_str().unwrap().to_string());
+        Self { dir, browser, gone, moved, text }
+    }
+
+    fn written(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("sessions/s.jsonl")).unwrap()
+    }
+
+    fn remembered(&self) -> Option<std::path::PathBuf> {
+        pitree::disk::relocations::now(self.browser.context.state_dir.as_deref(), &self.gone)
+    }
+}
+
+/// Returns the working directories and the first messages of pi.
 fn places(browser: &Browser) -> Vec<String> {
     let place = |effect: &Effect| match effect {
         Effect::Resume(Start { cwd, .. }) => cwd.clone(),
@@ -233,58 +244,81 @@ fn places(browser: &Browser) -> Vec<String> {
 }
 
 #[test]
-fn a_renamed_directory_is_offered_and_remembered() {
-    let (_dir, mut browser, gone, moved) = with_a_gone_directory();
-    shows(&browser, "contains 1 of 1 touched");
-    browser.press("1");
-    assert_eq!(places(&browser), [moved.to_str().unwrap()]);
-    let state = browser.context.state_dir.clone();
-    assert_eq!(pitree::disk::relocations::now(state.as_deref(), &gone), Some(moved));
+fn two_enters_resume_in_a_renamed_directory_this_time() {
+    let mut renamed = Renamed::new();
+    shows(&renamed.browser, "> h  Resume  in ");
+    shows(&renamed.browser, "app, which contains 1 of 1 touched files.");
+    renamed.browser.press("enter");
+    assert_eq!(places(&renamed.browser), [renamed.moved.clone()]);
+    assert_eq!((renamed.remembered(), renamed.written()), (None, renamed.text));
+}
+
+#[test]
+fn a_renamed_directory_is_remembered_if_chosen() {
+    let mut renamed = Renamed::new();
+    renamed.browser.press("r");
+    assert_eq!(places(&renamed.browser), [renamed.moved.clone()]);
+    assert_eq!(renamed.remembered().unwrap().to_str(), Some(&*renamed.moved));
+    renamed.browser.press("enter");
+    assert_eq!(places(&renamed.browser).len(), 2, "it is not asked about again");
+}
+
+#[test]
+fn the_box_of_an_entry_asks_for_the_directory_before_it_writes() {
+    let mut renamed = Renamed::new();
+    renamed.browser.press("esc l");
+    to_entry(&mut renamed.browser, "left it is");
+    renamed.browser.press("enter");
+    shows(&renamed.browser, "The model will see");
+    shows(&renamed.browser, "Working directory not found");
+    shows(&renamed.browser, "pitree appends one");
+    renamed.browser.press("1");
+    shows(&renamed.browser, "in /home/dev/started, this time");
+    shows(&renamed.browser, "> h  Resume");
+    renamed.browser.press("n");
+    assert!(!renamed.browser.asks() && renamed.browser.wants.is_empty());
+    assert_eq!(renamed.written(), renamed.text, "canceled");
+    renamed.browser.press("enter enter");
+    assert_eq!(places(&renamed.browser), [renamed.moved.clone()]);
+    let written = renamed.written();
+    assert!(written.starts_with(&renamed.text) && written.lines().last().unwrap().contains("\"parentId\":\"a1\""));
 }
 
 #[test]
 fn another_directory_can_be_entered_for_a_missing_one() {
-    let (dir, mut browser, gone, moved) = with_a_gone_directory();
+    let mut renamed = Renamed::new();
+    let root = renamed.dir.path().to_path_buf();
+    let browser = &mut renamed.browser;
     browser.press("d");
-    let typed = |browser: &mut Browser, text: &str| {
-        browser.press("ctrl+u").type_text(text);
-    };
-    typed(&mut browser, dir.path().join("ne").to_str().unwrap());
-    std::fs::create_dir(dir.path().join("neighbour")).unwrap();
+    browser.press("ctrl+u").type_text(root.join("ne").to_str().unwrap());
+    std::fs::create_dir(root.join("neighbour")).unwrap();
     browser.press("tab");
-    shows(&browser, "\n neighbour");
-    shows(&browser, "\n new");
-    browser.type_text("w");
-    assert!(!browser.screen().contains("neighbour"));
-    browser.press("tab").type_text("a").press("tab enter");
-    assert!(browser.model.layers.0.is_empty());
-    assert_eq!(places(&browser), [format!("{}/", moved.display())]);
-    assert!(pitree::disk::relocations::now(browser.context.state_dir.as_deref(), &gone).is_some());
-
-    let (_dir, mut browser, _, _) = with_a_gone_directory();
-    browser.press("d");
-    typed(&mut browser, "/no/such/directory");
-    browser.press("enter");
-    shows(&browser, "no such directory: /no/such/directory");
-    assert!(browser.wants.is_empty() && browser.asks(), "typing can continue");
-    shows(&browser, "directory: /no/such/directory");
+    shows(browser, "\n neighbour");
+    shows(browser, "\n new");
+    browser.type_text("ighbour").press("enter");
+    shows(browser, "neighbour, which you entered.");
+    browser.press("d").press("ctrl+u").type_text("/no/such/directory").press("enter");
+    shows(browser, "no such directory: /no/such/directory");
+    assert!(browser.wants.is_empty(), "typing can continue");
     browser.press("backspace");
     assert!(!browser.screen().contains("no such directory"));
     browser.press("tab");
-    shows(&browser, "no matching directory");
+    shows(browser, "no matching directory");
+    browser.press("esc");
+    shows(browser, "neighbour, which you entered.");
+    browser.press("enter");
+    let entered = dunce::canonicalize(root.join("neighbour")).unwrap();
+    assert_eq!((places(browser), renamed.remembered()), (vec![entered.to_str().unwrap().into()], None));
 }
 
 #[test]
-fn a_missing_directory_offers_the_current_one_or_cancel() {
-    let (_dir, mut browser, _, _) = with_a_gone_directory();
-    browser.press("h");
-    assert_eq!(places(&browser), [""]);
-    let (_dir, mut browser, _, _) = with_a_gone_directory();
-    browser.press("y");
-    assert!(browser.copied[0].starts_with("command ") && browser.wants.is_empty(), "{:?}", browser.copied);
-    let (_dir, mut browser, _, _) = with_a_gone_directory();
-    browser.press("c");
-    assert!(browser.wants.is_empty() && !browser.asks());
+fn pi_forks_a_session_in_another_directory() {
+    let mut renamed = Renamed::new();
+    renamed.browser.press("f");
+    let [Effect::Resume(Start { cwd, forks: true, .. })] = &renamed.browser.wants[..] else {
+        panic!("{:?}", renamed.browser.wants)
+    };
+    assert_eq!(*cwd, renamed.moved);
 }
 
 /// Returns the first message to pi of each request to resume.
@@ -326,7 +360,7 @@ fn a_fork_at_a_message_takes_its_text_from_the_original() {
     let before = world.text("main");
     browser.press("l");
     to_entry(&mut browser, "go left");
-    browser.press("enter n");
+    browser.press("enter f");
     let first = reported(&browser)[0].unwrap();
     let words: Vec<&str> = first.split(' ').collect();
     let ["/pitree-text", offset, length, path] = words[..] else { panic!("{first}") };
@@ -339,19 +373,28 @@ fn a_fork_at_a_message_takes_its_text_from_the_original() {
 
 #[test]
 fn pi_receives_the_entry_in_a_replacement_directory_too() {
-    let world = World::new();
-    let mut browser = world.open(160, 40);
-    browser.model.pi_can_navigate = Some(Ok(()));
+    let mut renamed = Renamed::new();
+    renamed.browser.model.pi_can_navigate = Some(Ok(()));
+    renamed.browser.press("esc l");
+    to_entry(&mut renamed.browser, "left it is");
+    renamed.browser.press("enter h");
+    assert_eq!(reported(&renamed.browser), [Some("/pitree-goto a1")]);
+    assert_eq!((places(&renamed.browser), renamed.written()), (vec![renamed.moved], renamed.text));
+}
+
+#[test]
+fn an_old_session_is_migrated_after_one_question() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("s").version(2).user("u1", "start").assistant("a1", "left it is");
+    let text = session.under("u1").assistant("a2", "right it is").text();
+    std::fs::write(dir.path().join("s.jsonl"), text).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 40);
     browser.press("l");
     to_entry(&mut browser, "left it is");
-    browser.press("enter h");
-    let Some(Effect::Resume(Start { path, cwd, first, .. })) = browser.wants.pop() else {
-        panic!("{:?}", browser.wants)
-    };
-    browser.send(Msg::Gone(Start { path, cwd, first: first.clone(), forks: false, entry: None }));
-    shows(&browser, "Working directory not found");
-    browser.press("h");
-    assert_eq!(reported(&browser), [first.as_deref()]);
+    browser.press("enter");
+    shows(&browser, "first migrates the session to format version 3");
+    browser.press("enter");
+    assert_eq!(resumed(&browser), ["s"]);
 }
 
 #[test]
@@ -381,7 +424,7 @@ fn a_leaf_behind_the_newest_message_is_noted() {
     shows(&browser, "behind the newest message, which is on another branch");
     browser.press("enter");
     assert!(browser.wants.is_empty());
-    shows(&browser, "Resume at the leaf?");
+    shows(&browser, "Resume in pi");
     browser.press("enter");
     assert_eq!(resumed(&browser), ["s"]);
     // A label moves the leaf on purpose.

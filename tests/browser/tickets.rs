@@ -175,7 +175,7 @@ fn a_key_cancels_opening_a_text_and_reports_it() {
     browser.press("l tab");
     browser.press("m");
     let late = asked(&mut browser, "v");
-    assert!(late.iter().any(|(_, work)| matches!(work, Work::ReadSource(_))));
+    assert!(late.iter().any(|(_, work)| matches!(work, Work::ReadSource(..))));
     browser.press("j");
     assert_eq!(browser.footer(), "opening canceled by a key press");
 }

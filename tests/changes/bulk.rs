@@ -222,6 +222,11 @@ fn view(name: &str, label: &str) -> (Option<String>, Vec<String>) {
     (Some(name.into()), Some(label.into()).into_iter().filter(|label: &String| !label.is_empty()).collect())
 }
 
+/// Gives all sessions the same name.
+fn rename_all(sessions: &[ExpectedSession]) -> Request {
+    Request::RenameAll { sessions: sessions.iter().map(|session| (session.clone(), "new".into())).collect() }
+}
+
 #[test]
 fn many_sessions_are_renamed_and_labeled() {
     let world = World::new();
@@ -229,7 +234,7 @@ fn many_sessions_are_renamed_and_labeled() {
     let before: Vec<Vec<u8>> = sessions.iter().map(|session| fs::read(&session.path).unwrap()).collect();
     let times = || sessions.iter().map(|session| fs::metadata(&session.path).unwrap().modified().unwrap());
     let times_before: Vec<_> = times().collect();
-    let rename = Request::RenameAll { sessions: sessions.clone(), name: "new".into() };
+    let rename = rename_all(&sessions);
     let label = Request::LabelAll { sessions: sessions.clone(), label: "good".into() };
     assert_eq!(world.make(&rename).unwrap().summary, "Renamed 300 sessions");
     assert_eq!(views(&sessions), vec![view("new", ""); 300]);
@@ -252,7 +257,7 @@ fn many_sessions_are_renamed_and_labeled() {
 fn renaming_stops_between_two_sessions() {
     let world = World::new();
     let sessions = named(&world, 10);
-    let rename = Request::RenameAll { sessions: sessions.clone(), name: "new".into() };
+    let rename = rename_all(&sessions);
     let done = world.changes.make(&rename, NOW, &mut until(4)).unwrap();
     assert_eq!((done.summary.as_str(), done.left), ("Renamed 4 sessions; interrupted, 6 remaining", 6));
     assert_eq!(views(&sessions), [vec![view("new", ""); 4], vec![view("name 2", ""); 6]].concat());
@@ -275,7 +280,7 @@ fn a_session_that_cannot_be_renamed_does_not_stop_the_others() {
     std::os::unix::fs::symlink(&sessions[3].path, &link).unwrap();
     sessions.push(ExpectedSession { path: link, id: "s".into() });
     sessions.push(sessions[0].clone());
-    let rename = Request::RenameAll { sessions: sessions.clone(), name: "new".into() };
+    let rename = rename_all(&sessions);
     let error = world.make(&rename).unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with("Renamed 4 sessions; failed for 2 sessions: "), "{text}");
@@ -291,7 +296,7 @@ fn a_session_that_cannot_be_renamed_does_not_stop_the_others() {
 fn a_session_that_grows_between_recording_and_writing_is_read_again() {
     let world = World::new();
     let sessions = named(&world, 3);
-    let rename = Request::RenameAll { sessions: sessions.clone(), name: "new".into() };
+    let rename = rename_all(&sessions);
     let done = world.changes.make(&rename, NOW, &mut |news| {
         if news == ChangeEvent::Made(ChangeProgress { done: 1, total: 3 }) {
             let mut grown = fs::read_to_string(&sessions[1].path).unwrap();

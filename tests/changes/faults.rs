@@ -306,9 +306,10 @@ fn never_rests() {
             let target = EntryId::Id(format!("e{}", at % 6));
             let all = [(&path, "s"), (&old, "old")];
             let all = all.map(|(path, id)| ExpectedSession { path: path.clone(), id: id.into() });
+            let named = all.map(|session| (session, format!("name {at} of all")));
             let requests = [
                 rewriting::request(&[&rewritten], OtherDir),
-                Request::RenameAll { sessions: all.into(), name: format!("name {at} of all") },
+                Request::RenameAll { sessions: named.into() },
                 rename(&path, &format!("name {at}")),
                 Request::Label { path: path.clone(), target: target.clone(), label: at.to_string(), migrate: false },
                 Request::MoveLeaf { path: path.clone(), to: Some(target.clone()), migrate: false },

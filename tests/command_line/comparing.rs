@@ -95,7 +95,7 @@ fn commands_change_files_too() {
         ])
     );
     let text = pitree.print(&["diff", "main@a1", "main"]);
-    assert!(text.contains("\n  new.sh  A: exact; B: not touched\n--- a/a.txt\n"), "{text}");
+    assert!(text.contains("\n  new.sh  A: certain; B: not touched\n--- a/a.txt\n"), "{text}");
 }
 
 #[test]
@@ -106,7 +106,9 @@ fn the_text_says_the_same() {
     has("4 common entries, ending at  • [written] assistant: It is written.\nA  main  [left] assistant: Left it is.\n");
     has("\nerrors    1 tool call");
     has("\nFiles in both\n  b.rs  A: edited 1; B: edited 1\n  src/a.rs  A: edited 1; B: wrote 1\n");
-    has("\nFiles at the ends\n  b.rs  A: unknown; B: unknown\n  src/a.rs  A: exact; B: exact  +1 -2\n--- a/src/a.rs\n");
+    has(
+        "\nFiles at the ends\n  b.rs  A: unknown; B: unknown\n  src/a.rs  A: certain; B: certain  +1 -2\n--- a/src/a.rs\n",
+    );
     has("\n+++ b/src/a.rs\n@@ -1,3 +1,2 @@\n one\n-left\n");
     has("\nLast answer of B\n  Again ␛[31mit is.\n");
     assert!(!text.contains('\u{1b}'));

@@ -48,7 +48,7 @@ fn a_file_is_printed_as_it_was() {
     }
     let doubtful = pitree.run(&["file", "./x/../a.txt", "--at", "s-one", "--partial"]);
     assert_eq!((doubtful.code, doubtful.out.as_str()), (3, "1\ntwo\n"));
-    assert!(doubtful.err.contains("possibly changed: a command may have changed it at b1r"), "{}", doubtful.err);
+    assert!(doubtful.err.contains("maybe: a command may have changed it at b1r"), "{}", doubtful.err);
     let object = pitree.run(&["file", "a.txt", "--at", "s-one@e1r", "--json"]).out;
     let object: Value = serde_json::from_str(&object).unwrap();
     assert_eq!((&object["text"], &object["entries"]), (&json!("one\n2\n"), &json!(["w1r", "e1r"])));

@@ -92,6 +92,22 @@ fn resumes_in_a_fork() {
 }
 
 #[test]
+fn writes_nothing_if_pi_cannot_start_in_the_directory() {
+    let pitree = with_pi();
+    let path = pitree.fixture("branches");
+    let text = fs::read_to_string(&path).unwrap();
+    let cwd: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let text = text.replacen(cwd["cwd"].as_str().unwrap(), "/no/such/directory", 1);
+    fs::write(&path, &text).unwrap();
+    for option in ["--allow-write", "--fork"] {
+        let outcome = pitree.run(&["resume", "branches", "jwt-works", option]);
+        assert!(outcome.err.contains("working directory is missing: /no/such/directory"), "{}", outcome.err);
+        assert_eq!((outcome.code, fs::read_to_string(&path).unwrap()), (2, text.clone()));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no fork");
+    }
+}
+
+#[test]
 fn forks_a_path_and_prints_the_new_file() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");

@@ -115,7 +115,7 @@ fn a_message_is_restored_by_the_terminal() {
     pitree.wait_selected("user  hello");
     pitree.send(ENTER);
     pitree.wait_for("copies its text to the clipboard");
-    pitree.send("n");
+    pitree.send("f");
     pitree.wait_for("pi is here");
     let raw = pitree.raw();
     let osc = b"\x1b]52;c;aGVsbG8=\x1b\\"; // hello
@@ -180,28 +180,30 @@ fn a_missing_directory_can_be_replaced() {
     pitree.send(ENTER);
     pitree.wait_for("Working directory not found");
     assert_eq!(world.started(), None);
-    pitree.send("c");
+    pitree.send("n");
     pitree.wait_without("Working directory not found");
     pitree.send(ENTER);
-    pitree.wait_for("in ~, where pitree was started");
+    pitree.wait_for("~, where pitree was started");
     let moved = world.home.dir("moved");
     pitree.send("d");
     pitree.wait_for("directory: ");
     pitree.send("\u{15}~/mov\t");
     pitree.wait_for("~/moved/");
-    let goes_on_there = |terminal: &mut Terminal| {
-        terminal.send(ENTER);
+    pitree.send(ENTER);
+    pitree.wait_for("~/moved, which you entered");
+    let goes_on_there = |terminal: &mut Terminal, key: &str| {
+        terminal.send(key);
         terminal.wait_for("pi is here");
         assert_eq!(world.started().unwrap().lines().nth(1).unwrap(), moved.to_str().unwrap());
         terminal.send("hello\r");
         assert_eq!(terminal.wait_exit(), 7);
     };
-    goes_on_there(&mut pitree);
+    goes_on_there(&mut pitree, "r");
     // The answer is remembered from then on.
     fs::remove_file(world.home.path().join("started")).unwrap();
     let mut again = world.open();
     again.wait_for("my project (missing)");
-    goes_on_there(&mut again);
+    goes_on_there(&mut again, ENTER);
 }
 
 #[test]

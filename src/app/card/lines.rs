@@ -13,7 +13,7 @@ use crate::session::space::SpaceKind;
 
 /// Maximum number of kinds of content, and width of the longest bar.
 const KINDS: usize = 4;
-const BAR: usize = 24;
+pub(super) const BAR: usize = 24;
 
 /// Width of the names of facts.
 pub(super) const NAMES: usize = 12;

@@ -14,21 +14,24 @@ use crate::app::session_text::symbols;
 use crate::app::title::title;
 use crate::app::{flows, session_text};
 use crate::base::javascript::utf16_prefix;
-use crate::base::numbers::{bytes, count, dollars, nonzero_dollars, thousands, tokens};
+use crate::base::numbers::{bar, bytes, count, dollars, nonzero_dollars, thousands, tokens};
 use crate::base::paths::{relative_to, shorten};
-use crate::base::text::{Span, Tone, clean, width};
+use crate::base::text::{ASCII, Span, Tone, clean, width};
 use crate::base::{machine_paths, sort, time};
 use crate::catalog::SessionKey;
 use crate::catalog::copies::SessionCopy;
 use crate::catalog::live::SessionActivity;
 use crate::catalog::parents::MissingParent;
+use crate::catalog::stats::request::{GroupKey, StatsRow};
+use crate::catalog::stats::table::StatsTable;
 use crate::pi::status::PiStatus;
 use crate::render::DocLine;
+use crate::search::lost_work::LostFile;
 use crate::session::digest::messages::LastMessage;
 use crate::session::digest::touched_files::FileUses;
 use crate::session::digest::{Digest, DigestLabel};
 use crate::session::tree::{AbandonedBranch, EntryIndex};
-use lines::{NAMES, fact, item, related, shortened, space};
+use lines::{BAR, NAMES, fact, item, related, shortened, space};
 
 /// Maximum number of listed calls of a run.
 const MAX_CALLS: usize = 500;
@@ -48,6 +51,30 @@ pub fn of(model: &Model, subject: PreviewSubject, room: Size) -> Vec<DocLine> {
         }
         PreviewSubject::Nothing | PreviewSubject::Entry(_) => {}
     }
+    card.lines
+}
+
+/// Returns the summary of a project: its cost by month, once it is counted, and the last prompts.
+pub(crate) fn activity(model: &Model, project: &Project, months: &StatsTable) -> Vec<DocLine> {
+    let mut card = Card { model, room: Size::default(), lines: Vec::new() };
+    let most = months.rows.iter().map(|(_, sum)| sum.cost).fold(0.0, f64::max);
+    let month = |(keys, sum): &StatsRow| {
+        let name = if let [GroupKey::Text(month)] = &keys[..] { month } else { "no time" };
+        let bar = bar(sum.cost / most, BAR, model.settings.glyphs == ASCII);
+        let name = Span::dim(format!("{name:NAMES$}"));
+        item(vec![name, Span::new(Tone::Cost, format!("{bar:BAR$}")), Span::text(format!("{:>10}", dollars(sum.cost)))])
+    };
+    card.list("Cost by month", months.rows.iter().rev().map(month));
+    let mut newest: Vec<(Option<i64>, SessionKey)> =
+        project.sessions.iter().map(|&key| (model.catalog[key].facts().modified(), key)).collect();
+    sort::by_key(&mut newest, |&(time, key)| (Reverse(time), key));
+    newest.truncate(LONGEST);
+    let prompt = |(time, key): (Option<i64>, SessionKey)| {
+        let (text, _) = model.catalog[key].details().last_prompt.as_ref()?.text();
+        Some(fact(&time.map_or(String::new(), |time| time::age(model.now, time)), &model.short(&text)))
+    };
+    let prompts: Vec<DocLine> = newest.into_iter().filter_map(prompt).collect();
+    card.list("Last prompts", prompts.into_iter());
     card.lines
 }
 
@@ -110,9 +137,11 @@ impl Card<'_> {
             self.fact("tags", tags.join(" "));
         }
         self.facts(key);
-        if let Some(lost) = model.lost.of(key) {
-            self.fact("lost work", lost.in_words());
-        }
+        let lost = model.lost.of(key).map_or(&[][..], |lost| &lost.files);
+        let lost = lost.iter().map(|LostFile { name, lines }| {
+            item(vec![Span::clean(Tone::Text, name), Span::dim(format!("  {}", count(*lines, "line", "lines")))])
+        });
+        self.list("Lost work", lost);
         self.abandoned(key);
         self.family(key);
         self.inside(digest);
@@ -430,11 +459,6 @@ impl Card<'_> {
         let hidden = project.hidden.in_words().map_or(String::new(), |hidden| format!(", {hidden}"));
         self.fact("cost", format!("{}{hidden}", dollars(project.sum.cost)));
         self.time("last active", Some(project.latest));
-        let unreadable = model.catalog.unreadable.iter().map(|one| {
-            let text = format!("{}: {}", shorten(&one.path.to_string_lossy(), home), one.reason);
-            DocLine::warning(&text)
-        });
-        self.list("Unreadable files in all projects", unreadable);
     }
 }
 

@@ -10,6 +10,7 @@ use crate::app::flows::{Choice, Flow, cancel, hidden_note, marked_or_selected, t
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::base::numbers::{bytes, count};
+use crate::base::paths::shorten;
 use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::cleanup::{CleanRequest, CleanRule, CleanSuggestion, LeftoverFile, WEEKS};
@@ -17,6 +18,7 @@ use crate::catalog::doctor::known_of;
 use crate::changes::change::RewritePurpose;
 use crate::changes::repair::RepairWriter;
 use crate::changes::{ExpectedSession, FileSnapshot, Request, SharedRewriter};
+use crate::disk::session_file::Unreadable;
 use crate::render::DocLine;
 use crate::session::problem::Problem;
 use crate::session::write::repair::KnownHeader;
@@ -54,6 +56,23 @@ pub(crate) fn ask(suggestions: Vec<CleanSuggestion>) -> Command {
     let mut choices: Vec<_> = ('1'..).zip(suggestions).map(choice).collect();
     choices.push(cancel());
     Command::ask("Clean up", lines, choices)
+}
+
+/// Lists the files that could not be read.
+///
+/// # Errors
+/// All files were read.
+pub(crate) fn unreadable_files(model: &Model) -> Flow {
+    let file = |file: &Unreadable| {
+        let remedy = match (file.is_headless, file.is_missing) {
+            (true, _) => "The session header is missing. To repair the file, run: pitree doctor --repair",
+            (_, true) => "Check the directories in config.toml and the option --dir.",
+            _ => "Check its owner and its mode.",
+        };
+        format!("{}\n  {}\n  {remedy}\n", shorten(&file.path.to_string_lossy(), &model.settings.home), file.reason)
+    };
+    let text: String = model.catalog.unreadable.iter().map(file).collect();
+    if text.is_empty() { Err("all files were read") } else { Ok(Command::note("Unreadable files", text.trim_end())) }
 }
 
 /// The maximum number of listed problems.

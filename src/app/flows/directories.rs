@@ -1,19 +1,19 @@
 //! Working directories: moves of sessions to another one, and resuming a session whose directory is missing, because a
-//! project was moved or the session comes from another machine. The user resumes in the current or the new directory, or
-//! copies the command.
+//! project was moved or the session comes from another machine.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::app::command::{Command, NextStep, ResumePlan};
 use crate::app::flows::{
-    Choice, Flow, ListTarget, cancel, cancel_by, hidden_note, list_target, trash_and_archive, without_mirrored,
+    Choice, Flow, ListTarget, cancel, hidden_note, list_target, trash_and_archive, without_mirrored,
 };
 use crate::app::layers::Layers;
 use crate::app::layers::dialogs::Prompt;
 use crate::app::layers::screen::PromptPurpose;
-use crate::app::message::{Clip, Work};
+use crate::app::message::Work;
 use crate::app::model::Model;
+use crate::app::resume_target::{ResumeDir, ResumeTarget};
 use crate::app::widgets::LineEdit;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
@@ -22,7 +22,6 @@ use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{ExpectedSession, MoveRequest, Request, SessionMove};
 use crate::disk::locate::Located;
 use crate::disk::relocations::RelocationCandidate;
-use crate::pi::launch::Start;
 use crate::render::DocLine;
 
 /// Selects the sessions of a directory and of missing directories below it, except archived ones.
@@ -136,9 +135,9 @@ pub(crate) fn request(catalog: &Catalog, located: &Located, plan: &MovePlan) -> 
 /// Maximum number of touched files that are searched in candidate directories.
 const MAX_FILES: usize = 500;
 
-/// Returns the work that searches for the new location.
-pub(crate) fn find_relocations(model: &Model, Start { path, cwd, .. }: &Start) -> Work {
-    let (touched, known) = relocation_hints(&model.catalog, model.catalog.key_of(path));
+/// Returns the work that checks the working directory of a session, and searches for its new location.
+pub(crate) fn find_relocations(model: &Model, session: SessionKey, cwd: &str) -> Work {
+    let (touched, known) = relocation_hints(&model.catalog, Some(session));
     Work::FindRelocations { gone: cwd.into(), touched, known }
 }
 
@@ -150,49 +149,52 @@ pub(crate) fn relocation_hints(catalog: &Catalog, session: Option<SessionKey>) -
     (touched.take(MAX_FILES).map(String::from).collect(), known.map(|dir| PathBuf::from(&**dir)).collect())
 }
 
-/// Asks where to resume.
-pub(crate) fn ask_where_to_resume(model: &Model, plan: &ResumePlan, candidates: &[RelocationCandidate]) -> Command {
-    let home = &model.settings.home;
-    let gone = &plan.start.cwd;
-    let lines = vec![
-        DocLine::warning(&shorten(gone, home)),
-        DocLine::text("pi asks for confirmation before it resumes in another directory."),
-    ];
-    let moved = |(key, candidate): (char, &RelocationCandidate)| {
-        let dir = candidate.dir.to_string_lossy();
+/// Returns the directories in which a session can resume: the candidates, best first, and the one in which pitree was
+/// started.
+pub(crate) fn to_choose_from(model: &Model, candidates: Vec<RelocationCandidate>) -> Vec<ResumeDir> {
+    let candidate = |candidate: RelocationCandidate| {
         let why = match candidate.checked {
-            0 => "repository with the same name".into(),
-            of => format!("contains {} of {of} touched files", candidate.files),
+            0 => "a repository with the same name".into(),
+            of => format!("which contains {} of {of} touched files", candidate.files),
         };
-        let what = format!("{}: {why}; remembered for this project", shorten(&dir, home));
-        let elsewhere = Command::remember_directory(plan.clone(), dir.into_owned());
-        Choice::new(key, "Use directory", what, elsewhere)
+        dir(model, candidate.dir.to_string_lossy().into_owned(), why)
     };
-    let mut choices: Vec<Choice> = ('1'..='9').zip(candidates).map(moved).collect();
-    choices.extend(choice(model, gone, candidates.first().map(|candidate| &*candidate.dir)));
-    let here = Start { cwd: String::new(), ..plan.start.clone() };
-    let resume = |start| Command::Resume(ResumePlan { start, ..plan.clone() });
-    let started = match shorten(&model.settings.current_dir, home) {
-        dir if dir.is_empty() => "in the directory where pitree was started".into(),
-        dir => format!("in {dir}, where pitree was started"),
-    };
-    let fork = Start { forks: true, ..here.clone() };
-    choices.push(Choice::new('h', "Resume here", started.clone(), resume(here.clone())));
-    choices.push(Choice::new('f', "Fork here", format!("pi copies the session; {started}"), resume(fork)));
-    let purpose = PromptPurpose::Directory(plan.start.clone());
-    let prompt = Command::prompt(purpose, "directory: ", &parent_as_text(gone));
-    let other = "remembered for all sessions of this project";
-    choices.push(Choice::new('d', "Enter directory", other, prompt));
-    let copy = Command::copy(Clip::Command(here));
-    choices.push(Choice::new('y', "Copy command", "to run it elsewhere", copy));
-    choices.push(cancel_by('c'));
-    Command::ask("Working directory not found", lines, choices)
+    let mut dirs: Vec<ResumeDir> = candidates.into_iter().map(candidate).collect();
+    let why = "where pitree was started".into();
+    dirs.push(match &model.settings.current_dir {
+        none if none.is_empty() => ResumeDir { path: String::new(), shown: "the current directory".into(), why },
+        started => dir(model, started.clone(), why),
+    });
+    dirs
 }
 
-/// Resumes in a directory.
-pub(crate) fn resume_in(plan: ResumePlan, dir: &Path) -> Command {
-    let start = Start { cwd: dir.to_string_lossy().into_owned(), ..plan.start };
-    Command::Resume(ResumePlan { start, ..plan })
+/// Returns a directory to choose.
+pub(crate) fn dir(model: &Model, path: String, why: String) -> ResumeDir {
+    ResumeDir { shown: shorten(&path, &model.settings.home).into_owned(), path, why }
+}
+
+/// Returns the other choices if the working directory is missing: other directories, the chosen one from now on, and a
+/// move of the project. `here` resumes in the chosen directory.
+pub(crate) fn choices(model: &Model, target: &ResumeTarget, here: ResumePlan) -> Vec<Choice> {
+    let Some([chosen, others @ ..]) = target.dirs.as_deref() else { return Vec::new() };
+    let gone = &model.catalog[target.session].header.cwd;
+    let other = |(at, key): (usize, char)| {
+        let mut other = target.clone();
+        other.dirs.iter_mut().for_each(|dirs| dirs.swap(0, at + 1));
+        let sentence = format!("{}, {}", others[at].shown, others[at].why);
+        Choice::new(key, "Directory", sentence, Command::AskToResume(other.into()))
+    };
+    let mut choices: Vec<Choice> = (0..others.len()).zip('1'..='9').map(other).collect();
+    let purpose = PromptPurpose::Directory(target.clone().into());
+    let prompt = Command::prompt(purpose, "directory: ", &parent_as_text(gone));
+    choices.push(Choice { stays: true, ..Choice::new('d', "Enter directory", "another one", prompt) });
+    if !chosen.path.is_empty() {
+        let always = format!("resume in {} from now on, for all sessions of this project", chosen.shown);
+        let remember = Work::Remember { gone: gone.clone(), dir: chosen.path.clone() };
+        choices.push(Choice::new('r', "Remember", always, Command::Task(remember, NextStep::resume(here))));
+    }
+    choices.extend(choice(model, gone, Some(Path::new(&chosen.path)).filter(|path| path.is_absolute())));
+    choices
 }
 
 /// Completes the directory prompt on top if its text is still `typed`, and lists the candidates.

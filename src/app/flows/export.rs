@@ -185,7 +185,10 @@ pub(crate) fn made(result: Result<Box<ExportResult>, String>) -> Command {
     match result {
         Err(error) => Command::ShowError("Cannot export", error),
         Ok(result) => match &result.made {
-            Some(path) => Command::note("Exported", format!("{}\n\n{}", path.display(), result.note)),
+            Some(path) => Command::Notice(
+                Tone::Active,
+                format!("exported to {}: {}", path.display(), result.note.replace('\n', " ")),
+            ),
             None => Command::copy(Clip::Text(result.text)),
         },
     }

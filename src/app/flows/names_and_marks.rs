@@ -1,12 +1,12 @@
 //! Names of sessions, labels of entries, and lasting marks: pins and tags of sessions, notes of sessions and entries.
 
-use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::command::{Command, NextStep};
 use crate::app::flows::{Choice, Flow, NO_SESSION, cancel, directories, export, files, trash_and_archive};
 use crate::app::layers::screen::PromptPurpose;
-use crate::app::message::Work;
+use crate::app::message::{Opener, TextCopy, Work};
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
-use crate::base::text::Tone;
+use crate::base::text::{Tone, clean};
 use crate::catalog::SessionKey;
 use crate::catalog::live::SessionActivity;
 use crate::changes::{ExpectedSession, NewMark, Request, SessionIdentity};
@@ -16,13 +16,16 @@ use crate::session::entry::EntryId;
 use crate::session::marks::{Mark, clean_note, clean_tag};
 use crate::session::tree::{EntryIndex, Tree};
 
-/// Asks for the name of the marked sessions, or else of the selected one.
+/// Opens the names of the marked sessions in an editor, or asks for the name of the selected one.
 ///
 /// # Errors
 /// No session is selected.
 pub fn rename(model: &Model) -> Flow {
-    if let Some((sessions, what)) = selected(model, expected) {
-        return Ok(Command::prompt(PromptPurpose::Names(sessions), format!("name of {what}: "), ""));
+    if let Some((sessions, _)) = selected(model, expected) {
+        let line = |session: &ExpectedSession| format!("{}\t{}\n", session.id, name_of(model, session));
+        let lines: String = sessions.iter().map(line).collect();
+        let text = format!("# Edit the names after the tabs. Sessions without a line keep theirs.\n{lines}");
+        return Ok(Command::Open(TextCopy { with: Opener::NameEditor, name: "names.txt".into(), text }));
     }
     let no_session = || match (model.sessions.selected_project(), model.sessions.selected_missing_parent()) {
         (Some(_), _) => "cannot rename a project; select a session",
@@ -33,6 +36,44 @@ pub fn rename(model: &Model) -> Flow {
     let name = session.name.as_deref().unwrap_or_default();
     let purpose = PromptPurpose::Name(key, SessionIdentity::of(session));
     Ok(Command::prompt(purpose, "name: ", name))
+}
+
+/// Returns the name of a session on one line; empty without one.
+fn name_of(model: &Model, session: &ExpectedSession) -> String {
+    let session = model.catalog.key_of(&session.path).and_then(|key| model.catalog.get(key));
+    clean(session.and_then(|session| session.name.as_deref()).unwrap_or_default()).into_owned()
+}
+
+/// Renames the marked sessions as edited, or without an editor, asks for a pattern of their names.
+pub(crate) fn take_names(model: &Model, text: Option<&str>) -> Command {
+    let Some((sessions, what)) = selected(model, expected) else { return Command::warn(NO_SESSION) };
+    let Some(text) = text else {
+        let question = format!("name of {what}, with {{n}}, {{title}}, {{date}}: ");
+        return Command::prompt(PromptPurpose::Names(sessions), question, "");
+    };
+    let mut renamed = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+        // An editor can remove the tab of an unnamed session.
+        let (id, name) = line.split_once('\t').map_or((line.trim(), ""), |(id, name)| (id, name.trim()));
+        let Some(session) = sessions.iter().find(|session| session.id == id) else {
+            let why = format!("not the ID of a marked session: {}; no session was renamed", clean(id));
+            return Command::ShowError("Cannot rename", why);
+        };
+        if name != name_of(model, session) {
+            renamed.push((session.clone(), name.to_owned()));
+        }
+    }
+    Command::Change(Request::RenameAll { sessions: renamed }, NextStep::Nothing)
+}
+
+/// Returns a session with its name by a pattern; `number` is its place among the marked ones.
+fn by_pattern(model: &Model, pattern: &str, number: usize, session: ExpectedSession) -> (ExpectedSession, String) {
+    let key = model.catalog.key_of(&session.path);
+    let created = key.and_then(|key| model.settings.zoned(model.catalog.get(key)?.header.created?));
+    let date = created.map_or(String::new(), |time| time.date().to_string());
+    let title = model.short(&model.title_of(&session.path, None));
+    let name = pattern.replace("{n}", &number.to_string()).replace("{date}", &date).replace("{title}", &title);
+    (session, name)
 }
 
 /// Asks for a label of the selected entry. In the session list, it is for the last message of each marked session, or of
@@ -80,7 +121,10 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
             let here = change(request.if_same(identity));
             by_pi(model, session, what, here)
         }
-        PromptPurpose::Names(sessions) => change(Request::RenameAll { sessions, name: text }),
+        PromptPurpose::Names(sessions) => {
+            let named = (1..).zip(sessions).map(|(number, session)| by_pattern(model, &text, number, session));
+            change(Request::RenameAll { sessions: named.collect() })
+        }
         PromptPurpose::Labels(sessions) => change(Request::LabelAll { sessions, label: text }),
         PromptPurpose::Tags(sessions, before) => accept_tags(&sessions, &before, &text),
         PromptPurpose::SessionNote(session, mark, before) => accept_note(session, mark, &before, &text),
@@ -89,7 +133,7 @@ pub fn accept(model: &Model, purpose: PromptPurpose, text: String) -> Command {
         PromptPurpose::Export(request) => export::write(*request, &text),
         PromptPurpose::Move(selection) => directories::check(selection, &text),
         PromptPurpose::WriteFile(at) => files::write(*at, &text),
-        PromptPurpose::Directory(start) => Command::remember_directory(ResumePlan::of(start), text),
+        PromptPurpose::Directory(target) => Command::Task(Work::CheckDir(text), NextStep::AskToResume(target)),
     }
 }
 

@@ -6,14 +6,16 @@
 use std::sync::Arc;
 
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{Choice, Flow, NO_SESSION, cancel, cancel_by, trash_and_archive};
+use crate::app::flows::{Choice, Flow, NO_SESSION, cancel, directories, trash_and_archive};
 use crate::app::layers::context::ContextTarget;
 use crate::app::layers::dialogs::Question;
 use crate::app::message::Work;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::RowItem;
+use crate::app::resume_target::ResumeTarget;
 use crate::app::settings::{PickedEntry, PickerFormat, PickerOutput};
 use crate::base::numbers::count;
+use crate::base::paths::shorten;
 use crate::base::text::Span;
 use crate::base::{archive_paths, machine_paths};
 use crate::catalog::SessionKey;
@@ -22,6 +24,7 @@ use crate::keymap::KeyContext;
 use crate::pi::launch::Start;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
+use crate::session::digest::listed::SharedLazySession;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
 use crate::session::tree::resume::{self, ResumePoint};
@@ -50,152 +53,232 @@ pub(crate) fn confirm(model: &Model) -> Command {
     if let Some(answer) = picked(model) {
         return answer;
     }
-    let Some((key, session)) = model.target_session() else { return Command::nothing() };
+    let Some((key, _)) = model.target_session() else { return Command::nothing() };
     match model.target_entry() {
-        Some((_, tree, at)) => entry(model, key, &tree, at),
-        _ if model.focus == KeyContext::Tree && !is_start => Command::nothing(),
-        _ => at_leaf(model, key, ResumePlan::at(session)),
+        None if model.focus == KeyContext::Tree && !is_start => Command::nothing(),
+        entry => ask(model, ResumeTarget::new(key, entry.map(|(_, tree, at)| (tree, at)))),
     }
 }
 
 /// Returns the command for Enter on an entry of any session.
 pub(crate) fn at_entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: EntryIndex) -> Command {
     let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
-    match picked_entry(model, session, Some((tree, Some(at)))) {
-        Some(answer) => answer,
-        None => entry(model, key, tree, at),
-    }
-}
-
-/// Resumes at an entry. Asks first unless opening the session is enough.
-pub(crate) fn entry(model: &Model, key: SessionKey, tree: &Arc<Tree>, at: EntryIndex) -> Command {
-    let Some(session) = model.catalog.get(key) else { return Command::warn(NO_SESSION) };
-    let leaf = ResumePlan::at(session);
-    let to = resume::at(tree, at);
-    if session.facts().is_mirrored() {
-        let is_leaf = to.is_here && to.returned_text_entry.is_none();
-        let entry = tree.nodes[at as usize].id.as_deref().map(String::from).filter(|_| !is_leaf);
-        let start = Start { entry, ..leaf.start };
-        return at_leaf(model, key, ResumePlan::of(start));
-    }
-    if to.is_here && to.returned_text_entry.is_none() {
-        return at_leaf(model, key, leaf);
-    }
-    let Some(pi_can_navigate) = &model.pi_can_navigate else {
-        return Command::Task(Work::CheckPi, NextStep::AskToResume(key, tree.clone(), at));
-    };
-    if tree.header.is_newer() && pi_can_navigate.is_err() {
-        Command::show(unsupported_format(tree, leaf))
-    } else if tree.is_partial {
-        Command::warn("the session is still being read")
-    } else {
-        Command::show(question(model, (key, tree), at, &leaf, pi_can_navigate))
-    }
+    let picked = picked_entry(model, session, Some((tree, Some(at))));
+    picked.unwrap_or_else(|| ask(model, ResumeTarget::new(key, Some((tree.clone(), at)))))
 }
 
 /// The note about a [newer message](Tree::newer_message).
 const NEWER_MESSAGE: &str =
     "The newest message is on another branch: settings or extension state were appended elsewhere.";
 
-/// Resumes at the leaf. Asks first if a pi may be using the session, or if the newest message is on another branch.
-fn at_leaf(model: &Model, key: SessionKey, leaf: ResumePlan) -> Command {
-    let is_elsewhere = model.catalog[key].facts().is_mirrored();
-    let newer = model.catalog[key].details().newer_message.map(|_| DocLine::warning(NEWER_MESSAGE));
-    if !model.catalog.is_live(key) {
-        let Some(newer) = newer else { return Command::Resume(leaf) };
-        let note = "To resume after it, select it in the tree.";
-        let open = Choice::new('o', "Resume", "at the leaf", Command::Resume(leaf));
-        return Command::ask("Resume at the leaf?", vec![newer, DocLine::text(note)], vec![open, cancel()]);
+/// Resumes at a target. All questions are in one box, which is skipped if there is nothing to ask: pi opens the session
+/// at its leaf in its working directory. What the box depends on is found out first.
+pub(crate) fn ask(model: &Model, target: ResumeTarget) -> Command {
+    let Some(session) = model.catalog.get(target.session) else { return Command::warn(NO_SESSION) };
+    let is_mirrored = session.facts().is_mirrored();
+    if let Some((tree, ..)) = target.other_entry().filter(|_| !is_mirrored) {
+        if model.pi_can_navigate.is_none() {
+            return Command::Task(Work::CheckPi, NextStep::AskToResume(target.into()));
+        }
+        if tree.is_partial {
+            return Command::warn("the session is still being read");
+        }
     }
-    let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
-    let mut lines = trash_and_archive::running_pi_warnings(model, &[key], Some(text));
-    lines.extend(newer);
-    let tree = model.tree.file(key).filter(|tree| !tree.is_partial && !is_elsewhere);
-    let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
-        let at = Some(EntryId::of(tree, tree.leaf?));
-        let request = Request::Fork { path: leaf.start.path.clone(), at, migrate: false };
-        let request = Some(request.if_same(SessionIdentity::of(model.catalog.get(key)?)));
-        let there = Command::Resume(ResumePlan { request, ..leaf.clone() });
-        let what = "copy the path to the leaf into a fork; the running pi keeps this session";
-        Some(Choice::new('n', "New session", what, there))
-    });
-    let open = Choice::new('o', "Resume anyway", "open this session in a second pi", Command::Resume(leaf));
-    let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
-    Command::ask(trash_and_archive::at_work(model, &[key]), lines, choices)
+    let settings = &model.settings;
+    let cwd = &session.header.cwd;
+    let needs_dir = !(is_mirrored || settings.demo || settings.picker.is_some() || cwd.is_empty());
+    if needs_dir && target.dirs.is_none() {
+        let work = directories::find_relocations(model, target.session, cwd);
+        return Command::Task(work, NextStep::AskToResume(target.into()));
+    }
+    let can_start = target.dirs.as_ref().is_none_or(Vec::is_empty) && !archive_paths::is_archived(&session.path);
+    let is_quiet = !model.catalog.is_live(target.session) && session.details().newer_message.is_none();
+    match target.other_entry() {
+        None if can_start && is_quiet => Command::Resume(ResumePlan::at(session)),
+        Some((tree, chosen, _)) if is_mirrored && can_start && is_quiet => {
+            Command::Resume(ResumePlan::of(remote_start(session, tree, chosen)))
+        }
+        _ => Command::show(question(model, &target, session)),
+    }
 }
 
-/// Asks how to resume.
-fn question(
-    model: &Model,
-    (key, tree): (SessionKey, &Arc<Tree>),
-    chosen: EntryIndex,
-    leaf: &ResumePlan,
-    pi_can_navigate: &Result<(), String>,
-) -> Question<Command> {
-    let to = resume::at(tree, chosen);
-    let path = leaf.start.path.clone();
-    let at = to.at.map(|at| EntryId::of(tree, at));
-    let session = SessionIdentity::of(&model.catalog[key]);
-    let text_of = to.returned_text_entry.map(|at| (tree.clone(), at));
-    let mut choices = match pi_can_navigate {
-        Ok(()) => choices_of_pi(tree, chosen, to, leaf),
-        Err(_) => {
-            let request = Request::MoveLeaf { path: path.clone(), to: at.clone(), migrate: false };
-            let (here, request) = match to.is_here {
-                true => ("in this session; pitree writes nothing", None),
-                false => ("in this session; pitree appends one line that moves the leaf", Some(request)),
-            };
-            let request = request.map(|request| request.if_same(session.clone()));
-            let plan = ResumePlan { request, returned_text_entry: text_of.clone(), ..leaf.clone() };
-            vec![Choice::new('h', "Resume here", here, Command::Resume(plan))]
+/// Returns the start at an entry of a session of another machine.
+fn remote_start(session: &Digest, tree: &Tree, chosen: EntryIndex) -> Start {
+    let entry = tree.nodes[chosen as usize].id.as_deref().map(String::from);
+    Start { entry, ..ResumePlan::at(session).start }
+}
+
+/// Returns the box that asks where to resume, which names all that the choice changes.
+fn question(model: &Model, target: &ResumeTarget, session: &SharedLazySession) -> Question<Command> {
+    let (key, home) = (target.session, &model.settings.home);
+    let is_live = model.catalog.is_live(key);
+    let unknown = Err("pi was not asked".to_owned());
+    let pi_can_navigate = model.pi_can_navigate.as_ref().unwrap_or(&unknown);
+    let entry = target.other_entry();
+    let is_readable = !session.header.is_newer() || pi_can_navigate.is_ok();
+    let mut lines = Vec::new();
+    let mut ways = match entry {
+        Some((tree, chosen, _)) if session.facts().is_mirrored() => {
+            vec![Way::here("on its machine", ResumePlan::of(remote_start(session, tree, chosen)))]
+        }
+        Some((tree, chosen, to)) if is_readable => {
+            lines.extend(facts(model, tree, to, pi_can_navigate));
+            at_other_entry((tree, chosen, to), session, pi_can_navigate)
+        }
+        _ => {
+            if entry.is_some() {
+                lines.push(DocLine::text(&unsupported_format(session)));
+            } else if session.details().newer_message.is_some() {
+                lines.push(DocLine::warning(NEWER_MESSAGE));
+                lines.push(DocLine::text("To resume after it, select it in the tree."));
+            }
+            at_leaf(model, target, session)
         }
     };
-    let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
-    let given = to.returned_text_entry.filter(|_| pi_can_navigate.is_ok()).and_then(|text_of| {
-        resume::text_command(tree, text_of, &archive_paths::original(&path).unwrap_or_else(|| path.clone()))
-    });
-    let fork = match given {
-        Some(first) => ResumePlan { request, ..leaf.with_message(first) },
-        // pitree copies text that pi cannot give back itself.
-        None => ResumePlan { request, returned_text_entry: text_of, ..leaf.clone() },
-    };
-    let new = "copy the path to this entry into a fork; this session is unchanged";
-    let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
-    let what = "show each message the model will see, with token counts";
-    if !tree.header.is_newer() {
-        choices.push(Choice::new('n', "New session", new, Command::Resume(fork)));
+    if ways.iter().any(|way| way.plan.request.as_ref().is_some_and(Request::migrates)) {
+        let text = "pitree first migrates the session to format version 3; the original goes to the trash.";
+        lines.push(DocLine::text(text));
     }
-    let context = Choice::new('c', "Context", what, Command::ShowContext(sees));
-    choices.push(Choice { stays: true, ..context });
-    let mut lines = facts(model, tree, to, pi_can_navigate);
-    if model.catalog.is_live(key) {
-        let text = "A running pi does not see the new entries and continues from its own last entry.";
+    if archive_paths::is_archived(&session.path) {
+        let original = session.real_path().to_string_lossy();
+        let text = format!("This session is archived; its file first returns to {}.", shorten(&original, home));
+        lines.push(DocLine::text(&text));
+        ways.iter_mut().for_each(|way| way.plan.bring_back_first());
+    }
+    let dir = target.dirs.iter().flatten().next();
+    if let Some(dir) = dir {
+        lines.push(DocLine::warning(&format!("Working directory not found: {}", shorten(&session.header.cwd, home))));
+        lines.push(DocLine::text("pi asks for confirmation before it resumes in another directory."));
+        lines.push(DocLine::text(&format!("Chosen: {}, {}.", dir.shown, dir.why)));
+        for way in &mut ways {
+            way.plan.start.cwd.clone_from(&dir.path);
+            way.sentence = format!("in {}, this time; {}", dir.shown, way.sentence);
+        }
+        ways.iter_mut().filter(|way| way.key == HERE).for_each(|way| way.word = "Resume");
+    }
+    if is_live {
+        let text = "Two running pi processes do not see each other's entries. Each continues on its own branch.";
         lines.extend(trash_and_archive::running_pi_warnings(model, &[key], Some(text)));
+        ways.iter_mut().filter(|way| way.key == HERE).for_each(|way| way.word = "Resume anyway");
+        // Beside a running pi, a fork is the harmless choice.
+        ways.sort_by_key(|way| way.key != FORK);
     }
-    Question::new("Resume from this entry", lines, choices)
+    let always = ways.iter().find(|way| way.key == HERE).map(|way| way.plan.clone());
+    let resume = |way: Way| Choice::new(way.key, way.word, way.sentence, Command::Resume(way.plan));
+    let mut choices: Vec<Choice> = ways.into_iter().map(resume).collect();
+    choices.extend(always.into_iter().flat_map(|plan| directories::choices(model, target, plan)));
+    if let Some((tree, chosen, to)) = entry {
+        let path = session.path.clone();
+        let sees = ContextTarget { session: key, path, tree: tree.clone(), chosen, at: to.at };
+        let what = "show each message the model will see, with token counts";
+        let context = Choice::new('c', "Context", what, Command::ShowContext(sees));
+        choices.push(Choice { stays: true, ..context });
+    }
+    choices.push(cancel());
+    let title = match (is_live, entry) {
+        (true, _) => trash_and_archive::at_work(model, &[key]),
+        (false, Some(_)) => "Resume from this entry",
+        (false, None) => "Resume in pi",
+    };
+    Question::new(title, lines, choices)
 }
 
-/// Returns the choices if pi goes to the entry by itself, with or without a summary of the current branch.
-fn choices_of_pi(tree: &Tree, chosen: EntryIndex, to: ResumePoint, leaf: &ResumePlan) -> Vec<Choice> {
-    let goto = |summarize| leaf.with_message(resume::goto(tree, chosen, summarize));
-    let here = "in this session; pi writes nothing until you send a message";
-    let mut choices = vec![Choice::new('h', "Resume here", here, Command::Resume(goto(false)))];
-    if left(tree, to.at).is_some() {
-        let with = "the model summarizes the current branch first, as in pi's /tree";
-        choices.push(Choice::new('s', "Summarize, then resume", with, Command::Resume(goto(true))));
-    }
-    choices
+/// The key of the choice that resumes in the session.
+const HERE: char = 'h';
+/// The key of the choice that resumes in a fork.
+const FORK: char = 'f';
+
+/// A way to resume: a choice of the box, and its plan.
+struct Way {
+    key: char,
+    word: &'static str,
+    sentence: String,
+    plan: ResumePlan,
 }
 
-/// Asks whether to open a session that pitree cannot write to.
-fn unsupported_format(tree: &Tree, leaf: ResumePlan) -> Question<Command> {
-    let text = format!(
+impl Way {
+    fn new(key: char, word: &'static str, sentence: &str, plan: ResumePlan) -> Self {
+        Self { key, word, sentence: sentence.into(), plan }
+    }
+
+    fn here(sentence: &str, plan: ResumePlan) -> Self {
+        Self::new(HERE, "Resume here", sentence, plan)
+    }
+
+    fn fork(plan: ResumePlan) -> Self {
+        Self::new(FORK, "Fork", "a new session with a copy of the path; this one is unchanged", plan)
+    }
+}
+
+/// Returns the ways to resume at an entry other than the leaf.
+fn at_other_entry(
+    (tree, chosen, to): (&Arc<Tree>, EntryIndex, ResumePoint),
+    session: &Digest,
+    pi_can_navigate: &Result<(), String>,
+) -> Vec<Way> {
+    let leaf = ResumePlan::at(session);
+    let path = leaf.start.path.clone();
+    let at = to.at.map(|at| EntryId::of(tree, at));
+    let migrate = session.header.is_old();
+    let same = |request: Request| Some(request.if_same(SessionIdentity::of(session)));
+    let returned_text_entry = to.returned_text_entry.map(|at| (tree.clone(), at));
+    let mut ways = Vec::new();
+    if pi_can_navigate.is_ok() {
+        let goto = |summarize| leaf.with_message(resume::goto(tree, chosen, summarize));
+        ways.push(Way::here("pi writes nothing until you send a message", goto(false)));
+        if left(tree, to.at).is_some() {
+            let with = "the model summarizes the current branch first, as in pi's /tree";
+            ways.push(Way::new('s', "Summarize, then resume", with, goto(true)));
+        }
+    } else {
+        let request = Request::MoveLeaf { path: path.clone(), to: at.clone(), migrate };
+        let (here, request) = match to.is_here {
+            true => ("pitree writes nothing", None),
+            false => ("pitree appends one line that moves the leaf", same(request)),
+        };
+        let plan = ResumePlan { request, returned_text_entry: returned_text_entry.clone(), ..leaf.clone() };
+        ways.push(Way::here(here, plan));
+    }
+    if !session.header.is_newer() {
+        let given = to.returned_text_entry.filter(|_| pi_can_navigate.is_ok()).and_then(|text_of| {
+            resume::text_command(tree, text_of, &archive_paths::original(&path).unwrap_or_else(|| path.clone()))
+        });
+        let request = same(Request::Fork { path, at, migrate });
+        ways.push(Way::fork(match given {
+            Some(first) => ResumePlan { request, ..leaf.with_message(first) },
+            // pitree copies text that pi cannot give back itself.
+            None => ResumePlan { request, returned_text_entry, ..leaf },
+        }));
+    }
+    ways
+}
+
+/// Returns the ways to resume at the leaf. pi makes the fork if the working directory is missing, because it writes the
+/// new one to the fork, or if the tree was not read.
+fn at_leaf(model: &Model, target: &ResumeTarget, session: &Digest) -> Vec<Way> {
+    let leaf = ResumePlan::at(session);
+    let mut ways = vec![Way::here("pi opens the session at its leaf", leaf.clone())];
+    if !session.facts().is_mirrored() && !session.header.is_newer() {
+        let tree = model.tree.file(target.session).filter(|tree| !tree.is_partial);
+        let tree = tree.filter(|_| target.dirs.as_ref().is_none_or(Vec::is_empty));
+        let at = tree.and_then(|tree| Some(EntryId::of(tree, tree.leaf?)));
+        let request = at.map(|at| {
+            let (path, migrate) = (leaf.start.path.clone(), session.header.is_old());
+            Request::Fork { path, at: Some(at), migrate }.if_same(SessionIdentity::of(session))
+        });
+        let start = Start { forks: request.is_none(), ..leaf.start };
+        ways.push(Way::fork(ResumePlan { request, ..ResumePlan::of(start) }));
+    }
+    ways
+}
+
+/// Explains why pitree cannot resume at another entry.
+fn unsupported_format(session: &Digest) -> String {
+    format!(
         "This session uses format version {}, which pitree {} does not support. pitree does not write to it, so pi opens it at its current leaf.",
-        tree.header.version,
+        session.header.version,
         env!("CARGO_PKG_VERSION"),
-    );
-    let open = Choice::new('o', "Open in pi", "at the current leaf", Command::Resume(leaf));
-    Question::new("Unsupported session format", vec![DocLine::text(&text)], vec![open, cancel()])
+    )
 }
 
 /// Describes the state after resuming.

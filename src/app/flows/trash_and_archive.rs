@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::app::command::{Command, NextStep, ResumePlan};
+use crate::app::command::{Command, NextStep};
 use crate::app::flows::{Choice, Flow, ListTarget, cancel, hidden_note, list_target, without_mirrored};
 use crate::app::layers::screen::PromptPurpose;
 use crate::app::model::Model;
@@ -272,18 +272,6 @@ fn to_bring_back(model: &Model, key: char, word: &'static str, sessions: &[Sessi
 
 /// Asks whether to bring archived sessions back before a change of them.
 pub(crate) fn ask_to_bring_back(model: &Model, paths: &[PathBuf], request: Request, after: NextStep) -> Command {
-    let change = Command::Change(request.after_unarchive(), after);
-    bring_back_question(model, paths, "bring back from the archive, then apply the change", change)
-}
-
-/// Asks whether to bring an archived session back before pi resumes it.
-pub(crate) fn ask_to_bring_back_and_resume(model: &Model, plan: ResumePlan) -> Command {
-    let files = vec![plan.start.path.clone()];
-    let change = Command::Change(Request::Unarchive { files: files.clone() }, NextStep::resume(plan));
-    bring_back_question(model, &files, "bring back from the archive, then resume in pi", change)
-}
-
-fn bring_back_question(model: &Model, paths: &[PathBuf], what: &'static str, change: Command) -> Command {
     let sessions: Vec<SessionKey> = paths.iter().filter_map(|path| model.catalog.key_of(path)).collect();
     let mut lines = titles(model, &sessions);
     if let [session] = sessions[..] {
@@ -292,6 +280,8 @@ fn bring_back_question(model: &Model, paths: &[PathBuf], what: &'static str, cha
         lines.push(DocLine::text(&text));
     }
     let title = if paths.len() == 1 { "This session is archived" } else { "These sessions are archived" };
+    let what = "bring back from the archive, then apply the change";
+    let change = Command::Change(request.after_unarchive(), after);
     Command::ask(title, lines, vec![Choice::new('b', "Bring back and continue", what, change), cancel()])
 }
 

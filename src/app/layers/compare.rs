@@ -283,7 +283,12 @@ enum SectionBody {
 fn sections(comparison: &Comparison) -> Vec<Section> {
     let sides = [&comparison.sides[0], &comparison.sides[1]];
     let numbers = |of: &dyn Fn(&SideSummary) -> usize| sides.map(|side| thousands(of(side)));
-    let mut sections = vec![Section::new("Summary", String::new(), SectionBody::Facts(description::facts(comparison)))];
+    let answers = sides.map(|side| side.answer.iter().flat_map(|answer| text(Tone::Text, answer)).collect());
+    let facts = SectionBody::Facts(description::facts(comparison));
+    let mut sections = vec![
+        Section::sides("Last answers", Default::default(), answers),
+        Section::new("Summary", String::new(), facts),
+    ];
     let replaying = DocLine::dim("replaying both branches");
     sections.push(Section::new(FINAL_FILES, String::new(), SectionBody::Files(vec![replaying])));
     sections.push(Section::sides("Prompts", numbers(&|side| side.prompt_count), sides.map(prompts)));
@@ -304,8 +309,6 @@ fn sections(comparison: &Comparison) -> Vec<Section> {
     let both: Vec<DocLine> =
         comparison.both().map(|(path, uses)| file(path, &description::uses_of_both(uses))).collect();
     sections.push(Section::new("Files of both", count(both.len(), "file", "files"), SectionBody::Both(both)));
-    let answers = sides.map(|side| side.answer.iter().flat_map(|answer| text(Tone::Text, answer)).collect());
-    sections.push(Section::sides("Last answers", Default::default(), answers));
     sections.retain(|section| section.lines() > 0);
     sections
 }

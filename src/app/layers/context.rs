@@ -16,8 +16,8 @@ use crate::keymap::Action;
 use crate::session::prompt::listing::{ContextShare, Listing, ListingRow};
 use crate::session::tree::{EntryIndex, Tree};
 
-/// Rows above the list: title, facts, bar, legend, a rule; on a tall terminal also two lines that explain the sum.
-const ABOVE: (u16, u16) = (5, 7);
+/// Rows above the list: title, facts, bar, legend, headings; on a tall terminal also a line that explains the sum.
+const ABOVE: (u16, u16) = (5, 6);
 
 /// Rows of a terminal from which on the sum is explained.
 const TALL: u16 = 16;
@@ -53,8 +53,8 @@ pub struct ContextView {
     pub listing: Option<Result<Arc<Listing>, String>>,
     /// The selected row.
     pub cursor: Cursor,
-    /// Two lines that explain the sum.
-    pub sum: [String; 2],
+    /// A line that explains the sum.
+    pub sum: String,
     /// Sort by size instead of by place in the context.
     pub by_size: bool,
     /// The rows in the chosen order.
@@ -72,8 +72,8 @@ impl ContextView {
         Self { target, title, listing: None, cursor, sum, by_size: false, rows: Vec::new(), first: 0, claim: None }
     }
 
-    /// Takes the context and the lines that explain its sum. Selects the first sent message.
-    pub(crate) fn on_listing(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2]) {
+    /// Takes the context and the line that explains its sum. Selects the first sent message.
+    pub(crate) fn on_listing(&mut self, listing: Result<Arc<Listing>, String>, sum: String) {
         self.listing = Some(listing);
         self.sum = sum;
         self.make_rows();

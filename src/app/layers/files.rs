@@ -107,6 +107,8 @@ pub struct FilesView {
     pub marked: Option<(String, EntryRef)>,
     /// `true` until the files were listed once.
     pub is_listing: bool,
+    /// The file whose newest state is shown once its states are read.
+    pub(crate) shows_newest: Option<String>,
     /// The file to select once it is listed, and `true` to unfold it.
     pub(crate) wanted: Option<(String, bool)>,
     /// The rows.
@@ -239,6 +241,15 @@ impl FilesView {
         self.selected_file().is_some_and(|file| self.unfolded.contains_key(&file.path))
     }
 
+    /// Selects the newest state of the selected file.
+    pub(crate) fn step_into(&mut self) {
+        if matches!(self.rows.get(self.cursor.at), Some(FilesRow::File(_)))
+            && self.state_at(self.cursor.at + 1).is_some()
+        {
+            self.cursor.at += 1;
+        }
+    }
+
     /// Selects the next or previous state of the same file. Returns `true` if there is one.
     pub(crate) fn step(&mut self, by: isize) -> bool {
         let next = self.cursor.at.saturating_add_signed(by);
@@ -306,11 +317,9 @@ impl Screen for FilesView {
 
     fn offers(&self, action: Action, _terminal: TerminalSize) -> bool {
         match action {
-            Action::ShowContent | Action::DiffState | Action::DiffDisk | Action::WriteFile | Action::Mark => {
-                self.selected_state().is_some()
-            }
+            Action::DiffState | Action::DiffDisk | Action::WriteFile | Action::Mark => self.selected_state().is_some(),
             Action::AllSessions => self.opened_for != SessionScope::All,
-            Action::Confirm | Action::Copy => !self.rows.is_empty(),
+            Action::Confirm | Action::Copy | Action::ShowContent => !self.rows.is_empty(),
             _ => true,
         }
     }

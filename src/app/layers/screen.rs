@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use crate::app::resume_target::ResumeTarget;
 use crate::app::widgets::{Cursor, TerminalSize};
 use crate::catalog::export::ExportRequest;
 use crate::catalog::file_states::FileAt;
@@ -9,7 +10,6 @@ use crate::catalog::moves::MoveSelection;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::changes::{ExpectedSession, FileSnapshot, SessionIdentity};
 use crate::keymap::{Action, Key};
-use crate::pi::launch::Start;
 use crate::session::entry::EntryId;
 use crate::session::marks::Mark;
 
@@ -169,8 +169,8 @@ pub enum PromptPurpose {
     Export(Box<ExportRequest>),
     /// Path of a new file with the content of a state.
     WriteFile(Box<FileAt>),
-    /// New location of a session's missing working directory.
-    Directory(Start),
+    /// Directory to resume in, instead of a missing one.
+    Directory(Box<ResumeTarget>),
     /// New working directory of sessions.
     Move(MoveSelection),
 }

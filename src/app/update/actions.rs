@@ -155,6 +155,7 @@ pub(super) fn act(model: &mut Model, action: Action) {
         | Action::Fork
         | Action::Context
         | Action::Repair
+        | Action::UnreadableFiles
         | Action::Slim
         | Action::Export
         | Action::Delete
@@ -200,6 +201,7 @@ fn flow_of(action: Action) -> Option<fn(&Model) -> Flow> {
         Action::Fork => resume::fork,
         Action::Context => comparison_and_context::open_context,
         Action::Repair => cleanup::ask_to_repair,
+        Action::UnreadableFiles => cleanup::unreadable_files,
         Action::Slim => prepared_boxes::open_slimming,
         Action::Export => export::open,
         Action::Delete => trash_and_archive::ask_to_trash,
@@ -293,7 +295,7 @@ fn open_program(model: &mut Model, with: Opener) {
     if let PreviewSubject::Entry(entry) = subject
         && let Some(body) = model.entry_location(entry)
     {
-        model.start_task(Work::ReadSource(body), NextStep::Open(with));
+        model.start_task(Work::ReadSource(body, with), NextStep::Open(with));
     } else if subject.has_card() {
         let lines = card::of(model, subject, ROOM);
         let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();

@@ -2,14 +2,13 @@
 
 use super::{comparison_and_context, prepared_boxes, search};
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::trash_and_archive;
+use crate::app::flows::{resume, trash_and_archive};
 use crate::app::layers::Layer;
 use crate::app::layers::dialogs::{MessageBox, Prompt};
 use crate::app::message::{Clip, Effect, EntryLocation, Work};
 use crate::app::model::{Model, Notice, PendingChange, PendingTask};
 use crate::app::settings::{PickedEntry, PickerFormat, PickerOutput};
 use crate::app::widgets::LineEdit;
-use crate::base::archive_paths;
 use crate::base::text::{Tone, width};
 use crate::catalog::{ProjectKey, SessionKey};
 use crate::changes::Request;
@@ -26,15 +25,16 @@ impl Model {
                 self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
             }
             Command::ShowError(title, error) => self.show_error(title, error),
-            Command::Show(mut layer) => {
-                let kept = self.kept.prompt.take();
-                if let (Layer::Prompt(prompt), Some((purpose, text))) = (&mut *layer, kept)
-                    && prompt.purpose == purpose
-                {
-                    prompt.line = LineEdit::kept(&text);
+            Command::Show(layer) => match *layer {
+                Layer::Question(question) => self.layers.show_question(*question),
+                Layer::Prompt(mut prompt) => {
+                    if let Some((_, text)) = self.kept.prompt.take().filter(|(purpose, _)| *purpose == prompt.purpose) {
+                        prompt.line = LineEdit::kept(&text);
+                    }
+                    self.layers.push(*prompt);
                 }
-                self.layers.push(*layer);
-            }
+                layer => self.layers.push(layer),
+            },
             Command::ShowContext(target) => {
                 let mut view = comparison_and_context::context_view(self, target.clone());
                 view.claim = Some(self.ask_or(Work::Context(target), comparison_and_context::fail_context));
@@ -73,7 +73,9 @@ impl Model {
             Command::Slim(request, selected) => prepared_boxes::show_slimming(self, *request, selected),
             Command::ShowMarked(sessions) => self.show_marked(sessions),
             Command::ExportSecrets(selected) => prepared_boxes::list_secrets(self, selected),
+            Command::AskToResume(target) => self.execute(resume::ask(self, *target)),
             Command::Resume(next) => self.resume(next),
+            Command::Open(copy) => self.effects.push(Effect::Open(copy)),
             Command::Print(answer) => self.effects.push(Effect::Answer(answer)),
         }
     }
@@ -178,9 +180,6 @@ impl Model {
 
     /// Does the next step of resuming in pi: reads the text to give back, makes the change, copies the text or starts pi.
     fn resume(&mut self, mut plan: ResumePlan) {
-        if plan.request.is_none() && archive_paths::is_archived(&plan.start.path) {
-            return self.execute(trash_and_archive::ask_to_bring_back_and_resume(self, plan));
-        }
         if let Some((tree, at)) = plan.returned_text_entry.take() {
             let body = EntryLocation { path: plan.start.path.clone(), tree, at };
             return self.start_task(Work::Text(body), NextStep::resume(plan));

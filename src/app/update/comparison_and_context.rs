@@ -20,7 +20,7 @@ use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::Request;
 use crate::keymap::{Action, KeyContext};
 use crate::session::entry::EntryId;
-use crate::session::prompt::listing::{Listing, TokenParts};
+use crate::session::prompt::listing::Listing;
 use crate::session::tree::Tree;
 
 /// Marks or unmarks the selected row.
@@ -245,27 +245,23 @@ pub(super) fn context_view(model: &Model, target: ContextTarget) -> ContextView 
     ContextView::new(target, clean(&format!("{session} {} {at}", model.settings.glyphs.dot)).into_owned())
 }
 
-/// Explains the sum of a context in two lines: how pi counts it, and the estimates of its parts.
-fn explain_sum(model: &Model, tree: &Tree, listing: &Listing) -> [String; 2] {
+/// Explains how pi counts the sum of a context.
+fn explain_sum(model: &Model, tree: &Tree, listing: &Listing) -> String {
     let number = |tokens: u64| thousands(tokens as usize);
-    let TokenParts { prompt, tools, messages, counted } = listing.parts;
-    let counted = counted.map(|(at, used, since)| {
-        let date = tree.nodes.get(at as usize).and_then(|node| model.settings.date(node.time?));
-        let when = date.map_or(String::new(), |date| format!(" on {date}"));
-        match since {
-            0 => format!(", counted by the provider{when}"),
-            _ => format!(": {} counted by the provider{when} + {} estimated since", number(used as u64), number(since)),
-        }
-    });
-    let system = if prompt + tools == 0 {
-        "system prompt and tools: not in the file".into()
-    } else {
-        format!("system prompt {} + tools {}", number(prompt), number(tools))
+    let Some((at, used, since)) = listing.counted else {
+        return format!("{}, estimated: no provider count since the last compaction or edit", listing.total());
     };
-    let all = number(prompt + tools + messages);
-    let sum = counted.unwrap_or_else(|| ", estimated: no provider count since the last compaction or edit".into());
-    let total = listing.total();
-    [format!("{total}{sum}"), format!("estimate {all} = messages {} + {system}", number(messages))]
+    let date = tree.nodes.get(at as usize).and_then(|node| model.settings.date(node.time?));
+    let when = date.map_or(String::new(), |date| format!(" on {date}"));
+    match since {
+        0 => format!("{}, counted by the provider{when}", listing.total()),
+        _ => format!(
+            "{}: {} counted by the provider{when} + {} estimated since",
+            listing.total(),
+            number(used as u64),
+            number(since)
+        ),
+    }
 }
 
 /// Returns the command for an action: go to the selected entry, resume or fork.

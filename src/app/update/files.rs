@@ -62,6 +62,13 @@ pub(super) fn act(model: &mut Model, action: Action) {
             }
         }
         Action::AllSessions => toggle_scope(model),
+        Action::ShowContent if view.selected_state().is_none() => {
+            unfold(model);
+            model.layers.update(|view: &mut FilesView| {
+                view.shows_newest = view.selected_file().map(|file| file.path.clone());
+            });
+            show_newest(model);
+        }
         action => act_on_state(model, action),
     }
 }
@@ -202,6 +209,23 @@ pub(super) fn end_states(model: &mut Model, ticket: u64, problem: Option<&str>) 
     view.update(&file.unwrap_or_default(), |unfolded| {
         (unfolded.is_reading, unfolded.claim, unfolded.problem) = (false, None, problem.map(String::from));
     });
+    show_newest(model);
+}
+
+/// Shows the newest state of a file for which that was requested, once its states are read.
+fn show_newest(model: &mut Model) {
+    let is_ready = model.layers.update(|view: &mut FilesView| {
+        let unfolded = &view.unfolded;
+        let file = view.shows_newest.take_if(|file| unfolded.get(file).is_none_or(|file| !file.is_reading));
+        let is_selected = file.is_some_and(|file| view.selected_file().is_some_and(|selected| selected.path == file));
+        if is_selected {
+            view.step_into();
+        }
+        is_selected
+    });
+    if is_ready == Some(true) {
+        show(model, ShownForm::Content);
+    }
 }
 
 /// Takes the text of a file.

@@ -86,6 +86,9 @@ pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool) 
             return press(model, hint.key);
         }
     }
+    if row == 0 && column > model.size.0 / 2 && model.layers.0.is_empty() && !model.catalog.unreadable.is_empty() {
+        return act(model, Action::UnreadableFiles);
+    }
     cancel_pending(model);
     let is_over = !matches!(model.layers.key_context(), None | Some(KeyContext::Search));
     if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {
@@ -129,7 +132,7 @@ fn cancel_pending(model: &mut Model) {
     }
     let dropped: Vec<PendingTask> =
         model.pending_tasks.extract_if(.., |task| !matches!(task.then, NextStep::Nothing)).collect();
-    let waits = dropped.iter().any(|task| matches!(task.then, NextStep::Resume(_) | NextStep::AskToResume(..)));
+    let waits = dropped.iter().any(|task| matches!(task.then, NextStep::Resume(_) | NextStep::AskToResume(_)));
     if dropped.iter().any(|task| matches!(task.then, NextStep::Open(_))) {
         model.warn("opening canceled by a key press");
     }

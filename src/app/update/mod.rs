@@ -17,8 +17,7 @@ mod stats;
 mod sync;
 mod unread;
 
-use crate::app::command::{NextStep, ResumePlan};
-use crate::app::flows::{self, directories};
+use crate::app::flows::{self, names_and_marks};
 use crate::app::layers::dialogs::MessageBox;
 use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::{Model, bounded};
@@ -63,10 +62,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => actions::returned(model, failure),
+        Msg::Names(text) => model.execute(names_and_marks::take_names(model, text.as_deref())),
         Msg::Shown(message) => message.into_iter().for_each(|message| model.warn(message)),
-        Msg::Gone(start) => {
-            model.start_task(directories::find_relocations(model, &start), NextStep::resume(ResumePlan::of(start)));
-        }
         Msg::Welcome => model.layers.push(flows::welcome::note(model)),
         Msg::DemoResumed(line) => {
             let text = format!("The demo does not start pi. With your own sessions, pitree would run:\n{line}");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{comparison_and_context, family, files, prepared_boxes, search, session_facts, stats, unread};
 
 use crate::app::command::{Command, NextStep, ResumePlan};
-use crate::app::flows::{self, change, cleanup, copy, directories, names_and_marks, resume};
+use crate::app::flows::{self, change, cleanup, copy, directories, names_and_marks};
 use crate::app::machines::ShownMachine;
 use crate::app::message::{ChangeReply, Effect, Reply, TextCopy, Work};
 use crate::app::model::Model;
@@ -116,7 +116,12 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
         Reply::Context(listing) => comparison_and_context::on_context(model, Ok(listing)),
         Reply::Text(text) => on_text(model, ticket, text),
         Reply::Counted(part) => stats::on_overview(model, part),
-        Reply::Summed(sum) => (model.stats.counting_month, model.stats.month_cost) = (None, Some(sum.cost)),
+        Reply::Summed(months) if model.summary.counting.as_ref().is_some_and(|claim| claim.number == ticket) => {
+            session_facts::on_months(model, &months);
+        }
+        Reply::Summed(table) => {
+            (model.stats.counting_month, model.stats.month_cost) = (None, Some(table.total.cost));
+        }
         Reply::Measuring(done, all) => stats::on_progress(model, (done, all)),
         Reply::Measured(content) => stats::on_sizes(model, &content),
         Reply::SessionMeasured(measured) => session_facts::on_kinds(model, &measured),
@@ -135,20 +140,23 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
         }
         Reply::PiNavigates(goes) => {
             model.pi_can_navigate = Some(goes);
-            if let Some(NextStep::AskToResume(session, tree, at)) = model.end_task(ticket) {
-                model.execute(resume::entry(model, session, &tree, at));
+            if let Some(NextStep::AskToResume(target)) = model.end_task(ticket) {
+                model.execute(Command::AskToResume(target));
             }
         }
         Reply::RelocationsFound(candidates) => {
-            if let Some(plan) = model.end_resuming(ticket) {
-                model.execute(directories::ask_where_to_resume(model, &plan, &candidates));
+            if let Some(NextStep::AskToResume(mut target)) = model.end_task(ticket) {
+                let dirs = candidates.map(|candidates| directories::to_choose_from(model, candidates));
+                target.dirs = Some(dirs.unwrap_or_default());
+                model.execute(Command::AskToResume(target));
             }
         }
         Reply::Remembered(kept) => {
-            if let Some(plan) = model.end_resuming(ticket)
-                && let Some(dir) = model.accept_directory("Cannot start pi", kept)
-            {
-                model.execute(directories::resume_in(plan, &dir));
+            if let Some(plan) = model.end_resuming(ticket) {
+                model.execute(match kept {
+                    Ok(_) => Command::Resume(plan),
+                    Err(why) => Command::ShowError("Cannot remember the directory", why),
+                });
             }
         }
         Reply::CompletedDir(typed, path, names) => {
@@ -156,10 +164,17 @@ pub(super) fn on_reply(model: &mut Model, ticket: u64, reply: Reply) {
             directories::complete_directory(&mut model.layers, (&typed, &path), names, &model.settings.home);
         }
         Reply::CheckedDir(dir) => {
-            if let Some(NextStep::Move(selection)) = model.end_task(ticket)
-                && let Some(dir) = model.accept_directory("Cannot move", dir)
-            {
-                model.execute(directories::question(model, &selection, &dir));
+            let then = model.end_task(ticket);
+            if let Some(dir) = then.is_some().then(|| model.accept_directory("Cannot use directory", dir)).flatten() {
+                model.execute(match then {
+                    Some(NextStep::Move(selection)) => directories::question(model, &selection, &dir),
+                    Some(NextStep::AskToResume(mut target)) => {
+                        let dir = directories::dir(model, dir, "which you entered".into());
+                        target.dirs.get_or_insert_default().insert(0, dir);
+                        Command::AskToResume(target)
+                    }
+                    _ => Command::nothing(),
+                });
             }
         }
         Reply::Copied(text, done) => {
@@ -201,6 +216,9 @@ fn open_wanted(model: &mut Model) {
 
 fn on_text(model: &mut Model, ticket: u64, text: Result<String, String>) {
     let command = match (model.end_task(ticket), text) {
+        (Some(NextStep::Open(_)), Ok(text)) if text.is_empty() => {
+            Command::Notice(Tone::Active, "opened in the image viewer of the system".into())
+        }
         (Some(NextStep::Open(with)), Ok(text)) => {
             return model.effects.push(Effect::Open(TextCopy { with, name: "entry.txt".into(), text }));
         }

@@ -14,6 +14,7 @@ use crate::catalog::SessionKey;
 use crate::catalog::search::HitPlace;
 use crate::keymap::KeyContext;
 use crate::render::DocLine;
+use crate::search::qualifier::value::Needs;
 
 /// Updates the dependent state.
 pub(super) fn sync(model: &mut Model) {
@@ -125,9 +126,10 @@ fn follow_selection(model: &mut Model) {
         RowItem::Start => model.tree.session.map(PreviewSubject::Session),
     };
     let hit = model.sessions.selected_hit().and_then(|found| found.at);
+    let is_lost = hit.is_some() && model.search.as_ref().is_some_and(|search| search.query.needs(Needs::LOST_WORK));
     let row = || match model.sessions.selected_row()? {
-        // The card of a session lists the labels or branches that matched.
-        SessionRow::Session { key, .. } if matches!(hit, Some(HitPlace::Newest(_))) => {
+        // The card of a session lists the labels, the branches or the lost files that matched.
+        SessionRow::Session { key, .. } if is_lost || matches!(hit, Some(HitPlace::Newest(_))) => {
             Some(PreviewSubject::Session(*key))
         }
         // A session that was found by an entry shows that entry.

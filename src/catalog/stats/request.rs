@@ -117,7 +117,8 @@ impl GroupName {
             }
             (Grouping::Commit, Some(title)) => format!("{text}  {title}"),
             (Grouping::Session | Grouping::Family | Grouping::Prompt, Some(title)) if !title.is_empty() => {
-                title.clone()
+                let is_cut = utf16_prefix(title, TITLE - 1).len() < title.len();
+                format!("{title}{}", if is_cut { "…" } else { "" })
             }
             (_, Some(title)) => format!("{text} ({title})"),
             (_, None) => text.clone(),

@@ -46,6 +46,9 @@ impl StatsSessions {
             all.oldest.push(catalog.families().line(key).last().unwrap_or(key));
             all.is_wanted.push(is_wanted(key));
         }
+        for key in migrated(catalog) {
+            all.is_wanted[key.index()] = false;
+        }
         let mut grouped: HashSet<SessionKey> = HashSet::new();
         for key in catalog.keys().filter(|key| all.is_wanted[key.index()]) {
             if !grouped.contains(&key) {
@@ -105,6 +108,23 @@ impl StatsSessions {
     pub(crate) fn oldest(&self, key: SessionKey) -> SessionKey {
         self.oldest.get(key.index()).copied().unwrap_or(key)
     }
+}
+
+/// Returns the sessions of version 1 of which a migrated copy is listed. Migration adds the IDs of entries, so that the
+/// two share none.
+fn migrated(catalog: &Catalog) -> Vec<SessionKey> {
+    let ids = catalog.keys().map(|key| (IdHash::new(catalog[key].facts().id().as_bytes()).value(), key));
+    let mut ids: Vec<(u64, SessionKey)> = ids.collect();
+    ids.sort_unstable();
+    let mut migrated = Vec::new();
+    for same in ids.chunk_by(|(one, _), (other, _)| one == other).filter(|same| same.len() > 1) {
+        let is_old = |key: &SessionKey| catalog[*key].uncached_digest().header.version < 2.0;
+        let (old, new): (Vec<SessionKey>, Vec<SessionKey>) = same.iter().map(|(_, key)| *key).partition(is_old);
+        let entries = |key: &SessionKey| catalog[*key].facts().all().entries;
+        let newest = new.iter().map(entries).max();
+        migrated.extend(old.into_iter().filter(|key| newest.is_some_and(|newest| newest >= entries(key))));
+    }
+    migrated
 }
 
 /// The place of an entry among the sessions that share entries.

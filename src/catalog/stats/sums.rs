@@ -65,6 +65,8 @@ struct CountedSession<'a> {
     tools: &'a [Box<str>],
     /// The prompt of each entry.
     prompts: Vec<Option<EntryIndex>>,
+    /// The model of each entry: see [`paths::models`].
+    answered_by: Vec<Option<u32>>,
     /// The leaf of each entry, if needed.
     leaves: Vec<EntryIndex>,
     /// The commit after each entry, if needed; empty if there are none.
@@ -209,6 +211,7 @@ impl<'a> GroupSums<'a> {
             return; // damaged
         }
         let prompts = paths::prompts(&entries, &parents);
+        let answered_by = paths::models(&entries, &prompts);
         let prompt_times = paths::prompt_times(&entries, &prompts);
         let working_times = paths::working_times(&entries, self.rules.pause);
         let leaves = if self.has_grouping(Grouping::Branch) { paths::leaves(&parents) } else { Vec::new() };
@@ -226,7 +229,7 @@ impl<'a> GroupSums<'a> {
         });
         let entries = counted.collect();
         let SessionStats { models, tools, .. } = stats;
-        let session = CountedSession { key, listed, models, tools, prompts, leaves, commits, entries };
+        let session = CountedSession { key, listed, models, tools, prompts, answered_by, leaves, commits, entries };
         for number in 0..self.requests.len() {
             self.add_to_table(number, &session);
         }
@@ -336,7 +339,7 @@ impl CountedSession<'_> {
             Grouping::Day | Grouping::Week | Grouping::Month | Grouping::Hour => {
                 stats.time.map(|time| EntryKey::Time(time.div_euclid(SAME_KEYS)))
             }
-            Grouping::Model | Grouping::Provider => stats.usage.as_ref()?.model.map(EntryKey::Model),
+            Grouping::Model | Grouping::Provider => self.answered_by[at as usize].map(EntryKey::Model),
             Grouping::Tool => stats.tool.map(EntryKey::Tool),
             Grouping::Prompt => self.prompts[at as usize].map(EntryKey::Entry),
             Grouping::Branch => Some(EntryKey::Entry(self.leaves[at as usize])),

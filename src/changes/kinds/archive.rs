@@ -46,7 +46,8 @@ impl Request {
             | Self::Label { path, .. }
             | Self::MoveLeaf { path, .. }
             | Self::Fork { path, .. } => change(path),
-            Self::RenameAll { sessions, .. } | Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
+            Self::RenameAll { sessions } => sessions.iter_mut().for_each(|(session, _)| change(&mut session.path)),
+            Self::LabelAll { sessions, .. } | Self::Rewrite { sessions, .. } => {
                 sessions.iter_mut().for_each(|session| change(&mut session.path));
             }
             Self::Move(moves) => {

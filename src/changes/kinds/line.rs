@@ -185,9 +185,15 @@ pub(crate) fn label(engine: &mut Engine<'_>, path: &Path, target: &EntryId, labe
 }
 
 /// Names several sessions, or clears their names.
-pub(crate) fn rename_all(engine: &mut Engine<'_>, sessions: &[ExpectedSession], name: &str) -> Result<ChangeResult> {
-    let after = new_text(name).context("invalid name")?;
-    each(engine, sessions, &|path, tree, id| named(path, tree, id, &after))
+pub(crate) fn rename_all(engine: &mut Engine<'_>, named: &[(ExpectedSession, String)]) -> Result<ChangeResult> {
+    let (mut sessions, mut names) = (Vec::new(), HashMap::new());
+    for (session, name) in named {
+        names.insert(&*session.path, new_text(name).context("invalid name")?);
+        sessions.push(session.clone());
+    }
+    each(engine, &sessions, &|path, tree, id| {
+        names.get(path).map_or(Ok(None), |name| self::named(path, tree, id, name))
+    })
 }
 
 /// Labels the last entry of several sessions that the model sees, or clears its label.

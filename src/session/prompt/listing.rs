@@ -100,7 +100,7 @@ pub struct ListingRow {
 pub struct Listing {
     /// The rows in the order in which the model receives them, after those omitted by the compaction.
     pub rows: Vec<ListingRow>,
-    /// The estimated tokens of each category in [`ContextShare::ALL`].
+    /// The tokens of each category in [`ContextShare::ALL`]: estimates, and the rest of the count.
     pub shares: [u64; ContextShare::ALL.len()],
     /// The number of sent messages.
     pub messages: usize,
@@ -114,8 +114,8 @@ pub struct Listing {
     pub thinking_level: String,
     /// The names of the active tools, cleaned.
     pub tools: Vec<String>,
-    /// The parts of the token count.
-    pub parts: TokenParts,
+    /// The last answer, the tokens reported by its provider, and the estimate for what follows it, if pi uses them.
+    pub counted: Option<(EntryIndex, f64, u64)>,
 }
 
 impl Listing {
@@ -148,7 +148,10 @@ impl Listing {
         self.tokens = sum.tokens(plan);
         self.model.clone_from(&plan.context.model);
         self.thinking_level.clone_from(&plan.context.thinking_level);
-        self.parts = sum.parts(plan);
+        self.counted = sum.counted(plan);
+        // The rest are the system prompt and the tools, which old files do not have.
+        let rest = (self.tokens as u64).saturating_sub(self.all_tokens());
+        self.shares[ContextShare::System as usize] += rest;
         self.tools = sum.tools().map(|tool| clean(tool).into_owned()).collect();
     }
 
@@ -166,12 +169,12 @@ impl Listing {
 
     /// Returns the total in words, with `~` unless the provider counted all of it: `~4,000 tokens`.
     pub fn total(&self) -> String {
-        let is_exact = matches!(self.parts.counted, Some((.., 0)));
+        let is_exact = matches!(self.counted, Some((.., 0)));
         format!("{}{} tokens", if is_exact { "" } else { "~" }, thousands(self.tokens as usize))
     }
 
-    /// Returns the estimated tokens of all sent messages.
-    pub fn estimated_tokens(&self) -> u64 {
+    /// Returns the sum of the categories.
+    pub fn all_tokens(&self) -> u64 {
         self.shares.iter().sum()
     }
 }
@@ -240,19 +243,6 @@ impl SystemPrompt {
     }
 }
 
-/// Parts of the tokens of a context.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TokenParts {
-    /// Estimate for the system prompt; 0 if the file does not have it.
-    pub prompt: u64,
-    /// Estimate for the tools; 0 if the file does not have them.
-    pub tools: u64,
-    /// Estimate for the messages.
-    pub messages: u64,
-    /// The last answer, the tokens reported by its provider, and the estimate for what follows it, if pi uses them.
-    pub counted: Option<(EntryIndex, f64, u64)>,
-}
-
 /// Sums the messages of pi's context, in order.
 #[derive(Clone, Debug, Default)]
 pub struct ContextSum {
@@ -281,18 +271,15 @@ impl ContextSum {
     /// Returns the tokens of the context as counted by pi. These are the reported tokens of the last answer plus an
     /// estimate of what follows. After a newer compaction or context edit, everything is estimated.
     pub fn tokens(&self, plan: &Plan) -> f64 {
-        match self.used {
-            Some((at, used)) if plan.is_fresh(at) => used + self.behind as f64,
-            _ => (self.system.tokens() + self.said) as f64,
+        match self.counted(plan) {
+            Some((_, used, behind)) => used + behind as f64,
+            None => (self.system.tokens() + self.said) as f64,
         }
     }
 
-    /// Returns the parts of the token count.
-    pub fn parts(&self, plan: &Plan) -> TokenParts {
-        let all = self.system.tokens();
-        let prompt = SystemPrompt { tools: Vec::new(), ..self.system.clone() }.tokens();
-        let counted = self.used.filter(|&(at, _)| plan.is_fresh(at)).map(|(at, used)| (at, used, self.behind));
-        TokenParts { prompt, tools: all.saturating_sub(prompt), messages: self.said, counted }
+    /// Returns the last answer, the tokens reported by its provider, and the estimate for what follows it, if pi uses them.
+    fn counted(&self, plan: &Plan) -> Option<(EntryIndex, f64, u64)> {
+        self.used.filter(|&(at, _)| plan.is_fresh(at)).map(|(at, used)| (at, used, self.behind))
     }
 
     /// Returns the active tools; the last added ones come last.

@@ -90,6 +90,17 @@ named! {
     }
 }
 
+impl Exactness {
+    /// Returns the degree in words for people; [`name`](Self::name) is that in JSON.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Exact => "certain",
+            Self::Possible => "maybe",
+            other => other.name(),
+        }
+    }
+}
+
 /// The state of a file at an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileState {

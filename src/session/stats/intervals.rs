@@ -42,6 +42,7 @@ impl SessionSums {
             return Self::default(); // damaged
         }
         let prompts = paths::prompts(&entries, &parents);
+        let models = paths::models(&entries, &prompts);
         let prompt_times = paths::prompt_times(&entries, &prompts);
         let working_times = paths::working_times(&entries, PAUSE);
         let mut places = std::collections::HashMap::new();
@@ -50,7 +51,7 @@ impl SessionSums {
                 continue;
             }
             let interval = entry.time.map(|time| time.div_euclid(SAME_KEYS));
-            let model = entry.usage.as_ref().and_then(|usage| usage.model);
+            let model = models[at as usize];
             let place = *places.entry((interval, model)).or_insert_with(|| {
                 sums.push(IntervalSum { interval, model, ..IntervalSum::default() });
                 sums.len() - 1

@@ -33,6 +33,17 @@ pub fn prompts(entries: &[EntryStats], parents: &[Option<EntryIndex>]) -> Vec<Op
     prompts.into_iter().map(Option::flatten).collect()
 }
 
+/// Returns the model of each entry: of an answer, the one that it used; of a prompt, that of its first answer.
+pub fn models(entries: &[EntryStats], prompts: &[Option<EntryIndex>]) -> Vec<Option<u32>> {
+    let mut models: Vec<_> = entries.iter().map(|entry| entry.usage.as_ref()?.model).collect();
+    for (at, prompt) in prompts.iter().enumerate() {
+        if let Some(prompt) = *prompt {
+            models[prompt as usize] = models[prompt as usize].or(models[at]);
+        }
+    }
+    models
+}
+
 /// Returns the time that each prompt took in milliseconds: until the last answer or result of its turn. `None` for other
 /// entries and prompts without one.
 pub fn prompt_times(entries: &[EntryStats], prompts: &[Option<EntryIndex>]) -> Vec<Option<i64>> {

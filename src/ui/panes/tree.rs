@@ -1,9 +1,11 @@
 //! Draws the tree of the open session. A row is an entry, a fork, or a summary of several entries. Facts are at the right
 //! edge; text keeps a minimum width, so facts that do not fit are dropped.
 
+use ratatui::layout::Rect;
+
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
-use crate::app::panes::tree::family::letter;
+use crate::app::panes::tree::family::{FamilyTree, letter};
 use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowIndex, RowItem};
 use crate::app::panes::tree::summaries::Inherited;
@@ -17,7 +19,7 @@ use crate::render::DocLine;
 use crate::session::digest::commits::{DigestCommit, commits_at};
 use crate::session::tree::{EntryIndex, Tree};
 use crate::ui::empty::plain_rows;
-use crate::ui::paint::{ListView, Painter, both, hits, list, title};
+use crate::ui::paint::{ListView, Painter, both, cut, hits, list, title};
 use crate::ui::panes::row_parts::SessionName;
 
 /// Minimum columns of the title.
@@ -83,13 +85,16 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) 
         let lines = match (&pane.error, pane.session) {
             (Some(error), _) => vec![DocLine::new(Tone::Error, error)],
             (None, Some(_)) => vec![DocLine::dim("reading")],
-            (None, None) => Vec::new(),
+            (None, None) => model.summary.lines.clone(),
         };
         return plain_rows(painter, area.text(), lines);
     };
     if pane.rows.list.is_empty() {
         let text = if tree.nodes.is_empty() { " no entries yet".into() } else { empty_filter(painter) };
-        return painter.put(ratatui::layout::Rect { height: 1, ..area.body }, &[Span::dim(text)]);
+        return painter.put(Rect { height: 1, ..area.body }, &[Span::dim(text)]);
+    }
+    if let Some(family) = &pane.family {
+        draw_legend(family, area.body, painter);
     }
     let rows = ListView { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
     list(painter, &rows, |at, columns| {
@@ -99,6 +104,21 @@ pub(in crate::ui) fn draw(area: PaneArea, model: &Model, painter: &Painter<'_>) 
         let left = vec![Span::dim(pane.rows.lead(at, lines, is_cut, painter.glyphs()))];
         row(left, columns, painter, tree, at)
     });
+}
+
+/// Draws the letters of the files with their titles below the rows. A title that repeats is shortened.
+fn draw_legend(family: &FamilyTree, body: Rect, painter: &Painter<'_>) {
+    let room = (usize::from(body.width) / family.request.members.len().max(1)).max(ROOM);
+    let (mut spans, mut before) = (Vec::new(), String::new());
+    for (key, session) in &family.request.members {
+        let title = title::title(session);
+        let shown = if title == before { &painter.glyphs().ellipsis } else { title.as_str() };
+        let shown = painter.glyphs().cut(shown, room.saturating_sub(4));
+        spans.extend([Span::text(" "), letter(family.number_of(*key).unwrap_or_default())]);
+        spans.push(Span::dim(format!(" {shown} ")));
+        before = title;
+    }
+    painter.put(Rect { y: body.bottom(), height: 1, ..body }, &cut(&spans, body.width.into(), painter.glyphs()));
 }
 
 /// Returns the text for a filter that hides all entries.

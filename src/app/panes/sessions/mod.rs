@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-pub use projects::{HiddenSubagents, Project, ProjectName};
+pub use projects::{HiddenSubagents, Project, ProjectName, ProjectSummary};
 use serde::{Deserialize, Serialize};
 
 use crate::app::widgets::Cursor;

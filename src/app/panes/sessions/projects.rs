@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::app::ticket::Claim;
 use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::paths::{shorten, split_name};
 use crate::base::sort;
 use crate::base::text::{Glyphs, Span, Tone, clean, width};
 use crate::catalog::families::Families;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
+use crate::render::DocLine;
 use crate::session::digest::details::EntryTotals;
 
 /// Hidden sessions of subagents, which totals include.
@@ -51,6 +53,17 @@ pub struct Project {
     pub shared: usize,
     /// Indices of all projects with the same directory name, this one included; empty if the name is unique.
     pub namesakes: Arc<[usize]>,
+}
+
+/// The summary of the selected project, which the tree pane shows.
+#[derive(Debug, Default)]
+pub struct ProjectSummary {
+    /// The project and the version of the catalog.
+    pub(crate) of: Option<(ProjectKey, u64)>,
+    /// Claim on the costs of its months.
+    pub(crate) counting: Option<Claim>,
+    /// The lines.
+    pub lines: Vec<DocLine>,
 }
 
 /// The label of files that pi's list omits, in front of the directory in which they are.
