@@ -231,7 +231,12 @@ impl Searcher {
         let other = matcher.literal_rank(SearchTitles::default());
         let can_differ = other > (Tier::Name, 0);
         let accented: HashSet<usize> = with_keys(sessions, &places, &[trigrams::ACCENTS]).into_iter().collect();
-        let by_texts = |at: usize| matcher.ranks_by_texts(&fold(facts(at).id()), accented.contains(&at));
+        let adjacent = matcher.keys_of_adjacent().map(|keys| with_keys(sessions, &places, &keys));
+        let adjacent: HashSet<usize> = adjacent.into_iter().flatten().collect();
+        let by_texts = |at: usize| {
+            let is_accented = accented.contains(&at);
+            adjacent.contains(&at) || matcher.ranks_by_texts(&fold(facts(at).id()), &fold(facts(at).cwd()), is_accented)
+        };
         let differs = |at: &usize| can_differ && (has_headings(at) || by_texts(*at));
         let different: Vec<usize> = places.iter().copied().filter(differs).collect();
         if !different.is_empty() {

@@ -75,7 +75,12 @@ pub(super) struct HitSearch {
 pub(super) fn read_query(words: &[String]) -> Result<Query> {
     let text = words.join(" ");
     let problem = match Query::parse(&text) {
-        Ok(query) if !query.is_empty() => return Ok(query),
+        Ok(query) if !query.is_empty() => {
+            if let Some((word, name)) = query.likely_typo() {
+                note!("searching for the text {}; for the qualifier, write {name}:", clean(word));
+            }
+            return Ok(query);
+        }
         Ok(_) => QueryProblem { at: 0..text.len(), message: "the query is empty".into() },
         Err(problem) => problem,
     };
@@ -200,8 +205,8 @@ impl HitSearch {
         let fit = self.searcher.sessions_to_grep(self.newest_first(), asked, || false).unwrap_or_default();
         let paths: Vec<PathBuf> = fit.iter().map(|sought| sought.digest.file_path()).collect();
         let by_path = paths.iter().map(PathBuf::as_path).zip(fit.iter().copied()).collect();
-        let asked = (&*self.query.words(), most, HitOrder::Given);
-        grep::each(&paths, asked, || false, |batch| each(batch, &by_path));
+        let asked = (&*self.query.words(), &*self.query.roles());
+        grep::each(&paths, asked, (most, HitOrder::Given), || false, |batch| each(batch, &by_path));
     }
 
     /// Reports hits, best first: at most `limit`, and only those that come after the hit `after`.

@@ -233,8 +233,33 @@ fn words_in_texts_rank_before_those_in_ids() {
     pitree.write_session(&said("01aa0089-1024", 3, "open the port please"));
     pitree.write_session(&said("01aa0089-1024-c", 2, "1024 is the port"));
     let ids = |query: &str| found(&pitree, &[query]);
-    assert_eq!(ids("port 1024"), ["01aa0089-1024-c", "01aa0089-aaaa", "01aa0089-1024"]);
+    assert_eq!(ids("port 1024"), ["01aa0089-aaaa", "01aa0089-1024-c", "01aa0089-1024"]);
     assert_eq!(ids("01aa0089-1"), ["01aa0089-1024", "01aa0089-1024-c"]);
+}
+
+#[test]
+fn unknown_qualifiers_are_text_and_roles_select_entries() {
+    let pitree = Pitree::new();
+    let session = said("s", 1, "open localhost:3000").assistant("2", "pull nginx:latest, lable:x");
+    pitree.write_session(&session.call("3", "bash", &serde_json::json!({"command": "serve"})).output("4", "3", "port:80"));
+    let fields = |query: &str| {
+        let found = pitree.run(&["search", "--json", query]);
+        let hits = json_lines(&found.out);
+        (hits.iter().filter_map(|hit| hit["field"].as_str().map(String::from)).collect::<Vec<_>>(), found.err)
+    };
+    for (query, found) in [
+        ("localhost:3000", &["user"][..]),
+        ("nginx:latest", &["assistant"]),
+        ("role:user nginx:latest", &[]),
+        ("from:me localhost", &["user"]),
+        ("role:assistant localhost", &[]),
+        ("role:tool port:80", &["tool"]),
+        ("role:assistant all:serve", &["arguments"]),
+    ] {
+        assert_eq!(fields(query), (found.iter().map(ToString::to_string).collect(), String::new()), "{query}");
+    }
+    let (found, err) = fields("lable:x");
+    assert_eq!((&*found.concat(), &*err), ("assistant", "searching for the text lable:x; for the qualifier, write label:\n"));
 }
 
 #[test]
@@ -315,7 +340,7 @@ fn shows_invalid_queries_and_returns_an_exit_code_without_hits() {
     let lines: Vec<&str> = wrong.err.lines().collect();
     assert!(lines[0].starts_with("pitree: ") && lines[0].contains("much"), "{}", wrong.err);
     assert_eq!(lines[1..], ["  é cost:much x", "    ^^^^^^^^^"]);
-    for query in ["re:(", "who:me", "", "is:"] {
+    for query in ["re:(", "role:me,you", "", "is:"] {
         let wrong = pitree.run(&["search", "--demo", query]);
         assert_eq!((wrong.code, wrong.out.as_str()), (2, ""), "{query}");
     }
@@ -325,7 +350,7 @@ fn shows_invalid_queries_and_returns_an_exit_code_without_hits() {
     let end = "{\"schema\":1,\"type\":\"end\",\"printed\":0,\"total\":0,\"totalIsExact\":true,\"next\":null}\n";
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, end, ""));
     assert_eq!(pitree.run(&["search", "--demo"]).code, 2);
-    let wrong = pitree.run(&["--demo", "who:me"]);
+    let wrong = pitree.run(&["--demo", "has:me"]);
     assert_eq!((wrong.code, wrong.out.as_str()), (2, ""), "nor does the browser open with it");
     for args in [&["--demo", "jwt", "ls"][..], &["--demo", "--", "ls"]] {
         assert!(pitree.run(args).err.contains("requires a terminal"), "{args:?}: it is a search");
