@@ -97,6 +97,20 @@ pub fn age(now: i64, then: i64) -> String {
     }
 }
 
+/// Formats a time for a list: `14:02` today, `Tue 14:02` within a week, `19 Nov` within eleven months, or `Nov 2025`.
+pub fn when(now: i64, then: i64, zone: &TimeZone) -> String {
+    let local = |ms| Some(Timestamp::from_millisecond(ms).ok()?.to_zoned_datetime(zone.clone()));
+    let (Some(today), Some(time)) = (local(now), local(then)) else { return "?".into() };
+    let days = now.saturating_sub(then) / (24 * 3_600_000);
+    let form = match () {
+        () if time.date() == today.date() => "%H:%M",
+        () if then < now && days < 6 => "%a %H:%M",
+        () if then < now && days < 330 => "%-d %b",
+        () => "%b %Y",
+    };
+    time.strftime(form).to_string()
+}
+
 /// Formats the time since `since` for a sentence: `for 5m`, `since just now`.
 pub(crate) fn duration_since(now: i64, since: i64) -> String {
     match age(now, since) {
@@ -120,7 +134,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_times_are_formatted(now in proptest::num::i64::ANY, then in proptest::num::i64::ANY) {
-            for text in [age(now, then), duration_since(now, then), ago(now, then)] {
+            for text in [age(now, then), when(now, then, &TimeZone::UTC), duration_since(now, then), ago(now, then)] {
                 proptest::prop_assert!(!text.is_empty());
             }
             let _ = iso(then);
@@ -155,6 +169,23 @@ mod tests {
             let formatted = format!("{:.3}", Timestamp::from_millisecond(ms).unwrap());
             proptest::prop_assert_eq!(String::from_utf8(to_pi_format(ms).into()).unwrap(), formatted);
         }
+    }
+
+    #[test]
+    fn times_of_a_list_are_as_exact_as_they_are_near() {
+        let zone = TimeZone::fixed(jiff::tz::offset(1));
+        let ms = |text: &str| parse(text).unwrap();
+        let now = ms("2026-11-28T21:00:00Z"); // a Saturday
+        for (then, said) in [
+            ("2026-11-27T23:30:00Z", "00:30"),
+            ("2026-11-24T13:02:00Z", "Tue 14:02"),
+            ("2026-11-19T13:02:00Z", "19 Nov"),
+            ("2026-02-01T13:02:00Z", "1 Feb"),
+            ("2025-11-28T13:02:00Z", "Nov 2025"),
+        ] {
+            assert_eq!(when(now, ms(then), &zone), said);
+        }
+        assert_eq!(when(now, i64::MAX, &zone), "?");
     }
 
     #[test]

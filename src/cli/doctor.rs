@@ -19,7 +19,7 @@ use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{self, ProjectArg, note_mirrored};
-use crate::cli::table::{Column, PATH};
+use crate::cli::table::{Column, NamedColumn};
 use crate::cli::{CommandContext, Exit, completions, now};
 use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
@@ -176,9 +176,13 @@ impl DoctorCommand {
                 finding.text(),
             ]
         };
-        // File, line, code, entry, description.
-        const COLUMNS: [Column; 5] =
-            [Column::Path(PATH), Column::Number, Column::Whole, Column::Whole, Column::Words(DESCRIPTION)];
+        const COLUMNS: [NamedColumn; 5] = [
+            ("file", Column::Path),
+            ("line", Column::Number),
+            ("problem", Column::Whole),
+            ("entry", Column::Whole),
+            ("description", Column::Words(DESCRIPTION)),
+        ];
         context.list(self.json, &findings, line, (COLUMNS, row), "")
     }
 

@@ -18,7 +18,7 @@ use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
 use crate::changes::{ImportRequest, Request};
 use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
-use crate::cli::table::Column;
+use crate::cli::table::{Column, NamedColumn};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::disk::load::EntryReader;
 use crate::disk::{program, relocations};
@@ -93,8 +93,9 @@ pub(super) struct ExportCommand {
     open: bool,
 }
 
-/// Rule, entry, field, sample.
-const COLUMNS: [Column; 4] = [Column::Whole, Column::Whole, Column::Whole, Column::Whole];
+/// The columns of likely secrets.
+const COLUMNS: [NamedColumn; 4] =
+    [("rule", Column::Whole), ("entry", Column::Whole), ("field", Column::Whole), ("sample", Column::Whole)];
 
 impl ExportCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {

@@ -20,7 +20,7 @@ use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::catalog::user_data::local_cwds;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column};
+use crate::cli::table::{self, Column, NamedColumn};
 use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::files::read_regular;
 use crate::disk::new_file::{self, RecoveredDir, is_taken};
@@ -107,7 +107,7 @@ impl FileCommand {
             (Some(path), _) => new_file::write_for_user(path, &text, self.force)?,
             (None, Some(other)) => {
                 let other = self.other(other, &found, context)?;
-                output::lines(&unified(&text, &other, found.path.trim_start_matches('/')), "")?;
+                output::diff(&unified(&text, &other, found.path.trim_start_matches('/')))?;
             }
             (None, None) if stdout().is_terminal() => output::lines(&text, "")?,
             (None, None) => output::write(text.as_bytes())?,
@@ -192,6 +192,9 @@ pub(super) struct FilesCommand {
     session: Option<OsString>,
     #[command(flatten)]
     project: ProjectArg,
+    /// List at most N files
+    #[arg(long, value_name = "N", value_parser = crate::cli::some)]
+    limit: Option<usize>,
     /// Print JSON Lines; with SESSION, include the entries that touched each file
     #[arg(long)]
     json: bool,
@@ -222,13 +225,19 @@ impl FilesCommand {
             None => context.worktrees(local_cwds(sessions.iter())),
         };
         let places = FilePlaces { home: &context.home, worktrees: &worktrees };
-        let files = outline(&sessions, places, &|| true).unwrap_or_default();
+        let mut files = outline(&sessions, places, &|| true).unwrap_or_default();
+        files.truncate(self.limit.unwrap_or(usize::MAX));
         let calls = match self.session {
             Some(_) if self.json => Some(calls(&sessions, context)?),
             _ => None,
         };
-        const NUMBER: Column = Column::Number;
-        const COLUMNS: [Column; 5] = [NUMBER, NUMBER, NUMBER, NUMBER, Column::Path(usize::MAX)];
+        const COLUMNS: [NamedColumn; 5] = [
+            ("age", Column::Number),
+            ("reads", Column::Number),
+            ("changes", Column::Number),
+            ("sessions", Column::Number),
+            ("file", Column::Path),
+        ];
         let row = |file: &TouchedFile| {
             let times = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
             let (reads, changes) = (times(file.uses.reads, "read"), times(file.uses.changes(), "changed"));
@@ -348,8 +357,13 @@ impl RecoverCommand {
                 file.error.clone().unwrap_or_else(|| file.reason.into()),
             ]
         };
-        const WHOLE: Column = Column::Whole;
-        const COLUMNS: [Column; 5] = [WHOLE, WHOLE, WHOLE, Column::Path(usize::MAX), Column::Words(60)];
+        const COLUMNS: [NamedColumn; 5] = [
+            ("entry", Column::Whole),
+            ("state", Column::Whole),
+            ("written", Column::Whole),
+            ("file", Column::Path),
+            ("reason", Column::Words(60)),
+        ];
         context.list(self.json, &report, line, (COLUMNS, row), "no tool or command touched a file")?;
         let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
         Ok(match () {

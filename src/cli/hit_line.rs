@@ -1,16 +1,21 @@
-//! The line of a hit, as JSON or as a row of a table.
+//! The line of a hit, as JSON or as text below the line of its session.
 
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Result;
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
-use crate::base::paths::{file_name, shorten};
+use crate::base::numbers::dollars;
+use crate::base::paths::file_name;
+use crate::base::text::{Glyphs, Span, Tone, clean, clean_char, cut_spans, highlight, spans_width, width};
 use crate::base::time;
 use crate::catalog::search::SessionHit;
 use crate::cli::output::PathFields;
-use crate::cli::table;
+use crate::cli::table::words;
+use crate::cli::{now, output};
 use crate::disk::load::EntryReader;
 use crate::search::byte_search::Snippet;
 use crate::search::candidate::MatchField;
@@ -51,8 +56,24 @@ pub(super) struct HitLine {
     worktree: Option<String>,
     modified: Option<String>,
     #[serde(skip)]
-    age: Option<i64>,
+    text: HitText,
 }
+
+/// What only the text of a hit shows.
+#[derive(Default)]
+struct HitText {
+    modified: Option<i64>,
+    cost: f64,
+    /// `true` for a hit in an entry.
+    is_entry: bool,
+    /// The label of the entry.
+    label: Option<String>,
+    /// `true` if the text begins before the snippet.
+    is_cut: bool,
+}
+
+/// The minimum width of an excerpt beside the ID of its entry.
+const MIN_EXCERPT: usize = 24;
 
 /// An entry with a match, and the field.
 pub(super) type EntryPlace = (EntryIndex, MatchField);
@@ -139,6 +160,10 @@ impl HitLine {
         time: Option<i64>,
         snippet: Snippet,
     ) -> Self {
+        let has_labels = !session.labels.is_empty();
+        let at = offset.filter(|_| has_labels).and_then(|at| session.details().offsets.binary_search(&at).ok());
+        let label = session.labels.iter().find(|label| at == Some(label.at as usize));
+        let label = label.filter(|_| field != Some(LABEL)).map(|label| label.text.to_string());
         Self {
             hit: hit_name(session, offset, field),
             path: (&*session.path).into(),
@@ -146,6 +171,13 @@ impl HitLine {
             entry_id,
             field,
             active,
+            text: HitText {
+                modified: session.modified,
+                cost: session.cost,
+                is_entry: offset.is_some(),
+                label,
+                is_cut: snippet.is_cut,
+            },
             snippet: snippet.text,
             ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
             time: time.and_then(time::iso),
@@ -155,7 +187,6 @@ impl HitLine {
             project: file_name(Path::new(&session.header.cwd)),
             worktree: None,
             modified: session.modified.and_then(time::iso),
-            age: session.modified,
         }
     }
 
@@ -165,16 +196,119 @@ impl HitLine {
         self.worktree = worktrees.of(&self.cwd).map(|worktree| worktree.name.clone());
     }
 
-    /// Returns the row in the table, with ids of the given length.
-    pub(super) fn row(&self, ids: usize, home: &str) -> [String; 7] {
-        [
-            table::age(self.age),
-            utf16_prefix(&self.id, ids).into(),
-            shorten(&self.cwd, home).into(),
-            self.title.clone(),
-            if self.active == Some(false) { "abandoned".into() } else { String::new() },
-            self.field.unwrap_or_default().into(),
-            self.snippet.split_whitespace().collect::<Vec<_>>().join(" "),
-        ]
+    /// Returns `true` if the line of the session shows the match, because it is in the title.
+    fn is_in_title(&self) -> bool {
+        let is_title = |field| field == "name" || field == "firstMessage" && self.name.is_none();
+        !self.text.is_entry && self.field.is_none_or(is_title)
+    }
+
+    /// Returns `true` for two hits of a session.
+    pub(super) fn is_of_session(&self, other: &Self) -> bool {
+        self.path.path == other.path.path
+    }
+
+    /// Prints the hits of a session: a line with its ID, title, project, time and cost, and a line for each hit. No line is
+    /// wider than `columns`.
+    pub(super) fn print(hits: &[Self], ids: usize, columns: usize, glyphs: &Glyphs) -> Result<()> {
+        let [first, ..] = hits else { return Ok(()) };
+        let print = |line: &[Span]| output::line(output::paint_all(&cut_spans(line, columns, glyphs)));
+        let when = first.text.modified.map_or("?".into(), |time| time::when(now(), time, &TimeZone::system()));
+        let (id, cost) = (clean(utf16_prefix(&first.id, ids)), dollars(first.text.cost));
+        let facts = format!("  {}  {when}  ", clean(&first.project));
+        let room = columns.saturating_sub(width(&id) + 2 + width(&facts) + width(&cost));
+        let mut line = vec![Span::dim(format!("{id}  "))];
+        match hits.iter().find(|hit| hit.is_in_title()) {
+            Some(hit) => line.extend(hit.excerpt(Tone::Strong, room, glyphs)),
+            None => line.push(Span::new(Tone::Strong, words(&first.title, room.min(MAX_TITLE), glyphs))),
+        }
+        line.extend([Span::text(facts), Span::new(Tone::Cost, cost)]);
+        print(&line)?;
+        let below: Vec<&Self> = hits.iter().filter(|hit| !hit.is_in_title()).collect();
+        let role = |hit: &Self| hit.field.unwrap_or_default();
+        let entry = |hit: &Self| clean(hit.entry_id.as_deref().unwrap_or_default()).into_owned();
+        let roles = below.iter().map(|hit| role(hit).len()).max().unwrap_or_default();
+        let entries = below.iter().map(|hit| width(&entry(hit))).max().unwrap_or_default();
+        let has_entries = entries > 0 && columns >= entries + roles + 6 + MIN_EXCERPT;
+        for hit in below {
+            let mut line = vec![Span::text("  ")];
+            if has_entries {
+                line.push(Span::dim(format!("{:entries$}  ", entry(hit))));
+            }
+            let tone = match role(hit) {
+                "user" => Tone::User,
+                "assistant" => Tone::Assistant,
+                "label" => Tone::Label,
+                "summary" => Tone::Summary,
+                _ => Tone::Tool,
+            };
+            line.push(Span::new(tone, format!("{:roles$}  ", role(hit))));
+            line.extend((hit.active == Some(false)).then(|| Span::dim("abandoned  ")));
+            if let Some(label) = &hit.text.label {
+                line.push(Span::new(Tone::Label, format!("[{}] ", words(label, columns / 4, glyphs))));
+            }
+            let room = columns.saturating_sub(spans_width(&line));
+            line.extend(hit.excerpt(Tone::Text, room, glyphs));
+            print(&line)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the excerpt in one line of at most `columns`, around the first match.
+    fn excerpt(&self, tone: Tone, columns: usize, glyphs: &Glyphs) -> Vec<Span> {
+        let (mut text, mut matches) = (String::new(), Vec::<Range<usize>>::new());
+        for (at, c) in self.snippet.chars().enumerate() {
+            if c.is_whitespace() && (text.is_empty() || text.ends_with(' ')) {
+                continue;
+            }
+            let start = text.len();
+            text.push(if c.is_whitespace() { ' ' } else { clean_char(c) });
+            if self.ranges.iter().any(|&[from, to]| (from..to).contains(&at)) {
+                match matches.last_mut().filter(|last| last.end == start) {
+                    Some(last) => last.end = text.len(),
+                    None => matches.push(start..text.len()),
+                }
+            }
+        }
+        let text = text.trim_end();
+        // A third of the width before the match, or more if the rest is short.
+        let before = matches.first().map_or("", |first| &text[..first.start]);
+        let start = text.len() - glyphs.cut_start(text, columns).trim_start_matches(&*glyphs.ellipsis).len();
+        let start =
+            start.min(before.len() - glyphs.cut_start(before, columns / 3).trim_start_matches(&*glyphs.ellipsis).len());
+        let mark = if start > 0 || self.text.is_cut { &*glyphs.ellipsis } else { "" };
+        let shift = |range: Range<usize>| range.start + mark.len() - start..range.end + mark.len() - start;
+        let matches: Vec<Range<usize>> = matches.into_iter().map(shift).collect();
+        let spans = highlight(&[Span::new(tone, format!("{mark}{}", &text[start..]))], &matches);
+        cut_spans(&spans, columns, glyphs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::text::{ASCII, UNICODE, spans_text};
+
+    #[test]
+    fn an_excerpt_has_the_match_at_each_width() {
+        let digest = Digest::default();
+        for (before, after) in [(0, 200), (40, 74), (110, 0), (3, 3)] {
+            let text = format!("{}ne\n\u{1b}\u{20} edle{}", "漢 ".repeat(before / 3), " hay".repeat(after / 4));
+            let start = text.find("ne").map(|at| text[..at].chars().count()).unwrap();
+            let snippet = Snippet { text: text.clone(), ranges: vec![start..start + 9], is_cut: false };
+            let hit = HitLine::new(&digest, (None, None), (None, None), None, snippet);
+            for (columns, glyphs) in (12..140).flat_map(|columns| [(columns, &UNICODE), (columns, &ASCII)]) {
+                let spans = hit.excerpt(Tone::Text, columns, glyphs);
+                let found: Vec<&str> =
+                    spans.iter().filter(|span| span.tone == Tone::Match).map(|span| &*span.text).collect();
+                assert!(spans_width(&spans) <= columns, "{columns}: {spans:?}");
+                assert!(found.concat().starts_with("ne ") || columns < 20, "{columns}: {spans:?}");
+                assert!(!found.is_empty(), "{columns}: {spans:?}");
+                let is_whole = !spans_text(&spans).contains(&*glyphs.ellipsis);
+                assert_eq!(
+                    is_whole,
+                    width(&text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\u{1b}', " ")) <= columns
+                );
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::cli::command_context::read;
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, LAST, PATH};
+use crate::cli::table::{self, Column, LAST, NamedColumn};
 use crate::cli::{CommandContext, Exit, hits, output, resolve};
 use crate::disk::locate::missing_home;
 use crate::disk::parallel;
@@ -280,8 +280,14 @@ fn print(
     copies: &SessionCopies,
     context: &CommandContext,
 ) -> Result<()> {
-    const NUMBER: Column = Column::Number;
-    const COLUMNS: [Column; 6] = [NUMBER, NUMBER, NUMBER, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
+    const COLUMNS: [NamedColumn; 6] = [
+        ("age", Column::Number),
+        ("entries", Column::Number),
+        ("cost", Column::Number),
+        ("id", Column::Whole),
+        ("directory", Column::Path),
+        ("title", Column::Words(LAST)),
+    ];
     let ids = resolve::shortest(rows.iter().map(|(_, session, _)| session.facts().id()));
     let row = |(at, session, own): &SessionRow<'_>| {
         let machines = copies.machines(SessionKey::new(*at), |key| &sessions[key.index()]);

@@ -3,22 +3,25 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use anyhow::{Result, ensure};
+use crossterm::style::force_color_output;
 use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::base::numbers::thousands;
 pub(super) use crate::base::safe_json::{PathFields, RemoteFields, number, object, push_json_line};
-use crate::base::text::{clean, clean_lines, without_os_error_codes};
+use crate::base::text::{Span, Tone, clean, clean_lines, without_os_error_codes};
 use crate::base::{machine_paths, sort};
 use crate::changes::Changes;
 use crate::cli::exit::Exit;
+use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 use crate::runtime;
+use crate::runtime::colors::Colors;
 
 /// Buffered standard output.
 pub(super) static STDOUT: LazyLock<Mutex<BufWriter<io::Stdout>>> =
@@ -175,7 +178,54 @@ pub(super) fn columns() -> Option<usize> {
     Some(columns.into()).filter(|&columns| columns > 0)
 }
 
-/// Returns `true` if standard output is a terminal with colors.
-pub(super) fn has_colors() -> bool {
-    columns().is_some() && runtime::has_colors()
+/// When to print colors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ColorWhen {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// The colors of the output; unset without colors.
+static COLORS: OnceLock<Colors> = OnceLock::new();
+
+/// Chooses the colors of the output: those of the browser.
+pub(super) fn set_colors(when: ColorWhen, config: &Config) {
+    let is_colored = match when {
+        ColorWhen::Auto => io::stdout().is_terminal() && runtime::has_colors(),
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
+    };
+    if is_colored {
+        // An explicit option is stronger than `NO_COLOR`.
+        force_color_output(true);
+        let _ = COLORS.set(Colors::new(config));
+    }
+}
+
+/// Returns a safe text in the color of a tone.
+pub(super) fn paint(tone: Tone, text: &str) -> String {
+    COLORS.get().map_or_else(|| text.into(), |colors| colors.paint(tone, text))
+}
+
+/// Returns safe spans in their colors.
+pub(super) fn paint_all(spans: &[Span]) -> String {
+    spans.iter().map(|span| paint(span.tone, &span.text)).collect()
+}
+
+/// Prints the lines of a unified diff, safe for a terminal.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn diff(text: &str) -> Result<()> {
+    clean_lines(text.strip_suffix('\n').unwrap_or(text)).try_for_each(|one| {
+        let tone = match one.as_bytes().first() {
+            Some(b'+') => Tone::Added,
+            Some(b'-') => Tone::Removed,
+            Some(b'@') => Tone::Hunk,
+            _ => Tone::Text,
+        };
+        line(paint(tone, &one))
+    })
 }

@@ -24,7 +24,7 @@ use crate::changes::{ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangePrinter, CliStep, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{ProjectArg, note_mirrored};
-use crate::cli::table::{Column, LAST, PATH, TITLE};
+use crate::cli::table::{Column, LAST, NamedColumn, TITLE};
 use crate::cli::{CommandContext, Exit, completions, resolve, selection};
 use crate::disk::files;
 use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
@@ -88,7 +88,7 @@ impl SecretsCommand {
         let rules = ChosenRules::new(&context.config.redact)?;
         if self.list {
             let rows = rules.all().map(|(id, description)| [id.to_string(), description.to_string()]);
-            context.table([Column::Whole, Column::Words(LAST)], rows, "")?;
+            context.table([("rule", Column::Whole), ("finds", Column::Words(LAST))], rows, "")?;
             return Ok(Exit::Done);
         }
         self.check_rules(&rules)?;
@@ -158,10 +158,14 @@ impl SecretsCommand {
                 ]);
             }
         }
-        // Session id or file, title, entry, rule, sample, place.
-        const WHOLE: Column = Column::Whole;
-        const COLUMNS: [Column; 6] =
-            [Column::Path(PATH), Column::Words(TITLE), WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
+        const COLUMNS: [NamedColumn; 6] = [
+            ("session", Column::Path),
+            ("title", Column::Words(TITLE)),
+            ("entry", Column::Whole),
+            ("rule", Column::Whole),
+            ("sample", Column::Whole),
+            ("place", Column::Words(LAST)),
+        ];
         context.table(COLUMNS, rows, "")
     }
 }

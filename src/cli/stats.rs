@@ -222,7 +222,7 @@ impl Report<'_> {
         const NUMBER: Column = Column::Number;
         let is_paths = matches!(self.groupings, [grouping] if grouping.is_path());
         let most_words = if self.groupings.len() == 1 { LAST } else { TITLE };
-        let last = if is_paths { Column::Path(LAST) } else { Column::Words(LAST) };
+        let last = if is_paths { Column::Path } else { Column::Words(LAST) };
         let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR), last];
         let most = self.rows.iter().map(|row| row.sum.cost).fold(0.0, f64::max);
         // A narrow terminal shows fewer columns, so that there is room for the keys.

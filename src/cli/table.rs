@@ -1,27 +1,23 @@
-//! Plain text tables. Numbers and ids are never truncated. On a terminal, other columns shrink to the width: paths keep
-//! their end and words their beginning, and columns that become too narrow are dropped. In a pipe, only words are
-//! truncated.
+//! Tables. Numbers and ids are never truncated. On a terminal, tables have a header, and the other columns share the width
+//! by what they need: paths keep their end and words their beginning, and columns that become too narrow are dropped. In a
+//! pipe, only words are truncated.
 
 use std::array;
 use std::borrow::Cow;
 
 use anyhow::Result;
-use crossterm::style::Stylize;
 use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
-use crate::base::text::{Glyphs, clean, width};
+use crate::base::text::{Glyphs, Tone, clean, width};
 use crate::base::time;
 use crate::cli::{CommandContext, now, output};
 
-/// The maximum width of the last column with words.
+/// The maximum width of the last column with words in a pipe.
 pub(super) const LAST: usize = 100;
 
-/// The maximum width of other columns with words, such as titles.
+/// The maximum width of other columns with words in a pipe, such as titles.
 pub(super) const TITLE: usize = 40;
-
-/// The maximum width of a path that is not the subject of the list.
-pub(super) const PATH: usize = 40;
 
 /// The maximum width of a bar.
 pub(super) const BAR: usize = 16;
@@ -36,10 +32,30 @@ pub(super) enum Column {
     Number,
     /// Never truncated, such as an id.
     Whole,
-    /// A path with a maximum width on a terminal.
-    Path(usize),
-    /// Words with a maximum width.
+    /// A path.
+    Path,
+    /// Words with a maximum width in a pipe.
     Words(usize),
+}
+
+/// A column with its header on a terminal, which also defines the tone of the cells.
+pub(super) type NamedColumn = (&'static str, Column);
+
+impl Column {
+    fn may_be_cut(self) -> bool {
+        matches!(self, Self::Path | Self::Words(_))
+    }
+}
+
+/// Returns the tone of the cells below a header.
+fn tone(header: &str) -> Tone {
+    match header {
+        "id" | "session" | "entry" | "commit" => Tone::Dim,
+        "title" => Tone::Strong,
+        "label" => Tone::Label,
+        "cost" => Tone::Cost,
+        _ => Tone::Text,
+    }
 }
 
 /// Truncates a text to a width, safe for a terminal.
@@ -52,7 +68,7 @@ impl CommandContext {
     /// Prints a table, safe for a terminal, or the note `none` if it is empty. Empty columns are omitted.
     pub(super) fn table<const COLUMNS: usize>(
         &self,
-        columns: [Column; COLUMNS],
+        columns: [NamedColumn; COLUMNS],
         rows: impl IntoIterator<Item = [String; COLUMNS]>,
         none: &str,
     ) -> Result<()> {
@@ -65,7 +81,7 @@ impl CommandContext {
         is_json: bool,
         items: &'i [T],
         line: impl FnMut(&'i T) -> Line,
-        (columns, row): ([Column; COLUMNS], impl FnMut(&'i T) -> [String; COLUMNS]),
+        (columns, row): ([NamedColumn; COLUMNS], impl FnMut(&'i T) -> [String; COLUMNS]),
         none: &str,
     ) -> Result<()> {
         match is_json {
@@ -81,15 +97,13 @@ impl CommandContext {
         rows: &[[String; COLUMNS]],
         (has_header, has_total): (bool, bool),
     ) -> Result<()> {
-        let has_colors = has_header && output::has_colors();
+        let columns = columns.map(|column| ("", column));
         for (at, line) in lines(columns, rows, output::columns(), self.config.glyphs()).enumerate() {
-            let styled = match at {
-                _ if !has_colors => line,
-                0 => line.dim().to_string(),
-                at if has_total && at + 1 == rows.len() => line.bold().to_string(),
+            output::line(match at {
+                0 if has_header => output::paint(Tone::Dim, &line),
+                at if has_total && at + 1 == rows.len() => output::paint(Tone::Strong, &line),
                 _ => with_colored_bar(&line, self.bar_glyph()),
-            };
-            output::line(styled)?;
+            })?;
         }
         Ok(())
     }
@@ -107,7 +121,7 @@ impl CommandContext {
 
 /// Prints a table, or the note `none` if it is empty and the note is not.
 pub(super) fn print<const COLUMNS: usize>(
-    columns: [Column; COLUMNS],
+    columns: [NamedColumn; COLUMNS],
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
     none: &str,
     glyphs: &Glyphs,
@@ -127,34 +141,48 @@ pub(super) fn age(time: Option<i64>) -> String {
     time.map_or("?".into(), |time| time::age(now(), time))
 }
 
-/// Returns the lines of a table for the width of a terminal, or for a pipe.
+/// Returns the lines of a table for the width of a terminal, with a header if the columns have one, or for a pipe.
 fn lines<const COLUMNS: usize>(
-    columns: [Column; COLUMNS],
+    columns: [NamedColumn; COLUMNS],
     rows: &[[String; COLUMNS]],
     room: Option<usize>,
     glyphs: &Glyphs,
 ) -> impl Iterator<Item = String> {
     let cells = |row: &[String; COLUMNS]| -> [String; COLUMNS] {
-        array::from_fn(|at| match columns[at] {
-            Column::Number | Column::Whole | Column::Path(_) => clean(&row[at]).into_owned(),
-            Column::Words(most) => words(&row[at], most, glyphs),
+        array::from_fn(|at| match columns[at].1 {
+            Column::Number | Column::Whole | Column::Path => clean(&row[at]).into_owned(),
+            Column::Words(most) => words(&row[at], room.unwrap_or(most), glyphs),
         })
     };
-    let rows: Vec<[String; COLUMNS]> = rows.iter().map(cells).collect();
+    let mut rows: Vec<[String; COLUMNS]> = rows.iter().map(cells).collect();
+    let has_header = room.is_some() && !rows.is_empty() && columns.iter().any(|(header, _)| !header.is_empty());
+    if has_header {
+        let is_empty = |at: usize| rows.iter().all(|row| row[at].is_empty());
+        rows.insert(0, array::from_fn(|at| if is_empty(at) { String::new() } else { columns[at].0.into() }));
+    }
     let widths = widths(columns, &rows, room);
-    rows.into_iter().map(move |row| {
-        let mut line = String::new();
-        for ((column, cell), columns) in columns.into_iter().zip(&row).zip(widths).filter(|(_, columns)| *columns > 0) {
+    rows.into_iter().enumerate().map(move |(number, row)| {
+        let (mut line, mut gap) = (String::new(), 0);
+        for (((header, column), cell), columns) in
+            columns.into_iter().zip(&row).zip(widths).filter(|(_, columns)| *columns > 0)
+        {
             let cell = match column {
                 Column::Number | Column::Whole => Cow::Borrowed(&**cell),
-                Column::Path(_) => glyphs.cut_start(cell, columns),
-                Column::Words(_) => glyphs.cut(cell, columns),
+                Column::Path => glyphs.cut_start(cell, columns),
+                Column::Words(_) => glyphs.cut(cell.trim_end(), columns),
             };
-            let space = " ".repeat(columns.saturating_sub(width(&cell)));
-            let parts = if column == Column::Number { [&space, &*cell] } else { [&*cell, &space] };
-            line.extend(parts.into_iter().chain(["  "]));
+            let space = columns.saturating_sub(width(&cell));
+            let (before, after) = if column == Column::Number { (space, 0) } else { (0, space) };
+            if !cell.is_empty() {
+                line.extend(std::iter::repeat_n(' ', gap + before));
+                let tone = if has_header && number == 0 { Tone::Dim } else { tone(header) };
+                line += &output::paint(tone, &cell);
+                gap = 0;
+            } else {
+                gap += before;
+            }
+            gap += after + 2;
         }
-        line.truncate(line.trim_end().len());
         line
     })
 }
@@ -164,24 +192,18 @@ fn with_colored_bar(line: &str, bar: &str) -> String {
     let Some(start) = line.find(bar) else { return line.into() };
     let rest = line[start..].trim_start_matches(bar);
     let end = line.len() - rest.len();
-    format!("{}{}{rest}", &line[..start], line[start..end].dark_yellow())
+    format!("{}{}{rest}", &line[..start], output::paint(Tone::Cost, &line[start..end]))
 }
 
 /// Returns the widths of the columns. Columns without space are dropped from the right, and the last column at last.
 fn widths<const COLUMNS: usize>(
-    columns: [Column; COLUMNS],
+    columns: [NamedColumn; COLUMNS],
     rows: &[[String; COLUMNS]],
     room: Option<usize>,
 ) -> [usize; COLUMNS] {
-    let mut widths = array::from_fn(|at| {
-        let widest = rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
-        match columns[at] {
-            Column::Path(most) if room.is_some() => widest.min(most),
-            Column::Number | Column::Whole | Column::Path(_) | Column::Words(_) => widest,
-        }
-    });
+    let mut widths = array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0));
     let Some(room) = room else { return widths };
-    let may_be_cut = |&at: &usize| matches!(columns[at], Column::Path(_) | Column::Words(_));
+    let may_be_cut = |&at: &usize| columns[at].1.may_be_cut();
     let mut left_out = (0..COLUMNS).rev().skip(1).chain([COLUMNS - 1]).filter(may_be_cut);
     loop {
         let fitted = MIN_WIDTHS.1.iter().find_map(|&last| fitted(columns, widths, room, last));
@@ -195,7 +217,7 @@ fn widths<const COLUMNS: usize>(
 
 /// Shrinks widths to fit: the widest truncatable column first, the last one half as fast and down to `last`.
 fn fitted<const COLUMNS: usize>(
-    columns: [Column; COLUMNS],
+    columns: [NamedColumn; COLUMNS],
     mut widths: [usize; COLUMNS],
     room: usize,
     last: usize,
@@ -203,10 +225,8 @@ fn fitted<const COLUMNS: usize>(
     let gaps = 2 * widths.iter().filter(|&&columns| columns > 0).count().saturating_sub(1);
     let is_last = |at: usize| at + 1 == COLUMNS;
     for _ in room..widths.iter().sum::<usize>() + gaps {
-        let may_be_cut = |&at: &usize| match columns[at] {
-            Column::Number | Column::Whole => false,
-            Column::Path(_) | Column::Words(_) => widths[at] > if is_last(at) { last } else { MIN_WIDTHS.0 },
-        };
+        let may_be_cut =
+            |&at: &usize| columns[at].1.may_be_cut() && widths[at] > if is_last(at) { last } else { MIN_WIDTHS.0 };
         let widest = (0..COLUMNS).filter(may_be_cut).max_by_key(|&at| widths[at] * if is_last(at) { 1 } else { 2 })?;
         widths[widest] -= 1;
     }
@@ -218,8 +238,8 @@ mod tests {
     use super::*;
     use crate::base::text::{ASCII, UNICODE};
 
-    const COLUMNS: [Column; 5] =
-        [Column::Number, Column::Whole, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
+    const COLUMNS: [NamedColumn; 5] =
+        [("", Column::Number), ("", Column::Whole), ("", Column::Whole), ("", Column::Path), ("", Column::Words(LAST))];
 
     fn rows() -> [[String; 5]; 2] {
         let deep = "~/work/clients/acme-corporation/backend/services/token-refresher";
@@ -243,7 +263,12 @@ mod tests {
         }
         assert_eq!(fitted(Some(5)), ["  2d  0199f2c1", "12mo  01a"], "what is whole stays so");
         let wide = fitted(Some(1000));
-        assert_eq!(width(&wide[0]), 4 + 2 + 8 + 2 + PATH + 2 + LAST, "nothing is wider than it earns");
+        assert_eq!(width(&wide[0]), 4 + 2 + 8 + 2 + width(&rows()[0][3]) + 2 + 9 * 32 - 1, "all have what they need");
+        let mut columns = COLUMNS;
+        columns.iter_mut().zip(["age", "id", "label", "directory", "title"]).for_each(|(one, name)| one.0 = name);
+        let named: Vec<String> = lines(columns, &rows(), Some(80), &UNICODE).collect();
+        assert!(named[0].starts_with(" age  id        directory ") && named[0].ends_with("  title"), "{named:?}");
+        assert_eq!((named.len(), &named[1..]), (3, &fitted(Some(80))[..]), "no header of an empty column");
         let ascii: Vec<String> = lines(COLUMNS, &rows(), Some(80), &ASCII).collect();
         assert!(ascii[0].is_ascii() && ascii[0].ends_with("..."), "{ascii:?}");
     }

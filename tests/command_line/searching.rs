@@ -1,5 +1,6 @@
 //! `pitree search`: hits as text and as JSON, and exit codes.
 
+use pitree::base::text::width;
 use serde_json::Value;
 
 use super::pitree::{Pitree, samples};
@@ -241,7 +242,9 @@ fn words_in_texts_rank_before_those_in_ids() {
 fn unknown_qualifiers_are_text_and_roles_select_entries() {
     let pitree = Pitree::new();
     let session = said("s", 1, "open localhost:3000").assistant("2", "pull nginx:latest, lable:x");
-    pitree.write_session(&session.call("3", "bash", &serde_json::json!({"command": "serve"})).output("4", "3", "port:80"));
+    pitree.write_session(
+        &session.call("3", "bash", &serde_json::json!({"command": "serve"})).output("4", "3", "port:80"),
+    );
     let fields = |query: &str| {
         let found = pitree.run(&["search", "--json", query]);
         let hits = json_lines(&found.out);
@@ -259,7 +262,10 @@ fn unknown_qualifiers_are_text_and_roles_select_entries() {
         assert_eq!(fields(query), (found.iter().map(ToString::to_string).collect(), String::new()), "{query}");
     }
     let (found, err) = fields("lable:x");
-    assert_eq!((&*found.concat(), &*err), ("assistant", "searching for the text lable:x; for the qualifier, write label:\n"));
+    assert_eq!(
+        (&*found.concat(), &*err),
+        ("assistant", "searching for the text lable:x; for the qualifier, write label:\n")
+    );
 }
 
 #[test]
@@ -326,10 +332,15 @@ fn limits_the_number_of_hits() {
 #[test]
 fn text_output_shows_the_position_of_a_hit() {
     let text = Pitree::new().print(&["search", "--demo", "use jwt"]);
-    let line = text.lines().find(|line| line.contains("Use JWT, but")).unwrap();
-    let (_, line) = line.trim_start().split_once("  ").unwrap();
-    let session = "01a1ceea  ~/code/webshop  Refactor auth module";
-    assert!(line.starts_with(session) && line.contains("  abandoned  user "), "{line}");
+    let hit = text.lines().position(|line| line.contains("  user       abandoned  Use JWT, but")).unwrap();
+    let lines: Vec<&str> = text.lines().take(hit).collect();
+    let session = lines.iter().rfind(|line| !line.starts_with(' ')).unwrap();
+    assert!(session.starts_with("01a1ceea  Refactor auth module  webshop  ") && session.ends_with("  $0.63"), "{text}");
+    let title = Pitree::new().print(&["search", "--demo", "refactor auth"]);
+    assert_eq!(title.lines().filter(|line| line.contains("Refactor auth module")).count(), 1, "{title}");
+    let labeled = Pitree::new().print(&["search", "--demo", "multi()"]);
+    assert!(labeled.lines().all(|line| width(line) <= 160), "{labeled}");
+    assert!(labeled.contains("  ededbc8c  assistant  [redis-works] It works."), "{labeled}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use crate::search::candidate::Condition;
 use crate::search::qualifier::categories::{Category, CategoryRow, HAS, IS, ROLES};
-pub(crate) use crate::search::qualifier::path::is_in_dir;
+pub(crate) use crate::search::qualifier::path::{file_test, is_in_dir};
 use crate::search::qualifier::value::bound::{self, Bound};
 use crate::search::qualifier::value::date::{self, DateRange, DateValue};
 use crate::search::qualifier::value::{Needs, QueryScope, Text, ValueList};
