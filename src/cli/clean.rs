@@ -30,11 +30,6 @@ use crate::session::write::slim::{SlimRules, SlimSaving};
 /// trash, or to slim them. Sessions with pins, tags, notes or labels are never suggested. Neither are archived and live
 /// sessions, and those used within a day. `pitree undo` reverts each step.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  pitree clean                            list suggestions, and ask for each
-  pitree clean --dry-run --json           print all suggestions with their sessions
-  pitree clean --only empty --yes         move empty sessions to the trash
-  pitree clean --only subagents --weeks 4  sessions of subagents older than four weeks")]
 pub(super) struct CleanCommand {
     /// Only this rule (repeatable)
     #[arg(long, value_name = "RULE")]
@@ -157,11 +152,6 @@ const LISTED: usize = 20;
 /// Shows what would be saved, asks, and compares all model contexts before a file is replaced. The originals move to the
 /// trash, so nothing is free before `pitree trash empty`; `pitree undo` restores them.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree slim 01a1ceea --dry-run     show what would be saved
-  pitree slim 'size:>50M'            slim the sessions that match a query
-  pitree slim 01a1ceea --keep-type todo-state --outside 64
-  pitree slim 01a1ceea --inside 256  also shorten results over 256 kB that the model sees"))]
 pub(super) struct SlimCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "SESSION|QUERY", required = true, add = completions::sessions())]

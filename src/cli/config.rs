@@ -11,7 +11,7 @@ use crate::cli::table::{self, Column};
 use crate::config::default_toml;
 use crate::disk::{locate, relocations};
 
-/// Print the path of the configuration file, or the default configuration
+/// Print the path of the configuration, or the default one
 #[derive(Debug, clap::Args)]
 pub(super) struct ConfigCommand {
     /// Print a commented default configuration

@@ -43,13 +43,6 @@ const DESCRIPTION: usize = 300;
 ///
 /// The exit code is 3 if there are problems, or 2 if a file cannot be read.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree doctor                          check all session files
-  pitree doctor 01a1ceea                 check a session
-  pitree doctor backup/*.jsonl           check files
-  pitree doctor --repair --dry-run       list what a repair would do
-  pitree doctor --repair is:damaged      repair the damaged sessions
-  pitree doctor --json | jq .code        print the codes of all findings"))]
 pub(super) struct DoctorCommand {
     /// Files, sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "QUERY|FILE", add = completions::sessions())]
@@ -274,7 +267,7 @@ fn add_history(found: &mut Found, is_all: bool) {
     for detail in missing.filter_map(|finding| finding.detail.as_mut()) {
         let is_parent = |path: &Path| path.to_string_lossy() == **detail;
         if let Some(record) = history.iter().rev().find(|record| record.is_away() && is_parent(record.change.path())) {
-            *detail += &format!("; it is in the trash: run `pitree restore {}`", record.number);
+            *detail += &format!("; it is in the trash: run `pitree trash restore {}`", record.number);
         }
     }
     for record in history.iter().filter(|record| is_all && record.interrupted_step().is_some()) {

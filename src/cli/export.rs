@@ -286,7 +286,7 @@ fn open(path: &Path) -> Result<()> {
 /// The maximum number of listed line numbers.
 const LISTED: usize = 10;
 
-/// Import a session from a file or another machine and print the new path
+/// Import a session from a file, and print its new path
 ///
 /// Adds a session file, such as one written by `pitree export --format jsonl`, or a copy of a session of another machine,
 /// to the sessions of a project. Nothing in it is executed, and its link to a parent session is removed. Invalid lines are omitted. The session keeps its id

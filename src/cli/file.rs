@@ -37,11 +37,6 @@ use crate::session::worktrees::Worktrees;
 /// pitree restores the content from the tool calls on the path to the entry. Content is exact only if every byte is known.
 /// After a command that may have changed the file, it counts as possibly changed until a read confirms it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree file src/auth/index.ts                           the file at the end of the newest session here
-  pitree file src/auth/refresh.ts --at 01a1ceea@jwt-works  at an entry, also on an abandoned branch
-  pitree file src/auth/index.ts --at 01a1ceea -o old.ts   write it to a new file
-  pitree file src/auth/index.ts --at 01a1ceea --diff disk  compare it with the file on the disk"))]
 pub(super) struct FileCommand {
     /// File as the session names it, or relative to the current directory
     path: String,
@@ -184,7 +179,7 @@ impl FoundFile {
     }
 }
 
-/// List files that tools and shell commands read or changed, most recent first
+/// List files that were read or changed, most recent first
 #[derive(Debug, clap::Args)]
 pub(super) struct FilesCommand {
     /// List only the files of this session (path, id, unique id prefix, or name)
@@ -285,9 +280,6 @@ fn calls(sessions: &[SharedLazySession], context: &CommandContext) -> Result<Has
 /// Writes the files whose content is known into a new or empty directory. Files outside of the working directory of the
 /// session are below _outside. The report lists all files, and the reason for those that are not exact.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree recover 01a1ceea@jwt-works --to jwt    the files at an entry
-  pitree recover 01a1ceea --abandoned --to all  the files of all abandoned branches"))]
 pub(super) struct RecoverCommand {
     /// Session and entry: SESSION or SESSION@ENTRY; the default entry is the leaf
     #[arg(value_name = "SESSION[@ENTRY]", add = completions::sessions())]

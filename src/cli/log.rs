@@ -34,11 +34,6 @@ use crate::session::tree::{EntryIndex, Tree};
 /// Lists each entry, on any branch, that changed the content of a file or read it for the first time. An entry that forks
 /// inherited is listed once. With --commit and without a file, lists the entries whose commands made the commit.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree log src/auth/refresh.ts              the states of a file
-  pitree log src/auth/refresh.ts -S markUsed  only states that added or removed a text
-  pitree log --commit 3798c17                 the session, entry and prompt that made a commit
-  pitree file src/auth/refresh.ts --at 01a1ceea@825cc8cc  print one of the states"))]
 pub(super) struct LogCommand {
     /// File, relative to the current directory or absolute, or a pattern as for `edited:`, such as index.ts or src/
     #[arg(required_unless_present = "commit")]
@@ -373,9 +368,6 @@ const PROMPT: usize = 30;
 /// Compares the file on disk with its exact states in all sessions, most recent first. Lines that no exact state added are
 /// blank.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree blame src/auth/index.ts      all lines
-  pitree blame src/auth/index.ts:42   one line"))]
 pub(super) struct BlameCommand {
     /// File on the disk, or one line of it
     #[arg(value_name = "PATH[:LINE]")]

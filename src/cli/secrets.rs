@@ -31,20 +31,12 @@ use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
 use crate::runtime::secret_rules::ChosenRules;
 use crate::secrets::Rules;
 
-/// List likely secrets in sessions or files, such as keys, tokens and passwords
+/// List likely secrets, such as keys, tokens and passwords
 ///
 /// Searches prompts, answers, thinking, tool calls and their results, custom entries, labels, names and directories, but
 /// not images. The output never contains a value, only its first characters: at most four. Rules cannot find every
 /// secret. The exit code is 3 if something is found, so that the command can check files before a commit.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree secrets                         search all sessions
-  pitree secrets 01a1ceea                search a session
-  pitree secrets after:1w in:webshop     search the sessions that match a query
-  pitree secrets notes.md src/*.rs       search files
-  git diff --cached | pitree secrets -   search standard input
-  pitree secrets --rule github-token     list what one rule finds
-  pitree secrets --list                  list the rules"))]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct SecretsCommand {
     #[command(subcommand)]

@@ -30,12 +30,6 @@ const ROWS: usize = 20;
 /// extensions, summaries, others, or damaged lines. Two columns overlap with the kinds. "copies" are entries that an
 /// older session of the family contains too. "outside" are entries that no branch end sends to the model.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree space                          what takes space in all sessions
-  pitree space 01a1ceea                 in a session
-  pitree space --by session 'size:>10k'  the largest sessions, and their entries
-  pitree space --by type                which extension writes most
-  pitree space --json | tail -n 1       all sums in one object"))]
 pub(super) struct SpaceCommand {
     /// Group by kind, project, session, tool, type (of extension entries) or entry
     #[arg(long, value_name = "GROUPING", default_value = "kind", value_parser = named_value(SpaceGrouping::ALL, SpaceGrouping::name), conflicts_with = "json")]

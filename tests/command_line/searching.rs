@@ -242,9 +242,7 @@ fn words_in_texts_rank_before_those_in_ids() {
 fn unknown_qualifiers_are_text_and_roles_select_entries() {
     let pitree = Pitree::new();
     let session = said("s", 1, "open localhost:3000").assistant("2", "pull nginx:latest, lable:x");
-    pitree.write_session(
-        &session.call("3", "bash", &serde_json::json!({"command": "serve"})).output("4", "3", "port:80"),
-    );
+    pitree.write_session(&session.tool("3", "bash", &serde_json::json!({"command": "serve"}), "port:80"));
     let fields = |query: &str| {
         let found = pitree.run(&["search", "--json", query]);
         let hits = json_lines(&found.out);

@@ -9,28 +9,11 @@ use std::{fs, thread};
 use super::{pages, read, root};
 
 /// Commands that change sessions. They run on a copy of the demo sessions with `--dry-run`.
-const CHANGES: &[&str] =
-    &["archive", "clean", "fork", "label", "move", "note", "pin", "rename", "rm", "slim", "tag", "undo", "unpin"];
+const CHANGES: &[&str] = &["archive", "clean", "fork", "label", "mark", "move", "rename", "rm", "slim", "undo"];
 
 /// Commands that need more than the demo sessions: a terminal, a running pi, other machines, the trash, or files.
-const OTHERS: &[&str] = &[
-    "blame",
-    "demo",
-    "import",
-    "index",
-    "init",
-    "live",
-    "machine",
-    "marks",
-    "pi",
-    "redo",
-    "restore",
-    "resume",
-    "serve",
-    "setup",
-    "trash",
-    "unarchive",
-];
+const OTHERS: &[&str] =
+    &["blame", "demo", "import", "index", "init", "live", "machine", "pi", "redo", "resume", "serve", "setup", "trash"];
 
 /// Arguments that stand for something of the reader: a file, a directory, or a result of an earlier command.
 const OF_READER: &[&str] = &[

@@ -25,7 +25,7 @@ fn lines_fit_the_terminal() {
             let mut pitree = home.launch(&args).size(columns, 30).open();
             assert_eq!(pitree.wait_exit(), 0);
             let text = String::from_utf8(pitree.raw()).unwrap();
-            assert!(text.contains(start) && text.contains('…'), "{args:?}: {text}");
+            assert!(text.contains(start) && (args[0] == "labels" || text.contains('…')), "{args:?}: {text}");
             assert!(text.lines().all(|line| width(line.trim_end()) <= columns.into()), "{args:?} at {columns}: {text}");
         }
     }
