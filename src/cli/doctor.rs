@@ -109,7 +109,7 @@ impl DoctorCommand {
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
         let is_complete = unreadable.is_empty();
-        let end = output::end(unreadable)?;
+        let end = output::end_with_details(unreadable)?;
         let can_be_repaired =
             |(_, found): &(&PathBuf, &Vec<HealthFinding>)| found.iter().any(|one| one.code.can_be_repaired());
         let damaged = found.iter().filter(can_be_repaired).map(|(path, _)| path.clone());

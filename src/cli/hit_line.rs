@@ -59,7 +59,7 @@ pub(super) struct HitLine {
     text: HitText,
 }
 
-/// What only the text of a hit shows.
+/// The parts of a hit that its JSON form lacks.
 #[derive(Default)]
 struct HitText {
     modified: Option<i64>,
@@ -284,6 +284,7 @@ impl HitLine {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "there is often just one")]
 mod tests {
     use super::*;
     use crate::base::text::{ASCII, UNICODE, spans_text};

@@ -77,7 +77,7 @@ impl MarkCommand {
             let file = match &self.words[..] {
                 [] if self.export => Path::new("-"),
                 [file] => Path::new(file),
-                _ => bail!("name one file: pitree mark --export|--import FILE"),
+                _ => bail!("name one file: pitree mark --import FILE"),
             };
             return if self.export { export(file, context) } else { self.import(file, context) };
         }
@@ -148,8 +148,8 @@ impl MarkCommand {
         if let Some(state) = state {
             last_seen::write(&state, &newest).context("cannot mark the sessions as read")?;
         }
-        note!("marked as read: {}", count(sessions.len(), "session", "sessions"));
-        Ok(())
+        let would = if self.switches.dry_run { "would: " } else { "" };
+        outln!("{would}mark {} as read", count(sessions.len(), "session", "sessions"))
     }
 
     /// Prints the marks of sessions: each pin and tag in a line, and notes.
@@ -202,9 +202,9 @@ fn export(file: &Path, context: &CommandContext) -> Result<Exit> {
     let marks = ChangePrinter::new(context, &ChangeArgs::default())?.changes.marks()?;
     let text = marks::to_json(&marks)?;
     if is_standard(file) {
-        output::write(&text)?
+        output::write(&text)?;
     } else {
-        marks::export(file, &text)?
+        marks::export(file, &text)?;
     }
     Ok(Exit::Done)
 }

@@ -79,12 +79,33 @@ pub(super) fn error(message: &str) {
     }
 }
 
-/// Writes the output, then reports the files that could not be read, by path, and returns the exit code. Files of entries
-/// without a header are reported too, but are not an error.
+/// Writes the output, then reports the files that could not be read in one line, and returns the exit code. Files of
+/// entries without a header are reported too, but are not an error.
 ///
 /// # Errors
 /// The output cannot be written.
-pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Result<Exit> {
+pub(super) fn end(unreadable: Vec<Unreadable>) -> Result<Exit> {
+    end_with(unreadable, |unreadable| match unreadable {
+        [] => {}
+        [one] => error(&format!("{}; see `pitree doctor`", explained(one))),
+        several => error(&format!("cannot read {} files; `pitree doctor` lists them", thousands(several.len()))),
+    })
+}
+
+/// Like [`end`], with a line for each file.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn end_with_details(unreadable: Vec<Unreadable>) -> Result<Exit> {
+    end_with(unreadable, |unreadable| unreadable.iter().for_each(|one| error(&explained(one))))
+}
+
+fn explained(Unreadable { path, reason, is_headless, .. }: &Unreadable) -> String {
+    let can_not = if *is_headless { "" } else { "cannot read " };
+    format!("{can_not}{}: {reason}", machine_paths::shown(path))
+}
+
+fn end_with(mut unreadable: Vec<Unreadable>, report: impl FnOnce(&[Unreadable])) -> Result<Exit> {
     flush()?;
     if let Some(state_dir) = locate::state_dir() {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
@@ -92,10 +113,7 @@ pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Result<Exit> {
     // They come in the order in which threads found them.
     sort::by(&mut unreadable, |one, other| one.path.cmp(&other.path));
     unreadable.dedup_by(|one, other| one.path == other.path);
-    for Unreadable { path, reason, is_headless, .. } in &unreadable {
-        let can_not = if *is_headless { "" } else { "cannot read " };
-        error(&format!("{can_not}{}: {reason}", machine_paths::shown(path)));
-    }
+    report(&unreadable);
     Ok(if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed })
 }
 

@@ -114,7 +114,7 @@ impl SecretsCommand {
             ),
         };
         note!("{result}; rules cannot find every secret");
-        let end = output::end(unreadable)?;
+        let end = output::end_with_details(unreadable)?;
         Ok(if total > 0 { Exit::Over } else { end })
     }
 

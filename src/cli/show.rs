@@ -281,7 +281,7 @@ impl TreeCommand {
         let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).layout();
         let (columns, dot) = (output::columns(), format!(" {} ", glyphs.dot));
         let turns: HashMap<EntryIndex, Activity> =
-            if filter.has_turns() { summaries::turns(tree).into_iter().collect() } else { HashMap::new() };
+            if filter == Filter::Turns { summaries::turns(tree).into_iter().collect() } else { HashMap::new() };
         for row in 0..rows.list.len() {
             let RowItem::Entry(at) = rows.list[row].item else { continue };
             // The text follows the lines, because thousands of levels are possible.

@@ -2,7 +2,7 @@
 //! the path of its file, because an id can match a session of another project (pi 0.87.1). With an extension, which is
 //! embedded in pitree and written to the cache, pi navigates to an entry.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf, absolute};
 use std::process::Command;
 use std::{fs, io};
@@ -49,7 +49,7 @@ impl Launch<'_> {
     pub(crate) fn command_line(&self) -> String {
         let cwd = &*self.start.cwd;
         let dir = is_there(cwd).then(|| from_root(Path::new(cwd)));
-        programs::user_shell().command_line(dir.as_deref(), &self.words())
+        programs::user_shell().command_line(dir.as_deref(), &environment(), &self.words())
     }
 
     /// Returns the program and the arguments that resume a session.
@@ -106,6 +106,16 @@ impl Launch<'_> {
         let program = self.pi.first().map_or("pi", String::as_str);
         format!("To resume by hand:\n{}\n\ncannot start {program}: {error}", self.command_line())
     }
+}
+
+/// Returns the variables with which pi finds the same agent directory, if the environment sets it.
+pub(crate) fn environment() -> Vec<(&'static str, OsString)> {
+    let set = |name: &'static str| {
+        let home = locate::Environment::current().home;
+        let value = program::variable(name).filter(|value| !value.is_empty())?;
+        Some((name, from_root(&locate::expand(OsStr::new(&value), &home))))
+    };
+    ["PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"].into_iter().filter_map(set).collect()
 }
 
 /// The reason for moving the leaf, if the configuration requires it.
