@@ -15,26 +15,14 @@ pub(crate) enum Shell {
 }
 
 impl Shell {
-    /// Returns a command line that runs a program with variables of the environment. With `dir`, it first changes to this
-    /// directory, and ends if that fails.
-    pub(crate) fn command_line(
-        self,
-        dir: Option<&OsStr>,
-        environment: &[(&str, OsString)],
-        words: &[OsString],
-    ) -> String {
-        let words = words.iter().map(|word| self.quote(word)).collect::<Vec<_>>().join(" ");
-        let set = |(name, value): &(&str, OsString)| match (self, self.quote(value)) {
-            (Self::Posix, value) => format!("{name}={value} "),
-            (Self::PowerShell, value) => format!("$env:{name} = {value}; "),
-            (Self::Cmd, value) => format!("set \"{name}={}\" && ", value.trim_matches('"')),
-        };
-        let variables: String = environment.iter().map(set).collect();
-        // A quoted word alone would be an expression.
-        let line = if self == Self::PowerShell { format!("{variables}& {words}") } else { variables + &words };
+    /// Returns a command line that runs a program. With `dir`, it first changes to this directory, and ends if that fails.
+    pub(crate) fn command_line(self, dir: Option<&OsStr>, words: &[OsString]) -> String {
+        let line = words.iter().map(|word| self.quote(word)).collect::<Vec<_>>().join(" ");
         let dir = dir.map(|dir| self.quote(dir));
         match (self, dir) {
-            (Self::PowerShell, Some(dir)) => format!("Set-Location -ErrorAction Stop -LiteralPath {dir}; {line}"),
+            // A quoted word alone would be an expression.
+            (Self::PowerShell, None) => format!("& {line}"),
+            (Self::PowerShell, Some(dir)) => format!("Set-Location -ErrorAction Stop -LiteralPath {dir}; & {line}"),
             (Self::Posix, Some(dir)) => format!("cd {dir} && {line}"),
             (Self::Cmd, Some(dir)) => format!("cd /d {dir} && {line}"),
             (_, None) => line,
@@ -128,7 +116,7 @@ mod program_tests {
     #[test]
     fn command_lines_are_for_a_shell() {
         let words = ["pi", "--session", r"C:\Users\it's me\a & b.jsonl"].map(OsString::from);
-        let line = |shell: Shell, dir: Option<&str>| shell.command_line(dir.map(OsStr::new), &[], &words);
+        let line = |shell: Shell, dir: Option<&str>| shell.command_line(dir.map(OsStr::new), &words);
         let dir = Some(r"C:\1 ’2’");
         assert_eq!(line(Shell::PowerShell, None), r"& pi --session 'C:\Users\it''s me\a & b.jsonl'");
         assert_eq!(
@@ -137,9 +125,6 @@ mod program_tests {
         );
         assert_eq!(line(Shell::Cmd, None), r#"pi --session "C:\Users\it's me\a & b.jsonl""#);
         assert_eq!(line(Shell::Cmd, Some(r"C:\app")), r#"cd /d C:\app && pi --session "C:\Users\it's me\a & b.jsonl""#);
-        let set = |shell: Shell| shell.command_line(None, &[("A", "x y".into())], &words[..1]);
-        let shells = [Shell::Posix, Shell::PowerShell, Shell::Cmd].map(set);
-        assert_eq!(shells, ["A='x y' pi", "$env:A = 'x y'; & pi", "set \"A=x y\" && pi"]);
         let quoted =
             |shell: Shell| ["", "@(x)", "$a,b", "%A%", "a\u{1b}[\n\"b"].map(|word| shell.quote(OsStr::new(word)));
         assert_eq!(quoted(Shell::PowerShell), ["''", "'@(x)'", "'$a,b'", "'%A%'", "'a␛[ \"b'"]);

@@ -29,12 +29,7 @@ impl ConfigCommand {
         } else if self.moved {
             let state = locate::state_dir().context("no home directory; set HOME")?;
             let rows = relocations::all(&state)?.into_iter().map(<[String; 2]>::from);
-            table::print(
-                [("directory", Column::Path), ("now", Column::Path)],
-                rows,
-                "no moved directories recorded",
-                &UNICODE,
-            )?;
+            table::print(("directory now", [Column::Path; 2]), rows, "no moved directories recorded", &UNICODE)?;
             output::note(&relocations::file(&state).to_string_lossy());
         } else {
             let path = file.map(Path::to_path_buf).or_else(locate::config_file);

@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use crate::app::panes::tree::row_text;
 use crate::base::numbers::count;
-use crate::base::text::{Tone, clean, clean_lines, spans_text};
+use crate::base::text::{Tone, clean, spans_text};
 use crate::base::time;
 use crate::catalog::compare::{self, BranchEnd, ComparedBranches, FinalFile, final_files};
 use crate::catalog::file_history::ReplayControl;
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::table::{Column, NamedColumn};
+use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, output};
 use crate::disk::files;
 use crate::session::compare::SideSummary;
@@ -117,8 +117,8 @@ fn text(
     output::line("")?;
     let facts = description::facts(comparison).into_iter().map(|(name, [a, b])| [name.into(), a, b]);
     let facts = [["".into(), "A".into(), "B".into()]].into_iter().chain(facts);
-    const SIDE: NamedColumn = ("", Column::Words(FACT));
-    context.table([("", Column::Whole), SIDE, SIDE], facts, "")?;
+    const SIDE: Column = Column::Words(FACT);
+    context.table(("", [Column::Whole, SIDE, SIDE]), facts, "")?;
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
         list(&format!("Prompts of {name}"), &side.prompts)?;
         let more = side.prompt_count - side.prompts.len();
@@ -154,15 +154,7 @@ fn list(title: &str, texts: &[String]) -> Result<()> {
     }
     outln!("\n{}", output::paint(Tone::Strong, title))?;
     for text in texts {
-        lines(text, "  ")?;
-    }
-    Ok(())
-}
-
-/// Prints the lines of a text, safe for a terminal.
-fn lines(text: &str, indent: &str) -> Result<()> {
-    for line in clean_lines(text.strip_suffix('\n').unwrap_or(text)) {
-        outln!("{indent}{line}")?;
+        output::lines(text.strip_suffix('\n').unwrap_or(text), "  ")?;
     }
     Ok(())
 }

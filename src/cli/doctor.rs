@@ -19,7 +19,7 @@ use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{self, ProjectArg, note_mirrored};
-use crate::cli::table::{Column, NamedColumn};
+use crate::cli::table::{Column, Columns};
 use crate::cli::{CommandContext, Exit, completions, now};
 use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
@@ -109,7 +109,7 @@ impl DoctorCommand {
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
         let is_complete = unreadable.is_empty();
-        let end = output::end_with_details(unreadable)?;
+        let end = output::end_with_details(unreadable, usize::MAX)?;
         let can_be_repaired =
             |(_, found): &(&PathBuf, &Vec<HealthFinding>)| found.iter().any(|one| one.code.can_be_repaired());
         let damaged = found.iter().filter(can_be_repaired).map(|(path, _)| path.clone());
@@ -169,13 +169,10 @@ impl DoctorCommand {
                 finding.text(),
             ]
         };
-        const COLUMNS: [NamedColumn; 5] = [
-            ("file", Column::Path),
-            ("line", Column::Number),
-            ("problem", Column::Whole),
-            ("entry", Column::Whole),
-            ("description", Column::Words(DESCRIPTION)),
-        ];
+        const COLUMNS: Columns<5> = (
+            "file line problem entry description",
+            [Column::Path, Column::Number, Column::Whole, Column::Whole, Column::Words(DESCRIPTION)],
+        );
         context.list(self.json, &findings, line, (COLUMNS, row), "")
     }
 

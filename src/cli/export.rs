@@ -18,7 +18,7 @@ use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
 use crate::changes::{ImportRequest, Request};
 use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
-use crate::cli::table::{Column, NamedColumn};
+use crate::cli::table::{Column, Columns};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::disk::load::EntryReader;
 use crate::disk::{program, relocations};
@@ -94,8 +94,7 @@ pub(super) struct ExportCommand {
 }
 
 /// The columns of likely secrets.
-const COLUMNS: [NamedColumn; 4] =
-    [("rule", Column::Whole), ("entry", Column::Whole), ("field", Column::Whole), ("sample", Column::Whole)];
+const COLUMNS: Columns<4> = ("rule entry field sample", [Column::Whole; 4]);
 
 impl ExportCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {

@@ -20,7 +20,7 @@ use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::catalog::user_data::local_cwds;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, NamedColumn};
+use crate::cli::table::{self, Column, Columns};
 use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::files::read_regular;
 use crate::disk::new_file::{self, RecoveredDir, is_taken};
@@ -226,13 +226,10 @@ impl FilesCommand {
             Some(_) if self.json => Some(calls(&sessions, context)?),
             _ => None,
         };
-        const COLUMNS: [NamedColumn; 5] = [
-            ("age", Column::Number),
-            ("reads", Column::Number),
-            ("changes", Column::Number),
-            ("sessions", Column::Number),
-            ("file", Column::Path),
-        ];
+        const COLUMNS: Columns<5> = (
+            "age reads changes sessions file",
+            [Column::Number, Column::Number, Column::Number, Column::Number, Column::Path],
+        );
         let row = |file: &TouchedFile| {
             let times = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
             let (reads, changes) = (times(file.uses.reads, "read"), times(file.uses.changes(), "changed"));
@@ -349,13 +346,10 @@ impl RecoverCommand {
                 file.error.clone().unwrap_or_else(|| file.reason.into()),
             ]
         };
-        const COLUMNS: [NamedColumn; 5] = [
-            ("entry", Column::Whole),
-            ("state", Column::Whole),
-            ("written", Column::Whole),
-            ("file", Column::Path),
-            ("reason", Column::Words(60)),
-        ];
+        const COLUMNS: Columns<5> = (
+            "entry state written file reason",
+            [Column::Whole, Column::Whole, Column::Whole, Column::Path, Column::Words(60)],
+        );
         context.list(self.json, &report, line, (COLUMNS, row), "no tool or command touched a file")?;
         let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
         Ok(match () {

@@ -3,9 +3,8 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
-use clap::{Args, Command};
+use clap::{Command, CommandFactory};
 
-use crate::cli::command_context::Options;
 use crate::cli::{Cli, exit};
 
 /// The commands by group, each with examples.
@@ -93,75 +92,46 @@ pub(super) fn without_global_options(pitree: Command) -> Command {
     pitree.mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg })
 }
 
-/// Returns the options of the browser and those of all commands, and the exit codes.
+/// Returns the options of the browser and of all commands, and the exit codes.
 pub(super) fn options(columns: usize) -> String {
-    let section = |command: Command| {
-        let command = command.disable_help_flag(true).disable_version_flag(true).help_template("{options}");
-        command.term_width(columns).render_help().to_string()
-    };
-    let all = Options::augment_args(Command::new("pitree"));
-    let browser = Cli::augment_args(Command::new("pitree"));
-    let browser = browser.mut_args(|arg| if arg.is_global_set() || arg.is_positional() { arg.hide(true) } else { arg });
+    let options = Cli::command().help_template("{options}").term_width(columns).render_help();
     let codes = exit::TABLE.map(|(code, meaning)| format!("\n  {code:<7}{meaning}")).concat();
-    format!(
-        "Options of all commands:\n{}\nOptions of the browser:\n{}\nExit codes:{codes}\n",
-        section(all),
-        section(browser)
-    )
+    format!("Options of the browser and of all commands:\n{options}\n\nExit codes:{codes}\n")
 }
+
+/// Options before a command that have a value.
+const WITH_VALUE: [&str; 8] = ["--dir", "--config", "--log", "--color", "--theme", "--print", "--at", "--entry"];
 
 /// Replaces the name of a former command in the arguments of the program.
 pub(super) fn with_current_name(given: Vec<OsString>) -> Vec<OsString> {
-    let is_former = |word: &OsString| FORMER.iter().any(|(former, _)| word == former[0]);
-    if !given.iter().any(is_former) {
-        return given;
-    }
-    let definition = Cli::augment_args(Command::new("pitree"));
-    let takes_value = |word: &str| {
-        let named = |arg: &&clap::Arg| word.strip_prefix("--").is_some_and(|name| arg.get_long() == Some(name));
-        definition.get_arguments().find(named).is_some_and(|arg| arg.get_action().takes_values())
-    };
-    // The first word that is no option, or `help` and the one after it.
     let mut at = 1;
-    while let Some(word) = given.get(at).and_then(|word| word.to_str()) {
-        match word {
-            _ if takes_value(word) => at += 2,
-            "help" => at += 1,
-            _ if word.starts_with('-') && word != "--" => at += 1,
-            _ => break,
+    while let Some(word) = given.get(at).and_then(|word| word.to_str()).filter(|word| word.starts_with("--")) {
+        at += if WITH_VALUE.contains(&word) { 2 } else { 1 };
+        if word == "--" {
+            return given;
         }
     }
+    let rest = given.get(at..).unwrap_or_default();
     let is_named =
-        |former: &[&str]| (0..former.len()).all(|word| given.get(at + word).is_some_and(|it| it == former[word]));
+        |former: &[&str]| rest.len() >= former.len() && rest.iter().zip(former).all(|(word, name)| word == name);
     let Some((former, current)) = FORMER.iter().find(|(former, _)| is_named(former)) else { return given };
-    let is_help = given[..at].iter().any(|word| word == "help");
-    let current = current.iter().filter(|word| !is_help || !word.starts_with('-')).map(OsString::from);
-    let rest = given[at + former.len()..].iter().cloned();
-    let rest: Vec<OsString> = if former == &["tag"] { with_tag_options(rest).collect() } else { rest.collect() };
-    given[..at].iter().cloned().chain(current).chain(rest).collect()
+    let rest = rest[former.len()..].iter().cloned();
+    let rest: Vec<OsString> = if former == &["tag"] { rest.map(as_tag_option).collect() } else { rest.collect() };
+    given[..at].iter().cloned().chain(current.iter().map(OsString::from)).chain(rest).collect()
 }
 
-/// Replaces `+release` by `--tag=release`, and `-draft` and `--remove draft` by `--untag`.
-fn with_tag_options(words: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
-    let mut is_ended = false;
-    words.map(move |word| {
-        is_ended |= word == "--";
-        let tag = |start| word.to_str().and_then(|word| word.strip_prefix(start)).filter(|tag| !tag.is_empty());
-        match (tag("+"), tag("--remove"), tag("-")) {
-            (Some(tag), ..) => format!("--tag={tag}").into(),
-            _ if is_ended => word,
-            (_, Some(value), _) => format!("--untag{value}").into(),
-            (.., Some(tag)) if !tag.starts_with('-') && tag != "h" => format!("--untag={tag}").into(),
-            _ if word == "--remove" => "--untag".into(),
-            _ => word,
-        }
-    })
+/// Replaces `+release` by `--tag=release`, and `-draft` by `--untag=draft`.
+fn as_tag_option(word: OsString) -> OsString {
+    let tag = |sign| word.to_str()?.strip_prefix(sign).filter(|tag| !tag.is_empty());
+    match (tag('+'), tag('-')) {
+        (Some(tag), _) => format!("--tag={tag}").into(),
+        (_, Some(tag)) if !tag.starts_with('-') && tag != "h" => format!("--untag={tag}").into(),
+        _ => word,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
@@ -204,15 +174,12 @@ mod tests {
         for (former, current) in [
             ("pin a b --json", "mark --pin a b --json"),
             ("--dir pin unpin a", "--dir pin mark --unpin a"),
-            ("tag a +b -c --remove d --remove=e -h", "mark --only=tags a --tag=b --untag=c --untag d --untag=e -h"),
-            ("tag -- a -b", "mark --only=tags -- a -b"),
+            ("tag a +b -c --remove d -h", "mark --only=tags a --tag=b --untag=c --remove d -h"),
             ("note a text", "mark --only=note a text"),
             ("marks export f", "mark --export f"),
             ("--demo marks import f --dry-run", "--demo mark --import f --dry-run"),
             ("restore 1", "trash restore 1"),
             ("unarchive is:archived --yes", "archive --restore is:archived --yes"),
-            ("help pin", "help mark"),
-            ("help restore", "help trash restore"),
             ("search note", "search note"),
             ("jwt tag", "jwt tag"),
             ("-- pin", "-- pin"),

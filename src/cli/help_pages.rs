@@ -90,9 +90,9 @@ pub fn page() -> String {
     page += &exit_code_table();
     page += "\nA closed pipe is not an error.\n";
     let options = help::options(COLUMNS);
-    let options = options.split("\nExit codes:").next().unwrap_or_default();
+    let options = options.split("\n\nExit codes:").next().unwrap_or_default();
     let _ =
-        write!(page, "\n## Options\n\n```text\n{options}```\n\n## Examples\n\n```text\nExamples:\n{EXAMPLES}\n```\n");
+        write!(page, "\n## Options\n\n```text\n{options}\n```\n\n## Examples\n\n```text\nExamples:\n{EXAMPLES}\n```\n");
     let mut pitree = command().term_width(COLUMNS).disable_help_subcommand(true);
     pitree.build();
     add(&mut page, &pitree, "pitree");

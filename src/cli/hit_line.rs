@@ -72,8 +72,8 @@ struct HitText {
     is_cut: bool,
 }
 
-/// The minimum width of an excerpt beside the ID of its entry.
-const MIN_EXCERPT: usize = 24;
+/// The minimum width of lines with the IDs of entries.
+const WITH_ENTRIES: usize = 60;
 
 /// An entry with a match, and the field.
 pub(super) type EntryPlace = (EntryIndex, MatchField);
@@ -228,7 +228,7 @@ impl HitLine {
         let entry = |hit: &Self| clean(hit.entry_id.as_deref().unwrap_or_default()).into_owned();
         let roles = below.iter().map(|hit| role(hit).len()).max().unwrap_or_default();
         let entries = below.iter().map(|hit| width(&entry(hit))).max().unwrap_or_default();
-        let has_entries = entries > 0 && columns >= entries + roles + 6 + MIN_EXCERPT;
+        let has_entries = entries > 0 && columns >= WITH_ENTRIES;
         for hit in below {
             let mut line = vec![Span::text("  ")];
             if has_entries {

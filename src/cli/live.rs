@@ -10,7 +10,7 @@ use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::{sort, time};
 use crate::cli::output::{PathFields, object};
-use crate::cli::table::{Column, LAST, NamedColumn};
+use crate::cli::table::{Column, Columns, LAST};
 use crate::cli::{CommandContext, Exit, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
@@ -98,15 +98,18 @@ impl SessionTitles {
 }
 
 fn list(pis: &RunningPis, titles: &mut SessionTitles, context: &CommandContext) -> Result<()> {
-    const COLUMNS: [NamedColumn; 7] = [
-        ("state", Column::Whole),
-        ("since", Column::Number),
-        ("pid", Column::Number),
-        ("model", Column::Whole),
-        ("cost", Column::Number),
-        ("directory", Column::Path),
-        ("title", Column::Words(LAST)),
-    ];
+    const COLUMNS: Columns<7> = (
+        "state since pid model cost directory title",
+        [
+            Column::Whole,
+            Column::Number,
+            Column::Number,
+            Column::Whole,
+            Column::Number,
+            Column::Path,
+            Column::Words(LAST),
+        ],
+    );
     let mut reported: Vec<&PiStatus> = pis.reported.iter().collect();
     sort::by_key(&mut reported, |pi| pi.urgency());
     let row = |pi: &PiStatus| {

@@ -16,7 +16,7 @@ use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileRevision, ReplayControl, commits_of_states, each_version, prompt};
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, LAST, NamedColumn, TITLE, words};
+use crate::cli::table::{self, Column, Columns, LAST, TITLE, words};
 use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::disk::files::read_regular;
 use crate::disk::git::Repository;
@@ -103,16 +103,19 @@ impl LogCommand {
         })?;
         sort::by_key(&mut all, |state| Reverse(state.entry.age()));
         all.truncate(self.limit.unwrap_or(usize::MAX));
-        const COLUMNS: [NamedColumn; 8] = [
-            ("age", Column::Number),
-            ("entry", Column::Whole),
-            ("lines", Column::Number),
-            ("state", Column::Whole),
-            ("commit", Column::Whole),
-            ("branch", Column::Whole),
-            ("file", Column::Path),
-            ("prompt", Column::Words(LAST)),
-        ];
+        const COLUMNS: Columns<8> = (
+            "age entry lines state commit branch file prompt",
+            [
+                Column::Number,
+                Column::Whole,
+                Column::Number,
+                Column::Whole,
+                Column::Whole,
+                Column::Whole,
+                Column::Path,
+                Column::Words(LAST),
+            ],
+        );
         // One file is already named on the command line.
         let has_files = all.iter().any(|state| state.file != all[0].file);
         let length = resolve::shortest(all.iter().map(|state| state.entry.session_id.as_str()));
@@ -189,16 +192,19 @@ impl LogCommand {
             let is_abandoned = !session.is_active(commit.at);
             made.push(MadeCommit { session, commit, prompt, is_abandoned, is_confirmed });
         }
-        const COLUMNS: [NamedColumn; 8] = [
-            ("age", Column::Number),
-            ("entry", Column::Whole),
-            ("commit", Column::Whole),
-            ("git", Column::Whole),
-            ("state", Column::Whole),
-            ("branch", Column::Words(TITLE)),
-            ("message", Column::Words(TITLE)),
-            ("prompt", Column::Words(LAST)),
-        ];
+        const COLUMNS: Columns<8> = (
+            "age entry commit git state branch message prompt",
+            [
+                Column::Number,
+                Column::Whole,
+                Column::Whole,
+                Column::Whole,
+                Column::Whole,
+                Column::Words(TITLE),
+                Column::Words(TITLE),
+                Column::Words(LAST),
+            ],
+        );
         let length = resolve::shortest(made.iter().map(|made| made.session.header.id.as_str()));
         let row = |MadeCommit { session, commit, prompt, is_abandoned, is_confirmed }: &MadeCommit<'_>| {
             let confirmed = is_confirmed.map_or("", |is| if is { "confirmed" } else { "not in the repository" });
@@ -415,12 +421,8 @@ impl BlameCommand {
             let (place, prompt) = origin.map(|origin| (origin.place(length), prompt(origin))).unwrap_or_default();
             [place, prompt, number.to_string(), text.replace('\t', "    ")]
         };
-        const COLUMNS: [NamedColumn; 4] = [
-            ("entry", Column::Whole),
-            ("prompt", Column::Whole),
-            ("line", Column::Number),
-            ("text", Column::Words(LAST)),
-        ];
+        const COLUMNS: Columns<4> =
+            ("entry prompt line text", [Column::Whole, Column::Whole, Column::Number, Column::Words(LAST)]);
         let json = |&BlamedLine { number, text, origin }: &BlamedLine<'_>| {
             let field = |field: fn(&LoggedEntry) -> Option<String>| origin.and_then(field);
             object! {

@@ -40,7 +40,7 @@ pub(super) struct MarkCommand {
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
     /// Remove this tag (repeatable)
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", alias = "remove")]
     untag: Vec<String>,
     /// Write this note; `-` reads standard input, "" removes the note
     #[arg(long, value_name = "TEXT")]

@@ -85,27 +85,14 @@ pub(super) fn error(message: &str) {
 /// # Errors
 /// The output cannot be written.
 pub(super) fn end(unreadable: Vec<Unreadable>) -> Result<Exit> {
-    end_with(unreadable, |unreadable| match unreadable {
-        [] => {}
-        [one] => error(&format!("{}; see `pitree doctor`", explained(one))),
-        several => error(&format!("cannot read {} files; `pitree doctor` lists them", thousands(several.len()))),
-    })
+    end_with_details(unreadable, 1)
 }
 
-/// Like [`end`], with a line for each file.
+/// Like [`end`], with a line for each file if there are at most `most`.
 ///
 /// # Errors
 /// The output cannot be written.
-pub(super) fn end_with_details(unreadable: Vec<Unreadable>) -> Result<Exit> {
-    end_with(unreadable, |unreadable| unreadable.iter().for_each(|one| error(&explained(one))))
-}
-
-fn explained(Unreadable { path, reason, is_headless, .. }: &Unreadable) -> String {
-    let can_not = if *is_headless { "" } else { "cannot read " };
-    format!("{can_not}{}: {reason}", machine_paths::shown(path))
-}
-
-fn end_with(mut unreadable: Vec<Unreadable>, report: impl FnOnce(&[Unreadable])) -> Result<Exit> {
+pub(super) fn end_with_details(mut unreadable: Vec<Unreadable>, most: usize) -> Result<Exit> {
     flush()?;
     if let Some(state_dir) = locate::state_dir() {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
@@ -113,7 +100,14 @@ fn end_with(mut unreadable: Vec<Unreadable>, report: impl FnOnce(&[Unreadable]))
     // They come in the order in which threads found them.
     sort::by(&mut unreadable, |one, other| one.path.cmp(&other.path));
     unreadable.dedup_by(|one, other| one.path == other.path);
-    report(&unreadable);
+    if unreadable.len() > most {
+        error(&format!("cannot read {} files; `pitree doctor` lists them", thousands(unreadable.len())));
+    }
+    for Unreadable { path, reason, is_headless, .. } in unreadable.iter().filter(|_| unreadable.len() <= most) {
+        let can_not = if *is_headless { "" } else { "cannot read " };
+        let more = if most == 1 { "; see `pitree doctor`" } else { "" };
+        error(&format!("{can_not}{}: {reason}{more}", machine_paths::shown(path)));
+    }
     Ok(if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed })
 }
 

@@ -14,7 +14,7 @@ use crate::cli::change::{ChangeArgs, ChangePrinter, CliStep};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, LAST, NamedColumn, TITLE};
+use crate::cli::table::{self, Column, Columns, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::{files, locate};
 use crate::pi::requests::{self, PiRequest};
@@ -221,14 +221,10 @@ impl LabelsCommand {
                 label.row.to_string(),
             ]
         };
-        const COLUMNS: [NamedColumn; 6] = [
-            ("age", Column::Number),
-            ("label", Column::Whole),
-            ("id", Column::Whole),
-            ("title", Column::Words(TITLE)),
-            ("forks", Column::Whole),
-            ("text", Column::Words(LAST)),
-        ];
+        const COLUMNS: Columns<6> = (
+            "age label id title forks text",
+            [Column::Number, Column::Whole, Column::Whole, Column::Words(TITLE), Column::Whole, Column::Words(LAST)],
+        );
         context.list(self.json, &labels, line, (COLUMNS, row), "no session has a label")?;
         output::end(unreadable)
     }

@@ -1,7 +1,6 @@
 //! `pitree resume`: resumes a session in pi, at its leaf or at any entry, directly or in a fork. `pitree fork`: forks a session
 //! at an entry.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -181,14 +180,7 @@ impl ResumeCommand {
                 let is_odd = words.iter().any(|word| word.to_str().is_none());
                 let bytes = is_odd.then(|| object! { command_bytes: words.iter().map(base64).collect::<Vec<_>>() });
                 let path = PathFields::from(&**path);
-                let variables: BTreeMap<_, _> = launch::environment()
-                    .into_iter()
-                    .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
-                    .collect();
-                let environment = (!variables.is_empty()).then(|| object! { environment: variables });
-                let line = object! {
-                    #[serde(flatten)] path, cwd, command, #[serde(flatten)] bytes, #[serde(flatten)] environment, text,
-                };
+                let line = object! { #[serde(flatten)] path, cwd, command, #[serde(flatten)] bytes, text };
                 output::json(&line)?;
             } else {
                 outln!("would run: {}", crate::base::text::clean(&launch.command_line()))?;

@@ -24,7 +24,7 @@ use crate::changes::{ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangePrinter, CliStep, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{ProjectArg, note_mirrored};
-use crate::cli::table::{Column, LAST, NamedColumn, TITLE};
+use crate::cli::table::{Column, Columns, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, completions, resolve, selection};
 use crate::disk::files;
 use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
@@ -80,7 +80,7 @@ impl SecretsCommand {
         let rules = ChosenRules::new(&context.config.redact)?;
         if self.list {
             let rows = rules.all().map(|(id, description)| [id.to_string(), description.to_string()]);
-            context.table([("rule", Column::Whole), ("finds", Column::Words(LAST))], rows, "")?;
+            context.table(("rule finds", [Column::Whole, Column::Words(LAST)]), rows, "")?;
             return Ok(Exit::Done);
         }
         self.check_rules(&rules)?;
@@ -114,7 +114,7 @@ impl SecretsCommand {
             ),
         };
         note!("{result}; rules cannot find every secret");
-        let end = output::end_with_details(unreadable)?;
+        let end = output::end_with_details(unreadable, usize::MAX)?;
         Ok(if total > 0 { Exit::Over } else { end })
     }
 
@@ -150,14 +150,10 @@ impl SecretsCommand {
                 ]);
             }
         }
-        const COLUMNS: [NamedColumn; 6] = [
-            ("session", Column::Path),
-            ("title", Column::Words(TITLE)),
-            ("entry", Column::Whole),
-            ("rule", Column::Whole),
-            ("sample", Column::Whole),
-            ("place", Column::Words(LAST)),
-        ];
+        const COLUMNS: Columns<6> = (
+            "session title entry rule sample place",
+            [Column::Path, Column::Words(TITLE), Column::Whole, Column::Whole, Column::Whole, Column::Words(LAST)],
+        );
         context.table(COLUMNS, rows, "")
     }
 }

@@ -21,7 +21,7 @@ use crate::base::numbers::thousands;
 use crate::base::text::{Span, Tone, clean, cut_spans, width};
 use crate::base::time;
 use crate::cli::output::{PathFields, RemoteFields, object};
-use crate::cli::table::{Column, LAST, NamedColumn, TITLE};
+use crate::cli::table::{Column, Columns, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load::EntryReader;
@@ -431,12 +431,8 @@ impl ContextCommand {
             Ok(true)
         })?;
         listing.end(plan, &sum.unwrap_or_default());
-        const COLUMNS: [NamedColumn; 4] = [
-            ("tokens", Column::Number),
-            ("role", Column::Whole),
-            ("left out", Column::Words(TITLE)),
-            ("text", Column::Words(LAST)),
-        ];
+        const COLUMNS: Columns<4> =
+            ("tokens role left-out text", [Column::Number, Column::Whole, Column::Words(TITLE), Column::Words(LAST)]);
         context.table(COLUMNS, rows, "")?;
         if listing.messages == 0 {
             output::note("the context is empty: no messages");

@@ -38,8 +38,8 @@ pub(super) enum Column {
     Words(usize),
 }
 
-/// A column with its header on a terminal, which also defines the tone of the cells.
-pub(super) type NamedColumn = (&'static str, Column);
+/// The headers of columns on a terminal, in one text or empty, and the columns. A header also defines the tone of its cells.
+pub(super) type Columns<const COLUMNS: usize> = (&'static str, [Column; COLUMNS]);
 
 impl Column {
     fn may_be_cut(self) -> bool {
@@ -68,7 +68,7 @@ impl CommandContext {
     /// Prints a table, safe for a terminal, or the note `none` if it is empty. Empty columns are omitted.
     pub(super) fn table<const COLUMNS: usize>(
         &self,
-        columns: [NamedColumn; COLUMNS],
+        columns: Columns<COLUMNS>,
         rows: impl IntoIterator<Item = [String; COLUMNS]>,
         none: &str,
     ) -> Result<()> {
@@ -81,7 +81,7 @@ impl CommandContext {
         is_json: bool,
         items: &'i [T],
         line: impl FnMut(&'i T) -> Line,
-        (columns, row): ([NamedColumn; COLUMNS], impl FnMut(&'i T) -> [String; COLUMNS]),
+        (columns, row): (Columns<COLUMNS>, impl FnMut(&'i T) -> [String; COLUMNS]),
         none: &str,
     ) -> Result<()> {
         match is_json {
@@ -97,8 +97,7 @@ impl CommandContext {
         rows: &[[String; COLUMNS]],
         (has_header, has_total): (bool, bool),
     ) -> Result<()> {
-        let columns = columns.map(|column| ("", column));
-        for (at, line) in lines(columns, rows, output::columns(), self.config.glyphs()).enumerate() {
+        for (at, line) in lines(("", columns), rows, output::columns(), self.config.glyphs()).enumerate() {
             output::line(match at {
                 0 if has_header => output::paint(Tone::Dim, &line),
                 at if has_total && at + 1 == rows.len() => output::paint(Tone::Strong, &line),
@@ -121,7 +120,7 @@ impl CommandContext {
 
 /// Prints a table, or the note `none` if it is empty and the note is not.
 pub(super) fn print<const COLUMNS: usize>(
-    columns: [NamedColumn; COLUMNS],
+    columns: Columns<COLUMNS>,
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
     none: &str,
     glyphs: &Glyphs,
@@ -141,45 +140,42 @@ pub(super) fn age(time: Option<i64>) -> String {
     time.map_or("?".into(), |time| time::age(now(), time))
 }
 
-/// Returns the lines of a table for the width of a terminal, with a header if the columns have one, or for a pipe.
+/// Returns the lines of a table for the width of a terminal, with a header if there is one, or for a pipe.
 fn lines<const COLUMNS: usize>(
-    columns: [NamedColumn; COLUMNS],
+    (headers, columns): Columns<COLUMNS>,
     rows: &[[String; COLUMNS]],
     room: Option<usize>,
     glyphs: &Glyphs,
 ) -> impl Iterator<Item = String> {
     let cells = |row: &[String; COLUMNS]| -> [String; COLUMNS] {
-        array::from_fn(|at| match columns[at].1 {
+        array::from_fn(|at| match columns[at] {
             Column::Number | Column::Whole | Column::Path => clean(&row[at]).into_owned(),
             Column::Words(most) => words(&row[at], room.unwrap_or(most), glyphs),
         })
     };
     let mut rows: Vec<[String; COLUMNS]> = rows.iter().map(cells).collect();
-    let has_header = room.is_some() && !rows.is_empty() && columns.iter().any(|(header, _)| !header.is_empty());
+    let headers: [&str; COLUMNS] = array::from_fn(|at| headers.split(' ').nth(at).unwrap_or_default());
+    let has_header = room.is_some() && !rows.is_empty() && !headers[0].is_empty();
     if has_header {
-        let is_empty = |at: usize| rows.iter().all(|row| row[at].is_empty());
-        rows.insert(0, array::from_fn(|at| if is_empty(at) { String::new() } else { columns[at].0.into() }));
+        let is_used = |at: usize| rows.iter().any(|row| !row[at].is_empty());
+        rows.insert(0, array::from_fn(|at| if is_used(at) { headers[at].into() } else { String::new() }));
     }
     let widths = widths(columns, &rows, room);
     rows.into_iter().enumerate().map(move |(number, row)| {
         let (mut line, mut gap) = (String::new(), 0);
-        for (((header, column), cell), columns) in
-            columns.into_iter().zip(&row).zip(widths).filter(|(_, columns)| *columns > 0)
-        {
-            let cell = match column {
-                Column::Number | Column::Whole => Cow::Borrowed(&**cell),
-                Column::Path => glyphs.cut_start(cell, columns),
-                Column::Words(_) => glyphs.cut(cell.trim_end(), columns),
+        for at in (0..COLUMNS).filter(|&at| widths[at] > 0) {
+            let cell = match columns[at] {
+                Column::Number | Column::Whole => Cow::Borrowed(&*row[at]),
+                Column::Path => glyphs.cut_start(&row[at], widths[at]),
+                Column::Words(_) => glyphs.cut(row[at].trim_end(), widths[at]),
             };
-            let space = columns.saturating_sub(width(&cell));
-            let (before, after) = if column == Column::Number { (space, 0) } else { (0, space) };
+            let space = widths[at].saturating_sub(width(&cell));
+            let (before, after) = if columns[at] == Column::Number { (space, 0) } else { (0, space) };
+            gap += before;
             if !cell.is_empty() {
-                line.extend(std::iter::repeat_n(' ', gap + before));
-                let tone = if has_header && number == 0 { Tone::Dim } else { tone(header) };
+                let tone = if has_header && number == 0 { Tone::Dim } else { tone(headers[at]) };
+                line += &" ".repeat(std::mem::take(&mut gap));
                 line += &output::paint(tone, &cell);
-                gap = 0;
-            } else {
-                gap += before;
             }
             gap += after + 2;
         }
@@ -197,13 +193,13 @@ fn with_colored_bar(line: &str, bar: &str) -> String {
 
 /// Returns the widths of the columns. Columns without space are dropped from the right, and the last column at last.
 fn widths<const COLUMNS: usize>(
-    columns: [NamedColumn; COLUMNS],
+    columns: [Column; COLUMNS],
     rows: &[[String; COLUMNS]],
     room: Option<usize>,
 ) -> [usize; COLUMNS] {
     let mut widths = array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0));
     let Some(room) = room else { return widths };
-    let may_be_cut = |&at: &usize| columns[at].1.may_be_cut();
+    let may_be_cut = |&at: &usize| columns[at].may_be_cut();
     let mut left_out = (0..COLUMNS).rev().skip(1).chain([COLUMNS - 1]).filter(may_be_cut);
     loop {
         let fitted = MIN_WIDTHS.1.iter().find_map(|&last| fitted(columns, widths, room, last));
@@ -217,7 +213,7 @@ fn widths<const COLUMNS: usize>(
 
 /// Shrinks widths to fit: the widest truncatable column first, the last one half as fast and down to `last`.
 fn fitted<const COLUMNS: usize>(
-    columns: [NamedColumn; COLUMNS],
+    columns: [Column; COLUMNS],
     mut widths: [usize; COLUMNS],
     room: usize,
     last: usize,
@@ -226,7 +222,7 @@ fn fitted<const COLUMNS: usize>(
     let is_last = |at: usize| at + 1 == COLUMNS;
     for _ in room..widths.iter().sum::<usize>() + gaps {
         let may_be_cut =
-            |&at: &usize| columns[at].1.may_be_cut() && widths[at] > if is_last(at) { last } else { MIN_WIDTHS.0 };
+            |&at: &usize| columns[at].may_be_cut() && widths[at] > if is_last(at) { last } else { MIN_WIDTHS.0 };
         let widest = (0..COLUMNS).filter(may_be_cut).max_by_key(|&at| widths[at] * if is_last(at) { 1 } else { 2 })?;
         widths[widest] -= 1;
     }
@@ -238,8 +234,7 @@ mod tests {
     use super::*;
     use crate::base::text::{ASCII, UNICODE};
 
-    const COLUMNS: [NamedColumn; 5] =
-        [("", Column::Number), ("", Column::Whole), ("", Column::Whole), ("", Column::Path), ("", Column::Words(LAST))];
+    const COLUMNS: Columns<5> = ("", [Column::Number, Column::Whole, Column::Whole, Column::Path, Column::Words(LAST)]);
 
     fn rows() -> [[String; 5]; 2] {
         let deep = "~/work/clients/acme-corporation/backend/services/token-refresher";
@@ -264,9 +259,8 @@ mod tests {
         assert_eq!(fitted(Some(5)), ["  2d  0199f2c1", "12mo  01a"], "what is whole stays so");
         let wide = fitted(Some(1000));
         assert_eq!(width(&wide[0]), 4 + 2 + 8 + 2 + width(&rows()[0][3]) + 2 + 9 * 32 - 1, "all have what they need");
-        let mut columns = COLUMNS;
-        columns.iter_mut().zip(["age", "id", "label", "directory", "title"]).for_each(|(one, name)| one.0 = name);
-        let named: Vec<String> = lines(columns, &rows(), Some(80), &UNICODE).collect();
+        let named: Vec<String> =
+            lines(("age id label directory title", COLUMNS.1), &rows(), Some(80), &UNICODE).collect();
         assert!(named[0].starts_with(" age  id        directory ") && named[0].ends_with("  title"), "{named:?}");
         assert_eq!((named.len(), &named[1..]), (3, &fitted(Some(80))[..]), "no header of an empty column");
         let ascii: Vec<String> = lines(COLUMNS, &rows(), Some(80), &ASCII).collect();

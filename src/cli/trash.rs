@@ -17,7 +17,7 @@ use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, FileSnapshot, Refusal, Request, history};
 use crate::cli::change::{self, ChangeArgs, ChangePrinter, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
 use crate::cli::command_context::absolute;
-use crate::cli::table::{Column, NamedColumn, TITLE, words};
+use crate::cli::table::{Column, Columns, TITLE, words};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedLazySession;
@@ -121,13 +121,10 @@ fn print_trash(away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Ex
     if changer.is_json() {
         return change::print_records(away);
     }
-    const COLUMNS: [NamedColumn; 5] = [
-        ("number", Column::Number),
-        ("age", Column::Number),
-        ("size", Column::Number),
-        ("title", Column::Words(TITLE)),
-        ("path", Column::Path),
-    ];
+    const COLUMNS: Columns<5> = (
+        "number age size title path",
+        [Column::Number, Column::Number, Column::Number, Column::Words(TITLE), Column::Path],
+    );
     let (now, mut sessions) = (now(), history::sessions(&mut away.iter(), away, &|| true));
     let cells = |record: &JournalRecord| {
         let size = match &record.change {

@@ -12,7 +12,7 @@ use crate::changes::Request;
 use crate::changes::history::{self, state};
 use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::cli::change::{self, ChangeArgs, ChangePrinter, CliStep};
-use crate::cli::table::{Column, LAST, NamedColumn};
+use crate::cli::table::{Column, Columns, LAST};
 use crate::cli::{CommandContext, Exit, completions, now};
 
 /// Undo the last change that pitree made
@@ -102,13 +102,10 @@ fn make(
 
 /// Prints changes as a table: numbers, age, state, change, session.
 fn print_changes(records: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Exit> {
-    const COLUMNS: [NamedColumn; 5] = [
-        ("number", Column::Number),
-        ("age", Column::Number),
-        ("state", Column::Whole),
-        ("change", Column::Words(60)),
-        ("title", Column::Words(LAST)),
-    ];
+    const COLUMNS: Columns<5> = (
+        "number age state change title",
+        [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)],
+    );
     let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
     let mut sessions = history::sessions(&mut actions.iter().filter_map(|action| action.first()), records, &|| true);
     let mut title = |record: &JournalRecord| {

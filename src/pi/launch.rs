@@ -2,13 +2,14 @@
 //! the path of its file, because an id can match a session of another project (pi 0.87.1). With an extension, which is
 //! embedded in pitree and written to the cache, pi navigates to an entry.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf, absolute};
 use std::process::Command;
 use std::{fs, io};
 
 use twox_hash::XxHash3_64;
 
+use crate::base::shell::Shell;
 use crate::disk::{create, locate, new_file, program, relocations};
 use crate::pi::version;
 use crate::system::{files as system_files, programs};
@@ -49,7 +50,9 @@ impl Launch<'_> {
     pub(crate) fn command_line(&self) -> String {
         let cwd = &*self.start.cwd;
         let dir = is_there(cwd).then(|| from_root(Path::new(cwd)));
-        programs::user_shell().command_line(dir.as_deref(), &environment(), &self.words())
+        let shell = programs::user_shell();
+        let words = if shell == Shell::Posix { environment() } else { Vec::new() };
+        shell.command_line(dir.as_deref(), &[words, self.words()].concat())
     }
 
     /// Returns the program and the arguments that resume a session.
@@ -108,14 +111,12 @@ impl Launch<'_> {
     }
 }
 
-/// Returns the variables with which pi finds the same agent directory, if the environment sets it.
-pub(crate) fn environment() -> Vec<(&'static str, OsString)> {
-    let set = |name: &'static str| {
-        let home = locate::Environment::current().home;
-        let value = program::variable(name).filter(|value| !value.is_empty())?;
-        Some((name, from_root(&locate::expand(OsStr::new(&value), &home))))
-    };
-    ["PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"].into_iter().filter_map(set).collect()
+/// Returns the words before a command with which pi finds the same agent directory, if the environment sets it.
+fn environment() -> Vec<OsString> {
+    let Some(dir) = program::variable("PI_CODING_AGENT_DIR").filter(|dir| !dir.is_empty()) else { return Vec::new() };
+    let mut variable = OsString::from("PI_CODING_AGENT_DIR=");
+    variable.push(from_root(&locate::expand(&dir, &locate::Environment::current().home)));
+    vec!["env".into(), variable]
 }
 
 /// The reason for moving the leaf, if the configuration requires it.

@@ -55,6 +55,11 @@ pub struct Match {
 }
 
 impl Match {
+    /// Returns `true` if the query has several words, which are not adjacent.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.score >= APART
+    }
+
     /// Returns the sort key: best first, then most recent.
     pub fn rank(&self) -> (Tier, u32, Reverse<i64>) {
         (self.tier, self.score, Reverse(self.time))
@@ -65,7 +70,7 @@ impl Match {
 const WEIGHT: u32 = 1000;
 
 /// A part of the score of sessions in which the words are not adjacent, larger than those of all words of a query.
-const APART: u32 = 1 << 24;
+pub(crate) const APART: u32 = 1 << 24;
 
 /// A compiled query.
 pub struct Matcher {

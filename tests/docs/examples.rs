@@ -37,7 +37,8 @@ const OF_READER: &[&str] = &[
 ];
 
 /// Parts of examples that find nothing in the demo: its sessions are new and small, and their directories do not exist.
-const WITHOUT_HITS: &[&str] = &["is:archived", "archive --restore", "before:6mo", "is:lost", "pitree slim", "pitree undo"];
+const WITHOUT_HITS: &[&str] =
+    &["is:archived", "archive --restore", "before:6mo", "is:lost", "pitree slim", "pitree undo"];
 
 /// Options and qualifiers that select by the time of a message.
 const TIMES: &[&str] = &["after:", "before:", "active:", "--since ", "--until "];
