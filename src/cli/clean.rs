@@ -18,7 +18,6 @@ use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{ChangeArgs, ChangePrinter, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{sessions_to_change, skip_mirrored};
-use crate::cli::table::{Column, Columns};
 use crate::cli::{CommandContext, Exit, completions, now};
 use crate::disk::locate;
 use crate::runtime::cleanup_job;
@@ -73,10 +72,14 @@ impl CleanCommand {
                 let CleanSuggestion { rule, bytes: size, .. } = suggestion;
                 [rule.name().into(), thousands(suggestion.count()), bytes(*size), rule.reason().into()]
             };
-            const COLUMNS: Columns<4> =
-                ("rule sessions size reason", [Column::Whole, Column::Number, Column::Number, Column::Words(80)]);
             let line = |suggestion| fields(suggestion, &catalog);
-            context.list(json, &suggestions, line, (COLUMNS, row), "no session to clean up")?;
+            context.list(
+                json,
+                &suggestions,
+                line,
+                ("rule sessions> size> reason~80", row),
+                "no session to clean up",
+            )?;
         } else if suggestions.is_empty() {
             output::note("no session to clean up");
         }

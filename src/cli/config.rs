@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::base::text::{UNICODE, clean};
 use crate::cli::command_context::read_config;
 use crate::cli::output;
-use crate::cli::table::{self, Column};
+use crate::cli::table;
 use crate::config::default_toml;
 use crate::disk::{locate, relocations};
 
@@ -29,7 +29,7 @@ impl ConfigCommand {
         } else if self.moved {
             let state = locate::state_dir().context("no home directory; set HOME")?;
             let rows = relocations::all(&state)?.into_iter().map(<[String; 2]>::from);
-            table::print(("directory now", [Column::Path; 2]), rows, "no moved directories recorded", &UNICODE)?;
+            table::print("directory/ now/", rows, "no moved directories recorded", &UNICODE)?;
             output::note(&relocations::file(&state).to_string_lossy());
         } else {
             let path = file.map(Path::to_path_buf).or_else(locate::config_file);

@@ -14,7 +14,6 @@ use crate::catalog::compare::{self, BranchEnd, ComparedBranches, FinalFile, fina
 use crate::catalog::file_history::ReplayControl;
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, output};
 use crate::disk::files;
 use crate::session::compare::SideSummary;
@@ -23,9 +22,6 @@ use crate::session::tree::{EntryIndex, Tree};
 
 /// The version of the JSON format. Increased when a field is removed or changes its meaning.
 const FORM: u32 = 1;
-
-/// The maximum width of a fact in columns.
-const FACT: usize = 60;
 
 /// Compare two sessions, branches or entries from where they diverge
 ///
@@ -117,8 +113,7 @@ fn text(
     output::line("")?;
     let facts = description::facts(comparison).into_iter().map(|(name, [a, b])| [name.into(), a, b]);
     let facts = [["".into(), "A".into(), "B".into()]].into_iter().chain(facts);
-    const SIDE: Column = Column::Words(FACT);
-    context.table(("", [Column::Whole, SIDE, SIDE]), facts, "")?;
+    context.table(" ~60 ~60", facts, "")?;
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
         list(&format!("Prompts of {name}"), &side.prompts)?;
         let more = side.prompt_count - side.prompts.len();

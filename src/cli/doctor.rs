@@ -19,7 +19,6 @@ use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{self, ProjectArg, note_mirrored};
-use crate::cli::table::{Column, Columns};
 use crate::cli::{CommandContext, Exit, completions, now};
 use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
@@ -28,9 +27,6 @@ use crate::disk::{files, load, locate, relocations};
 use crate::session::health::HealthFinding;
 use crate::session::health::code::Code;
 use crate::session::write::repair::{RepairSteps, Unrepairable};
-
-/// The maximum width of a description, which can contain a path.
-const DESCRIPTION: usize = 300;
 
 /// Check session files for damage, and repair them
 ///
@@ -169,11 +165,7 @@ impl DoctorCommand {
                 finding.text(),
             ]
         };
-        const COLUMNS: Columns<5> = (
-            "file line problem entry description",
-            [Column::Path, Column::Number, Column::Whole, Column::Whole, Column::Words(DESCRIPTION)],
-        );
-        context.list(self.json, &findings, line, (COLUMNS, row), "")
+        context.list(self.json, &findings, line, ("file/ line> problem entry description~300", row), "")
     }
 
     /// Repairs files.

@@ -18,7 +18,6 @@ use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
 use crate::changes::{ImportRequest, Request};
 use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
-use crate::cli::table::{Column, Columns};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::disk::load::EntryReader;
 use crate::disk::{program, relocations};
@@ -94,7 +93,6 @@ pub(super) struct ExportCommand {
 }
 
 /// The columns of likely secrets.
-const COLUMNS: Columns<4> = ("rule entry field sample", [Column::Whole; 4]);
 
 impl ExportCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
@@ -262,7 +260,7 @@ fn list(sources: &mut [Source], rules: &Rules, context: &CommandContext) -> Resu
         }
     }
     let found = rows.len();
-    context.table(COLUMNS, rows, "")?;
+    context.table("rule entry field sample", rows, "")?;
     output::flush()?;
     let places = count(found, "place with a likely secret", "places with likely secrets");
     note!("{places}; rules cannot find every secret");

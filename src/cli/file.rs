@@ -20,7 +20,7 @@ use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::catalog::user_data::local_cwds;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, Columns};
+use crate::cli::table;
 use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::files::read_regular;
 use crate::disk::new_file::{self, RecoveredDir, is_taken};
@@ -226,10 +226,6 @@ impl FilesCommand {
             Some(_) if self.json => Some(calls(&sessions, context)?),
             _ => None,
         };
-        const COLUMNS: Columns<5> = (
-            "age reads changes sessions file",
-            [Column::Number, Column::Number, Column::Number, Column::Number, Column::Path],
-        );
         let row = |file: &TouchedFile| {
             let times = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
             let (reads, changes) = (times(file.uses.reads, "read"), times(file.uses.changes(), "changed"));
@@ -247,7 +243,13 @@ impl FilesCommand {
                 #[serde(flatten)] entries: entries.map(|entries| object! { entries }),
             }
         };
-        context.list(self.json, &files, line, (COLUMNS, row), "no tool or command touched a file")?;
+        context.list(
+            self.json,
+            &files,
+            line,
+            ("age> reads> changes> sessions> file/", row),
+            "no tool or command touched a file",
+        )?;
         output::end(unreadable)
     }
 }
@@ -346,11 +348,13 @@ impl RecoverCommand {
                 file.error.clone().unwrap_or_else(|| file.reason.into()),
             ]
         };
-        const COLUMNS: Columns<5> = (
-            "entry state written file reason",
-            [Column::Whole, Column::Whole, Column::Whole, Column::Path, Column::Words(60)],
-        );
-        context.list(self.json, &report, line, (COLUMNS, row), "no tool or command touched a file")?;
+        context.list(
+            self.json,
+            &report,
+            line,
+            ("entry state written file/ reason~60", row),
+            "no tool or command touched a file",
+        )?;
         let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
         Ok(match () {
             () if report.iter().any(|file| file.error.is_some()) => Exit::Failed,

@@ -1,6 +1,5 @@
 //! The line of a hit, as JSON or as text below the line of its session.
 
-use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Result;
@@ -10,7 +9,7 @@ use serde::Serialize;
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::dollars;
 use crate::base::paths::file_name;
-use crate::base::text::{Glyphs, Span, Tone, clean, clean_char, cut_spans, highlight, spans_width, width};
+use crate::base::text::{Glyphs, Span, Tone, clean, clean_char, cut_spans, push_span, spans_width, width};
 use crate::base::time;
 use crate::catalog::search::SessionHit;
 use crate::cli::output::PathFields;
@@ -255,30 +254,25 @@ impl HitLine {
 
     /// Returns the excerpt in one line of at most `columns`, around the first match.
     fn excerpt(&self, tone: Tone, columns: usize, glyphs: &Glyphs) -> Vec<Span> {
-        let (mut text, mut matches) = (String::new(), Vec::<Range<usize>>::new());
+        let mut spans: Vec<Span> = Vec::new();
         for (at, c) in self.snippet.chars().enumerate() {
-            if c.is_whitespace() && (text.is_empty() || text.ends_with(' ')) {
+            let is_space = c.is_whitespace();
+            if is_space && spans.last().is_none_or(|last| last.text.ends_with(' ')) {
                 continue;
             }
-            let start = text.len();
-            text.push(if c.is_whitespace() { ' ' } else { clean_char(c) });
-            if self.ranges.iter().any(|&[from, to]| (from..to).contains(&at)) {
-                match matches.last_mut().filter(|last| last.end == start) {
-                    Some(last) => last.end = text.len(),
-                    None => matches.push(start..text.len()),
-                }
-            }
+            let is_match = self.ranges.iter().any(|&[from, to]| (from..to).contains(&at));
+            let c = if is_space { ' ' } else { clean_char(c) };
+            push_span(&mut spans, if is_match { Tone::Match } else { tone }, c.encode_utf8(&mut [0; 4]));
         }
-        let text = text.trim_end();
-        // A third of the width before the match, or more if the rest is short.
-        let before = matches.first().map_or("", |first| &text[..first.start]);
-        let start = text.len() - glyphs.cut_start(text, columns).trim_start_matches(&*glyphs.ellipsis).len();
-        let start =
-            start.min(before.len() - glyphs.cut_start(before, columns / 3).trim_start_matches(&*glyphs.ellipsis).len());
-        let mark = if start > 0 || self.text.is_cut { &*glyphs.ellipsis } else { "" };
-        let shift = |range: Range<usize>| range.start + mark.len() - start..range.end + mark.len() - start;
-        let matches: Vec<Range<usize>> = matches.into_iter().map(shift).collect();
-        let spans = highlight(&[Span::new(tone, format!("{mark}{}", &text[start..]))], &matches);
+        if let [before, rest @ ..] = &mut spans[..]
+            && before.tone != Tone::Match
+            && !rest.is_empty()
+        {
+            let mark = if self.text.is_cut { &*glyphs.ellipsis } else { "" };
+            // A third of the width, or more if the rest is short.
+            let room = columns.saturating_sub(spans_width(rest)).max(columns / 3);
+            before.text = glyphs.cut_start(&format!("{mark}{}", before.text), room).into_owned();
+        }
         cut_spans(&spans, columns, glyphs)
     }
 }

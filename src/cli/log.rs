@@ -16,7 +16,7 @@ use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileRevision, ReplayControl, commits_of_states, each_version, prompt};
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, Columns, LAST, TITLE, words};
+use crate::cli::table::{self, words};
 use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::disk::files::read_regular;
 use crate::disk::git::Repository;
@@ -103,19 +103,6 @@ impl LogCommand {
         })?;
         sort::by_key(&mut all, |state| Reverse(state.entry.age()));
         all.truncate(self.limit.unwrap_or(usize::MAX));
-        const COLUMNS: Columns<8> = (
-            "age entry lines state commit branch file prompt",
-            [
-                Column::Number,
-                Column::Whole,
-                Column::Number,
-                Column::Whole,
-                Column::Whole,
-                Column::Whole,
-                Column::Path,
-                Column::Words(LAST),
-            ],
-        );
         // One file is already named on the command line.
         let has_files = all.iter().any(|state| state.file != all[0].file);
         let length = resolve::shortest(all.iter().map(|state| state.entry.session_id.as_str()));
@@ -151,7 +138,7 @@ impl LogCommand {
                     file,
                 }
             },
-            (COLUMNS, row),
+            ("age> entry lines> state commit branch file/ prompt~100", row),
             "",
         )?;
         if all.is_empty() {
@@ -192,19 +179,6 @@ impl LogCommand {
             let is_abandoned = !session.is_active(commit.at);
             made.push(MadeCommit { session, commit, prompt, is_abandoned, is_confirmed });
         }
-        const COLUMNS: Columns<8> = (
-            "age entry commit git state branch message prompt",
-            [
-                Column::Number,
-                Column::Whole,
-                Column::Whole,
-                Column::Whole,
-                Column::Whole,
-                Column::Words(TITLE),
-                Column::Words(TITLE),
-                Column::Words(LAST),
-            ],
-        );
         let length = resolve::shortest(made.iter().map(|made| made.session.header.id.as_str()));
         let row = |MadeCommit { session, commit, prompt, is_abandoned, is_confirmed }: &MadeCommit<'_>| {
             let confirmed = is_confirmed.map_or("", |is| if is { "confirmed" } else { "not in the repository" });
@@ -236,7 +210,7 @@ impl LogCommand {
                     confirmed: is_confirmed,
                 }
             },
-            (COLUMNS, row),
+            ("age> entry commit git state branch~40 message~40 prompt~100", row),
             "",
         )?;
         if made.is_empty() {
@@ -421,8 +395,6 @@ impl BlameCommand {
             let (place, prompt) = origin.map(|origin| (origin.place(length), prompt(origin))).unwrap_or_default();
             [place, prompt, number.to_string(), text.replace('\t', "    ")]
         };
-        const COLUMNS: Columns<4> =
-            ("entry prompt line text", [Column::Whole, Column::Whole, Column::Number, Column::Words(LAST)]);
         let json = |&BlamedLine { number, text, origin }: &BlamedLine<'_>| {
             let field = |field: fn(&LoggedEntry) -> Option<String>| origin.and_then(field);
             object! {
@@ -434,7 +406,7 @@ impl BlameCommand {
                 prompt: field(|origin| Some(origin.prompt.clone())),
             }
         };
-        context.list(self.json, &wanted, json, (COLUMNS, row), "")?;
+        context.list(self.json, &wanted, json, ("entry prompt line> text~100", row), "")?;
         Ok(output::end(unreadable)?.found(wanted.iter().any(|line| line.origin.is_some())))
     }
 }

@@ -18,7 +18,7 @@ use crate::cli::command_context::read;
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, Columns, LAST};
+use crate::cli::table;
 use crate::cli::{CommandContext, Exit, hits, output, resolve};
 use crate::disk::locate::missing_home;
 use crate::disk::parallel;
@@ -280,10 +280,6 @@ fn print(
     copies: &SessionCopies,
     context: &CommandContext,
 ) -> Result<()> {
-    const COLUMNS: Columns<6> = (
-        "age entries cost id directory title",
-        [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path, Column::Words(LAST)],
-    );
     let ids = resolve::shortest(rows.iter().map(|(_, session, _)| session.facts().id()));
     let row = |(at, session, own): &SessionRow<'_>| {
         let machines = copies.machines(SessionKey::new(*at), |key| &sessions[key.index()]);
@@ -300,5 +296,5 @@ fn print(
             title + session.title(),
         ]
     };
-    context.table(COLUMNS, rows.iter().map(row), "")
+    context.table("age> entries> cost> id directory/ title~100", rows.iter().map(row), "")
 }

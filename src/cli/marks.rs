@@ -155,32 +155,23 @@ impl MarkCommand {
     /// Prints the marks of sessions: each pin and tag in a line, and notes.
     fn print(&self, sessions: &[(ExpectedSession, Mark)], context: &CommandContext) -> Result<Exit> {
         let marks = ChangePrinter::new(context, &self.switches)?.changes.marks()?;
-        let (mut is_found, prints) = (false, |what| self.only.is_none_or(|only| only == what));
+        let prints = |what| self.only.is_none_or(|only| only == what);
+        let mut is_found = false;
         for (ExpectedSession { path, id }, place) in sessions {
-            let tags = marks.tags(id).filter(|_| prints(PrintedMarks::Tags) && *place == Mark::Note);
+            let path = PathFields::from(&**path);
+            let tags: Vec<&str> =
+                marks.tags(id).filter(|_| prints(PrintedMarks::Tags) && *place == Mark::Note).collect();
             let note = marks.get(id, &place.key()).and_then(|note| note.as_str());
-            let note = note.filter(|_| prints(PrintedMarks::Note));
-            let is_pinned = self.only.is_none() && *place == Mark::Note && marks.is_pinned(id);
-            if self.switches.json {
-                let path = PathFields::from(&**path);
-                for tag in tags {
-                    is_found = true;
-                    output::json(&object! { tag, id, #[serde(flatten)] path: &path })?;
-                }
-                if self.only.is_none() && (is_pinned || note.is_some()) {
-                    is_found = true;
-                    output::json(&object! { pinned: is_pinned, note, id, #[serde(flatten)] path: &path })?;
-                }
-                continue;
-            }
-            if is_pinned {
-                output::line("pinned")?;
-            }
-            is_found |= is_pinned || note.is_some();
+            let note = note.filter(|_| prints(PrintedMarks::Note) && !self.switches.json);
+            let is_pinned = self.only.is_none() && *place == Mark::Note && marks.is_pinned(id) && !self.switches.json;
+            is_found |= is_pinned || note.is_some() || !tags.is_empty();
             for tag in tags {
-                is_found = true;
-                outln!("+{}", clean(tag))?;
+                match self.switches.json {
+                    true => output::json(&object! { tag, id, #[serde(flatten)] path: &path })?,
+                    false => outln!("+{}", clean(tag))?,
+                }
             }
+            is_pinned.then(|| outln!("pinned")).transpose()?;
             note.map_or(Ok(()), |note| output::lines(note, ""))?;
         }
         Ok(Exit::Done.found(is_found))

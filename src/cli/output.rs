@@ -21,7 +21,7 @@ use crate::disk::locate;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 use crate::runtime;
-use crate::runtime::colors::Colors;
+use crate::runtime::colors::{self, Colors};
 
 /// Buffered standard output.
 pub(super) static STDOUT: LazyLock<Mutex<BufWriter<io::Stdout>>> =
@@ -212,13 +212,13 @@ pub(super) fn set_colors(when: ColorWhen, config: &Config) {
     if is_colored {
         // An explicit option is stronger than `NO_COLOR`.
         force_color_output(true);
-        let _ = COLORS.set(Colors::new(config));
+        let _ = COLORS.set(colors::configured(config));
     }
 }
 
 /// Returns a safe text in the color of a tone.
 pub(super) fn paint(tone: Tone, text: &str) -> String {
-    COLORS.get().map_or_else(|| text.into(), |colors| colors.paint(tone, text))
+    COLORS.get().map_or_else(|| text.into(), |own| colors::paint(tone, text, own))
 }
 
 /// Returns safe spans in their colors.

@@ -14,7 +14,7 @@ use crate::cli::change::{ChangeArgs, ChangePrinter, CliStep};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, Columns, LAST, TITLE};
+use crate::cli::table;
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::disk::{files, locate};
 use crate::pi::requests::{self, PiRequest};
@@ -221,11 +221,13 @@ impl LabelsCommand {
                 label.row.to_string(),
             ]
         };
-        const COLUMNS: Columns<6> = (
-            "age label id title forks text",
-            [Column::Number, Column::Whole, Column::Whole, Column::Words(TITLE), Column::Whole, Column::Words(LAST)],
-        );
-        context.list(self.json, &labels, line, (COLUMNS, row), "no session has a label")?;
+        context.list(
+            self.json,
+            &labels,
+            line,
+            ("age> label id title~40 forks text~100", row),
+            "no session has a label",
+        )?;
         output::end(unreadable)
     }
 }

@@ -24,7 +24,6 @@ use crate::changes::{ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangePrinter, CliStep, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{ProjectArg, note_mirrored};
-use crate::cli::table::{Column, Columns, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, completions, resolve, selection};
 use crate::disk::files;
 use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
@@ -80,7 +79,7 @@ impl SecretsCommand {
         let rules = ChosenRules::new(&context.config.redact)?;
         if self.list {
             let rows = rules.all().map(|(id, description)| [id.to_string(), description.to_string()]);
-            context.table(("rule finds", [Column::Whole, Column::Words(LAST)]), rows, "")?;
+            context.table("rule finds~100", rows, "")?;
             return Ok(Exit::Done);
         }
         self.check_rules(&rules)?;
@@ -150,11 +149,7 @@ impl SecretsCommand {
                 ]);
             }
         }
-        const COLUMNS: Columns<6> = (
-            "session title entry rule sample place",
-            [Column::Path, Column::Words(TITLE), Column::Whole, Column::Whole, Column::Whole, Column::Words(LAST)],
-        );
-        context.table(COLUMNS, rows, "")
+        context.table("session/ title~40 entry rule sample place~100", rows, "")
     }
 }
 

@@ -21,7 +21,6 @@ use crate::base::numbers::thousands;
 use crate::base::text::{Span, Tone, clean, cut_spans, width};
 use crate::base::time;
 use crate::cli::output::{PathFields, RemoteFields, object};
-use crate::cli::table::{Column, Columns, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load::EntryReader;
@@ -431,9 +430,7 @@ impl ContextCommand {
             Ok(true)
         })?;
         listing.end(plan, &sum.unwrap_or_default());
-        const COLUMNS: Columns<4> =
-            ("tokens role left-out text", [Column::Number, Column::Whole, Column::Words(TITLE), Column::Words(LAST)]);
-        context.table(COLUMNS, rows, "")?;
+        context.table("tokens> role left-out~40 text~100", rows, "")?;
         if listing.messages == 0 {
             output::note("the context is empty: no messages");
         }

@@ -38,8 +38,20 @@ pub(super) enum Column {
     Words(usize),
 }
 
-/// The headers of columns on a terminal, in one text or empty, and the columns. A header also defines the tone of its cells.
-pub(super) type Columns<const COLUMNS: usize> = (&'static str, [Column; COLUMNS]);
+/// Parses the columns of a table: the header of each on a terminal, which also defines the tone of its cells, and its type.
+/// `age>` is a number, `file/` a path, `title~40` words with a maximum width in a pipe, and `id` is never truncated.
+fn parsed<const COLUMNS: usize>(text: &'static str) -> [(&'static str, Column); COLUMNS] {
+    let mut words = text.split(' ');
+    array::from_fn(|_| {
+        let word = words.next().unwrap_or_default();
+        match (word.strip_suffix('>'), word.strip_suffix('/'), word.split_once('~')) {
+            (Some(header), ..) => (header, Column::Number),
+            (_, Some(header), _) => (header, Column::Path),
+            (.., Some((header, most))) => (header, Column::Words(most.parse().unwrap_or(LAST))),
+            _ => (word, Column::Whole),
+        }
+    })
+}
 
 impl Column {
     fn may_be_cut(self) -> bool {
@@ -68,7 +80,7 @@ impl CommandContext {
     /// Prints a table, safe for a terminal, or the note `none` if it is empty. Empty columns are omitted.
     pub(super) fn table<const COLUMNS: usize>(
         &self,
-        columns: Columns<COLUMNS>,
+        columns: &'static str,
         rows: impl IntoIterator<Item = [String; COLUMNS]>,
         none: &str,
     ) -> Result<()> {
@@ -81,7 +93,7 @@ impl CommandContext {
         is_json: bool,
         items: &'i [T],
         line: impl FnMut(&'i T) -> Line,
-        (columns, row): (Columns<COLUMNS>, impl FnMut(&'i T) -> [String; COLUMNS]),
+        (columns, row): (&'static str, impl FnMut(&'i T) -> [String; COLUMNS]),
         none: &str,
     ) -> Result<()> {
         match is_json {
@@ -97,7 +109,9 @@ impl CommandContext {
         rows: &[[String; COLUMNS]],
         (has_header, has_total): (bool, bool),
     ) -> Result<()> {
-        for (at, line) in lines(("", columns), rows, output::columns(), self.config.glyphs()).enumerate() {
+        for (at, line) in
+            lines(columns.map(|column| ("", column)), rows, output::columns(), self.config.glyphs()).enumerate()
+        {
             output::line(match at {
                 0 if has_header => output::paint(Tone::Dim, &line),
                 at if has_total && at + 1 == rows.len() => output::paint(Tone::Strong, &line),
@@ -120,7 +134,7 @@ impl CommandContext {
 
 /// Prints a table, or the note `none` if it is empty and the note is not.
 pub(super) fn print<const COLUMNS: usize>(
-    columns: Columns<COLUMNS>,
+    columns: &'static str,
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
     none: &str,
     glyphs: &Glyphs,
@@ -129,7 +143,7 @@ pub(super) fn print<const COLUMNS: usize>(
     if rows.is_empty() && !none.is_empty() {
         output::note(none);
     }
-    for line in lines(columns, &rows, output::columns(), glyphs) {
+    for line in lines(parsed(columns), &rows, output::columns(), glyphs) {
         output::line(line)?;
     }
     Ok(())
@@ -142,11 +156,12 @@ pub(super) fn age(time: Option<i64>) -> String {
 
 /// Returns the lines of a table for the width of a terminal, with a header if there is one, or for a pipe.
 fn lines<const COLUMNS: usize>(
-    (headers, columns): Columns<COLUMNS>,
+    columns: [(&'static str, Column); COLUMNS],
     rows: &[[String; COLUMNS]],
     room: Option<usize>,
     glyphs: &Glyphs,
 ) -> impl Iterator<Item = String> {
+    let (headers, columns) = (columns.map(|(header, _)| header), columns.map(|(_, column)| column));
     let cells = |row: &[String; COLUMNS]| -> [String; COLUMNS] {
         array::from_fn(|at| match columns[at] {
             Column::Number | Column::Whole | Column::Path => clean(&row[at]).into_owned(),
@@ -154,7 +169,6 @@ fn lines<const COLUMNS: usize>(
         })
     };
     let mut rows: Vec<[String; COLUMNS]> = rows.iter().map(cells).collect();
-    let headers: [&str; COLUMNS] = array::from_fn(|at| headers.split(' ').nth(at).unwrap_or_default());
     let has_header = room.is_some() && !rows.is_empty() && !headers[0].is_empty();
     if has_header {
         let is_used = |at: usize| rows.iter().any(|row| !row[at].is_empty());
@@ -234,7 +248,10 @@ mod tests {
     use super::*;
     use crate::base::text::{ASCII, UNICODE};
 
-    const COLUMNS: Columns<5> = ("", [Column::Number, Column::Whole, Column::Whole, Column::Path, Column::Words(LAST)]);
+    /// Returns columns without headers.
+    fn columns() -> [(&'static str, Column); 5] {
+        parsed("age> id label directory/ title~100").map(|(_, column)| ("", column))
+    }
 
     fn rows() -> [[String; 5]; 2] {
         let deep = "~/work/clients/acme-corporation/backend/services/token-refresher";
@@ -243,7 +260,7 @@ mod tests {
     }
 
     fn fitted(room: Option<usize>) -> Vec<String> {
-        lines(COLUMNS, &rows(), room, &UNICODE).collect()
+        lines(columns(), &rows(), room, &UNICODE).collect()
     }
 
     #[test]
@@ -260,10 +277,10 @@ mod tests {
         let wide = fitted(Some(1000));
         assert_eq!(width(&wide[0]), 4 + 2 + 8 + 2 + width(&rows()[0][3]) + 2 + 9 * 32 - 1, "all have what they need");
         let named: Vec<String> =
-            lines(("age id label directory title", COLUMNS.1), &rows(), Some(80), &UNICODE).collect();
+            lines(parsed("age> id label directory/ title~100"), &rows(), Some(80), &UNICODE).collect();
         assert!(named[0].starts_with(" age  id        directory ") && named[0].ends_with("  title"), "{named:?}");
         assert_eq!((named.len(), &named[1..]), (3, &fitted(Some(80))[..]), "no header of an empty column");
-        let ascii: Vec<String> = lines(COLUMNS, &rows(), Some(80), &ASCII).collect();
+        let ascii: Vec<String> = lines(columns(), &rows(), Some(80), &ASCII).collect();
         assert!(ascii[0].is_ascii() && ascii[0].ends_with("..."), "{ascii:?}");
     }
 
@@ -275,7 +292,7 @@ mod tests {
             row
         });
         for room in 42..100 {
-            let lines: Vec<String> = lines(COLUMNS, &wide, Some(room), &UNICODE).collect();
+            let lines: Vec<String> = lines(columns(), &wide, Some(room), &UNICODE).collect();
             assert!(lines.iter().all(|line| width(line) <= room && line.contains(id)), "{room}: {lines:?}");
             assert_eq!(lines[0].contains("  Why"), room >= 4 + 2 + 36 + 2 + 8, "{room}: {lines:?}");
             assert_eq!(lines[0].contains("  …"), room >= 4 + 2 + 36 + 2 + 8 + 2 + 8, "{room}: {lines:?}");
@@ -290,13 +307,13 @@ mod tests {
             "{lines:?}"
         );
         assert_eq!((width(lines[0].split_once("Why").unwrap().1), lines[1].ends_with("  Fix it")), (LAST - 3, true));
-        assert_eq!(super::lines(COLUMNS, &[], None, &UNICODE).count(), 0);
+        assert_eq!(super::lines(columns(), &[], None, &UNICODE).count(), 0);
     }
 
     #[test]
     fn a_cell_tells_the_terminal_nothing() {
         let row = ["\u{1b}[31m", "a\tb", "c\nd", "/\u{202e}", "\u{9b}7\r"].map(String::from);
-        let line = lines(COLUMNS, &[row], None, &UNICODE).next().unwrap();
+        let line = lines(columns(), &[row], None, &UNICODE).next().unwrap();
         assert!(!line.contains(crate::base::text::is_unsafe), "{line:?}");
     }
 }

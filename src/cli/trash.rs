@@ -17,7 +17,7 @@ use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, FileSnapshot, Refusal, Request, history};
 use crate::cli::change::{self, ChangeArgs, ChangePrinter, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
 use crate::cli::command_context::absolute;
-use crate::cli::table::{Column, Columns, TITLE, words};
+use crate::cli::table::{TITLE, words};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedLazySession;
@@ -121,10 +121,6 @@ fn print_trash(away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Ex
     if changer.is_json() {
         return change::print_records(away);
     }
-    const COLUMNS: Columns<5> = (
-        "number age size title path",
-        [Column::Number, Column::Number, Column::Number, Column::Words(TITLE), Column::Path],
-    );
     let (now, mut sessions) = (now(), history::sessions(&mut away.iter(), away, &|| true));
     let cells = |record: &JournalRecord| {
         let size = match &record.change {
@@ -135,7 +131,7 @@ fn print_trash(away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Ex
         let path = changer.short(record.change.path());
         [record.number.to_string(), time::age(now, record.time), size, title, path]
     };
-    changer.context.table(COLUMNS, away.iter().map(cells), "pitree's trash is empty")?;
+    changer.context.table("number> age> size> title~40 path/", away.iter().map(cells), "pitree's trash is empty")?;
     Ok(Exit::Done)
 }
 

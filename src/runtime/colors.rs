@@ -9,22 +9,16 @@ use crate::config::{ColorOverride, Config, Palette};
 use crate::runtime::terminal;
 use crate::ui::theme;
 
-/// The palette of the browser, with the colors of the user.
-#[derive(Debug)]
-pub(crate) struct Colors {
-    palette: Palette,
-    own: HashMap<Tone, ColorOverride>,
+/// The palette of the browser, and the colors of the user.
+pub(crate) type Colors = (Palette, HashMap<Tone, ColorOverride>);
+
+/// Returns the colors. Unlike the browser, does not ask the terminal for its background, which takes time.
+pub(crate) fn configured(config: &Config) -> Colors {
+    let palette = config.theme.palette().or_else(terminal::palette_of_environment);
+    (palette.unwrap_or(Palette::Terminal), config.colors.clone())
 }
 
-impl Colors {
-    /// Chooses the palette. Unlike the browser, does not ask the terminal for its background, which takes time.
-    pub(crate) fn new(config: &Config) -> Self {
-        let palette = config.theme.palette().or_else(terminal::palette_of_environment);
-        Self { palette: palette.unwrap_or(Palette::Terminal), own: config.colors.clone() }
-    }
-
-    /// Returns a text with the escape sequences of a tone.
-    pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
-        theme::style_of(tone, Some(self.palette), &self.own).into_crossterm().apply(text).to_string()
-    }
+/// Returns a text with the escape sequences of a tone.
+pub(crate) fn paint(tone: Tone, text: &str, (palette, own): &Colors) -> String {
+    theme::style_of(tone, Some(*palette), own).into_crossterm().apply(text).to_string()
 }
