@@ -92,8 +92,6 @@ pub(super) struct ExportCommand {
     open: bool,
 }
 
-/// The columns of likely secrets.
-
 impl ExportCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         self.export(context).map_err(|error| match error.downcast_ref::<FileTaken>() {

@@ -33,12 +33,13 @@ const OF_READER: &[&str] = &[
     "export .\n",
     "index.ts\n",
     "log src/",
+    "undo --list",
     "--diff disk",
 ];
 
 /// Parts of examples that find nothing in the demo: its sessions are new and small, and their directories do not exist.
 const WITHOUT_HITS: &[&str] =
-    &["is:archived", "archive --restore", "before:6mo", "is:lost", "pitree slim", "pitree undo"];
+    &["is:archived", "archive --restore", "before:6mo", "is:lost", "pitree slim", "pitree undo", "secrets scrub"];
 
 /// Options and qualifiers that select by the time of a message.
 const TIMES: &[&str] = &["after:", "before:", "active:", "--since ", "--until "];
