@@ -159,7 +159,7 @@ fn prints_the_command_if_pi_does_not_start() {
     let agent = pitree.home().join(".pi/agent").display().to_string();
     let pitree = pitree.variable("PI_CODING_AGENT_DIR", &agent);
     let printed = pitree.run(&["resume", "branches", "--print"]).out;
-    assert_eq!(printed, format!("env PI_CODING_AGENT_DIR={agent} pi --session {}\n", path.display()));
+    assert_eq!(printed, format!("env 'PI_CODING_AGENT_DIR={agent}' pi --session {}\n", path.display()));
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn lines_fit_the_terminal() {
     let long = "Why does the token of a worker expire twice in an hour? ".repeat(20);
     let file = serde_json::json!({"path": "packages/a-package-of-many/src/of/many/directories/refresher.rs"});
     let session = Session::new("one").cwd(&project).user("a", &long).call("b", "read", &file);
-    let label = "Why does it? ".repeat(4);
+    let label = "Why does it? ".repeat(3);
     home.session(&session.label("l", "a", &label));
     for (args, start) in [
         (&["ls"][..], "age  entries  "),
