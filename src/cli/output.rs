@@ -111,8 +111,10 @@ pub(super) fn end_with_details(mut unreadable: Vec<Unreadable>, most: usize) -> 
     Ok(if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed })
 }
 
-/// Prints a message to standard error.
+/// Prints a message to standard error, after the output so far.
 pub(super) fn note(message: &str) {
+    // If the output cannot be written, the next write returns the error.
+    let _ = flush();
     let mut stderr = io::stderr().lock();
     for line in clean_lines(message) {
         let _ = writeln!(stderr, "{line}");
