@@ -207,6 +207,9 @@ fn point_to(
     hit.quote(cache, session, known.texts);
 }
 
+/// The number of sessions, newest first, whose texts are searched for adjacent words before others are printed.
+const MAX_ADJACENT: usize = 512;
+
 /// A session that may match. With `Some`, only a match whose words are apart counts, or one with adjacent words.
 pub(crate) type RankedSession<'a> = (&'a SearchedSession, Option<bool>);
 
@@ -236,7 +239,7 @@ impl Searcher {
         let can_differ = other > (Tier::Name, 0);
         let accented: HashSet<usize> = with_keys(sessions, &places, &[trigrams::ACCENTS]).into_iter().collect();
         let adjacent = matcher.keys_of_adjacent().map(|keys| with_keys(sessions, &places, &keys));
-        let adjacent: HashSet<usize> = adjacent.into_iter().flatten().collect();
+        let adjacent: HashSet<usize> = adjacent.into_iter().flatten().take(MAX_ADJACENT).collect();
         let by_texts = |at: &usize| {
             let (id, cwd) = (fold(facts(*at).id()), fold(facts(*at).cwd()));
             can_differ && matcher.ranks_by_texts(&id, &cwd, accented.contains(at))
