@@ -51,7 +51,7 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("base", 1500),
     ("secrets", 1850),
     ("session", 12150),
-    ("search", 3050),
+    ("search", 3100),
     ("render", 1800),
     ("export", 1700),
     ("disk", 7150),

@@ -85,7 +85,8 @@ fn everything_in_1_gb(bencher: Bencher, words: &str) {
         let mut hits = 0;
         grep::each(
             &paths,
-            (&words, 50, HitOrder::Found),
+            (&words, &[]),
+            (50, HitOrder::Found),
             || false,
             |batch| {
                 hits += batch.hits.len();
@@ -102,7 +103,7 @@ fn first_hits_in_everything(bencher: Bencher) {
     let paths: Vec<&Path> = found.files.iter().map(|file| file.path.as_path()).collect();
     let words = ["token".to_string()];
     bencher.bench(|| {
-        grep::each(&paths, (&words, 50, HitOrder::Found), || false, |batch| batch.hits.is_empty());
+        grep::each(&paths, (&words, &[]), (50, HitOrder::Found), || false, |batch| batch.hits.is_empty());
     });
 }
 

@@ -39,7 +39,7 @@ pub fn hints(model: &Model) -> Vec<KeyHint> {
     // A narrow terminal shows the help early.
     let is_narrow = usize::from(model.size.0) < 72;
     let first = wanted(model).iter().take(1);
-    let help = wanted(model).iter().filter(|&&action| is_narrow && action == Action::Help);
+    let help = wanted(model).iter().skip(1).filter(|&&action| is_narrow && action == Action::Help);
     let others = wanted(model).iter().skip(1).filter(|&&action| !(is_narrow && action == Action::Help));
     let wanted = first.chain(help).chain(others);
     for &action in wanted.filter(|&&action| does_something(model, action)) {

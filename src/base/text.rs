@@ -154,6 +154,26 @@ pub(crate) fn spans_width(spans: &[Span]) -> usize {
     spans.iter().map(|span| width(&span.text)).sum()
 }
 
+/// Cuts spans to `columns` and adds an ellipsis.
+pub(crate) fn cut_spans(spans: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> {
+    if spans_width(spans) <= columns {
+        return spans.to_vec();
+    }
+    let mut left = columns;
+    let mut out = Vec::new();
+    for (at, span) in spans.iter().enumerate() {
+        let rest: usize = spans[at..].iter().map(|span| width(&span.text)).sum();
+        if rest <= left || width(&span.text) + width(&glyphs.ellipsis) <= left {
+            left -= width(&span.text);
+            out.push(span.clone());
+            continue;
+        }
+        out.push(Span::new(span.tone, glyphs.cut(&format!("{}  ", span.text), left)));
+        break;
+    }
+    out
+}
+
 /// Splits spans so that the given byte ranges of their joined text have [`Tone::Match`]. The ranges are sorted and do not
 /// overlap.
 pub fn highlight(spans: &[Span], ranges: &[Range<usize>]) -> Vec<Span> {

@@ -16,6 +16,7 @@ use crate::session::entry::text_fields::{self, TextField};
 use crate::session::entry::{Entry, parse};
 use crate::session::lines::{Line, LineCollector};
 use crate::session::links::{ActivePath, EntryIndex};
+use crate::session::stats::entry_stats::EntryRole;
 use crate::session::text_spans;
 
 /// The maximum size in bytes of a file that is read again to find out which hits are on its active path. This costs
@@ -62,10 +63,11 @@ pub enum HitOrder {
 
 /// Searches files for words and reports hits in batches, at most `limit` per session. Stops when `report` returns
 /// `false` or `is_stale` returns `true`. A session matches if each word is in one of its texts, case-insensitively.
-/// White space in a word matches any white space.
+/// White space in a word matches any white space. With `roles`, only texts of these entries count.
 pub fn each<P: AsRef<Path> + Sync>(
     paths: &[P],
-    (words, limit, order): (&[String], usize, HitOrder),
+    (words, roles): (&[String], &[EntryRole]),
+    (limit, order): (usize, HitOrder),
     is_stale: impl Fn() -> bool + Sync,
     mut report: impl FnMut(GrepBatch) -> bool,
 ) {
@@ -74,7 +76,7 @@ pub fn each<P: AsRef<Path> + Sync>(
         return;
     }
     sort::by_key(&mut probes, |probe| std::cmp::Reverse(probe.rarity));
-    let grep = Grep { probes, most: limit, is_stale: &is_stale };
+    let grep = Grep { probes, roles, most: limit, is_stale: &is_stale };
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
     let is_reported = |found: &Result<Vec<EntryHit>, _>| {
         order == HitOrder::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
@@ -103,6 +105,8 @@ pub fn each<P: AsRef<Path> + Sync>(
 struct Grep<'a> {
     /// The probes, the most selective first.
     probes: Vec<Probe>,
+    /// The roles of searched entries; empty for all.
+    roles: &'a [EntryRole],
     most: usize,
     is_stale: &'a (dyn Fn() -> bool + Sync),
 }
@@ -123,7 +127,7 @@ impl Grep<'_> {
             for probe in &self.probes {
                 let mut is_there = false;
                 self.candidate_lines(path, &[probe], (buffer, stop), |candidate| {
-                    candidate.texts(&[probe], &mut folded, |_, _| is_there = true);
+                    candidate.texts(&[probe], &mut folded, |field, _| is_there |= self.is_searched(field));
                     !is_there
                 })?;
                 if !is_there {
@@ -137,6 +141,7 @@ impl Grep<'_> {
             candidate.texts(&probes, &mut folded, |field, text| {
                 let is_again = hits.last().is_some_and(|last| last.offset == candidate.offset && last.field == field);
                 if !is_again
+                    && self.is_searched(field)
                     && hits.len() < self.most
                     && let Some(snippet) = Snippet::new(text, &probes)
                 {
@@ -151,6 +156,17 @@ impl Grep<'_> {
             self.mark_active(path, &mut hits, buffer)?;
         }
         Ok(hits)
+    }
+
+    /// Returns `true` for texts of the searched roles.
+    fn is_searched(&self, field: TextField) -> bool {
+        let role = match field {
+            TextField::User => EntryRole::Prompt,
+            TextField::Assistant | TextField::Thinking | TextField::Arguments | TextField::Error => EntryRole::Answer,
+            TextField::Tool => EntryRole::Result,
+            _ => EntryRole::Other,
+        };
+        self.roles.is_empty() || self.roles.contains(&role)
     }
 
     /// Calls `each` with the candidate entries until it returns `false`. Does nothing if the file is not a
@@ -274,11 +290,12 @@ mod tests {
     /// More hits than any test session has.
     const ALL: usize = 50;
 
-    fn all(paths: &[PathBuf], wanted: (&[String], usize, HitOrder)) -> Vec<EntryHit> {
+    fn all(paths: &[PathBuf], wanted: (&[String], (usize, HitOrder))) -> Vec<EntryHit> {
         let mut hits = Vec::new();
         each(
             paths,
-            wanted,
+            (wanted.0, &[]),
+            wanted.1,
             || false,
             |batch| {
                 assert!(batch.unreadable.is_empty());
@@ -295,7 +312,7 @@ mod tests {
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, text).unwrap();
         let words: Vec<String> = words.split('|').map(String::from).collect();
-        all(&[path], (&words, ALL, HitOrder::Found))
+        all(&[path], (&words, (ALL, HitOrder::Found)))
     }
 
     fn message(id: &str, parent: &str, rest: &str) -> String {
@@ -312,6 +329,25 @@ mod tests {
                 "a",
                 r#""role":"assistant","content":[{"type":"thinking","thinking":"j\u0057t?"},{"type":"text","text":"jwt jwt"},{"type":"text","text":"jwt"}]"#,
             );
+        let of_roles = |roles: &[EntryRole]| {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.jsonl");
+            std::fs::write(&path, &text).unwrap();
+            let mut fields = Vec::new();
+            each(
+                &[path],
+                (&["jwt".into()], roles),
+                (ALL, HitOrder::Found),
+                || false,
+                |batch| {
+                    fields.extend(batch.hits.iter().map(|hit| hit.field.name()));
+                    true
+                },
+            );
+            fields
+        };
+        assert_eq!(of_roles(&[EntryRole::Result]), ["tool"]);
+        assert_eq!(of_roles(&[EntryRole::Prompt, EntryRole::Answer]), ["user", "thinking", "assistant"]);
         let hits = find(&text, "Jwt");
         let said: Vec<_> = hits
             .iter()
@@ -365,9 +401,9 @@ mod tests {
             std::fs::write(path, HEADER.to_string() + &line.repeat(5)).unwrap();
         }
         let words = ["word".to_string()];
-        let count = |limit| all(&paths, (&words, limit, HitOrder::Given)).len();
+        let count = |limit| all(&paths, (&words, (limit, HitOrder::Given))).len();
         assert_eq!((count(5), count(3)), (100, 60));
-        let hits = all(&paths, (&words, 1, HitOrder::Given));
+        let hits = all(&paths, (&words, (1, HitOrder::Given)));
         assert!(hits.iter().map(|hit| &hit.path).eq(&paths), "in order");
     }
 
@@ -381,7 +417,8 @@ mod tests {
         let mut batches = 0;
         each(
             &paths,
-            (&words, ALL, HitOrder::Found),
+            (&words, &[]),
+            (ALL, HitOrder::Found),
             || is_stale.load(Ordering::Relaxed),
             |_| {
                 is_stale.store(true, Ordering::Relaxed);
@@ -392,7 +429,8 @@ mod tests {
         assert_eq!(batches, 1);
         each(
             &paths,
-            (&words, ALL, HitOrder::Found),
+            (&words, &[]),
+            (ALL, HitOrder::Found),
             || false,
             |_| {
                 batches += 1;
@@ -521,7 +559,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             std::fs::write(&path, &file).unwrap();
-            let hits = all(std::slice::from_ref(&path), (&words, ALL, HitOrder::Found));
+            let hits = all(std::slice::from_ref(&path), (&words, (ALL, HitOrder::Found)));
             let found: BTreeSet<_> = hits.iter().map(|hit| (hit.offset as usize, hit.field.name())).collect();
             prop_assert_eq!(&found, &plain(&texts, &words), "{:?}", words);
             for hit in &hits {
@@ -536,7 +574,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             std::fs::write(&path, [HEADER.as_bytes(), &bytes].concat()).unwrap();
-            let _ = all(&[path], (&[word], ALL, HitOrder::Found));
+            let _ = all(&[path], (&[word], (ALL, HitOrder::Found)));
         }
     }
 }

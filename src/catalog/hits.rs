@@ -15,7 +15,7 @@ use crate::disk::parallel;
 use crate::search::byte_search::Probe;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::entry_match::{EntryMatches, MatchingEntry, QueryParts};
-use crate::search::matching::{Matcher, Tier};
+use crate::search::matching::{APART, Matcher, Tier};
 use crate::search::qualifier::value::QueryScope;
 use crate::search::query::Query;
 use crate::session::digest::Digest;
@@ -207,6 +207,12 @@ fn point_to(
     hit.quote(cache, session, known.texts);
 }
 
+/// The number of sessions, newest first, whose texts are searched for adjacent words before others are printed.
+const MAX_ADJACENT: usize = 512;
+
+/// A session that may match. With `Some`, only a match whose words are apart counts, or one with adjacent words.
+pub(crate) type RankedSession<'a> = (&'a SearchedSession, Option<bool>);
+
 /// Returns the places of some sessions, newest first.
 fn newest_first(sessions: &[SearchedSession], places: &[usize]) -> Vec<usize> {
     let timed = places.iter().map(|&at| (sessions[at].digest.facts().order_time(), at as u32)).collect();
@@ -222,20 +228,28 @@ impl SearchedSession {
 }
 
 impl Searcher {
-    /// Returns the sessions that may match literally, in the order of their possible hits.
-    pub(crate) fn ranked<'a>(&self, sessions: &'a [SearchedSession], matcher: &Matcher) -> Vec<&'a SearchedSession> {
+    /// Returns the sessions that may match literally, in the order of their possible hits. A session whose texts may have
+    /// the words adjacent is in two places.
+    pub(crate) fn ranked<'a>(&self, sessions: &'a [SearchedSession], matcher: &Matcher) -> Vec<RankedSession<'a>> {
         let all: Vec<usize> = (0..sessions.len()).collect();
         let facts = |at: usize| sessions[at].digest.facts();
-        let mut places = newest_first(sessions, &with_keys(sessions, &all, &matcher.keys(false)));
+        let places = newest_first(sessions, &with_keys(sessions, &all, &matcher.keys(false)));
         let has_headings = |at: &usize| facts(*at).is_named() || facts(*at).is_labeled();
         let other = matcher.literal_rank(SearchTitles::default());
         let can_differ = other > (Tier::Name, 0);
         let accented: HashSet<usize> = with_keys(sessions, &places, &[trigrams::ACCENTS]).into_iter().collect();
-        let by_texts = |at: usize| matcher.ranks_by_texts(&fold(facts(at).id()), accented.contains(&at));
-        let differs = |at: &usize| can_differ && (has_headings(at) || by_texts(*at));
+        let adjacent = matcher.keys_of_adjacent().map(|keys| with_keys(sessions, &places, &keys));
+        let adjacent: HashSet<usize> = adjacent.into_iter().flatten().take(MAX_ADJACENT).collect();
+        let by_texts = |at: &usize| {
+            let (id, cwd) = (fold(facts(*at).id()), fold(facts(*at).cwd()));
+            can_differ && matcher.ranks_by_texts(&id, &cwd, accented.contains(at))
+        };
+        let by_texts: HashSet<usize> = places.iter().copied().filter(by_texts).collect();
+        let differs = |at: &usize| can_differ && has_headings(at) || by_texts.contains(at);
         let different: Vec<usize> = places.iter().copied().filter(differs).collect();
+        let mut ranks = HashMap::new();
         if !different.is_empty() {
-            let ranks = parallel::map(different.chunks(DIGESTS_AT_ONCE), |some| {
+            let found = parallel::map(different.chunks(DIGESTS_AT_ONCE), |some| {
                 let (mut ranks, digests) =
                     (Vec::with_capacity(some.len()), some.iter().map(|&at| &*sessions[at].digest));
                 LazySession::each_once(digests, &mut Vec::new(), |at, digest| {
@@ -244,15 +258,24 @@ impl Searcher {
                         let session = (&sessions[some[at]], &*digest);
                         self.match_one(session, matcher, |found, _| (found.hit.tier, found.hit.score))
                     };
-                    let rank = if by_texts(some[at]) { matched() } else { known() };
+                    let rank = if by_texts.contains(&some[at]) { matched() } else { known() };
                     ranks.extend(rank.map(|rank| (some[at], rank)));
                 });
                 ranks
             });
-            let ranks: HashMap<usize, _> = ranks.into_iter().flatten().collect();
-            sort::by_cached_key(&mut places, |at| *ranks.get(at).unwrap_or(&other));
+            ranks.extend(found.into_iter().flatten());
         }
-        places.into_iter().map(|at| &sessions[at]).collect()
+        let rank = |at: &usize| *ranks.get(at).unwrap_or(&other);
+        let is_open = |at: &usize| adjacent.contains(at) && rank(at).1 >= APART && !by_texts.contains(at);
+        let both = |at: usize| if is_open(&at) { vec![(at, Some(false)), (at, Some(true))] } else { vec![(at, None)] };
+        let mut places: Vec<(usize, Option<bool>)> = places.into_iter().flat_map(both).collect();
+        if !(ranks.is_empty() && adjacent.is_empty()) {
+            sort::by_cached_key(&mut places, |(at, is_apart)| {
+                let (tier, score) = rank(at);
+                (tier, if *is_apart == Some(false) { score - APART } else { score })
+            });
+        }
+        places.into_iter().map(|(at, is_apart)| (&sessions[at], is_apart)).collect()
     }
 
     /// Matches a session. Calls a function with the match and the texts, or returns `None`.
@@ -304,6 +327,8 @@ mod tests {
                 "a e",
                 "works",
                 "the works",
+                "use jwt",
+                "webshop the",
                 "re:[ae]",
                 "e -auth",
                 "ad1b",
@@ -315,8 +340,9 @@ mod tests {
                 let matcher = Matcher::literal(&query, &here);
                 let found = searcher.search_quietly(&sessions, (&query, &here), || false).unwrap();
                 let found: Vec<SessionKey> = found.iter().map(|(session, _)| session.key).collect();
-                let matched = |session: &&SearchedSession| {
-                    searcher.match_one((session, &session.digest), &matcher, |hit, _| hit.session)
+                let matched = |&(session, is_apart): &RankedSession<'_>| {
+                    let hit = searcher.match_one((session, &session.digest), &matcher, |hit, _| hit)?;
+                    is_apart.is_none_or(|is_apart| hit.hit.is_apart() == is_apart).then_some(hit.session)
                 };
                 let ranked: Vec<SessionKey> = searcher.ranked(&sessions, &matcher).iter().filter_map(matched).collect();
                 assert!(!found.is_empty() && ranked == found, "{text}: {ranked:?}, not {found:?}");

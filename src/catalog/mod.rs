@@ -18,7 +18,7 @@ pub mod file_states;
 pub mod files;
 pub mod find;
 pub mod grep;
-mod hits;
+pub(crate) mod hits;
 pub mod key;
 pub mod live;
 pub(crate) mod lost_lines;

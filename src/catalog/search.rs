@@ -323,7 +323,7 @@ impl Searcher {
         let by_path: HashMap<&Path, &SearchedSession> =
             paths.iter().map(PathBuf::as_path).zip(to_grep.iter().copied()).collect();
         let (words, skipped) = (query.words(), sessions.len() - to_grep.len());
-        grep::each(&paths, (&words, 1, HitOrder::Found), is_stale, |batch| {
+        grep::each(&paths, (&words, &query.roles()), (1, HitOrder::Found), is_stale, |batch| {
             let mut found: Vec<SessionHit> = Vec::new();
             for hit in batch.hits {
                 let Some(session) = by_path.get(hit.path.as_path()) else { continue };

@@ -181,7 +181,7 @@ impl Changes {
                     "entries without a header, written by a running pi after its session moved to the trash".into();
                 // If the place is unknown, the session cannot be restored while the other file exists.
                 if record.trash_path().is_some() {
-                    one.reason += &format!("; run `pitree restore {}` to restore and merge them", record.number);
+                    one.reason += &format!("; run `pitree trash restore {}` to restore and merge them", record.number);
                 }
             }
         }

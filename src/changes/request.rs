@@ -415,7 +415,7 @@ pub enum Refusal {
     },
     /// Sessions are archived and must be brought back first: see
     /// [`Request::after_unarchive`](crate::changes::Request::after_unarchive). Nothing was written.
-    #[error("{} is archived; bring it back first with `pitree unarchive`", joined(.paths))]
+    #[error("{} is archived; bring it back first with `pitree archive --restore`", joined(.paths))]
     Archived {
         /// The files in the archive.
         paths: Vec<PathBuf>,

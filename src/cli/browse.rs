@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::app::settings::Settings;
+use crate::cli::output::ColorWhen;
 use crate::cli::{Cli, CommandContext, hits, resolve};
 use crate::config::Config;
 use crate::disk::locate::Environment;
@@ -17,7 +18,7 @@ use crate::runtime;
 /// # Errors
 /// `--at` names no session, or the terminal cannot be used.
 pub(super) fn browse(context: CommandContext, cli: Cli) -> Result<ExitCode> {
-    let Cli { at, entry, statistics, print, .. } = cli;
+    let Cli { at, entry, statistics, print, options, .. } = cli;
     let query = [cli.query, cli.words].concat();
     if !query.is_empty() {
         hits::read_query(&query)?;
@@ -48,6 +49,9 @@ pub(super) fn browse(context: CommandContext, cli: Cli) -> Result<ExitCode> {
     setting.at = at;
     setting.picker = print;
     setting.opens_statistics = statistics;
+    if options.color == ColorWhen::Never {
+        setting.theme = None;
+    }
     setting.notice = corrected.or(setting.notice);
     // `pitree .` shows the current project only.
     setting.here_only = query == ["."];

@@ -18,7 +18,6 @@ use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{ChangeArgs, ChangePrinter, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{sessions_to_change, skip_mirrored};
-use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, completions, now};
 use crate::disk::locate;
 use crate::runtime::cleanup_job;
@@ -30,11 +29,6 @@ use crate::session::write::slim::{SlimRules, SlimSaving};
 /// trash, or to slim them. Sessions with pins, tags, notes or labels are never suggested. Neither are archived and live
 /// sessions, and those used within a day. `pitree undo` reverts each step.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  pitree clean                            list suggestions, and ask for each
-  pitree clean --dry-run --json           print all suggestions with their sessions
-  pitree clean --only empty --yes         move empty sessions to the trash
-  pitree clean --only subagents --weeks 4  sessions of subagents older than four weeks")]
 pub(super) struct CleanCommand {
     /// Only this rule (repeatable)
     #[arg(long, value_name = "RULE")]
@@ -78,9 +72,14 @@ impl CleanCommand {
                 let CleanSuggestion { rule, bytes: size, .. } = suggestion;
                 [rule.name().into(), thousands(suggestion.count()), bytes(*size), rule.reason().into()]
             };
-            const COLUMNS: [Column; 4] = [Column::Whole, Column::Number, Column::Number, Column::Words(80)];
             let line = |suggestion| fields(suggestion, &catalog);
-            context.list(json, &suggestions, line, (COLUMNS, row), "no session to clean up")?;
+            context.list(
+                json,
+                &suggestions,
+                line,
+                ("rule sessions> size> reason~80", row),
+                "no session to clean up",
+            )?;
         } else if suggestions.is_empty() {
             output::note("no session to clean up");
         }
@@ -152,11 +151,6 @@ const LISTED: usize = 20;
 /// Shows what would be saved, asks, and compares all model contexts before a file is replaced. The originals move to the
 /// trash, so nothing is free before `pitree trash empty`; `pitree undo` restores them.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree slim 01a1ceea --dry-run     show what would be saved
-  pitree slim 'size:>50M'            slim the sessions that match a query
-  pitree slim 01a1ceea --keep-type todo-state --outside 64
-  pitree slim 01a1ceea --inside 256  also shorten results over 256 kB that the model sees"))]
 pub(super) struct SlimCommand {
     /// Sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "SESSION|QUERY", required = true, add = completions::sessions())]

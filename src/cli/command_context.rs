@@ -14,6 +14,7 @@ use crate::catalog::copies::SessionCopies;
 use crate::catalog::search::SearchedSession;
 use crate::changes::Changes;
 use crate::cli::output;
+use crate::cli::output::ColorWhen;
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo::DemoDir;
 use crate::disk::locate::{self, Environment, Located};
@@ -58,6 +59,16 @@ pub(super) struct Options {
     /// Draw with ASCII characters only
     #[arg(long, global = true)]
     pub(super) ascii: bool,
+    /// Color the output; `auto` does on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true,
+        global = true
+    )]
+    pub(super) color: ColorWhen,
     /// Set the color theme; `auto` follows the terminal background, `terminal` uses the terminal's palette
     #[arg(long, value_name = "THEME", global = true)]
     pub(super) theme: Option<ThemeName>,
@@ -95,6 +106,7 @@ impl CommandContext {
         let mut config = read_config(options.config.as_deref())?;
         config.ascii |= options.ascii;
         config.theme = options.theme.unwrap_or(config.theme);
+        output::set_colors(options.color, &config);
         let demo = options.demo.then(|| DemoDir::new(now())).transpose();
         let demo = demo.context("cannot write the demo sessions to the directory for temporary files")?;
         if let Some(demo) = &demo {

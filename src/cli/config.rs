@@ -6,12 +6,11 @@ use anyhow::{Context, Result};
 
 use crate::base::text::{UNICODE, clean};
 use crate::cli::command_context::read_config;
-use crate::cli::output;
-use crate::cli::table::{self, Column};
+use crate::cli::{output, table};
 use crate::config::default_toml;
 use crate::disk::{locate, relocations};
 
-/// Print the path of the configuration file, or the default configuration
+/// Print the path of the configuration, or the default one
 #[derive(Debug, clap::Args)]
 pub(super) struct ConfigCommand {
     /// Print a commented default configuration
@@ -29,7 +28,7 @@ impl ConfigCommand {
         } else if self.moved {
             let state = locate::state_dir().context("no home directory; set HOME")?;
             let rows = relocations::all(&state)?.into_iter().map(<[String; 2]>::from);
-            table::print([Column::Path(usize::MAX); 2], rows, "no moved directories recorded", &UNICODE)?;
+            table::print("directory/ now/", rows, "no moved directories recorded", &UNICODE)?;
             output::note(&relocations::file(&state).to_string_lossy());
         } else {
             let path = file.map(Path::to_path_buf).or_else(locate::config_file);

@@ -8,13 +8,12 @@ use serde::Serialize;
 
 use crate::app::panes::tree::row_text;
 use crate::base::numbers::count;
-use crate::base::text::{clean, clean_lines, spans_text};
+use crate::base::text::{Tone, clean, spans_text};
 use crate::base::time;
 use crate::catalog::compare::{self, BranchEnd, ComparedBranches, FinalFile, final_files};
 use crate::catalog::file_history::ReplayControl;
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
-use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, output};
 use crate::disk::files;
 use crate::session::compare::SideSummary;
@@ -23,9 +22,6 @@ use crate::session::tree::{EntryIndex, Tree};
 
 /// The version of the JSON format. Increased when a field is removed or changes its meaning.
 const FORM: u32 = 1;
-
-/// The maximum width of a fact in columns.
-const FACT: usize = 60;
 
 /// Compare two sessions, branches or entries from where they diverge
 ///
@@ -117,7 +113,7 @@ fn text(
     output::line("")?;
     let facts = description::facts(comparison).into_iter().map(|(name, [a, b])| [name.into(), a, b]);
     let facts = [["".into(), "A".into(), "B".into()]].into_iter().chain(facts);
-    context.table([Column::Whole, Column::Words(FACT), Column::Words(FACT)], facts, "")?;
+    context.table(" ~60 ~60", facts, "")?;
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
         list(&format!("Prompts of {name}"), &side.prompts)?;
         let more = side.prompt_count - side.prompts.len();
@@ -141,7 +137,7 @@ fn text(
     list("Files at the ends", &at_ends)?;
     for diff in files.iter().filter_map(|file| file.diff.as_deref()) {
         // In the format of `diff -u`.
-        lines(diff, "")?;
+        output::diff(diff)?;
     }
     sides().try_for_each(|(name, side)| list(&format!("Last answer of {name}"), side.answer.as_slice()))
 }
@@ -151,17 +147,9 @@ fn list(title: &str, texts: &[String]) -> Result<()> {
     if texts.is_empty() {
         return Ok(());
     }
-    outln!("\n{title}")?;
+    outln!("\n{}", output::paint(Tone::Strong, title))?;
     for text in texts {
-        lines(text, "  ")?;
-    }
-    Ok(())
-}
-
-/// Prints the lines of a text, safe for a terminal.
-fn lines(text: &str, indent: &str) -> Result<()> {
-    for line in clean_lines(text.strip_suffix('\n').unwrap_or(text)) {
-        outln!("{indent}{line}")?;
+        output::lines(text.strip_suffix('\n').unwrap_or(text), "  ")?;
     }
     Ok(())
 }

@@ -19,7 +19,6 @@ use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{self, ProjectArg, note_mirrored};
-use crate::cli::table::{Column, PATH};
 use crate::cli::{CommandContext, Exit, completions, now};
 use crate::disk::leftovers::{drafts_of_others, leftovers};
 use crate::disk::scan::{self, Unreadable};
@@ -28,9 +27,6 @@ use crate::disk::{files, load, locate, relocations};
 use crate::session::health::HealthFinding;
 use crate::session::health::code::Code;
 use crate::session::write::repair::{RepairSteps, Unrepairable};
-
-/// The maximum width of a description, which can contain a path.
-const DESCRIPTION: usize = 300;
 
 /// Check session files for damage, and repair them
 ///
@@ -43,13 +39,6 @@ const DESCRIPTION: usize = 300;
 ///
 /// The exit code is 3 if there are problems, or 2 if a file cannot be read.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree doctor                          check all session files
-  pitree doctor 01a1ceea                 check a session
-  pitree doctor backup/*.jsonl           check files
-  pitree doctor --repair --dry-run       list what a repair would do
-  pitree doctor --repair is:damaged      repair the damaged sessions
-  pitree doctor --json | jq .code        print the codes of all findings"))]
 pub(super) struct DoctorCommand {
     /// Files, sessions (path, id, or unique id prefix), or a query (see `pitree search --help`)
     #[arg(value_name = "QUERY|FILE", add = completions::sessions())]
@@ -116,7 +105,7 @@ impl DoctorCommand {
         // Damaged files without a header are findings.
         unreadable.retain(|one| !one.is_headless && !found.contains_key(&one.path));
         let is_complete = unreadable.is_empty();
-        let end = output::end(unreadable)?;
+        let end = output::end_with_details(unreadable, usize::MAX)?;
         let can_be_repaired =
             |(_, found): &(&PathBuf, &Vec<HealthFinding>)| found.iter().any(|one| one.code.can_be_repaired());
         let damaged = found.iter().filter(can_be_repaired).map(|(path, _)| path.clone());
@@ -176,10 +165,7 @@ impl DoctorCommand {
                 finding.text(),
             ]
         };
-        // File, line, code, entry, description.
-        const COLUMNS: [Column; 5] =
-            [Column::Path(PATH), Column::Number, Column::Whole, Column::Whole, Column::Words(DESCRIPTION)];
-        context.list(self.json, &findings, line, (COLUMNS, row), "")
+        context.list(self.json, &findings, line, ("file/ line> problem entry description~300", row), "")
     }
 
     /// Repairs files.
@@ -270,7 +256,7 @@ fn add_history(found: &mut Found, is_all: bool) {
     for detail in missing.filter_map(|finding| finding.detail.as_mut()) {
         let is_parent = |path: &Path| path.to_string_lossy() == **detail;
         if let Some(record) = history.iter().rev().find(|record| record.is_away() && is_parent(record.change.path())) {
-            *detail += &format!("; it is in the trash: run `pitree restore {}`", record.number);
+            *detail += &format!("; it is in the trash: run `pitree trash restore {}`", record.number);
         }
     }
     for record in history.iter().filter(|record| is_all && record.interrupted_step().is_some()) {

@@ -39,12 +39,6 @@ pub(super) const TABLE: [(&str, &str); 6] = [
     ("128+N", "ended by signal N"),
 ];
 
-/// The end of the long help: examples, then the exit codes.
-pub(super) fn help(examples: &str) -> String {
-    let rows = TABLE.map(|(code, meaning)| format!("\n  {code:<7}{meaning}"));
-    format!("{examples}\n\nExit codes:{}", rows.concat())
-}
-
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {

@@ -18,7 +18,6 @@ use crate::catalog::export::{self, DIRECTORY, ExportRun, file_stem};
 use crate::changes::{ImportRequest, Request};
 use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::absolute;
-use crate::cli::table::Column;
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::disk::load::EntryReader;
 use crate::disk::{program, relocations};
@@ -95,9 +94,6 @@ pub(super) struct ExportCommand {
     #[arg(long)]
     open: bool,
 }
-
-/// Rule, entry, field, sample.
-const COLUMNS: [Column; 4] = [Column::Whole, Column::Whole, Column::Whole, Column::Whole];
 
 impl ExportCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
@@ -266,7 +262,7 @@ fn list(sources: &mut [Source], rules: &Rules, context: &CommandContext) -> Resu
         }
     }
     let found = rows.len();
-    context.table(COLUMNS, rows, "")?;
+    context.table("rule entry field sample", rows, "")?;
     output::flush()?;
     let places = count(found, "place with a likely secret", "places with likely secrets");
     note!("{places}; rules cannot find every secret");
@@ -289,7 +285,7 @@ fn open(path: &Path) -> Result<()> {
 /// The maximum number of listed line numbers.
 const LISTED: usize = 10;
 
-/// Import a session from a file or another machine and print the new path
+/// Import a session from a file, and print its new path
 ///
 /// Adds a session file, such as one written by `pitree export --format jsonl`, or a copy of a session of another machine,
 /// to the sessions of a project. Nothing in it is executed, and its link to a parent session is removed. Invalid lines are omitted. The session keeps its id

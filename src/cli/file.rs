@@ -20,8 +20,7 @@ use crate::catalog::files::{FilePlaces, TouchedFile, outline};
 use crate::catalog::user_data::local_cwds;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column};
-use crate::cli::{CommandContext, Exit, completions, output};
+use crate::cli::{CommandContext, Exit, completions, output, table};
 use crate::disk::files::read_regular;
 use crate::disk::new_file::{self, RecoveredDir, is_taken};
 use crate::session::digest::listed::SharedLazySession;
@@ -37,11 +36,6 @@ use crate::session::worktrees::Worktrees;
 /// pitree restores the content from the tool calls on the path to the entry. Content is exact only if every byte is known.
 /// After a command that may have changed the file, it counts as possibly changed until a read confirms it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree file src/auth/index.ts                           the file at the end of the newest session here
-  pitree file src/auth/refresh.ts --at 01a1ceea@jwt-works  at an entry, also on an abandoned branch
-  pitree file src/auth/index.ts --at 01a1ceea -o old.ts   write it to a new file
-  pitree file src/auth/index.ts --at 01a1ceea --diff disk  compare it with the file on the disk"))]
 pub(super) struct FileCommand {
     /// File as the session names it, or relative to the current directory
     path: String,
@@ -107,7 +101,7 @@ impl FileCommand {
             (Some(path), _) => new_file::write_for_user(path, &text, self.force)?,
             (None, Some(other)) => {
                 let other = self.other(other, &found, context)?;
-                output::lines(&unified(&text, &other, found.path.trim_start_matches('/')), "")?;
+                output::diff(&unified(&text, &other, found.path.trim_start_matches('/')))?;
             }
             (None, None) if stdout().is_terminal() => output::lines(&text, "")?,
             (None, None) => output::write(text.as_bytes())?,
@@ -184,7 +178,7 @@ impl FoundFile {
     }
 }
 
-/// List files that tools and shell commands read or changed, most recent first
+/// List files that were read or changed, most recent first
 #[derive(Debug, clap::Args)]
 pub(super) struct FilesCommand {
     /// List only the files of this session (path, id, unique id prefix, or name)
@@ -192,6 +186,9 @@ pub(super) struct FilesCommand {
     session: Option<OsString>,
     #[command(flatten)]
     project: ProjectArg,
+    /// List at most N files
+    #[arg(long, value_name = "N", value_parser = crate::cli::some)]
+    limit: Option<usize>,
     /// Print JSON Lines; with SESSION, include the entries that touched each file
     #[arg(long)]
     json: bool,
@@ -222,13 +219,12 @@ impl FilesCommand {
             None => context.worktrees(local_cwds(sessions.iter())),
         };
         let places = FilePlaces { home: &context.home, worktrees: &worktrees };
-        let files = outline(&sessions, places, &|| true).unwrap_or_default();
+        let mut files = outline(&sessions, places, &|| true).unwrap_or_default();
+        files.truncate(self.limit.unwrap_or(usize::MAX));
         let calls = match self.session {
             Some(_) if self.json => Some(calls(&sessions, context)?),
             _ => None,
         };
-        const NUMBER: Column = Column::Number;
-        const COLUMNS: [Column; 5] = [NUMBER, NUMBER, NUMBER, NUMBER, Column::Path(usize::MAX)];
         let row = |file: &TouchedFile| {
             let times = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
             let (reads, changes) = (times(file.uses.reads, "read"), times(file.uses.changes(), "changed"));
@@ -246,7 +242,13 @@ impl FilesCommand {
                 #[serde(flatten)] entries: entries.map(|entries| object! { entries }),
             }
         };
-        context.list(self.json, &files, line, (COLUMNS, row), "no tool or command touched a file")?;
+        context.list(
+            self.json,
+            &files,
+            line,
+            ("age> reads> changes> sessions> file/", row),
+            "no tool or command touched a file",
+        )?;
         output::end(unreadable)
     }
 }
@@ -276,9 +278,6 @@ fn calls(sessions: &[SharedLazySession], context: &CommandContext) -> Result<Has
 /// Writes the files whose content is known into a new or empty directory. Files outside of the working directory of the
 /// session are below _outside. The report lists all files, and the reason for those that are not exact.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree recover 01a1ceea@jwt-works --to jwt    the files at an entry
-  pitree recover 01a1ceea --abandoned --to all  the files of all abandoned branches"))]
 pub(super) struct RecoverCommand {
     /// Session and entry: SESSION or SESSION@ENTRY; the default entry is the leaf
     #[arg(value_name = "SESSION[@ENTRY]", add = completions::sessions())]
@@ -348,9 +347,13 @@ impl RecoverCommand {
                 file.error.clone().unwrap_or_else(|| file.reason.into()),
             ]
         };
-        const WHOLE: Column = Column::Whole;
-        const COLUMNS: [Column; 5] = [WHOLE, WHOLE, WHOLE, Column::Path(usize::MAX), Column::Words(60)];
-        context.list(self.json, &report, line, (COLUMNS, row), "no tool or command touched a file")?;
+        context.list(
+            self.json,
+            &report,
+            line,
+            ("entry state written file/ reason~60", row),
+            "no tool or command touched a file",
+        )?;
         let is_exact = report.iter().all(|file| matches!(file.exactness, Exactness::Exact | Exactness::Removed));
         Ok(match () {
             () if report.iter().any(|file| file.error.is_some()) => Exit::Failed,

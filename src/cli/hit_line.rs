@@ -1,16 +1,20 @@
-//! The line of a hit, as JSON or as a row of a table.
+//! The line of a hit, as JSON or as text below the line of its session.
 
 use std::path::Path;
 
 use anyhow::Result;
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
-use crate::base::paths::{file_name, shorten};
+use crate::base::numbers::dollars;
+use crate::base::paths::file_name;
+use crate::base::text::{Glyphs, Span, Tone, clean, clean_char, cut_spans, push_span, spans_width, width};
 use crate::base::time;
 use crate::catalog::search::SessionHit;
 use crate::cli::output::PathFields;
-use crate::cli::table;
+use crate::cli::table::words;
+use crate::cli::{now, output};
 use crate::disk::load::EntryReader;
 use crate::search::byte_search::Snippet;
 use crate::search::candidate::MatchField;
@@ -51,8 +55,24 @@ pub(super) struct HitLine {
     worktree: Option<String>,
     modified: Option<String>,
     #[serde(skip)]
-    age: Option<i64>,
+    text: HitText,
 }
+
+/// The parts of a hit that its JSON form lacks.
+#[derive(Default)]
+struct HitText {
+    modified: Option<i64>,
+    cost: f64,
+    /// `true` for a hit in an entry.
+    is_entry: bool,
+    /// The label of the entry.
+    label: Option<String>,
+    /// `true` if the text begins before the snippet.
+    is_cut: bool,
+}
+
+/// The minimum width of lines with the IDs of entries.
+const WITH_ENTRIES: usize = 60;
 
 /// An entry with a match, and the field.
 pub(super) type EntryPlace = (EntryIndex, MatchField);
@@ -139,6 +159,10 @@ impl HitLine {
         time: Option<i64>,
         snippet: Snippet,
     ) -> Self {
+        let has_labels = !session.labels.is_empty();
+        let at = offset.filter(|_| has_labels).and_then(|at| session.details().offsets.binary_search(&at).ok());
+        let label = session.labels.iter().find(|label| at == Some(label.at as usize));
+        let label = label.filter(|_| field != Some(LABEL)).map(|label| label.text.to_string());
         Self {
             hit: hit_name(session, offset, field),
             path: (&*session.path).into(),
@@ -146,6 +170,13 @@ impl HitLine {
             entry_id,
             field,
             active,
+            text: HitText {
+                modified: session.modified,
+                cost: session.cost,
+                is_entry: offset.is_some(),
+                label,
+                is_cut: snippet.is_cut,
+            },
             snippet: snippet.text,
             ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
             time: time.and_then(time::iso),
@@ -155,7 +186,6 @@ impl HitLine {
             project: file_name(Path::new(&session.header.cwd)),
             worktree: None,
             modified: session.modified.and_then(time::iso),
-            age: session.modified,
         }
     }
 
@@ -165,16 +195,115 @@ impl HitLine {
         self.worktree = worktrees.of(&self.cwd).map(|worktree| worktree.name.clone());
     }
 
-    /// Returns the row in the table, with ids of the given length.
-    pub(super) fn row(&self, ids: usize, home: &str) -> [String; 7] {
-        [
-            table::age(self.age),
-            utf16_prefix(&self.id, ids).into(),
-            shorten(&self.cwd, home).into(),
-            self.title.clone(),
-            if self.active == Some(false) { "abandoned".into() } else { String::new() },
-            self.field.unwrap_or_default().into(),
-            self.snippet.split_whitespace().collect::<Vec<_>>().join(" "),
-        ]
+    /// Returns `true` if the line of the session shows the match, because it is in the title.
+    fn is_in_title(&self) -> bool {
+        let is_title = |field| field == "name" || field == "firstMessage" && self.name.is_none();
+        !self.text.is_entry && self.field.is_none_or(is_title)
+    }
+
+    /// Returns `true` for two hits of a session.
+    pub(super) fn is_of_session(&self, other: &Self) -> bool {
+        self.path.path == other.path.path
+    }
+
+    /// Prints the hits of a session: a line with its ID, title, project, time and cost, and a line for each hit. No line is
+    /// wider than `columns`.
+    pub(super) fn print(hits: &[Self], ids: usize, columns: usize, glyphs: &Glyphs) -> Result<()> {
+        let [first, ..] = hits else { return Ok(()) };
+        let print = |line: &[Span]| output::line(output::paint_all(&cut_spans(line, columns, glyphs)));
+        let when = first.text.modified.map_or("?".into(), |time| time::when(now(), time, &TimeZone::system()));
+        let (id, cost) = (clean(utf16_prefix(&first.id, ids)), dollars(first.text.cost));
+        let facts = format!("  {}  {when}  ", clean(&first.project));
+        let room = columns.saturating_sub(width(&id) + 2 + width(&facts) + width(&cost));
+        let mut line = vec![Span::dim(format!("{id}  "))];
+        match hits.iter().find(|hit| hit.is_in_title()) {
+            Some(hit) => line.extend(hit.excerpt(Tone::Strong, room, glyphs)),
+            None => line.push(Span::new(Tone::Strong, words(&first.title, room.min(MAX_TITLE), glyphs))),
+        }
+        line.extend([Span::text(facts), Span::new(Tone::Cost, cost)]);
+        print(&line)?;
+        let below: Vec<&Self> = hits.iter().filter(|hit| !hit.is_in_title()).collect();
+        let role = |hit: &Self| hit.field.unwrap_or_default();
+        let entry = |hit: &Self| clean(hit.entry_id.as_deref().unwrap_or_default()).into_owned();
+        let roles = below.iter().map(|hit| role(hit).len()).max().unwrap_or_default();
+        let entries = below.iter().map(|hit| width(&entry(hit))).max().unwrap_or_default();
+        let has_entries = entries > 0 && columns >= WITH_ENTRIES;
+        for hit in below {
+            let mut line = vec![Span::text("  ")];
+            if has_entries {
+                line.push(Span::dim(format!("{:entries$}  ", entry(hit))));
+            }
+            let tone = match role(hit) {
+                "user" => Tone::User,
+                "assistant" => Tone::Assistant,
+                "label" => Tone::Label,
+                "summary" => Tone::Summary,
+                _ => Tone::Tool,
+            };
+            line.push(Span::new(tone, format!("{:roles$}  ", role(hit))));
+            line.extend((hit.active == Some(false)).then(|| Span::dim("abandoned  ")));
+            if let Some(label) = &hit.text.label {
+                line.push(Span::new(Tone::Label, format!("[{}] ", words(label, columns / 4, glyphs))));
+            }
+            let room = columns.saturating_sub(spans_width(&line));
+            line.extend(hit.excerpt(Tone::Text, room, glyphs));
+            print(&line)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the excerpt in one line of at most `columns`, around the first match.
+    fn excerpt(&self, tone: Tone, columns: usize, glyphs: &Glyphs) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        for (at, c) in self.snippet.chars().enumerate() {
+            let is_space = c.is_whitespace();
+            if is_space && spans.last().is_none_or(|last| last.text.ends_with(' ')) {
+                continue;
+            }
+            let is_match = self.ranges.iter().any(|&[from, to]| (from..to).contains(&at));
+            let c = if is_space { ' ' } else { clean_char(c) };
+            push_span(&mut spans, if is_match { Tone::Match } else { tone }, c.encode_utf8(&mut [0; 4]));
+        }
+        if let [before, rest @ ..] = &mut spans[..]
+            && before.tone != Tone::Match
+            && !rest.is_empty()
+        {
+            let mark = if self.text.is_cut { &*glyphs.ellipsis } else { "" };
+            // A third of the width, or more if the rest is short.
+            let room = columns.saturating_sub(spans_width(rest)).max(columns / 3);
+            before.text = glyphs.cut_start(&format!("{mark}{}", before.text), room).into_owned();
+        }
+        cut_spans(&spans, columns, glyphs)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "there is often just one")]
+mod tests {
+    use super::*;
+    use crate::base::text::{ASCII, UNICODE, spans_text};
+
+    #[test]
+    fn an_excerpt_has_the_match_at_each_width() {
+        let digest = Digest::default();
+        for (before, after) in [(0, 200), (40, 74), (110, 0), (3, 3)] {
+            let text = format!("{}ne\n\u{1b}\u{20} edle{}", "漢 ".repeat(before / 3), " hay".repeat(after / 4));
+            let start = text.find("ne").map(|at| text[..at].chars().count()).unwrap();
+            let snippet = Snippet { text: text.clone(), ranges: vec![start..start + 9], is_cut: false };
+            let hit = HitLine::new(&digest, (None, None), (None, None), None, snippet);
+            for (columns, glyphs) in (12..140).flat_map(|columns| [(columns, &UNICODE), (columns, &ASCII)]) {
+                let spans = hit.excerpt(Tone::Text, columns, glyphs);
+                let found: Vec<&str> =
+                    spans.iter().filter(|span| span.tone == Tone::Match).map(|span| &*span.text).collect();
+                assert!(spans_width(&spans) <= columns, "{columns}: {spans:?}");
+                assert!(found.concat().starts_with("ne ") || columns < 20, "{columns}: {spans:?}");
+                assert!(!found.is_empty(), "{columns}: {spans:?}");
+                let is_whole = !spans_text(&spans).contains(&*glyphs.ellipsis);
+                assert_eq!(
+                    is_whole,
+                    width(&text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\u{1b}', " ")) <= columns
+                );
+            }
+        }
     }
 }

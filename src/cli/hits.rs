@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::base::catch_panic;
 use crate::base::text::{clean, width};
 use crate::catalog::grep::{self, HitOrder};
+use crate::catalog::hits::RankedSession;
 use crate::catalog::lost_work::{LostWorkCache, compared_paths};
 use crate::catalog::search::{HitPlace, SearchedSession, Searcher, SessionHit};
 use crate::catalog::user_data::local_cwds;
@@ -43,8 +44,8 @@ pub(super) struct HitTotals {
     pub(super) next: Option<String>,
 }
 
-/// A session and its best hit, if it was matched before.
-type FoundSession<'a> = (&'a SearchedSession, Option<&'a SessionHit>);
+/// A session that may match, and its best hit, if it was matched before.
+type FoundSession<'a> = (RankedSession<'a>, Option<&'a SessionHit>);
 
 /// The place of a session, the number of its hits that were not printed before, and the lines of the first of them.
 type SessionLines = (usize, usize, Result<Vec<HitLine>, Unreadable>);
@@ -75,7 +76,12 @@ pub(super) struct HitSearch {
 pub(super) fn read_query(words: &[String]) -> Result<Query> {
     let text = words.join(" ");
     let problem = match Query::parse(&text) {
-        Ok(query) if !query.is_empty() => return Ok(query),
+        Ok(query) if !query.is_empty() => {
+            if let Some((word, name)) = query.likely_typo() {
+                note!("searching for the text {}; for the qualifier, write {name}:", clean(word));
+            }
+            return Ok(query);
+        }
         Ok(_) => QueryProblem { at: 0..text.len(), message: "the query is empty".into() },
         Err(problem) => problem,
     };
@@ -200,8 +206,8 @@ impl HitSearch {
         let fit = self.searcher.sessions_to_grep(self.newest_first(), asked, || false).unwrap_or_default();
         let paths: Vec<PathBuf> = fit.iter().map(|sought| sought.digest.file_path()).collect();
         let by_path = paths.iter().map(PathBuf::as_path).zip(fit.iter().copied()).collect();
-        let asked = (&*self.query.words(), most, HitOrder::Given);
-        grep::each(&paths, asked, || false, |batch| each(batch, &by_path));
+        let asked = (&*self.query.words(), &*self.query.roles());
+        grep::each(&paths, asked, (most, HitOrder::Given), || false, |batch| each(batch, &by_path));
     }
 
     /// Reports hits, best first: at most `limit`, and only those that come after the hit `after`.
@@ -224,7 +230,7 @@ impl HitSearch {
         }
         let asked = (&self.query, &self.scope);
         let hits = self.searcher.search_quietly(self.newest_first(), asked, || false).unwrap_or_default();
-        let found: Vec<FoundSession<'_>> = hits.iter().map(|(session, hit)| (*session, Some(hit))).collect();
+        let found: Vec<FoundSession<'_>> = hits.iter().map(|(session, hit)| ((*session, None), Some(hit))).collect();
         let start = self.start(&found, after).ok_or_else(|| unknown(after.unwrap_or_default()))?;
         self.page(&found, (start, limit), unreadable, &mut each)
     }
@@ -234,12 +240,12 @@ impl HitSearch {
     fn start(&self, found: &[FoundSession<'_>], after: Option<&str>) -> Option<(usize, usize)> {
         let Some(after) = after else { return Some((0, 0)) };
         let skipped = |found: FoundSession<'_>| {
-            let session = &*found.0.digest.uncached_digest();
+            let session = &*found.0.0.digest.uncached_digest();
             let (_, places) = catch_panic::catch(|| self.matched(found, session)).ok()??;
             skipped(session, places.as_deref(), after)
         };
         let mut possible =
-            found.iter().enumerate().filter(|(_, (sought, _))| after.starts_with(sought.digest.facts().id()));
+            found.iter().enumerate().filter(|(_, ((sought, _), _))| after.starts_with(sought.digest.facts().id()));
         possible.find_map(|(at, &found)| Some((at, skipped(found)?)))
     }
 
@@ -247,7 +253,7 @@ impl HitSearch {
     /// if it does not match.
     fn matched<'a>(
         &self,
-        (sought, known): FoundSession<'a>,
+        ((sought, is_apart), known): FoundSession<'a>,
         session: &Digest,
     ) -> Option<(Cow<'a, SessionHit>, Option<Vec<EntryPlace>>)> {
         if let Some(hit) = known {
@@ -255,9 +261,10 @@ impl HitSearch {
             return Some((Cow::Borrowed(hit), hit.at.and_then(|_| self.searcher.with_texts(sought, places))));
         }
         self.searcher.match_one((sought, session), &self.literal, |hit, texts| {
-            let places = places(session, texts, &hit, &self.matcher);
-            (Cow::Owned(hit), places)
-        })
+            let counts = is_apart.is_none_or(|is_apart| is_apart == hit.hit.is_apart());
+            let places = if counts { places(session, texts, &hit, &self.matcher) } else { None };
+            counts.then_some((Cow::Owned(hit), places))
+        })?
     }
 
     /// Reports at most `limit` hits from the given start.
@@ -273,7 +280,7 @@ impl HitSearch {
         let lines = |&first: &usize, room: &mut Vec<u8>, send: &dyn Fn(Vec<SessionLines>) -> bool| {
             let some = &found[first..found.len().min(first + SESSIONS_AT_ONCE)];
             let (mut results, mut left) = (Vec::with_capacity(some.len()), limit);
-            LazySession::each_once(some.iter().map(|(sought, _)| &*sought.digest), room, |at, session| {
+            LazySession::each_once(some.iter().map(|((sought, _), _)| &*sought.digest), room, |at, session| {
                 let skipped = if first + at == start { skipped } else { 0 };
                 // The hits before the page are only counted.
                 let left_now = if first + at < start || is_full.load(Ordering::Relaxed) { 0 } else { left };
@@ -286,7 +293,7 @@ impl HitSearch {
             send(results);
         };
         let lost = |&first: &usize, why: String| {
-            let some = found[first..].iter().take(SESSIONS_AT_ONCE).map(|(sought, _)| sought.digest.file_path());
+            let some = found[first..].iter().take(SESSIONS_AT_ONCE).map(|((sought, _), _)| sought.digest.file_path());
             some.zip(first..).map(|(path, at)| (at, 0, Err(Unreadable::new(&path, &why)))).collect()
         };
         let mut sum = HitTotals { total: skipped, is_exact: true, ..HitTotals::default() };

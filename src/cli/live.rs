@@ -10,7 +10,6 @@ use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::{sort, time};
 use crate::cli::output::{PathFields, object};
-use crate::cli::table::{Column, LAST, PATH};
 use crate::cli::{CommandContext, Exit, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
@@ -98,15 +97,6 @@ impl SessionTitles {
 }
 
 fn list(pis: &RunningPis, titles: &mut SessionTitles, context: &CommandContext) -> Result<()> {
-    const COLUMNS: [Column; 7] = [
-        Column::Whole,
-        Column::Number,
-        Column::Number,
-        Column::Whole,
-        Column::Number,
-        Column::Path(PATH),
-        Column::Words(LAST),
-    ];
     let mut reported: Vec<&PiStatus> = pis.reported.iter().collect();
     sort::by_key(&mut reported, |pi| pi.urgency());
     let row = |pi: &PiStatus| {
@@ -122,7 +112,7 @@ fn list(pis: &RunningPis, titles: &mut SessionTitles, context: &CommandContext) 
             if count == 1 { "1 pi, state unknown".into() } else { format!("{count} pi processes, state unknown") };
         ["?".into(), String::new(), String::new(), String::new(), String::new(), dir, what]
     }));
-    context.table(COLUMNS, rows, "no running pi found")
+    context.table("state since> pid> model cost> directory/ title~100", rows, "no running pi found")
 }
 
 /// Iterates over the directories of other pi processes, with their number.

@@ -3,43 +3,39 @@
 
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
 
+use crate::base::normalize::fold;
+use crate::base::paths::shorten;
 use crate::base::{sort, time};
 use crate::catalog::cost_sharing::{self, ListedItem};
 use crate::catalog::file_history::{FileRevision, ReplayControl, commits_of_states, each_version, prompt};
-use crate::catalog::files::FilePlaces;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, LAST, TITLE, words};
+use crate::cli::table::{self, words};
 use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::disk::files::read_regular;
 use crate::disk::git::Repository;
 use crate::disk::scan::Unreadable;
+use crate::search::qualifier::file_test;
 use crate::session::digest::Digest;
 use crate::session::digest::commits::{CommitPrefix, DigestCommit};
 use crate::session::digest::facts::SessionFacts;
 use crate::session::digest::listed::SharedLazySession;
-use crate::session::replay::CommandEffects;
+use crate::session::replay::{CommandEffects, session_path};
 use crate::session::tree::{EntryIndex, Tree};
-use crate::session::worktrees::Worktrees;
 
-/// List the states of a file in all sessions, most recent first
+/// List the states of files in all sessions, most recent first
 ///
-/// Lists each entry, on any branch, that changed the content of the file or read it for the first time. An entry that forks
+/// Lists each entry, on any branch, that changed the content of a file or read it for the first time. An entry that forks
 /// inherited is listed once. With --commit and without a file, lists the entries whose commands made the commit.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree log src/auth/refresh.ts              the states of a file
-  pitree log src/auth/refresh.ts -S markUsed  only states that added or removed a text
-  pitree log --commit 3798c17                 the session, entry and prompt that made a commit
-  pitree file src/auth/refresh.ts --at 01a1ceea@825cc8cc  print one of the states"))]
 pub(super) struct LogCommand {
-    /// File, relative to the current directory or absolute
+    /// File, relative to the current directory or absolute, or a pattern as for `edited:`, such as index.ts or src/
     #[arg(required_unless_present = "commit")]
     path: Option<String>,
     /// List only states in which TEXT came or went
@@ -71,6 +67,7 @@ struct LoggedEntry {
 
 /// A listed state, without its text.
 struct LoggedState {
+    file: String,
     entry: LoggedEntry,
     lines: Option<(usize, usize)>,
     exactness: &'static str,
@@ -83,11 +80,13 @@ impl LogCommand {
         let Some(path) = &self.path else {
             return self.commit.as_ref().map_or(Ok(Exit::Nothing), |commit| self.print_commits(commit, context));
         };
-        let file = context.full_path(path);
+        let scope = context.query_scope();
+        let is_match = file_test(path, &scope);
         let mut all: Vec<LoggedState> = Vec::new();
-        let visit = |entry: LoggedEntry, version: &FileRevision| {
+        let visit = |file: &str, entry: LoggedEntry, version: &FileRevision| {
             let is_listed = self.search.as_ref().is_none_or(|text| version.changes_count(text));
             is_listed.then(|| LoggedState {
+                file: file.into(),
                 entry,
                 lines: version.changed_lines(),
                 exactness: version.state.exactness().name(),
@@ -95,7 +94,8 @@ impl LogCommand {
                 commit: None,
             })
         };
-        let unreadable = each_state(&file, &self.project.matcher(context), context, visit, |state, commit| {
+        let (file, is_in_project) = (context.full_path(path), self.project.matcher(context));
+        let unreadable = each_state((&file, &is_match), &is_in_project, context, visit, |state, commit| {
             let commit = commit.map(|commit| commit.sha.clone());
             let is_listed = |wanted: &CommitPrefix| commit.as_ref().is_some_and(|commit| wanted.is_of(commit));
             let state = state.filter(|_| self.commit.as_ref().is_none_or(is_listed));
@@ -103,10 +103,10 @@ impl LogCommand {
         })?;
         sort::by_key(&mut all, |state| Reverse(state.entry.age()));
         all.truncate(self.limit.unwrap_or(usize::MAX));
-        const WHOLE: Column = Column::Whole;
-        const COLUMNS: [Column; 7] = [Column::Number, WHOLE, Column::Number, WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
+        // One file is already named on the command line.
+        let has_files = all.iter().any(|state| state.file != all[0].file);
         let length = resolve::shortest(all.iter().map(|state| state.entry.session_id.as_str()));
-        let row = |LoggedState { entry, lines, exactness, commit, .. }: &LoggedState| {
+        let row = |LoggedState { file, entry, lines, exactness, commit, .. }: &LoggedState| {
             [
                 table::age(entry.time),
                 entry.place(length),
@@ -114,13 +114,14 @@ impl LogCommand {
                 exactness.to_string(),
                 commit.as_deref().unwrap_or_default().into(),
                 abandoned(entry.is_abandoned),
+                if has_files { shorten(file, &context.home).into() } else { String::new() },
                 entry.prompt.clone(),
             ]
         };
         context.list(
             self.json,
             &all,
-            |LoggedState { entry, lines, exactness, source, commit }| {
+            |LoggedState { file, entry, lines, exactness, source, commit }| {
                 let LoggedEntry { session, session_id, id, time, prompt, is_abandoned, .. } = entry;
                 object! {
                     #[serde(flatten)] path: PathFields::from(&**session),
@@ -134,9 +135,10 @@ impl LogCommand {
                     source,
                     commit,
                     abandoned: is_abandoned,
+                    file,
                 }
             },
-            (COLUMNS, row),
+            ("age> entry lines> state commit branch file/ prompt~100", row),
             "",
         )?;
         if all.is_empty() {
@@ -177,9 +179,6 @@ impl LogCommand {
             let is_abandoned = !session.is_active(commit.at);
             made.push(MadeCommit { session, commit, prompt, is_abandoned, is_confirmed });
         }
-        const WHOLE: Column = Column::Whole;
-        const WORDS: Column = Column::Words(TITLE);
-        const COLUMNS: [Column; 8] = [Column::Number, WHOLE, WHOLE, WHOLE, WHOLE, WORDS, WORDS, Column::Words(LAST)];
         let length = resolve::shortest(made.iter().map(|made| made.session.header.id.as_str()));
         let row = |MadeCommit { session, commit, prompt, is_abandoned, is_confirmed }: &MadeCommit<'_>| {
             let confirmed = is_confirmed.map_or("", |is| if is { "confirmed" } else { "not in the repository" });
@@ -211,7 +210,7 @@ impl LogCommand {
                     confirmed: is_confirmed,
                 }
             },
-            (COLUMNS, row),
+            ("age> entry commit git state branch~40 message~40 prompt~100", row),
             "",
         )?;
         if made.is_empty() {
@@ -231,40 +230,53 @@ fn sessions(
     (sessions, unreadable)
 }
 
-/// Passes the states of a file in all sessions to `visit`. Sessions are replayed one after another, oldest first, and no
-/// texts are kept. At the end of a session, `done` gets what `visit` returned for each state, with the first commit of all
-/// branches that has the state.
+/// A test for paths that a session in a folded directory touched.
+type FileTest<'a> = &'a dyn Fn(&str, &str) -> bool;
+
+/// Passes the states of a file in all sessions to `visit`, or those of all matching files if no session touched it. Sessions
+/// are replayed one after another, oldest first, and no texts are kept. At the end of a session, `done` gets what `visit`
+/// returned for each state, with the first commit of all branches that has the state.
 fn each_state<R>(
-    file: &str,
+    (file, is_match): (&str, FileTest<'_>),
     is_wanted: &dyn Fn(&SessionFacts<'_>) -> bool,
     context: &CommandContext,
-    mut visit: impl FnMut(LoggedEntry, &FileRevision) -> R,
+    mut visit: impl FnMut(&str, LoggedEntry, &FileRevision) -> R,
     mut done: impl FnMut(R, Option<&DigestCommit>),
 ) -> Result<Vec<Unreadable>> {
     let (sessions, unreadable) = sessions(is_wanted, context);
     let control = ReplayControl { home: &context.home, is_wanted: &|| true };
-    let files = [file.to_owned()].into();
     let mut known = HashSet::new();
-    let places = FilePlaces { home: &context.home, worktrees: &Worktrees::default() };
-    for session in sessions {
-        if places.own_path(file, &session).is_none() {
-            continue;
-        }
+    let touched = |session: &SharedLazySession| -> BTreeSet<String> {
+        let session = session.uncached_digest();
+        let (details, cwd) = (session.details_once(), &*session.header.cwd);
+        let (folded_cwd, full) = (fold(cwd), |path: &str| session_path(path, cwd, &context.home));
+        let paths = details.touches.paths.iter();
+        paths.filter(|path| is_match(path, &folded_cwd) || full(path) == file).map(full).collect()
+    };
+    let mut touching: Vec<_> = sessions.into_iter().map(|session| (touched(&session), session)).collect();
+    if touching.iter().any(|(files, _)| files.contains(file)) {
+        touching.iter_mut().for_each(|(files, _)| files.retain(|touched| touched == file));
+    }
+    for (files, session) in touching.into_iter().filter(|(files, _)| !files.is_empty()) {
         let tree = context.tree(&session.path)?;
-        let (mut states, mut results) = (HashSet::new(), Vec::new());
-        each_version((&session.path, &tree), &files, control, &mut CommandEffects::new(), &mut |_, version| {
+        let (mut states, mut results) = (HashMap::<String, HashSet<EntryIndex>>::new(), Vec::new());
+        each_version((&session.path, &tree), &files, control, &mut CommandEffects::new(), &mut |file, version| {
             let entry = version.entry;
             if !version.is_new() {
                 return;
             }
-            states.insert(entry);
+            states.entry(file.into()).or_default().insert(entry);
             // Forks inherit entries; the oldest session counts.
-            if session.entry_key(entry).is_none_or(|key| known.insert(key)) {
-                results.push((entry, visit(LoggedEntry::new(&session.path, &tree, entry), &version)));
+            if session.entry_key(entry).is_none_or(|key| known.insert((key, file.to_owned()))) {
+                let result = visit(file, LoggedEntry::new(&session.path, &tree, entry), &version);
+                results.push((file.to_owned(), entry, result));
             }
         })?;
-        let commits = commits_of_states(&tree, &states, &session.commits);
-        results.into_iter().for_each(|(entry, result)| done(result, commits.get(&entry).copied()));
+        let commits = |(file, states)| (file, commits_of_states(&tree, &states, &session.commits));
+        let commits: HashMap<String, _> = states.into_iter().map(commits).collect();
+        for (file, entry, result) in results {
+            done(result, commits.get(&file).and_then(|commits| commits.get(&entry)).copied());
+        }
     }
     Ok(unreadable)
 }
@@ -336,9 +348,6 @@ const PROMPT: usize = 30;
 /// Compares the file on disk with its exact states in all sessions, most recent first. Lines that no exact state added are
 /// blank.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree blame src/auth/index.ts      all lines
-  pitree blame src/auth/index.ts:42   one line"))]
 pub(super) struct BlameCommand {
     /// File on the disk, or one line of it
     #[arg(value_name = "PATH[:LINE]")]
@@ -365,7 +374,7 @@ impl BlameCommand {
         }
         // The newest entry that brought each line.
         let mut origins: Vec<Option<Rc<LoggedEntry>>> = vec![None; lines.len()];
-        let visit = |entry: LoggedEntry, version: &FileRevision| {
+        let visit = |_: &str, entry: LoggedEntry, version: &FileRevision| {
             let entry = Rc::new(entry);
             for (origin, _) in origins.iter_mut().zip(version.brought(&lines)).filter(|(_, brought)| *brought) {
                 if origin.as_ref().is_none_or(|known| known.age() < entry.age()) {
@@ -373,7 +382,7 @@ impl BlameCommand {
                 }
             }
         };
-        let unreadable = each_state(&file, &|_| true, context, visit, |(), _| {})?;
+        let unreadable = each_state((&file, &|_, _| false), &|_| true, context, visit, |(), _| {})?;
         let length = resolve::shortest(origins.iter().flatten().map(|origin| origin.session_id.as_str()));
         let wanted = lines.iter().zip(1..).zip(&origins).map(|((text, number), origin)| BlamedLine {
             number,
@@ -386,7 +395,6 @@ impl BlameCommand {
             let (place, prompt) = origin.map(|origin| (origin.place(length), prompt(origin))).unwrap_or_default();
             [place, prompt, number.to_string(), text.replace('\t', "    ")]
         };
-        const COLUMNS: [Column; 4] = [Column::Whole, Column::Whole, Column::Number, Column::Words(LAST)];
         let json = |&BlamedLine { number, text, origin }: &BlamedLine<'_>| {
             let field = |field: fn(&LoggedEntry) -> Option<String>| origin.and_then(field);
             object! {
@@ -398,7 +406,7 @@ impl BlameCommand {
                 prompt: field(|origin| Some(origin.prompt.clone())),
             }
         };
-        context.list(self.json, &wanted, json, (COLUMNS, row), "")?;
+        context.list(self.json, &wanted, json, ("entry prompt line> text~100", row), "")?;
         Ok(output::end(unreadable)?.found(wanted.iter().any(|line| line.origin.is_some())))
     }
 }

@@ -18,8 +18,7 @@ use crate::cli::command_context::read;
 use crate::cli::hits::HitSearch;
 use crate::cli::output::{PathFields, object};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{CommandContext, Exit, hits, output, resolve};
+use crate::cli::{CommandContext, Exit, hits, output, resolve, table};
 use crate::disk::locate::missing_home;
 use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
@@ -280,8 +279,6 @@ fn print(
     copies: &SessionCopies,
     context: &CommandContext,
 ) -> Result<()> {
-    const NUMBER: Column = Column::Number;
-    const COLUMNS: [Column; 6] = [NUMBER, NUMBER, NUMBER, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
     let ids = resolve::shortest(rows.iter().map(|(_, session, _)| session.facts().id()));
     let row = |(at, session, own): &SessionRow<'_>| {
         let machines = copies.machines(SessionKey::new(*at), |key| &sessions[key.index()]);
@@ -298,5 +295,5 @@ fn print(
             title + session.title(),
         ]
     };
-    context.table(COLUMNS, rows.iter().map(row), "")
+    context.table("age> entries> cost> id directory/ title~100", rows.iter().map(row), "")
 }

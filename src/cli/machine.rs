@@ -12,7 +12,6 @@ use crate::changes::{FileSnapshot, Request};
 use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::command_context::{NO_MIRRORS, absolute, machine_dirs, machine_named};
 use crate::cli::output::object;
-use crate::cli::table::{Column, LAST, PATH};
 use crate::cli::{CommandContext, Exit, completions, now, output};
 use crate::config::Address;
 use crate::disk::{locate, scan};
@@ -120,8 +119,6 @@ fn add(context: &CommandContext, name: &str, address: &[String]) -> Result<Exit>
 }
 
 fn list(context: &CommandContext, json: bool) -> Result<Exit> {
-    const COLUMNS: [Column; 5] =
-        [Column::Whole, Column::Path(PATH), Column::Number, Column::Number, Column::Words(LAST)];
     let state_dir = locate::state_dir();
     let with_state = |machine: Machine| {
         let state = state_dir.as_deref().and_then(|dir| state::read(dir, &machine.name).ok()).unwrap_or_default();
@@ -135,7 +132,13 @@ fn list(context: &CommandContext, json: bool) -> Result<Exit> {
         let files = count(usize::try_from(state.files).unwrap_or(usize::MAX), "session", "sessions");
         [machine.name.clone(), machine.address.to_string(), files, bytes(state.bytes), state.in_words(now())]
     };
-    context.list(json, &machines, |(machine, state)| fields(machine, state), (COLUMNS, row), "")?;
+    context.list(
+        json,
+        &machines,
+        |(machine, state)| fields(machine, state),
+        ("name address/ sessions> size> state~100", row),
+        "",
+    )?;
     Ok(Exit::Done)
 }
 

@@ -1,230 +1,203 @@
-//! `pitree pin`, `unpin`, `tag`, `note` and `marks`: change, print, export and import lasting marks of sessions.
+//! `pitree mark`: changes, prints, exports and imports lasting marks of sessions.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail};
-use clap::ValueHint;
+use clap::ValueEnum;
+use serde_json::Value;
 
+use crate::base::numbers::count;
 use crate::base::text::clean;
 use crate::changes::{ExpectedSession, NewMark, Request};
 use crate::cli::change::{ChangeArgs, ChangePrinter};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
-use crate::disk::{load, locate, marks};
+use crate::disk::{last_seen, load, locate, marks};
 use crate::session::entry::EntryId;
 use crate::session::marks::{Mark, Marks, clean_note, clean_tag};
 
-/// Pin sessions, so that they come first in their project
+/// Pin, tag or note sessions, or print their marks
 ///
 /// pitree stores pins, tags and notes in its data directory. They follow a session through renaming, moving and the trash.
+/// Without an option, prints the marks of the sessions.
 #[derive(Debug, clap::Args)]
-pub(super) struct PinCommand {
-    /// Session paths, ids, unique id prefixes, or names; `.` is the newest session of this project, or pi's own session if pi runs the command
-    #[arg(value_name = "SESSION", required = true, add = completions::sessions())]
-    sessions: Vec<OsString>,
-    #[command(flatten)]
-    switches: ChangeArgs,
-}
-
-/// Unpin sessions
-#[derive(Debug, clap::Args)]
-pub(super) struct UnpinCommand {
-    #[command(flatten)]
-    pin: PinCommand,
-}
-
-impl PinCommand {
-    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        self.set(context, true)
-    }
-
-    fn set(&self, context: &CommandContext, is_pinned: bool) -> Result<Exit> {
-        let sessions = sessions(&self.sessions, context)?;
-        let pin = |session| NewMark { session, mark: Mark::Pin, value: is_pinned.then(|| true.into()) };
-        make(context, &self.switches, sessions.into_iter().map(pin).collect())
-    }
-}
-
-impl UnpinCommand {
-    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        self.pin.set(context, false)
-    }
-}
-
-/// Add tags to sessions, or remove them
-///
-/// `+release` adds a tag, and `-release` removes it, like `--remove release`. Without tags, prints those of the sessions.
-#[derive(Debug, clap::Args)]
-pub(super) struct TagCommand {
-    /// Sessions as for `pitree pin`, and tags: `+release` adds one, `-draft` removes one
-    #[arg(value_name = "SESSION|TAG", required = true, add = completions::sessions())]
+#[command(override_usage = "pitree mark SESSION... [OPTIONS]\n       pitree mark --export|--import [FILE]")]
+pub(super) struct MarkCommand {
+    /// Session paths, ids, unique id prefixes, or names; `.` is the newest session of this project, or pi's own session if pi runs the command; SESSION@ENTRY for a note on an entry
+    #[arg(value_name = "SESSION", add = completions::sessions())]
     words: Vec<OsString>,
-    /// Remove this tag (repeatable)
+    /// Pin the sessions, so that they come first in their project
+    #[arg(long, conflicts_with = "unpin")]
+    pin: bool,
+    /// Unpin the sessions
+    #[arg(long)]
+    unpin: bool,
+    /// Add this tag (repeatable)
     #[arg(long, value_name = "TAG")]
-    remove: Vec<String>,
+    tag: Vec<String>,
+    /// Remove this tag (repeatable)
+    #[arg(long, value_name = "TAG", alias = "remove")]
+    untag: Vec<String>,
+    /// Write this note; `-` reads standard input, "" removes the note
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    /// Mark the sessions as read
+    #[arg(long)]
+    read: bool,
+    /// Write all marks as JSON, by session id, to the new FILE or to standard output
+    #[arg(long, conflicts_with_all = OF_SESSIONS)]
+    export: bool,
+    /// Add the marks in FILE to those of this machine, and replace those of the same session and kind; `-` reads standard input
+    #[arg(long, conflicts_with_all = OF_SESSIONS, conflicts_with = "export")]
+    import: bool,
+    /// Print only these marks; with `note`, the word after SESSION is the note
+    #[arg(long, hide = true)]
+    only: Option<PrintedMarks>,
     #[command(flatten)]
     switches: ChangeArgs,
 }
 
-/// Returns the arguments with `--remove=draft` for each `-draft` after the word `tag`, which clap takes for options.
-pub(super) fn with_removed_tags(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let (mut is_after, mut is_ended) = (false, false);
-    let replaced = arguments.map(|word| {
-        let removed = word.to_str().and_then(|word| word.strip_prefix('-')).filter(|tag| !tag.is_empty());
-        let removed = removed.filter(|tag| is_after && !is_ended && !tag.starts_with('-') && *tag != "h");
-        let replaced = removed.map(|tag| format!("--remove={tag}").into());
-        is_after |= word == "tag";
-        is_ended |= word == "--";
-        replaced.unwrap_or(word)
-    });
-    replaced.collect()
+/// The options for sessions.
+const OF_SESSIONS: [&str; 7] = ["pin", "unpin", "tag", "untag", "note", "read", "only"];
+
+/// The marks that the former commands print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PrintedMarks {
+    Tags,
+    Note,
 }
 
-impl TagCommand {
+impl MarkCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let (mut words, mut tags) = (Vec::new(), Vec::new());
-        for tag in &self.remove {
-            tags.push((Mark::Tag(clean_tag(tag).map_err(Error::msg)?), None));
+        if self.export || self.import {
+            let file = match &self.words[..] {
+                [] if self.export => Path::new("-"),
+                [file] => Path::new(file),
+                _ => bail!("name one file: pitree mark --import FILE"),
+            };
+            return if self.export { export(file, context) } else { self.import(file, context) };
         }
-        for word in &self.words {
-            match word.to_str().and_then(|text| Some((text.strip_prefix(['+', '-'])?, text.starts_with('+')))) {
-                Some((tag, is_added)) => {
-                    tags.push((Mark::Tag(clean_tag(tag).map_err(Error::msg)?), is_added.then(|| true.into())));
-                }
-                None => words.push(word.clone()),
+        let (words, note) = match (self.only, &self.words[..]) {
+            (_, []) => bail!("name a session: pitree mark SESSION --tag TAG"),
+            (Some(PrintedMarks::Note), [session, text]) => {
+                (std::slice::from_ref(session), text.to_str().map(String::from))
+            }
+            (_, words) => (words, self.note.clone()),
+        };
+        let note = if note.as_deref() == Some("-") { Some(stdin()?) } else { note };
+        let sessions = words.iter().map(|word| self.session(word, context)).collect::<Result<Vec<_>>>()?;
+        let mut marks = self.of_session()?;
+        if let Some(note) = note {
+            let note = clean_note(&note).map_err(Error::msg)?;
+            marks.push((Mark::Note, (!note.is_empty()).then(|| note.into())));
+        }
+        if self.read {
+            self.mark_as_read(&sessions, context)?;
+        }
+        let mut wanted = Vec::new();
+        for (session, place) in &sessions {
+            for (mark, value) in &marks {
+                let mark = if *mark == Mark::Note { place } else { mark }.clone();
+                wanted.push(NewMark { session: session.clone(), mark, value: Option::clone(value) });
             }
         }
-        if words.is_empty() {
-            bail!("name a session: pitree tag SESSION +TAG");
+        match wanted.is_empty() {
+            true if self.read => Ok(Exit::Done),
+            true => self.print(&sessions, context),
+            false => make(context, &self.switches, wanted),
         }
-        let sessions = sessions(&words, context)?;
-        if tags.is_empty() {
-            return self.print(context, &sessions);
-        }
-        let mut marks = Vec::new();
-        for session in &sessions {
-            marks.extend(tags.iter().map(|(mark, value)| NewMark {
-                session: session.clone(),
-                mark: mark.clone(),
-                value: Option::clone(value),
-            }));
-        }
-        make(context, &self.switches, marks)
     }
 
-    fn print(&self, context: &CommandContext, sessions: &[ExpectedSession]) -> Result<Exit> {
+    /// Resolves a session, and the mark of its note or that of its entry.
+    fn session(&self, word: &OsStr, context: &CommandContext) -> Result<(ExpectedSession, Mark)> {
+        let SessionPlace { path, entry } = context.place(word, None)?;
+        let session = expected(path)?;
+        let Some(entry) = entry else { return Ok((session, Mark::Note)) };
+        if self.pin || self.unpin || self.read || !(self.tag.is_empty() && self.untag.is_empty()) {
+            bail!("an entry can only have a note; omit @{entry}");
+        }
+        let tree = context.tree(&session.path)?;
+        match EntryId::of(&tree, resolve::entry(&entry, &tree)?) {
+            EntryId::Id(id) => Ok((session, Mark::EntryNote(id))),
+            EntryId::Place(_) => bail!("the entry has no id; write a note about its session instead"),
+        }
+    }
+
+    /// Returns the pin and the tags to set or to remove in each session.
+    fn of_session(&self) -> Result<Vec<(Mark, Option<Value>)>> {
+        let set = || Some(true.into());
+        let mut marks = Vec::new();
+        marks.extend((self.pin || self.unpin).then(|| (Mark::Pin, if self.pin { set() } else { None })));
+        let tags = self.tag.iter().map(|tag| (tag, set())).chain(self.untag.iter().map(|tag| (tag, None)));
+        for (tag, value) in tags {
+            marks.push((Mark::Tag(clean_tag(tag.trim_start_matches('+')).map_err(Error::msg)?), value));
+        }
+        Ok(marks)
+    }
+
+    fn mark_as_read(&self, sessions: &[(ExpectedSession, Mark)], context: &CommandContext) -> Result<()> {
+        context.refuse_samples()?;
+        let newest = |session: &ExpectedSession| Ok((session.id.clone(), resolve::digest(&session.path)?.modified));
+        let newest = sessions.iter().map(|(session, _)| newest(session)).collect::<Result<Vec<_>>>()?;
+        let newest = newest.into_iter().filter_map(|(id, modified)| Some((id, modified?))).collect();
+        let state = locate::state_dir().filter(|_| !self.switches.dry_run);
+        if let Some(state) = state {
+            last_seen::write(&state, &newest).context("cannot mark the sessions as read")?;
+        }
+        let would = if self.switches.dry_run { "would: " } else { "" };
+        outln!("{would}mark {} as read", count(sessions.len(), "session", "sessions"))
+    }
+
+    /// Prints the marks of sessions: each pin and tag in a line, and notes.
+    fn print(&self, sessions: &[(ExpectedSession, Mark)], context: &CommandContext) -> Result<Exit> {
         let marks = ChangePrinter::new(context, &self.switches)?.changes.marks()?;
+        let prints = |what| self.only.is_none_or(|only| only == what);
         let mut is_found = false;
-        for ExpectedSession { path, id } in sessions {
-            for tag in marks.tags(id) {
-                is_found = true;
-                if self.switches.json {
-                    let path = PathFields::from(&**path);
-                    output::json(&object! { tag, id, #[serde(flatten)] path })?;
-                } else {
-                    outln!("+{}", clean(tag))?;
+        for (ExpectedSession { path, id }, place) in sessions {
+            let path = PathFields::from(&**path);
+            let tags: Vec<&str> =
+                marks.tags(id).filter(|_| prints(PrintedMarks::Tags) && *place == Mark::Note).collect();
+            let note = marks.get(id, &place.key()).and_then(|note| note.as_str());
+            let note = note.filter(|_| prints(PrintedMarks::Note) && !self.switches.json);
+            let is_pinned = self.only.is_none() && *place == Mark::Note && marks.is_pinned(id) && !self.switches.json;
+            is_found |= is_pinned || note.is_some() || !tags.is_empty();
+            for tag in tags {
+                match self.switches.json {
+                    true => output::json(&object! { tag, id, #[serde(flatten)] path: &path })?,
+                    false => outln!("+{}", clean(tag))?,
                 }
             }
+            is_pinned.then(|| outln!("pinned")).transpose()?;
+            note.map_or(Ok(()), |note| output::lines(note, ""))?;
         }
         Ok(Exit::Done.found(is_found))
     }
-}
 
-/// Write a note about a session or an entry, or print it
-#[derive(Debug, clap::Args)]
-pub(super) struct NoteCommand {
-    /// Session path, id, unique id prefix, or name; SESSION@ENTRY for a note about an entry
-    #[arg(add = completions::sessions())]
-    session: OsString,
-    /// The note; `-` reads standard input, "" removes the note; omit it to print the note; put -- before a text that starts with -
-    text: Option<String>,
-    #[command(flatten)]
-    switches: ChangeArgs,
-}
-
-impl NoteCommand {
-    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let SessionPlace { path, entry } = context.place(&self.session, None)?;
-        let session = expected(path)?;
-        let mark = match entry {
-            None => Mark::Note,
-            Some(entry) => {
-                let tree = context.tree(&session.path)?;
-                match EntryId::of(&tree, resolve::entry(&entry, &tree)?) {
-                    EntryId::Id(id) => Mark::EntryNote(id),
-                    EntryId::Place(_) => bail!("the entry has no id; write a note about its session instead"),
-                }
-            }
+    fn import(&self, file: &Path, context: &CommandContext) -> Result<Exit> {
+        let from = if is_standard(file) { "standard input".into() } else { file.display().to_string() };
+        let text = match is_standard(file) {
+            true => stdin()?,
+            false => locate::read_text(file).with_context(|| format!("cannot read {from}"))?,
         };
-        let Some(text) = &self.text else {
-            let marks = ChangePrinter::new(context, &self.switches)?.changes.marks()?;
-            let note = marks.get(&session.id, &mark.key()).and_then(|note| note.as_str());
-            note.map_or(Ok(()), |note| output::lines(note, ""))?;
-            return Ok(Exit::Done.found(note.is_some()));
-        };
-        let text = if text == "-" { stdin()? } else { text.clone() };
-        let note = clean_note(&text).map_err(Error::msg)?;
-        let value = (!note.is_empty()).then(|| note.into());
-        make(context, &self.switches, vec![NewMark { session, mark, value }])
+        let marks = marks::of_json(text.as_bytes()).with_context(|| format!("cannot import marks from {from}"))?;
+        make(context, &self.switches, imported(marks, context)?)
     }
 }
 
-/// Export or import pins, tags and notes
-#[derive(Debug, clap::Args)]
-pub(super) struct MarksCommand {
-    #[command(subcommand)]
-    what: MarksAction,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum MarksAction {
-    /// Write all marks as JSON, by session id
-    Export {
-        /// The new file; `-` writes to standard output
-        #[arg(value_hint = ValueHint::FilePath, default_value = "-")]
-        file: PathBuf,
-    },
-    /// Add marks from JSON to those of this machine
-    ///
-    /// Marks in the file replace those of the same session and kind. `pitree undo` reverts the import.
-    Import {
-        /// The file, written by `pitree marks export`; `-` reads standard input
-        #[arg(value_hint = ValueHint::FilePath)]
-        file: PathBuf,
-        #[command(flatten)]
-        switches: ChangeArgs,
-    },
-}
-
-impl MarksCommand {
-    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        match &self.what {
-            MarksAction::Export { file } => {
-                let marks = ChangePrinter::new(context, &ChangeArgs::default())?.changes.marks()?;
-                let text = marks::to_json(&marks)?;
-                if is_standard(file) {
-                    output::write(&text)?;
-                } else {
-                    marks::export(file, &text)?;
-                }
-                Ok(Exit::Done)
-            }
-            MarksAction::Import { file, switches } => {
-                let from = if is_standard(file) { "standard input".into() } else { file.display().to_string() };
-                let text = match is_standard(file) {
-                    true => stdin()?,
-                    false => locate::read_text(file).with_context(|| format!("cannot read {from}"))?,
-                };
-                let marks =
-                    marks::of_json(text.as_bytes()).with_context(|| format!("cannot import marks from {from}"))?;
-                make(context, switches, imported(marks, context)?)
-            }
-        }
+/// Writes all marks to a new file, or to standard output.
+fn export(file: &Path, context: &CommandContext) -> Result<Exit> {
+    let marks = ChangePrinter::new(context, &ChangeArgs::default())?.changes.marks()?;
+    let text = marks::to_json(&marks)?;
+    if is_standard(file) {
+        output::write(&text)?;
+    } else {
+        marks::export(file, &text)?;
     }
+    Ok(Exit::Done)
 }
 
 fn is_standard(file: &Path) -> bool {
@@ -267,11 +240,6 @@ fn imported(marks: Marks, context: &CommandContext) -> Result<Vec<NewMark>> {
         }
     }
     Ok(wanted)
-}
-
-/// Resolves session arguments.
-fn sessions(words: &[OsString], context: &CommandContext) -> Result<Vec<ExpectedSession>> {
-    words.iter().map(|word| expected(context.session(word)?)).collect()
 }
 
 /// Returns the session in a file.

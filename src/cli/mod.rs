@@ -25,6 +25,7 @@ mod doctor;
 mod exit;
 mod export;
 mod file;
+mod help;
 pub mod help_pages;
 mod hit_line;
 mod hits;
@@ -55,7 +56,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::tz::TimeZone;
 
 use crate::app::settings::PickerFormat;
@@ -68,11 +69,14 @@ use crate::disk::{bug_log, program};
 use crate::runtime::jobs::now;
 use crate::system::{programs, signals};
 
-/// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
-///
-/// Without a command, pitree opens the browser on the sessions that pi itself would list.
+/// Browse every session of pi: projects, forks, branches and entries in one tree
 #[derive(Debug, Parser)]
-#[command(name = "pitree", version, after_help = EXAMPLES, after_long_help = exit::help(EXAMPLES), args_conflicts_with_subcommands = false)]
+#[command(
+    name = "pitree",
+    version,
+    override_usage = "pitree [QUERY]... or pitree COMMAND",
+    args_conflicts_with_subcommands = false
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -152,16 +156,10 @@ session_commands! {
     Import(export::ImportCommand),
     Rename(rename::RenameCommand),
     Label(rename::LabelCommand),
-    Pin(marks::PinCommand),
-    Unpin(marks::UnpinCommand),
-    Tag(marks::TagCommand),
-    Note(marks::NoteCommand),
-    Marks(marks::MarksCommand),
+    Mark(marks::MarkCommand),
     Rm(trash::RmCommand),
     Move(move_sessions::MoveCommand),
     Archive(move_sessions::ArchiveCommand),
-    Unarchive(move_sessions::UnarchiveCommand),
-    Restore(trash::RestoreCommand),
     Trash(trash::TrashCommand),
     Undo(undo::UndoCommand),
     Redo(undo::RedoCommand),
@@ -181,39 +179,18 @@ enum OnPitree {
     Skill(setup::SkillCommand),
 }
 
-const EXAMPLES: &str = "Examples (add --demo to try those that read):
-  pitree                            browse the sessions that pi would list
-  pitree .                          browse the sessions of this directory
-  pitree demo                       try everything on demo sessions
-  pitree setup                      check the installation, install what is missing
-  pitree --dir ~/backup/sessions    browse another directory
-  pitree jwt file:auth              open the browser with a search
-  pitree search --json jwt          search, with output for scripts
-  pitree ls --json | jq .path       print all session paths
-  pitree tree 01a1ceea              show the tree of a session, by id prefix
-  pitree context 01a1ceea jwt-works  show the model context at a label, with tokens
-  pitree files --project webshop    list files touched in a project
-  pitree file src/auth/refresh.ts --at 01a1ceea@jwt-works  print a file as it was
-  pitree diff 01a1ceea@jwt-works @nicest  compare two branches of a session, by labels
-  pitree export 01a1ceea -o a.html  export a session as a page, without likely secrets
-  pitree resume 01a1ceea jwt-works  resume in pi at the entry with this label
-  pitree rename 01a1ceea Auth       rename a session
-  pitree rm 01a1ceea --family       move a whole family to the trash
-  pitree move ~/app ~/code/app      sessions follow a moved project
-  pitree archive before:6mo         compress sessions without activity for six months
-  pitree undo                       undo the last change
-  s=$(pitree path 01a1ceea) && pi --session \"$s\"
-  pitree config --default           print the default configuration
-  pitree --print path               choose a session and print its path
-
-Press ? in the browser to list the keys.";
-
 /// Runs the program and returns its exit code.
 pub fn run() -> ExitCode {
     catch_panic::install_hook(bug_log::save_panic);
     completions::answer();
     // If this fails, exceeding the limit ends the program without a message.
     let _ = signals::survive_file_size_limit();
+    if program::arguments().skip(1).eq(["help", "options"]) {
+        // A closed pipe is not an error.
+        let _ = output::write(help::options(output::columns().unwrap_or(80).min(100)).as_bytes());
+        let _ = output::flush();
+        return ExitCode::SUCCESS;
+    }
     let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -240,17 +217,11 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Parses the arguments. Those of `pitree tag` can have tags to remove, which clap takes for options.
+/// Parses the arguments, which can have the name of a former command.
 fn parse() -> Result<Cli, clap::Error> {
-    let given: Vec<OsString> = program::arguments().collect();
-    let replaced = marks::with_removed_tags(given.iter().cloned());
-    if replaced != given
-        && let Ok(cli) = Cli::try_parse_from(replaced)
-        && matches!(cli.command, Some(Command::Sessions(OnSessions::Tag(_))))
-    {
-        return Ok(cli);
-    }
-    Cli::try_parse_from(given)
+    let given = help::with_current_name(program::arguments().collect());
+    let pitree = help::without_global_options(help::with_examples(Cli::command()));
+    Cli::from_arg_matches(&pitree.try_get_matches_from(given)?)
 }
 
 fn dispatch(mut cli: Cli) -> Result<ExitCode> {

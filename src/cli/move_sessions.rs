@@ -1,5 +1,5 @@
 //! `pitree move`: sessions follow a project that was renamed or moved. `pitree archive` moves sessions to the compressed
-//! archive, and `pitree unarchive` brings them back.
+//! archive, and `pitree archive --restore` brings them back.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::changes::{FileSnapshot, Refusal, Request};
 use crate::cli::change::{ChangePrinter, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
 use crate::cli::command_context::absolute;
 use crate::cli::selection::{sessions_to_change, skip_mirrored};
-use crate::cli::{CommandContext, Exit, completions, exit, output};
+use crate::cli::{CommandContext, Exit, completions, output};
 use crate::disk::{locate, relocations};
 use crate::pi::launch::is_there;
 
@@ -30,13 +30,7 @@ use crate::pi::launch::is_there;
 /// their parent: pitree finds it by ID, pi needs --relink.
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "pitree move [OPTIONS] <OLD> [NEW]\n       pitree move [OPTIONS] <SESSION|QUERY>... --to <DIR>",
-    after_help = exit::help("Examples:
-  pitree move ~/app ~/code/app         the sessions of ~/app follow it
-  pitree move ~/app                    suggest the new directory of ~/app
-  pitree move 01a1ceea --to ~/lib      move one session
-  pitree move 01a1ceea --family --to ~/lib --relink
-  pitree move in:logq --to . --dry-run  show what would move")
+    override_usage = "pitree move [OPTIONS] <OLD> [NEW]\n       pitree move [OPTIONS] <SESSION|QUERY>... --to <DIR>"
 )]
 pub(super) struct MoveCommand {
     /// The old and the new directory; with --to, session paths, ids, unique id prefixes, or names; or a query
@@ -73,7 +67,7 @@ impl MoveCommand {
         let asks = self.confirmed.asks()?;
         if moved.archived > 0 {
             let archived = count(moved.archived, "archived session stays", "archived sessions stay");
-            note!("{archived}; `pitree unarchive` brings them back first");
+            note!("{archived}; `pitree archive --restore` brings them back first");
         }
         if moved.sessions.is_empty() {
             return output::nothing("no session to move");
@@ -162,52 +156,37 @@ fn is_wanted(plan: &MovePlan, moved: &ChosenMove, changer: &ChangePrinter<'_>) -
 ///
 /// pi's /resume lists no archived sessions; pitree still lists, searches and shows them. Subagent sessions move with
 /// their sessions. Each archived file is verified before the original is removed. Asks for confirmation unless --yes is
-/// given. Warns if pi may be using a session. Bring sessions back with `pitree unarchive` or `pitree undo`.
+/// given. Warns if pi may be using a session. `pitree undo` brings the sessions back too.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  pitree archive 01a1ceea           archive a session
-  pitree archive before:6mo --yes   archive sessions without activity for six months
-  pitree archive in:logq --dry-run  show what would move")]
 pub(super) struct ArchiveCommand {
-    #[command(flatten)]
-    args: ArchiveArgs,
-}
-
-/// Bring sessions back from the archive
-///
-/// The files are the same again, with their times and modes.
-#[derive(Debug, clap::Args)]
-pub(super) struct UnarchiveCommand {
-    #[command(flatten)]
-    args: ArchiveArgs,
-}
-
-/// The arguments of both commands.
-#[derive(Debug, clap::Args)]
-struct ArchiveArgs {
     /// Session paths, ids, unique id prefixes, or names; or a query
     #[arg(value_name = "SESSION|QUERY", required = true, add = completions::sessions())]
     words: Vec<OsString>,
     /// Include the whole family of each session: the root session, all its forks, and subagent sessions
     #[arg(long)]
     family: bool,
+    /// Bring the sessions back; their files are the same again, with their times and modes
+    #[arg(long)]
+    restore: bool,
     #[command(flatten)]
     confirmed: ConfirmedArgs,
 }
 
 impl ArchiveCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let args = &self.args;
-        let changer = ChangePrinter::new(context, &args.confirmed.args)?;
-        let asks = args.confirmed.asks()?;
+        let changer = ChangePrinter::new(context, &self.confirmed.args)?;
+        let asks = self.confirmed.asks()?;
+        if self.restore {
+            return self.restore(&changer, asks);
+        }
         let mut read_again: Option<Catalog> = None;
         loop {
             let catalog = read_again.as_ref().unwrap_or_else(|| context.catalog());
-            let sessions = args.sessions(catalog, context, false)?;
+            let sessions = self.sessions(catalog, context, false)?;
             if sessions.is_empty() {
                 return output::nothing("no session to archive");
             }
-            if !args.confirmed.yes {
+            if !self.confirmed.yes {
                 print_sessions(catalog, &sessions);
                 let has_signs = changer.print_pi_evidence_before_move(catalog, &sessions);
                 if asks {
@@ -231,14 +210,10 @@ impl ArchiveCommand {
             }
         }
     }
-}
 
-impl UnarchiveCommand {
-    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = ChangePrinter::new(context, &self.args.confirmed.args)?;
-        let asks = self.args.confirmed.asks()?;
-        let catalog = context.catalog();
-        let sessions = self.args.sessions(catalog, context, true)?;
+    fn restore(&self, changer: &ChangePrinter<'_>, asks: bool) -> Result<Exit> {
+        let catalog = changer.context.catalog();
+        let sessions = self.sessions(catalog, changer.context, true)?;
         if sessions.is_empty() {
             return output::nothing("no archived session found");
         }
@@ -251,9 +226,7 @@ impl UnarchiveCommand {
         let files = sessions.iter().map(|&key| catalog[key].file_path()).collect();
         changer.finish(&Request::Unarchive { files })
     }
-}
 
-impl ArchiveArgs {
     /// Returns the chosen sessions that are archived or not, with their families or their subagents.
     fn sessions(&self, catalog: &Catalog, context: &CommandContext, archived: bool) -> Result<Vec<SessionKey>> {
         let mut all = catalog.with_subagents(&sessions_to_change(&self.words, self.family, catalog, context)?);

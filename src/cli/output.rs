@@ -3,22 +3,25 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use anyhow::{Result, ensure};
+use crossterm::style::force_color_output;
 use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::base::numbers::thousands;
 pub(super) use crate::base::safe_json::{PathFields, RemoteFields, number, object, push_json_line};
-use crate::base::text::{clean, clean_lines, without_os_error_codes};
+use crate::base::text::{Span, Tone, clean, clean_lines, without_os_error_codes};
 use crate::base::{machine_paths, sort};
 use crate::changes::Changes;
 use crate::cli::exit::Exit;
+use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 use crate::runtime;
+use crate::runtime::colors::{self, Colors};
 
 /// Buffered standard output.
 pub(super) static STDOUT: LazyLock<Mutex<BufWriter<io::Stdout>>> =
@@ -76,12 +79,20 @@ pub(super) fn error(message: &str) {
     }
 }
 
-/// Writes the output, then reports the files that could not be read, by path, and returns the exit code. Files of entries
-/// without a header are reported too, but are not an error.
+/// Writes the output, then reports the files that could not be read in one line, and returns the exit code. Files of
+/// entries without a header are reported too, but are not an error.
 ///
 /// # Errors
 /// The output cannot be written.
-pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Result<Exit> {
+pub(super) fn end(unreadable: Vec<Unreadable>) -> Result<Exit> {
+    end_with_details(unreadable, 1)
+}
+
+/// Like [`end`], with a line for each file if there are at most `most`.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn end_with_details(mut unreadable: Vec<Unreadable>, most: usize) -> Result<Exit> {
     flush()?;
     if let Some(state_dir) = locate::state_dir() {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
@@ -89,15 +100,21 @@ pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Result<Exit> {
     // They come in the order in which threads found them.
     sort::by(&mut unreadable, |one, other| one.path.cmp(&other.path));
     unreadable.dedup_by(|one, other| one.path == other.path);
-    for Unreadable { path, reason, is_headless, .. } in &unreadable {
+    if unreadable.len() > most {
+        error(&format!("cannot read {} files; `pitree doctor` lists them", thousands(unreadable.len())));
+    }
+    for Unreadable { path, reason, is_headless, .. } in unreadable.iter().filter(|_| unreadable.len() <= most) {
         let can_not = if *is_headless { "" } else { "cannot read " };
-        error(&format!("{can_not}{}: {reason}", machine_paths::shown(path)));
+        let more = if most == 1 { "; see `pitree doctor`" } else { "" };
+        error(&format!("{can_not}{}: {reason}{more}", machine_paths::shown(path)));
     }
     Ok(if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed })
 }
 
-/// Prints a message to standard error.
+/// Prints a message to standard error, after the output so far.
 pub(super) fn note(message: &str) {
+    // If the output cannot be written, the next write returns the error.
+    let _ = flush();
     let mut stderr = io::stderr().lock();
     for line in clean_lines(message) {
         let _ = writeln!(stderr, "{line}");
@@ -175,7 +192,54 @@ pub(super) fn columns() -> Option<usize> {
     Some(columns.into()).filter(|&columns| columns > 0)
 }
 
-/// Returns `true` if standard output is a terminal with colors.
-pub(super) fn has_colors() -> bool {
-    columns().is_some() && runtime::has_colors()
+/// When to print colors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ColorWhen {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// The colors of the output; unset without colors.
+static COLORS: OnceLock<Colors> = OnceLock::new();
+
+/// Chooses the colors of the output: those of the browser.
+pub(super) fn set_colors(when: ColorWhen, config: &Config) {
+    let is_colored = match when {
+        ColorWhen::Auto => io::stdout().is_terminal() && runtime::has_colors(),
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
+    };
+    if is_colored {
+        // An explicit option is stronger than `NO_COLOR`.
+        force_color_output(true);
+        let _ = COLORS.set(colors::configured(config));
+    }
+}
+
+/// Returns a safe text in the color of a tone.
+pub(super) fn paint(tone: Tone, text: &str) -> String {
+    COLORS.get().map_or_else(|| text.into(), |own| colors::paint(tone, text, own))
+}
+
+/// Returns safe spans in their colors.
+pub(super) fn paint_all(spans: &[Span]) -> String {
+    spans.iter().map(|span| paint(span.tone, &span.text)).collect()
+}
+
+/// Prints the lines of a unified diff, safe for a terminal.
+///
+/// # Errors
+/// The output cannot be written.
+pub(super) fn diff(text: &str) -> Result<()> {
+    clean_lines(text.strip_suffix('\n').unwrap_or(text)).try_for_each(|one| {
+        let tone = match one.as_bytes().first() {
+            Some(b'+') => Tone::Added,
+            Some(b'-') => Tone::Removed,
+            Some(b'@') => Tone::Hunk,
+            _ => Tone::Text,
+        };
+        line(paint(tone, &one))
+    })
 }

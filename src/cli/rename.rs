@@ -14,8 +14,7 @@ use crate::cli::change::{ChangeArgs, ChangePrinter, CliStep};
 use crate::cli::output::{PathFields, object};
 use crate::cli::resolve::SessionPlace;
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, LAST, TITLE};
-use crate::cli::{CommandContext, Exit, completions, output, resolve};
+use crate::cli::{CommandContext, Exit, completions, output, resolve, table};
 use crate::disk::{files, locate};
 use crate::pi::requests::{self, PiRequest};
 use crate::pi::running;
@@ -169,6 +168,9 @@ fn pi_with(session: &Path) -> Option<PiStatus> {
 pub(super) struct LabelsCommand {
     #[command(flatten)]
     project: ProjectArg,
+    /// List at most N labels
+    #[arg(long, value_name = "N", value_parser = crate::cli::some)]
+    limit: Option<usize>,
     /// Print JSON Lines
     #[arg(long)]
     json: bool,
@@ -192,6 +194,7 @@ impl LabelsCommand {
             let path = sessions[listed.session].path.clone().into_os_string();
             (Reverse(listed.what.time), path, listed.what.entry.id().map(String::from))
         });
+        labels.truncate(self.limit.unwrap_or(usize::MAX));
         let line = |&ListedItem { session, what: label, forks }: &ListedItem<usize, &'_ DigestLabel>| {
             let session = &sessions[session];
             object! {
@@ -217,10 +220,13 @@ impl LabelsCommand {
                 label.row.to_string(),
             ]
         };
-        // Age, label, session id and title, number of forks, entry.
-        const WORDS: Column = Column::Words(TITLE);
-        const COLUMNS: [Column; 6] = [Column::Number, WORDS, Column::Whole, WORDS, Column::Whole, Column::Words(LAST)];
-        context.list(self.json, &labels, line, (COLUMNS, row), "no session has a label")?;
+        context.list(
+            self.json,
+            &labels,
+            line,
+            ("age> label id title~40 forks text~100", row),
+            "no session has a label",
+        )?;
         output::end(unreadable)
     }
 }

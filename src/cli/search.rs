@@ -1,4 +1,4 @@
-//! `pitree search`: prints the hits of a query, one per line. A hit is an entry of a session, or a session that matched by
+//! `pitree search`: prints the hits of a query, one per line below its session. A hit is an entry of a session, or a session that matched by
 //! its title.
 
 use std::collections::HashSet;
@@ -11,9 +11,9 @@ use crate::base::numbers::{count, thousands};
 use crate::catalog::search::SearchedSession;
 use crate::catalog::user_data::local_cwds;
 use crate::cli::command_context::read;
+use crate::cli::hit_line::HitLine;
 use crate::cli::hits::{HitSearch, HitTotals, read_query};
 use crate::cli::selection::ProjectArg;
-use crate::cli::table::{self, Column, LAST};
 use crate::cli::{CommandContext, Exit, output, resolve};
 use crate::disk::parallel;
 use crate::disk::scan::Unreadable;
@@ -22,8 +22,8 @@ use crate::search::query::Query;
 use crate::session::digest::facts::SessionFacts;
 use crate::session::worktrees::Worktrees;
 
-/// The maximum width of a project in columns; the session id is more useful.
-const PROJECT: usize = 24;
+/// The maximum width of a line in a pipe.
+const WITHOUT_TERMINAL: usize = 160;
 
 /// Search messages, names, labels and summaries, best hits first
 ///
@@ -83,14 +83,13 @@ impl SearchCommand {
         if self.json {
             output::json(&sum)?;
         } else {
-            const WHOLE: Column = Column::Whole;
-            const TITLE: Column = Column::Words(table::TITLE);
-            // Age, id, project and title of the session, abandoned mark, kind of text, match.
-            const COLUMNS: [Column; 7] =
-                [Column::Number, WHOLE, Column::Path(PROJECT), TITLE, WHOLE, WHOLE, Column::Words(LAST)];
-            let ids = resolve::shortest(search.ids());
-            let none = format!("no match in {}", count(search.ids().count(), "session", "sessions"));
-            context.table(COLUMNS, lines.iter().map(|line| line.row(ids, &context.home)), &none)?;
+            let (ids, columns) = (resolve::shortest(search.ids()), output::columns().unwrap_or(WITHOUT_TERMINAL));
+            for hits in lines.chunk_by(HitLine::is_of_session) {
+                HitLine::print(hits, ids, columns, context.config.glyphs())?;
+            }
+            if lines.is_empty() {
+                note!("no match in {}", count(search.ids().count(), "session", "sessions"));
+            }
             if let Some(next) = next {
                 let least = if is_exact { "" } else { "at least " };
                 let (printed, total) = (count(printed, "hit", "hits"), thousands(total));

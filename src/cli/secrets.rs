@@ -24,27 +24,18 @@ use crate::changes::{ExpectedSession, Request, SharedRewriter};
 use crate::cli::change::{ChangePrinter, CliStep, ConfirmedArgs};
 use crate::cli::output::{self, PathFields, object};
 use crate::cli::selection::{ProjectArg, note_mirrored};
-use crate::cli::table::{Column, LAST, PATH, TITLE};
 use crate::cli::{CommandContext, Exit, completions, resolve, selection};
 use crate::disk::files;
 use crate::disk::kept_files::{KeptFile, TextRemoval, kept_files};
 use crate::runtime::secret_rules::ChosenRules;
 use crate::secrets::Rules;
 
-/// List likely secrets in sessions or files, such as keys, tokens and passwords
+/// List likely secrets, such as keys, tokens and passwords
 ///
 /// Searches prompts, answers, thinking, tool calls and their results, custom entries, labels, names and directories, but
 /// not images. The output never contains a value, only its first characters: at most four. Rules cannot find every
 /// secret. The exit code is 3 if something is found, so that the command can check files before a commit.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree secrets                         search all sessions
-  pitree secrets 01a1ceea                search a session
-  pitree secrets after:1w in:webshop     search the sessions that match a query
-  pitree secrets notes.md src/*.rs       search files
-  git diff --cached | pitree secrets -   search standard input
-  pitree secrets --rule github-token     list what one rule finds
-  pitree secrets --list                  list the rules"))]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct SecretsCommand {
     #[command(subcommand)]
@@ -88,7 +79,7 @@ impl SecretsCommand {
         let rules = ChosenRules::new(&context.config.redact)?;
         if self.list {
             let rows = rules.all().map(|(id, description)| [id.to_string(), description.to_string()]);
-            context.table([Column::Whole, Column::Words(LAST)], rows, "")?;
+            context.table("rule finds~100", rows, "")?;
             return Ok(Exit::Done);
         }
         self.check_rules(&rules)?;
@@ -122,7 +113,7 @@ impl SecretsCommand {
             ),
         };
         note!("{result}; rules cannot find every secret");
-        let end = output::end(unreadable)?;
+        let end = output::end_with_details(unreadable, usize::MAX)?;
         Ok(if total > 0 { Exit::Over } else { end })
     }
 
@@ -158,11 +149,7 @@ impl SecretsCommand {
                 ]);
             }
         }
-        // Session id or file, title, entry, rule, sample, place.
-        const WHOLE: Column = Column::Whole;
-        const COLUMNS: [Column; 6] =
-            [Column::Path(PATH), Column::Words(TITLE), WHOLE, WHOLE, WHOLE, Column::Words(LAST)];
-        context.table(COLUMNS, rows, "")
+        context.table("session/ title~40 entry rule sample place~100", rows, "")
     }
 }
 

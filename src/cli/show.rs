@@ -2,7 +2,7 @@
 //! the tree, and `pitree context` the model context at an entry, message by message.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::iter::successors;
 use std::num::NonZeroUsize;
@@ -15,12 +15,12 @@ use serde_json::Value;
 
 use crate::app::panes::tree::row_text;
 use crate::app::panes::tree::rows::{RowItem, TreeRows, passes};
+use crate::app::panes::tree::summaries::{self, Activity};
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::thousands;
-use crate::base::text::{clean, spans_text, width};
+use crate::base::text::{Span, Tone, clean, cut_spans, width};
 use crate::base::time;
 use crate::cli::output::{PathFields, RemoteFields, object};
-use crate::cli::table::{Column, LAST, TITLE};
 use crate::cli::{CommandContext, Exit, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load::EntryReader;
@@ -188,8 +188,9 @@ fn name(tree: &Tree, reader: &mut EntryReader) -> Result<Option<String>> {
 
 impl ShownEntries<'_> {
     fn print(&self) -> Result<()> {
-        let name = self.name.map_or(String::new(), |name| format!("  {}", clean(utf16_prefix(name, 200))));
-        outln!("session {}{name}  {}", clean(self.id), clean(self.cwd))?;
+        let name = self.name.map(|name| format!("  {}", clean(utf16_prefix(name, 200)))).unwrap_or_default();
+        let (id, name) = (output::paint(Tone::Dim, &clean(self.id)), output::paint(Tone::Strong, &name));
+        outln!("session {id}{name}  {}", clean(self.cwd))?;
         if let Some(previous) = self.previous {
             outln!("previous: {}", clean(previous))?;
         }
@@ -201,7 +202,8 @@ impl ShownEntries<'_> {
             facts.extend((!entry.active).then(|| "abandoned".into()));
             facts.extend(entry.leaf.then(|| "leaf".into()));
             facts.extend((!entry.branches.is_empty()).then(|| format!("other branches: {}", entry.branches.join(" "))));
-            outln!("\n{} {}", if entry.asked { ">>" } else { "--" }, clean(&facts.join("  ")))?;
+            let line = format!("{} {}", if entry.asked { ">>" } else { "--" }, clean(&facts.join("  ")));
+            outln!("\n{}", output::paint(if entry.asked { Tone::Strong } else { Tone::Dim }, &line))?;
             output::lines(&entry.text, "")?;
             if let Some(whole) = entry.cut_from {
                 outln!("[truncated; {} characters in total; use --full to show all]", thousands(whole))?;
@@ -276,17 +278,26 @@ impl TreeCommand {
         let filter = self.filter.unwrap_or_else(|| context.filter());
         let glyphs = context.config.glyphs();
         let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).layout();
-        let columns = output::columns();
+        let (columns, dot) = (output::columns(), format!(" {} ", glyphs.dot));
+        let turns: HashMap<EntryIndex, Activity> =
+            if filter == Filter::Turns { summaries::turns(tree).into_iter().collect() } else { HashMap::new() };
         for row in 0..rows.list.len() {
             let RowItem::Entry(at) = rows.list[row].item else { continue };
             // The text follows the lines, because thousands of levels are possible.
             let lines = rows.prefix_width(row);
             let cut = lines.saturating_sub(columns.map_or(LINES, |columns| columns / 2));
-            let line = rows.lead(row, cut..lines, cut > 0, glyphs) + &spans_text(&row_text::pi_entry(tree, at, glyphs));
+            let mut line = vec![Span::dim(rows.lead(row, cut..lines, cut > 0, glyphs))];
+            line.extend(row_text::pi_entry(tree, at, glyphs));
+            let facts = turns.get(&at).map(|turn| row_text::turn(turn, tree[at].time).join(&dot));
+            let facts = facts.filter(|facts| !facts.is_empty()).map_or(String::new(), |facts| format!("  {facts}"));
+            let facts = columns.map_or(Cow::Borrowed(&*facts), |columns| glyphs.cut(&facts, columns / 2));
             let mark = if rows.leaf == Some(row) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
-            let line =
-                columns.map_or(Cow::Borrowed(&*line), |columns| glyphs.cut(&line, columns - width(&mark).min(columns)));
-            outln!("{line}{mark}")?;
+            let end = width(&facts) + width(&mark);
+            if let Some(columns) = columns {
+                line = cut_spans(&line, columns.saturating_sub(end), glyphs);
+            }
+            line.extend([Span::dim(facts), Span::new(Tone::Active, mark)]);
+            output::line(output::paint_all(&line))?;
         }
         if tree.nodes.is_empty() {
             output::note("the session has no entries");
@@ -419,9 +430,7 @@ impl ContextCommand {
             Ok(true)
         })?;
         listing.end(plan, &sum.unwrap_or_default());
-        // Tokens, role, reason of omission, and the beginning of the text.
-        const COLUMNS: [Column; 4] = [Column::Number, Column::Whole, Column::Words(TITLE), Column::Words(LAST)];
-        context.table(COLUMNS, rows, "")?;
+        context.table("tokens> role left-out~40 text~100", rows, "")?;
         if listing.messages == 0 {
             output::note("the context is empty: no messages");
         }

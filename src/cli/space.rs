@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Result;
-use crossterm::style::Stylize;
 use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, share, thousands};
 use crate::base::paths::shorten;
 use crate::base::sort;
+use crate::base::text::Tone;
 use crate::catalog::SessionKey;
 use crate::catalog::space::{SpaceGrouping, SpaceKey, SpaceReport, SpaceRow, measure};
 use crate::catalog::stats::sessions::StatsSessions;
@@ -30,12 +30,6 @@ const ROWS: usize = 20;
 /// extensions, summaries, others, or damaged lines. Two columns overlap with the kinds. "copies" are entries that an
 /// older session of the family contains too. "outside" are entries that no branch end sends to the model.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree space                          what takes space in all sessions
-  pitree space 01a1ceea                 in a session
-  pitree space --by session 'size:>10k'  the largest sessions, and their entries
-  pitree space --by type                which extension writes most
-  pitree space --json | tail -n 1       all sums in one object"))]
 pub(super) struct SpaceCommand {
     /// Group by kind, project, session, tool, type (of extension entries) or entry
     #[arg(long, value_name = "GROUPING", default_value = "kind", value_parser = named_value(SpaceGrouping::ALL, SpaceGrouping::name), conflicts_with = "json")]
@@ -84,8 +78,7 @@ impl Printer<'_> {
         let largest = self.report.largest.len();
         if by != SpaceGrouping::Entry && largest > 0 {
             let heading = if largest == 1 { "largest entry" } else { "largest entries" };
-            let heading = if output::has_colors() { heading.dim().to_string() } else { heading.into() };
-            outln!("\n{heading}")?;
+            outln!("\n{}", output::paint(Tone::Dim, heading))?;
             let (rows, _) = self.report.rows(SpaceGrouping::Entry, largest, self.sessions);
             self.table(SpaceGrouping::Entry, &rows)?;
         }
@@ -94,7 +87,7 @@ impl Printer<'_> {
 
     fn table(&self, by: SpaceGrouping, rows: &[SpaceRow]) -> Result<()> {
         const NUMBER: Column = Column::Number;
-        let last = if by == SpaceGrouping::Project { Column::Path(LAST) } else { Column::Words(LAST) };
+        let last = if by == SpaceGrouping::Project { Column::Path } else { Column::Words(LAST) };
         let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Whole, Column::Words(BAR), last];
         let most = rows.first().map_or(0, |row| row.sum.bytes);
         // A narrow terminal shows fewer columns, so that there is room for the names.

@@ -59,19 +59,11 @@ fn grouping_help() -> String {
     format!("Group by {} or {last}; twice for two groupings [default: month]", others.join(", "))
 }
 
-/// Show what sessions cost and did, by day, model, project and others
+/// Show what sessions cost and did, by day, model or project
 ///
 /// Each entry is counted once, in the session in which it was made, and belongs to one row of a grouping. So the rows of
 /// every grouping add up to the same total.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree stats --by day --since 1w           cost per day of the last week
-  pitree stats --by project --by model       projects, each by model
-  pitree stats --by prompt --limit 10        the most expensive prompts
-  pitree stats --by branch 01a1ceea          what each branch of a session cost
-  pitree stats --by commit --project webshop  what each commit of a project cost
-  pitree stats is:abandoned after:2w         sessions with abandoned branches
-  pitree stats --json --by month | jq 'select(.type==\"row\").cost'  sums for scripts"))]
 pub(super) struct StatsCommand {
     #[arg(long, value_name = "GROUPING", help = grouping_help(), value_parser = named_value(Grouping::ALL, Grouping::name))]
     by: Vec<Grouping>,
@@ -222,7 +214,7 @@ impl Report<'_> {
         const NUMBER: Column = Column::Number;
         let is_paths = matches!(self.groupings, [grouping] if grouping.is_path());
         let most_words = if self.groupings.len() == 1 { LAST } else { TITLE };
-        let last = if is_paths { Column::Path(LAST) } else { Column::Words(LAST) };
+        let last = if is_paths { Column::Path } else { Column::Words(LAST) };
         let columns = [NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, Column::Words(BAR), last];
         let most = self.rows.iter().map(|row| row.sum.cost).fold(0.0, f64::max);
         // A narrow terminal shows fewer columns, so that there is room for the keys.
@@ -322,17 +314,12 @@ fn csv_field(text: &str) -> Cow<'_, str> {
     if text.contains([',', '"', '\n', '\r']) { Cow::Owned(format!("\"{}\"", text.replace('"', "\"\""))) } else { text }
 }
 
-/// Print all entries as JSON Lines for a database, without likely secrets
+/// Print entries as JSON Lines for a database, without secrets
 ///
 /// Each line is an entry with its session, project, text, tools, files, tokens and cost. With --since TIME, sessions whose
 /// files are unchanged since then are left out. Likely secrets are replaced by marks such as [github-token 1]; rules cannot
 /// find every secret. DuckDB and ClickHouse can load the lines.
 #[derive(Debug, clap::Args)]
-#[command(after_help = crate::cli::exit::help("Examples:
-  pitree entries > entries.jsonl                 all entries
-  pitree entries --since 1d                      entries of the sessions that changed in the last day
-  pitree entries after:1w in:webshop             entries of the sessions that match a query
-  pitree entries | jq -r 'select(.own) | .cost'  costs, each counted once"))]
 pub(super) struct EntriesCommand {
     /// Print the entries of sessions whose files changed since this time (2026-05-01T12:00:00Z, 2026-05-01, today, 2w)
     #[arg(long, value_name = "TIME", value_parser = Since::read)]

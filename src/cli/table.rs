@@ -1,27 +1,23 @@
-//! Plain text tables. Numbers and ids are never truncated. On a terminal, other columns shrink to the width: paths keep
-//! their end and words their beginning, and columns that become too narrow are dropped. In a pipe, only words are
-//! truncated.
+//! Tables. Numbers and ids are never truncated. On a terminal, tables have a header, and the other columns share the width
+//! by what they need: paths keep their end and words their beginning, and columns that become too narrow are dropped. In a
+//! pipe, only words are truncated.
 
 use std::array;
 use std::borrow::Cow;
 
 use anyhow::Result;
-use crossterm::style::Stylize;
 use serde::Serialize;
 
 use crate::base::javascript::utf16_prefix;
-use crate::base::text::{Glyphs, clean, width};
+use crate::base::text::{Glyphs, Tone, clean, width};
 use crate::base::time;
 use crate::cli::{CommandContext, now, output};
 
-/// The maximum width of the last column with words.
+/// The maximum width of the last column with words in a pipe.
 pub(super) const LAST: usize = 100;
 
-/// The maximum width of other columns with words, such as titles.
+/// The maximum width of other columns with words in a pipe, such as titles.
 pub(super) const TITLE: usize = 40;
-
-/// The maximum width of a path that is not the subject of the list.
-pub(super) const PATH: usize = 40;
 
 /// The maximum width of a bar.
 pub(super) const BAR: usize = 16;
@@ -36,10 +32,42 @@ pub(super) enum Column {
     Number,
     /// Never truncated, such as an id.
     Whole,
-    /// A path with a maximum width on a terminal.
-    Path(usize),
-    /// Words with a maximum width.
+    /// A path.
+    Path,
+    /// Words with a maximum width in a pipe.
     Words(usize),
+}
+
+/// Parses the columns of a table: the header of each on a terminal, which also defines the tone of its cells, and its type.
+/// `age>` is a number, `file/` a path, `title~40` words with a maximum width in a pipe, and `id` is never truncated.
+fn parsed<const COLUMNS: usize>(text: &'static str) -> [(&'static str, Column); COLUMNS] {
+    let mut words = text.split(' ');
+    array::from_fn(|_| {
+        let word = words.next().unwrap_or_default();
+        match (word.strip_suffix('>'), word.strip_suffix('/'), word.split_once('~')) {
+            (Some(header), ..) => (header, Column::Number),
+            (_, Some(header), _) => (header, Column::Path),
+            (.., Some((header, most))) => (header, Column::Words(most.parse().unwrap_or(LAST))),
+            _ => (word, Column::Whole),
+        }
+    })
+}
+
+impl Column {
+    fn may_be_cut(self) -> bool {
+        matches!(self, Self::Path | Self::Words(_))
+    }
+}
+
+/// Returns the tone of the cells below a header.
+fn tone(header: &str) -> Tone {
+    match header {
+        "id" | "session" | "entry" | "commit" => Tone::Dim,
+        "title" => Tone::Strong,
+        "label" => Tone::Label,
+        "cost" => Tone::Cost,
+        _ => Tone::Text,
+    }
 }
 
 /// Truncates a text to a width, safe for a terminal.
@@ -52,7 +80,7 @@ impl CommandContext {
     /// Prints a table, safe for a terminal, or the note `none` if it is empty. Empty columns are omitted.
     pub(super) fn table<const COLUMNS: usize>(
         &self,
-        columns: [Column; COLUMNS],
+        columns: &'static str,
         rows: impl IntoIterator<Item = [String; COLUMNS]>,
         none: &str,
     ) -> Result<()> {
@@ -65,7 +93,7 @@ impl CommandContext {
         is_json: bool,
         items: &'i [T],
         line: impl FnMut(&'i T) -> Line,
-        (columns, row): ([Column; COLUMNS], impl FnMut(&'i T) -> [String; COLUMNS]),
+        (columns, row): (&'static str, impl FnMut(&'i T) -> [String; COLUMNS]),
         none: &str,
     ) -> Result<()> {
         match is_json {
@@ -81,15 +109,14 @@ impl CommandContext {
         rows: &[[String; COLUMNS]],
         (has_header, has_total): (bool, bool),
     ) -> Result<()> {
-        let has_colors = has_header && output::has_colors();
-        for (at, line) in lines(columns, rows, output::columns(), self.config.glyphs()).enumerate() {
-            let styled = match at {
-                _ if !has_colors => line,
-                0 => line.dim().to_string(),
-                at if has_total && at + 1 == rows.len() => line.bold().to_string(),
+        for (at, line) in
+            lines(columns.map(|column| ("", column)), rows, output::columns(), self.config.glyphs()).enumerate()
+        {
+            output::line(match at {
+                0 if has_header => output::paint(Tone::Dim, &line),
+                at if has_total && at + 1 == rows.len() => output::paint(Tone::Strong, &line),
                 _ => with_colored_bar(&line, self.bar_glyph()),
-            };
-            output::line(styled)?;
+            })?;
         }
         Ok(())
     }
@@ -107,7 +134,7 @@ impl CommandContext {
 
 /// Prints a table, or the note `none` if it is empty and the note is not.
 pub(super) fn print<const COLUMNS: usize>(
-    columns: [Column; COLUMNS],
+    columns: &'static str,
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
     none: &str,
     glyphs: &Glyphs,
@@ -116,7 +143,7 @@ pub(super) fn print<const COLUMNS: usize>(
     if rows.is_empty() && !none.is_empty() {
         output::note(none);
     }
-    for line in lines(columns, &rows, output::columns(), glyphs) {
+    for line in lines(parsed(columns), &rows, output::columns(), glyphs) {
         output::line(line)?;
     }
     Ok(())
@@ -127,34 +154,45 @@ pub(super) fn age(time: Option<i64>) -> String {
     time.map_or("?".into(), |time| time::age(now(), time))
 }
 
-/// Returns the lines of a table for the width of a terminal, or for a pipe.
+/// Returns the lines of a table for the width of a terminal, with a header if there is one, or for a pipe.
 fn lines<const COLUMNS: usize>(
-    columns: [Column; COLUMNS],
+    columns: [(&'static str, Column); COLUMNS],
     rows: &[[String; COLUMNS]],
     room: Option<usize>,
     glyphs: &Glyphs,
 ) -> impl Iterator<Item = String> {
+    let (headers, columns) = (columns.map(|(header, _)| header), columns.map(|(_, column)| column));
     let cells = |row: &[String; COLUMNS]| -> [String; COLUMNS] {
         array::from_fn(|at| match columns[at] {
-            Column::Number | Column::Whole | Column::Path(_) => clean(&row[at]).into_owned(),
-            Column::Words(most) => words(&row[at], most, glyphs),
+            Column::Number | Column::Whole | Column::Path => clean(&row[at]).into_owned(),
+            Column::Words(most) => words(&row[at], room.unwrap_or(most), glyphs),
         })
     };
-    let rows: Vec<[String; COLUMNS]> = rows.iter().map(cells).collect();
+    let mut rows: Vec<[String; COLUMNS]> = rows.iter().map(cells).collect();
+    let has_header = room.is_some() && !rows.is_empty() && !headers[0].is_empty();
+    if has_header {
+        let is_used = |at: usize| rows.iter().any(|row| !row[at].is_empty());
+        rows.insert(0, array::from_fn(|at| if is_used(at) { headers[at].into() } else { String::new() }));
+    }
     let widths = widths(columns, &rows, room);
-    rows.into_iter().map(move |row| {
-        let mut line = String::new();
-        for ((column, cell), columns) in columns.into_iter().zip(&row).zip(widths).filter(|(_, columns)| *columns > 0) {
-            let cell = match column {
-                Column::Number | Column::Whole => Cow::Borrowed(&**cell),
-                Column::Path(_) => glyphs.cut_start(cell, columns),
-                Column::Words(_) => glyphs.cut(cell, columns),
+    rows.into_iter().enumerate().map(move |(number, row)| {
+        let (mut line, mut gap) = (String::new(), 0);
+        for at in (0..COLUMNS).filter(|&at| widths[at] > 0) {
+            let cell = match columns[at] {
+                Column::Number | Column::Whole => Cow::Borrowed(&*row[at]),
+                Column::Path => glyphs.cut_start(&row[at], widths[at]),
+                Column::Words(_) => glyphs.cut(row[at].trim_end(), widths[at]),
             };
-            let space = " ".repeat(columns.saturating_sub(width(&cell)));
-            let parts = if column == Column::Number { [&space, &*cell] } else { [&*cell, &space] };
-            line.extend(parts.into_iter().chain(["  "]));
+            let space = widths[at].saturating_sub(width(&cell));
+            let (before, after) = if columns[at] == Column::Number { (space, 0) } else { (0, space) };
+            gap += before;
+            if !cell.is_empty() {
+                let tone = if has_header && number == 0 { Tone::Dim } else { tone(headers[at]) };
+                line += &" ".repeat(std::mem::take(&mut gap));
+                line += &output::paint(tone, &cell);
+            }
+            gap += after + 2;
         }
-        line.truncate(line.trim_end().len());
         line
     })
 }
@@ -164,7 +202,7 @@ fn with_colored_bar(line: &str, bar: &str) -> String {
     let Some(start) = line.find(bar) else { return line.into() };
     let rest = line[start..].trim_start_matches(bar);
     let end = line.len() - rest.len();
-    format!("{}{}{rest}", &line[..start], line[start..end].dark_yellow())
+    format!("{}{}{rest}", &line[..start], output::paint(Tone::Cost, &line[start..end]))
 }
 
 /// Returns the widths of the columns. Columns without space are dropped from the right, and the last column at last.
@@ -173,15 +211,9 @@ fn widths<const COLUMNS: usize>(
     rows: &[[String; COLUMNS]],
     room: Option<usize>,
 ) -> [usize; COLUMNS] {
-    let mut widths = array::from_fn(|at| {
-        let widest = rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
-        match columns[at] {
-            Column::Path(most) if room.is_some() => widest.min(most),
-            Column::Number | Column::Whole | Column::Path(_) | Column::Words(_) => widest,
-        }
-    });
+    let mut widths = array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0));
     let Some(room) = room else { return widths };
-    let may_be_cut = |&at: &usize| matches!(columns[at], Column::Path(_) | Column::Words(_));
+    let may_be_cut = |&at: &usize| columns[at].may_be_cut();
     let mut left_out = (0..COLUMNS).rev().skip(1).chain([COLUMNS - 1]).filter(may_be_cut);
     loop {
         let fitted = MIN_WIDTHS.1.iter().find_map(|&last| fitted(columns, widths, room, last));
@@ -203,10 +235,8 @@ fn fitted<const COLUMNS: usize>(
     let gaps = 2 * widths.iter().filter(|&&columns| columns > 0).count().saturating_sub(1);
     let is_last = |at: usize| at + 1 == COLUMNS;
     for _ in room..widths.iter().sum::<usize>() + gaps {
-        let may_be_cut = |&at: &usize| match columns[at] {
-            Column::Number | Column::Whole => false,
-            Column::Path(_) | Column::Words(_) => widths[at] > if is_last(at) { last } else { MIN_WIDTHS.0 },
-        };
+        let may_be_cut =
+            |&at: &usize| columns[at].may_be_cut() && widths[at] > if is_last(at) { last } else { MIN_WIDTHS.0 };
         let widest = (0..COLUMNS).filter(may_be_cut).max_by_key(|&at| widths[at] * if is_last(at) { 1 } else { 2 })?;
         widths[widest] -= 1;
     }
@@ -218,8 +248,10 @@ mod tests {
     use super::*;
     use crate::base::text::{ASCII, UNICODE};
 
-    const COLUMNS: [Column; 5] =
-        [Column::Number, Column::Whole, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
+    /// Returns columns without headers.
+    fn columns() -> [(&'static str, Column); 5] {
+        parsed("age> id label directory/ title~100").map(|(_, column)| ("", column))
+    }
 
     fn rows() -> [[String; 5]; 2] {
         let deep = "~/work/clients/acme-corporation/backend/services/token-refresher";
@@ -228,7 +260,7 @@ mod tests {
     }
 
     fn fitted(room: Option<usize>) -> Vec<String> {
-        lines(COLUMNS, &rows(), room, &UNICODE).collect()
+        lines(columns(), &rows(), room, &UNICODE).collect()
     }
 
     #[test]
@@ -243,8 +275,12 @@ mod tests {
         }
         assert_eq!(fitted(Some(5)), ["  2d  0199f2c1", "12mo  01a"], "what is whole stays so");
         let wide = fitted(Some(1000));
-        assert_eq!(width(&wide[0]), 4 + 2 + 8 + 2 + PATH + 2 + LAST, "nothing is wider than it earns");
-        let ascii: Vec<String> = lines(COLUMNS, &rows(), Some(80), &ASCII).collect();
+        assert_eq!(width(&wide[0]), 4 + 2 + 8 + 2 + width(&rows()[0][3]) + 2 + 9 * 32 - 1, "all have what they need");
+        let named: Vec<String> =
+            lines(parsed("age> id label directory/ title~100"), &rows(), Some(80), &UNICODE).collect();
+        assert!(named[0].starts_with(" age  id        directory ") && named[0].ends_with("  title"), "{named:?}");
+        assert_eq!((named.len(), &named[1..]), (3, &fitted(Some(80))[..]), "no header of an empty column");
+        let ascii: Vec<String> = lines(columns(), &rows(), Some(80), &ASCII).collect();
         assert!(ascii[0].is_ascii() && ascii[0].ends_with("..."), "{ascii:?}");
     }
 
@@ -256,7 +292,7 @@ mod tests {
             row
         });
         for room in 42..100 {
-            let lines: Vec<String> = lines(COLUMNS, &wide, Some(room), &UNICODE).collect();
+            let lines: Vec<String> = lines(columns(), &wide, Some(room), &UNICODE).collect();
             assert!(lines.iter().all(|line| width(line) <= room && line.contains(id)), "{room}: {lines:?}");
             assert_eq!(lines[0].contains("  Why"), room >= 4 + 2 + 36 + 2 + 8, "{room}: {lines:?}");
             assert_eq!(lines[0].contains("  …"), room >= 4 + 2 + 36 + 2 + 8 + 2 + 8, "{room}: {lines:?}");
@@ -271,13 +307,13 @@ mod tests {
             "{lines:?}"
         );
         assert_eq!((width(lines[0].split_once("Why").unwrap().1), lines[1].ends_with("  Fix it")), (LAST - 3, true));
-        assert_eq!(super::lines(COLUMNS, &[], None, &UNICODE).count(), 0);
+        assert_eq!(super::lines(columns(), &[], None, &UNICODE).count(), 0);
     }
 
     #[test]
     fn a_cell_tells_the_terminal_nothing() {
         let row = ["\u{1b}[31m", "a\tb", "c\nd", "/\u{202e}", "\u{9b}7\r"].map(String::from);
-        let line = lines(COLUMNS, &[row], None, &UNICODE).next().unwrap();
+        let line = lines(columns(), &[row], None, &UNICODE).next().unwrap();
         assert!(!line.contains(crate::base::text::is_unsafe), "{line:?}");
     }
 }

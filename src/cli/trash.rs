@@ -1,4 +1,4 @@
-//! Sessions in the trash: `pitree rm` moves them there, `pitree restore` brings them back, and `pitree trash` lists them and
+//! Sessions in the trash: `pitree rm` moves them there, `pitree trash restore` brings them back, and `pitree trash` lists them and
 //! deletes them permanently.
 
 use std::collections::HashSet;
@@ -17,15 +17,15 @@ use crate::changes::journal::JournalRecord;
 use crate::changes::{Change, FileSnapshot, Refusal, Request, history};
 use crate::cli::change::{self, ChangeArgs, ChangePrinter, CliStep, ConfirmedArgs, is_confirmed, print_sessions};
 use crate::cli::command_context::absolute;
-use crate::cli::table::{Column, TITLE, words};
+use crate::cli::table::{TITLE, words};
 use crate::cli::{CommandContext, Exit, completions, now, output, resolve};
 use crate::session::digest::Digest;
 use crate::session::digest::listed::SharedLazySession;
 
-/// List or empty pitree's trash
+/// List, restore or empty pitree's trash
 ///
 /// Concerns only what pitree moved to the trash: deleted sessions, forks and imports that were undone, and the originals
-/// of converted files. `pitree restore` brings deleted sessions back.
+/// of converted files.
 #[derive(Debug, clap::Args)]
 pub(super) struct TrashCommand {
     #[command(subcommand)]
@@ -39,6 +39,16 @@ enum TrashAction {
         /// Print each change as a line of JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Restore a session from the trash
+    ///
+    /// Without WHAT, lists the deleted sessions, most recent last. If a running pi kept writing to the old path, the
+    /// restored session includes those entries.
+    Restore {
+        /// Number in the list, original path, or id prefix
+        what: Option<OsString>,
+        #[command(flatten)]
+        args: ChangeArgs,
     },
     /// Permanently delete sessions in pitree's trash
     ///
@@ -55,6 +65,7 @@ impl TrashCommand {
     pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
         match &self.what {
             Some(TrashAction::Empty { what, args }) => empty(context, what, args),
+            Some(TrashAction::Restore { what, args }) => restore(context, what.as_deref(), args),
             what => {
                 let json = matches!(what, Some(TrashAction::List { json: true }));
                 let args = ChangeArgs { json, ..ChangeArgs::default() };
@@ -110,8 +121,6 @@ fn print_trash(away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Ex
     if changer.is_json() {
         return change::print_records(away);
     }
-    const NUMBER: Column = Column::Number;
-    const COLUMNS: [Column; 5] = [NUMBER, NUMBER, NUMBER, Column::Words(TITLE), Column::Path(usize::MAX)];
     let (now, mut sessions) = (now(), history::sessions(&mut away.iter(), away, &|| true));
     let cells = |record: &JournalRecord| {
         let size = match &record.change {
@@ -122,7 +131,7 @@ fn print_trash(away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Ex
         let path = changer.short(record.change.path());
         [record.number.to_string(), time::age(now, record.time), size, title, path]
     };
-    changer.context.table(COLUMNS, away.iter().map(cells), "pitree's trash is empty")?;
+    changer.context.table("number> age> size> title~40 path/", away.iter().map(cells), "pitree's trash is empty")?;
     Ok(Exit::Done)
 }
 
@@ -143,7 +152,7 @@ fn find(what: &OsStr, away: &[JournalRecord], changer: &ChangePrinter<'_>) -> Re
     }
     match &matches[..] {
         [one] => Ok(one.number),
-        [] => bail!("no session in pitree's trash matches {what:?}; run `pitree restore` to list them"),
+        [] => bail!("no session in pitree's trash matches {what:?}; run `pitree trash restore` to list them"),
         several => {
             let sessions = history::sessions(&mut matches.iter().copied(), away, &|| true);
             let line = |one: &&JournalRecord| {
@@ -171,7 +180,7 @@ const MAX_LISTED: usize = 20;
 /// Move sessions to the trash
 ///
 /// Asks for confirmation unless --yes is given. Warns if pi may be using a session, also with --dry-run. Bring sessions
-/// back with `pitree restore` or `pitree undo`.
+/// back with `pitree trash restore` or `pitree undo`.
 #[derive(Debug, clap::Args)]
 pub(super) struct RmCommand {
     /// Session paths, ids, unique id prefixes, or names
@@ -327,29 +336,14 @@ fn names(paths: &[PathBuf], changer: &ChangePrinter<'_>) -> String {
     paths.iter().map(|path| changer.short(path)).collect::<Vec<_>>().join(", ")
 }
 
-/// Restore a session from the trash
-///
-/// Without WHAT, lists the sessions that pitree moved to the trash, most recent last. If a running pi kept writing to
-/// the old path, the restored session includes those entries.
-#[derive(Debug, clap::Args)]
-pub(super) struct RestoreCommand {
-    /// Number in the list, original path, or id prefix
-    what: Option<OsString>,
-    #[command(flatten)]
-    args: ChangeArgs,
-}
-
-impl RestoreCommand {
-    pub(super) fn run(&self, context: &CommandContext) -> Result<Exit> {
-        let changer = ChangePrinter::new(context, &self.args)?;
-        let mut away: Vec<JournalRecord> =
-            changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
-        let Some(what) = &self.what else {
-            away.retain(JournalRecord::is_in_trash);
-            return print_trash(&away, &changer);
-        };
-        let number = find(what, &away, &changer)?;
-        let done = changer.make(&Request::Undo { number: Some(number) })?;
-        changer.print_result(&done, CliStep::Restore)
-    }
+fn restore(context: &CommandContext, what: Option<&OsStr>, args: &ChangeArgs) -> Result<Exit> {
+    let changer = ChangePrinter::new(context, args)?;
+    let mut away: Vec<JournalRecord> = changer.changes.history()?.into_iter().filter(JournalRecord::is_away).collect();
+    let Some(what) = what else {
+        away.retain(JournalRecord::is_in_trash);
+        return print_trash(&away, &changer);
+    };
+    let number = find(what, &away, &changer)?;
+    let done = changer.make(&Request::Undo { number: Some(number) })?;
+    changer.print_result(&done, CliStep::Restore)
 }

@@ -12,7 +12,6 @@ use crate::changes::Request;
 use crate::changes::history::{self, state};
 use crate::changes::journal::{ChangeState, JournalRecord};
 use crate::cli::change::{self, ChangeArgs, ChangePrinter, CliStep};
-use crate::cli::table::{Column, LAST};
 use crate::cli::{CommandContext, Exit, completions, now};
 
 /// Undo the last change that pitree made
@@ -102,8 +101,6 @@ fn make(
 
 /// Prints changes as a table: numbers, age, state, change, session.
 fn print_changes(records: &[JournalRecord], changer: &ChangePrinter<'_>) -> Result<Exit> {
-    const COLUMNS: [Column; 5] =
-        [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
     let actions: Vec<&[JournalRecord]> = records.chunk_by(|one, next| one.group == next.group).collect();
     let mut sessions = history::sessions(&mut actions.iter().filter_map(|action| action.first()), records, &|| true);
     let mut title = |record: &JournalRecord| {
@@ -111,7 +108,7 @@ fn print_changes(records: &[JournalRecord], changer: &ChangePrinter<'_>) -> Resu
         known.unwrap_or_else(|| changer.short(record.change.path()))
     };
     let rows = actions.iter().filter_map(|action| row(action, &mut title));
-    changer.context.table(COLUMNS, rows, "no changes yet")?;
+    changer.context.table("number> age> state change~60 title~100", rows, "no changes yet")?;
     Ok(Exit::Done)
 }
 

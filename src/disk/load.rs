@@ -227,7 +227,7 @@ pub(crate) fn writable_header(path: &Path) -> Result<Header> {
 
 fn must_be_unpacked(path: &Path) -> Result<()> {
     let is_archived = archive_paths::is_archived(path);
-    ensure!(!is_archived, "{} is archived; bring it back first with `pitree unarchive`", path.display());
+    ensure!(!is_archived, "{} is archived; bring it back first with `pitree archive --restore`", path.display());
     Ok(())
 }
 

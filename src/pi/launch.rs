@@ -9,6 +9,7 @@ use std::{fs, io};
 
 use twox_hash::XxHash3_64;
 
+use crate::base::shell::Shell;
 use crate::disk::{create, locate, new_file, program, relocations};
 use crate::pi::version;
 use crate::system::{files as system_files, programs};
@@ -49,7 +50,9 @@ impl Launch<'_> {
     pub(crate) fn command_line(&self) -> String {
         let cwd = &*self.start.cwd;
         let dir = is_there(cwd).then(|| from_root(Path::new(cwd)));
-        programs::user_shell().command_line(dir.as_deref(), &self.words())
+        let shell = programs::user_shell();
+        let words = if shell == Shell::Posix { environment() } else { Vec::new() };
+        shell.command_line(dir.as_deref(), &[words, self.words()].concat())
     }
 
     /// Returns the program and the arguments that resume a session.
@@ -106,6 +109,14 @@ impl Launch<'_> {
         let program = self.pi.first().map_or("pi", String::as_str);
         format!("To resume by hand:\n{}\n\ncannot start {program}: {error}", self.command_line())
     }
+}
+
+/// Returns the words before a command with which pi finds the same agent directory, if the environment sets it.
+fn environment() -> Vec<OsString> {
+    let Some(dir) = program::variable("PI_CODING_AGENT_DIR").filter(|dir| !dir.is_empty()) else { return Vec::new() };
+    let mut variable = OsString::from("PI_CODING_AGENT_DIR=");
+    variable.push(from_root(&locate::expand(&dir, &locate::Environment::current().home)));
+    vec!["env".into(), variable]
 }
 
 /// The reason for moving the leaf, if the configuration requires it.

@@ -2,6 +2,7 @@
 
 pub(crate) mod cleanup_job;
 pub mod clipboard;
+pub(crate) mod colors;
 mod external;
 mod family;
 mod files_job;

@@ -198,12 +198,12 @@ pub(super) fn palette(answer: &Receiver<Palette>) -> Palette {
         "light" => Some(Palette::Light),
         _ => None,
     };
-    answer
-        .recv_timeout(ANSWER_TIMEOUT)
-        .ok()
-        .or_else(|| of_colorfgbg(&std::env::var("COLORFGBG").ok()?))
-        .or_else(settings)
-        .unwrap_or_default()
+    answer.recv_timeout(ANSWER_TIMEOUT).ok().or_else(palette_of_environment).or_else(settings).unwrap_or_default()
+}
+
+/// Returns the palette for the background according to `COLORFGBG`.
+pub(super) fn palette_of_environment() -> Option<Palette> {
+    of_colorfgbg(&std::env::var("COLORFGBG").ok()?)
 }
 
 /// Parses `COLORFGBG` like pi (1.6.0): the last field is one of the sixteen colors of the terminal.

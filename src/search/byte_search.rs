@@ -142,6 +142,8 @@ pub struct Snippet {
     pub text: String,
     /// The matches in the excerpt, as character ranges.
     pub ranges: Vec<Range<usize>>,
+    /// `true` if the text begins before the excerpt.
+    pub is_cut: bool,
 }
 
 impl Snippet {
@@ -166,7 +168,7 @@ impl Snippet {
         let chars = |to: usize| text[start..to].chars().count();
         let seen = places.iter().take_while(|place| place.start < end);
         let ranges = seen.map(|place| chars(place.start)..chars(place.end.min(end))).collect();
-        Self { text: text[start..end].into(), ranges }
+        Self { text: text[start..end].into(), ranges, is_cut: start > 0 }
     }
 
     fn bounds(text: &str, first: usize) -> Range<usize> {
@@ -480,7 +482,7 @@ mod tests {
         assert_eq!((&*found[0], &*found[1], snippet.ranges[0].start), ("x jwt", "JWT", 40));
         assert_eq!(Snippet::new("nothing", &[&probes[0]]), None);
         let all = Snippet::new("jwt", &[&probes[0]]).unwrap();
-        assert_eq!(all, Snippet { text: "jwt".into(), ranges: vec![0..3] });
+        assert_eq!(all, Snippet { text: "jwt".into(), ranges: vec![0..3], is_cut: false });
     }
 
     proptest! {

@@ -20,6 +20,7 @@ use crate::session::digest::Digest;
 use crate::session::links::EntryIndex;
 use crate::session::search_text::{Passages, SearchTexts};
 use crate::session::search_titles::SearchTitles;
+use crate::session::stats::entry_stats::{EntryRole, EntryStats};
 use crate::session::trigrams;
 
 /// The directness of a match, best first.
@@ -30,12 +31,12 @@ pub enum Tier {
     Name,
     /// In a label.
     Label,
-    /// In the conversation, a summary or the directory, or at the start of the id.
+    /// In the conversation or a summary, or at the start of the id.
     Text,
-    /// Elsewhere in the id.
-    Id,
     /// With other quotation marks or accents.
     Similar,
+    /// Only in the directory or elsewhere in the id.
+    Place,
     /// Fuzzy match of the letters.
     Fuzzy,
 }
@@ -54,6 +55,11 @@ pub struct Match {
 }
 
 impl Match {
+    /// Returns `true` if the query has several words, which are not adjacent.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.score >= APART
+    }
+
     /// Returns the sort key: best first, then most recent.
     pub fn rank(&self) -> (Tier, u32, Reverse<i64>) {
         (self.tier, self.score, Reverse(self.time))
@@ -63,10 +69,17 @@ impl Match {
 /// The weight of a tier in a score, larger than any difference within a tier.
 const WEIGHT: u32 = 1000;
 
+/// A part of the score of sessions in which the words are not adjacent, larger than those of all words of a query.
+pub(crate) const APART: u32 = 1 << 24;
+
 /// A compiled query.
 pub struct Matcher {
     texts: Vec<Word>,
     tests: Vec<(bool, Test)>,
+    /// The words with a space between them, if there are several.
+    adjacent: Option<Needle>,
+    /// The roles of the entries in which words match; empty for all.
+    roles: Vec<EntryRole>,
 }
 
 /// The minimum length in bytes of the beginning of an id in a query.
@@ -103,9 +116,12 @@ impl Matcher {
             };
             Some(Word { fuzzy, ..Word::of(term)? })
         };
+        let words = query.words();
         Self {
             texts: query.terms.iter().filter_map(text).collect(),
             tests: query.terms.iter().filter_map(test).collect(),
+            adjacent: Some(words).filter(|words| words.len() > 1).map(|words| Needle::plain(&words.join(" "))),
+            roles: query.roles(),
         }
     }
 
@@ -128,9 +144,22 @@ impl Matcher {
         trigrams::keys(self.texts.iter().filter(is_certain).flat_map(|word| word.needle.words()))
     }
 
+    /// Returns the keys of the texts of every session in which the words are adjacent, if there are several words.
+    pub(crate) fn keys_of_adjacent(&self) -> Option<Vec<u16>> {
+        Some(trigrams::keys(self.adjacent.as_ref()?.words()))
+    }
+
     /// Returns `true` if sessions can match fuzzily.
     pub(crate) fn is_fuzzy(&self) -> bool {
-        self.texts.iter().any(|word| word.fuzzy.is_some())
+        self.roles.is_empty() && self.texts.iter().any(|word| word.fuzzy.is_some())
+    }
+
+    /// Returns a test for entries whose role the query selects.
+    fn is_of_role(&self, digest: &Digest) -> impl Fn(EntryIndex) -> bool + use<> {
+        let is_wanted = |entry: EntryStats| self.roles.contains(&entry.role);
+        let wanted: Option<Vec<bool>> =
+            (!self.roles.is_empty()).then(|| digest.stats().entries().into_iter().map(is_wanted).collect());
+        move |at| wanted.as_ref().is_none_or(|wanted| wanted.get(at as usize) == Some(&true))
     }
 
     /// Matches a session.
@@ -144,14 +173,15 @@ impl Matcher {
                 _ => return None,
             }
         }
+        let is_of_role = self.is_of_role(session.digest);
         for text in &self.texts {
-            let found = text.find(session);
             if text.is_excluded {
-                if found.is_some() {
+                if text.find(session).is_some() {
                     return None;
                 }
                 continue;
             }
+            let found = if self.roles.is_empty() { text.find(session) } else { text.find_among(session, &is_of_role) };
             let found = found?;
             (hit.tier, hit.score) = (hit.tier.max(found.tier), hit.score + score(found.tier, found.score));
             let is_better = found.place.entry.is_some() && !has_entry(&hit);
@@ -162,6 +192,10 @@ impl Matcher {
         if qualified_place.is_some() && !has_entry(&hit) {
             hit.place = qualified_place;
         }
+        let SearchTexts { conversation, summaries } = session.texts.unwrap_or_default();
+        let is_in_texts = |words: &Needle| [conversation, summaries].iter().any(|it| words.find(it.folded).is_some());
+        let is_apart = |words: &Needle| words.find_in_headings(session.titles).is_none() && !is_in_texts(words);
+        hit.score += if self.adjacent.as_ref().is_some_and(is_apart) { APART } else { 0 };
         hit.time = session.digest.order_time();
         Some(hit)
     }
@@ -169,34 +203,43 @@ impl Matcher {
     /// Returns the tier and the score of a session with these titles if all words match literally: only its name and
     /// its labels change them, except if [`Matcher::ranks_by_texts`].
     pub(crate) fn literal_rank(&self, titles: SearchTitles<'_>) -> (Tier, u32) {
+        let in_headings = |needle: &Needle| needle.find_in_headings(titles);
+        let is_apart = self.adjacent.as_ref().is_some_and(|words| in_headings(words).is_none());
         let wanted = self.texts.iter().filter(|text| !text.is_excluded);
-        wanted.fold((Tier::Name, 0), |(tier, sum), text| {
-            let found = text.needle.find_in_headings(titles).map_or((Tier::Text, 0), |found| (found.tier, found.score));
+        wanted.fold((Tier::Name, if is_apart { APART } else { 0 }), |(tier, sum), text| {
+            let found = in_headings(&text.needle).filter(|_| self.roles.is_empty());
+            let found = found.map_or((Tier::Text, 0), |found| (found.tier, found.score));
             (tier.max(found.0), sum + score(found.0, found.1))
         })
     }
 
-    /// Returns `true` if the tier of a session with this folded id depends on its texts, which may have accents.
-    pub(crate) fn ranks_by_texts(&self, id: &str, has_accents: bool) -> bool {
-        let depends = |needle: &Needle| needle.is_similar(has_accents) || needle.as_typed().ranks_low_in(id);
+    /// Returns `true` if the tier of a session with this folded id and directory depends on its texts, which may have
+    /// accents.
+    pub(crate) fn ranks_by_texts(&self, id: &str, cwd: &str, has_accents: bool) -> bool {
+        let is_low = |needle: &Needle| needle.ranks_low_in_dir(cwd) || needle.ranks_low_in(id);
+        let depends = |needle: &Needle| needle.is_similar(has_accents) || is_low(needle);
         self.texts.iter().any(|text| !text.is_excluded && depends(&text.needle))
     }
 
     /// Returns the entries with matches and the matched fields. Entries with the most matching terms come first, then
-    /// file order.
+    /// those in which the words are adjacent, then file order.
     pub fn entries(&self, digest: &Digest, texts: SearchTexts<'_>) -> Vec<(EntryIndex, MatchField)> {
         let wanted = || self.texts.iter().filter(|text| !text.is_excluded).map(|text| &text.needle);
         let count = |folded: &str| wanted().filter(|needle| needle.find(folded).is_some()).count();
+        let (is_of_role, mut adjacent) = (self.is_of_role(digest), Vec::new());
         let labels = digest.labels.iter().map(|label| (count(&fold(&label.text)), label.at, MatchField::Label));
-        let mut found: Vec<_> = labels.filter(|(count, ..)| *count > 0).collect();
+        let mut found: Vec<_> = labels.filter(|(count, ..)| *count > 0 && self.roles.is_empty()).collect();
         let said = [(texts.conversation, MatchField::Conversation), (texts.summaries, MatchField::Summary)];
         for (passages, field) in said {
             let mut entries: Vec<EntryIndex> = Vec::new();
             wanted().for_each(|needle| needle.each_entry(passages, |entry| entries.push(entry)));
+            self.adjacent.iter().for_each(|words| words.each_entry(passages, |entry| adjacent.push(entry)));
+            entries.retain(|&entry| is_of_role(entry));
             entries.sort_unstable();
             found.extend(entries.chunk_by(EntryIndex::eq).map(|same| (same.len(), same[0], field)));
         }
-        sort::by_key(&mut found, |&(count, entry, _)| (Reverse(count), entry));
+        adjacent.sort_unstable();
+        sort::by_key(&mut found, |&(count, entry, _)| (Reverse(count), adjacent.binary_search(&entry).is_err(), entry));
         found.into_iter().map(|(_, entry, field)| (entry, field)).collect()
     }
 
@@ -220,12 +263,25 @@ impl Word {
     fn find(&self, session: &Candidate<'_>) -> Option<TermMatch> {
         let found = self.needle.find_literally(session).map(|found| match &self.needle {
             Needle::Similar { exact, .. } => {
-                let similar = TermMatch { tier: Tier::Similar, score: 0, ..found };
-                exact.find_literally(session).unwrap_or(similar)
+                let similar = TermMatch { tier: found.tier.max(Tier::Similar), score: 0, ..found };
+                exact.find_literally(session).filter(|exact| exact.tier <= similar.tier).unwrap_or(similar)
             }
             _ => found,
         });
         found.or_else(|| self.find_fuzzily(session))
+    }
+
+    /// Finds a literal match in the messages of some entries.
+    fn find_among(&self, session: &Candidate<'_>, is_wanted: impl Fn(EntryIndex) -> bool) -> Option<TermMatch> {
+        let (conversation, mut entry) = (session.texts?.conversation, None);
+        self.needle.each_entry(conversation, |at| entry = entry.or_else(|| is_wanted(at).then_some(at)));
+        let (start, text) = conversation.of(entry?)?;
+        let at = self.needle.find(text)?;
+        Some(TermMatch {
+            tier: Tier::Text,
+            score: 0,
+            place: passage(MatchField::Conversation, conversation, start + at.start..start + at.end),
+        })
     }
 
     fn find_fuzzily(&self, session: &Candidate<'_>) -> Option<TermMatch> {
@@ -281,16 +337,25 @@ impl Needle {
         };
         let in_id = self.find(titles.id).map(|at| title(MatchField::Id, at));
         let is_low = self.ranks_low_in(titles.id);
-        let place = said
-            .or_else(|| in_id.clone().filter(|_| !is_low))
-            .or_else(|| self.find(titles.cwd).map(|at| title(MatchField::Cwd, at)));
-        let low = || Some(TermMatch { tier: Tier::Id, score: 0, place: in_id? });
-        place.map(|place| TermMatch { tier: Tier::Text, score: 0, place }).or_else(low)
+        let in_cwd = || self.find(titles.cwd).map(|at| title(MatchField::Cwd, at));
+        let is_said = said.is_some();
+        let place = said.or_else(|| in_id.clone().filter(|_| !is_low)).or_else(in_cwd).or_else(|| in_id.clone())?;
+        let is_low = match place.field {
+            _ if is_said => false,
+            MatchField::Cwd => self.ranks_low_in_dir(titles.cwd),
+            _ => is_low,
+        };
+        Some(TermMatch { tier: if is_low { Tier::Place } else { Tier::Text }, score: 0, place })
+    }
+
+    /// Returns `true` if the word is in a directory, and long enough to be rare there.
+    fn ranks_low_in_dir(&self, cwd: &str) -> bool {
+        self.word().is_none_or(|word| word.len() >= MIN_IN_ID) && self.find(cwd).is_some()
     }
 
     /// Returns `true` if the word is in an id, but is not the beginning of an id in a query.
     fn ranks_low_in(&self, id: &str) -> bool {
-        let Self::Word(finder) = self else { return false };
+        let Self::Word(finder) = self.as_typed() else { return false };
         let word = finder.needle();
         let is_hex = || word.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
         match finder.find(id.as_bytes()) {
@@ -411,8 +476,8 @@ mod tests {
             ("re:W[O]RKS.", (Tier::Text, MatchField::Conversation, Some(1))),
             ("cookies", (Tier::Text, MatchField::Summary, Some(3))),
             ("0195a0", (Tier::Text, MatchField::Id, None)),
-            ("195a", (Tier::Id, MatchField::Id, None)),
-            ("dev/app", (Tier::Text, MatchField::Cwd, None)),
+            ("195a", (Tier::Place, MatchField::Id, None)),
+            ("dev/app", (Tier::Place, MatchField::Cwd, None)),
             ("rfauth", (Tier::Fuzzy, MatchField::FirstMessage, None)),
             ("lgn", (Tier::Fuzzy, MatchField::Name, None)),
             ("bfr", (Tier::Fuzzy, MatchField::Label, Some(1))),
@@ -523,6 +588,54 @@ mod tests {
         let mut newer = Session::new("oauth", "", &[]);
         newer.digest.modified = Some(95 * DAY);
         assert!(newer.hit("auth").unwrap().rank() < ranks[3]);
+    }
+
+    #[test]
+    fn adjacent_words_rank_first_and_words_in_the_directory_last() {
+        let said = |text: &str| {
+            let line = format!(r#"{{"type":"message","id":"1","message":{{"role":"user","content":"{text}"}}}}"#);
+            Session::new("", "", &[&line])
+        };
+        let rank = |session: &Session, query: &str| session.hit(query).unwrap().rank();
+        assert!(rank(&said("a token refresh"), "token refresh") < rank(&said("refresh the token"), "token refresh"));
+        assert!(rank(&said("the ápp"), "app") < rank(&said("x"), "app"), "each session is in ~/App");
+        let apart = session();
+        let entries = |query: &str| matcher(query).entries(&apart.digest, apart.texts.as_texts());
+        assert_eq!(entries("the auth").first().unwrap().0, 0);
+        let order: Vec<EntryIndex> = {
+            let both = Session::new(
+                "",
+                "",
+                &[
+                    r#"{"type":"message","id":"1","message":{"role":"user","content":"refresh the token"}}"#,
+                    r#"{"type":"message","id":"2","parentId":"1","message":{"role":"user","content":"token refresh"}}"#,
+                ],
+            );
+            let found = matcher("token refresh").entries(&both.digest, both.texts.as_texts());
+            found.into_iter().map(|(entry, _)| entry).collect()
+        };
+        assert_eq!(order, [1, 0]);
+    }
+
+    #[test]
+    fn words_match_in_messages_of_a_role() {
+        let session = session();
+        for (query, at) in [
+            ("role:user auth", Some((Tier::Text, MatchField::Conversation, Some(0)))),
+            ("from:me module", Some((Tier::Text, MatchField::Conversation, Some(0)))),
+            ("role:assistant jwt", Some((Tier::Text, MatchField::Conversation, Some(1)))),
+            ("role:user role:assistant jwt", Some((Tier::Text, MatchField::Conversation, Some(1)))),
+            ("role:user jwt", None),
+            ("role:assistant auth", None),
+            ("role:user login", None),
+            ("role:user rfauth", None),
+            ("role:user broke", None),
+        ] {
+            assert_eq!(session.at(query), at, "{query}");
+        }
+        let entries = matcher("role:assistant works finally the").entries(&session.digest, session.texts.as_texts());
+        assert_eq!(entries, [(1, MatchField::Conversation)]);
+        assert!(session.hit("role:tool").is_none() && session.hit("-role:tool role:user").is_some());
     }
 
     #[test]

@@ -67,10 +67,15 @@ impl Needle {
         }
     }
 
+    /// Creates the pattern of a text in one spelling.
+    pub(crate) fn plain(text: &str) -> Self {
+        Self::Word(Finder::new(&fold(text)).into_owned())
+    }
+
     /// Creates the pattern of a word or a phrase without other spellings, or `None` for others.
     fn exact(what: &TermKind) -> Option<Self> {
         match what {
-            TermKind::Word(word) => Some(Self::Word(Finder::new(&fold(word)).into_owned())),
+            TermKind::Word(word) => Some(Self::plain(word)),
             TermKind::Phrase(phrase) => Self::exact_phrase(phrase),
             _ => None,
         }

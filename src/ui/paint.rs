@@ -15,6 +15,7 @@ use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::widgets::{Cursor, LineEdit, TextBox, middle};
 use crate::base::numbers::{bar, count, thousands};
+pub(super) use crate::base::text::cut_spans as cut;
 use crate::base::text::{ASCII, Glyphs, Span, Tone, limit_combining_marks, spans_width, width};
 use crate::keymap::Action;
 use crate::pi::status::PiState;
@@ -71,10 +72,7 @@ impl<'a> Painter<'a> {
     }
 
     pub(super) fn style(&self, tone: Tone) -> Style {
-        let setting = &self.model.settings;
-        let style = theme::style(tone, setting.theme);
-        let own = setting.config.colors.get(&tone).filter(|_| setting.theme.is_some());
-        own.map_or(style, |&color| style.fg(theme::own(color)))
+        theme::style_of(tone, self.model.settings.theme, &self.model.settings.config.colors)
     }
 
     pub(super) fn selection(&self, focused: bool) -> Style {
@@ -148,26 +146,6 @@ pub(super) fn both(left: &[Span], right: &[Span], columns: usize, glyphs: &Glyph
     spans.push(Span::text(" ".repeat(gap)));
     spans.extend_from_slice(right);
     spans
-}
-
-/// Cuts spans to `columns` and adds an ellipsis.
-pub(super) fn cut(spans: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> {
-    if spans_width(spans) <= columns {
-        return spans.to_vec();
-    }
-    let mut left = columns;
-    let mut out = Vec::new();
-    for (at, span) in spans.iter().enumerate() {
-        let rest: usize = spans[at..].iter().map(|span| width(&span.text)).sum();
-        if rest <= left || width(&span.text) + width(&glyphs.ellipsis) <= left {
-            left -= width(&span.text);
-            out.push(span.clone());
-            continue;
-        }
-        out.push(Span::new(span.tone, glyphs.cut(&format!("{}  ", span.text), left)));
-        break;
-    }
-    out
 }
 
 /// Draws the title of a pane: name and facts at the left, other facts at the right.
@@ -418,7 +396,7 @@ mod tests {
             let (model, mut buffer) = (Model::new(Arc::new(setting), (80, 24), 0), Buffer::default());
             Painter { model: &model, buffer: RefCell::new(&mut buffer), caret: Cell::default() }.style(Tone::Dim)
         };
-        assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(theme::own(ColorOverride::Index(99))), None));
+        assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(ratatui::style::Color::Indexed(99)), None));
     }
 
     #[test]

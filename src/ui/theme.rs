@@ -2,6 +2,8 @@
 //! because a color beside REVERSED would reset it in some terminals. Tests check the contrast on all row
 //! backgrounds.
 
+use std::collections::HashMap;
+
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::base::text::Tone;
@@ -18,8 +20,14 @@ pub fn style(tone: Tone, theme: Option<Palette>) -> Style {
     }
 }
 
+/// Returns the style of a tone with the color that the user chose for it.
+pub fn style_of(tone: Tone, theme: Option<Palette>, own: &HashMap<Tone, ColorOverride>) -> Style {
+    let own = own.get(&tone).filter(|_| theme.is_some());
+    own.map_or(style(tone, theme), |&color| style(tone, theme).fg(own_color(color)))
+}
+
 /// Converts a color chosen by the user.
-pub(super) fn own(color: ColorOverride) -> Color {
+fn own_color(color: ColorOverride) -> Color {
     match color {
         ColorOverride::Index(index) => Color::Indexed(index),
         ColorOverride::Rgb([red, green, blue]) => Color::Rgb(red, green, blue),

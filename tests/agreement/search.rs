@@ -67,7 +67,11 @@ impl Sessions {
     }
 
     fn find_literally(&self, query: &str) -> BTreeSet<&str> {
-        self.find(query).into_iter().filter(|(_, (tier, _))| *tier < Tier::Similar).map(|(path, _)| path).collect()
+        self.find(query)
+            .into_iter()
+            .filter(|(_, (tier, _))| !matches!(tier, Tier::Similar | Tier::Fuzzy))
+            .map(|(path, _)| path)
+            .collect()
     }
 }
 

@@ -60,7 +60,7 @@ fn sessions_below_projects(browser: &Browser) -> usize {
 #[test]
 fn a_selected_project_is_summarized_in_the_tree_pane() {
     let mut browser = Browser::demo(160, 48);
-    browser.press("g k k");
+    browser.press("home k k");
     shows(&browser, "Cost by month");
     shows(&browser, "2026-11     ████████████████████████    $12.40");
     shows(&browser, "2026-10     ▎                            $0.15");

@@ -161,7 +161,10 @@ fn archived_sessions_must_be_brought_back_before_a_change() {
         &["resume", "parent", "--print"],
     ] {
         let error = pitree.refuse(args);
-        assert!(error.contains("is archived; bring it back first with `pitree unarchive`"), "{args:?}: {error}");
+        assert!(
+            error.contains("is archived; bring it back first with `pitree archive --restore`"),
+            "{args:?}: {error}"
+        );
     }
     // Moves to the trash are possible.
     pitree.print(&["rm", "parent", "--yes"]);

@@ -117,7 +117,7 @@ fn findings_between_files_name_the_other_file() {
     assert_eq!(codes(&found), expected.map(|(file, code)| (file.into(), code.into())).into());
     let fork = found.iter().find(|line| line["code"] == "fork-parent-missing").unwrap();
     assert!(
-        fork["detail"].as_str().unwrap().contains("pitree restore 1")
+        fork["detail"].as_str().unwrap().contains("pitree trash restore 1")
             || fork["detail"].as_str().unwrap().contains("copy.jsonl"),
         "{fork}"
     );

@@ -18,7 +18,7 @@ fn each_outcome_has_its_exit_code() {
         (2, &["tree", "no-such-session"]),
         (2, &["show", "branches", "no-such-entry"]),
         (2, &["undo", "9"]),
-        (2, &["search", "who:me"]),
+        (2, &["search", "role:nobody"]),
         (2, &["ls", "--no-such-option"]),
         (2, &["ls", "--dir", "no-such-directory"]),
     ] {

@@ -94,6 +94,14 @@ fn the_states_of_all_branches_are_listed() {
     let entries: Vec<&Value> = changed.iter().map(|state| &state["entry"]).collect();
     assert_eq!(entries, ["e1r", "w1r"]);
     assert_eq!(pitree.run(&["log", "missing.txt"]).code, 1);
+    let files = |args: &[&str]| -> Vec<String> {
+        let states = pitree.objects(&[&["log", "--json"], args].concat());
+        states.iter().map(|state| state["file"].as_str().unwrap().to_owned()).collect()
+    };
+    let file = pitree.home().join("a.txt").display().to_string();
+    assert!(files(&["a.txt"]).iter().all(|it| *it == file) && files(&["a.txt"]).len() == states.len());
+    assert_eq!(files(&["TXT"]).len(), states.len(), "a part of the name");
+    assert_eq!(files(&["txt", "--limit", "1"]).len(), 1);
     let rows = pitree.print(&["log", "a.txt"]);
     assert!(rows.contains("+1 -1") && rows.contains("abandoned"), "{rows}");
 }

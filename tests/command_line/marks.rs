@@ -45,6 +45,27 @@ fn pins_can_be_undone_and_redone() {
 }
 
 #[test]
+fn one_command_sets_and_prints_marks() {
+    let pitree = pitree();
+    let said =
+        pitree.print(&["mark", "aaaaaa", "bbbbbb", "--pin", "--tag", "release", "--tag", "+v1", "--note", "again"]);
+    assert_eq!(said.lines().count(), 8, "{said}");
+    pitree.print(&["mark", "bbbbbb", "--unpin", "--untag", "v1", "--note", ""]);
+    pitree.print(&["mark", "bbbbbb@u1", "--note", "on an entry"]);
+    assert_eq!(pitree.print(&["mark", "aaaaaa"]), "+release\n+v1\npinned\nagain\n");
+    assert_eq!(pitree.print(&["mark", "bbbbbb"]), "+release\n");
+    assert_eq!(pitree.print(&["mark", "bbbbbb@u1"]), "on an entry\n");
+    let marks = pitree.objects(&["mark", "aaaaaa", "--json"]);
+    assert_eq!(json!([marks[0]["tag"], marks[1]["tag"], marks.len()]), json!(["release", "v1", 2]));
+    assert!(pitree.refuse(&["mark", "bbbbbb@u1", "--pin"]).contains("an entry can only have a note"));
+    assert!(pitree.refuse(&["mark", "--pin"]).contains("name a session"));
+    assert!(pitree.refuse(&["mark", "aaaaaa", "--pin", "--export"]).contains("cannot be used with"));
+    let file = pitree.home().join("marks.json");
+    pitree.print(&["mark", "--export", file.to_str().unwrap()]);
+    assert_eq!(pitree.print(&["mark", "--import", file.to_str().unwrap()]), "the marks are already set like this\n");
+}
+
+#[test]
 fn sessions_with_messages_that_the_browser_did_not_show_are_unread() {
     let pitree = pitree();
     assert_eq!(pitree.run(&["ls", "is:unread"]).code, 1);
@@ -60,6 +81,11 @@ fn sessions_with_messages_that_the_browser_did_not_show_are_unread() {
     assert_eq!((unread(&["is:unread"]), unread(&[])), (vec![json!("bbbbbb")], vec![json!("bbbbbb")]));
     assert_eq!(pitree.objects(&["ls", "--json", "Begin -is:unread"])[0]["id"], "aaaaaa");
     fs::write(&file, seen((START + 60) * 1000).to_string()).unwrap();
+    assert!(unread(&[]).is_empty());
+    fs::write(&file, seen(1000).to_string()).unwrap();
+    pitree.print(&["mark", "bbbbbb", "--read", "--dry-run"]);
+    assert_eq!(unread(&[]).len(), 1);
+    pitree.print(&["mark", "bbbbbb", "--read"]);
     assert!(unread(&[]).is_empty());
     fs::write(&file, "{").unwrap();
     assert_eq!((unread(&[]).len(), fs::read_to_string(&file).unwrap().as_str()), (0, "{"));

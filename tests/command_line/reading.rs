@@ -14,8 +14,9 @@ fn version_and_help() {
     let pitree = Pitree::new();
     assert_eq!(pitree.print(&["--version"]), format!("pitree {}\n", env!("CARGO_PKG_VERSION")));
     let help = pitree.print(&["--help"]);
-    assert!(help.contains("Examples") && help.contains("pitree demo"), "{help}");
+    assert!(help.contains("\nClean up\n  rm ") && help.lines().count() <= 57, "{help}");
     assert!(pitree.print(&["ls", "--help"]).contains("--json"));
+    assert!(pitree.print(&["help", "options"]).contains("--no-index"));
 }
 
 #[test]
@@ -139,6 +140,9 @@ fn draws_a_tree_through_a_filter() {
     assert!(tree.contains("\n├⊟ • user: Could we page") && tree.contains("  ← leaf\n"), "{tree}");
     let users = pitree.print(&["tree", "01a13a84", "--demo", "--filter", "user-only"]);
     assert!(users.lines().count() < tree.lines().count() && !users.contains("assistant:"), "{users}");
+    let turns = pitree.print(&["tree", "01a13a84", "--demo", "--filter", "turns"]);
+    let first = turns.lines().next().unwrap();
+    assert!(first.contains("user: The order list") && first.ends_with("  $0.09 · 15 s"), "{turns}");
     let ascii = pitree.print(&["tree", "01a13a84", "--demo", "--ascii", "--filter", "user-only"]);
     assert!(ascii.starts_with("* user: ") && ascii.contains("<- leaf") && !ascii.contains(['├', '•', '←']), "{ascii}");
 }
@@ -287,6 +291,8 @@ fn files_of_similar_programs_are_refused_with_the_reason() {
     }
     let outcome = pitree.run(&["ls"]);
     assert_eq!((outcome.code, outcome.out.lines().count()), (2, 2), "{}", outcome.out);
+    assert_eq!(outcome.err, "pitree: cannot read 2 files; `pitree doctor` lists them\n");
+    let outcome = pitree.run(&["doctor"]);
     for name in ["short", "long"] {
         let said = outcome.err.lines().find(|line| line.contains(&format!("{name}.jsonl"))).unwrap();
         assert!(said.contains("unsupported oh-my-pi format (title before the header)"), "{said}");
@@ -336,8 +342,10 @@ fn directories_without_sessions_say_why_and_what_to_do() {
 }
 
 #[test]
-fn unreadable_files_are_reported_in_order() {
-    let err = Pitree::new().run(&["ls", "--dir", &format!("{FIXTURES}/sessions")]).err;
-    let reported: Vec<&str> = err.lines().filter(|line| line.contains("no session header")).collect();
-    assert!(reported.len() == 2 && reported.is_sorted(), "{err}");
+fn unreadable_files_are_counted_and_listed_by_doctor() {
+    let dir = format!("{FIXTURES}/sessions");
+    let err = Pitree::new().run(&["ls", "--dir", &dir]).err;
+    assert!(err.ends_with("pitree: cannot read 2 files; `pitree doctor` lists them\n"), "{err}");
+    let found = Pitree::new().run(&["doctor", "--dir", &dir]).out;
+    assert!(["/bom.jsonl", "/not-a-session-entry-first.jsonl"].iter().all(|file| found.contains(file)), "{found}");
 }

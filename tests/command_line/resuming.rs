@@ -172,6 +172,10 @@ fn prints_the_command_if_pi_does_not_start() {
     let printed = pitree.run(&["resume", "branches", "--print"]);
     assert_eq!((printed.code, printed.out), (0, format!("pi --session {}\n", path.display())));
     assert!(printed.err.contains("is missing"), "{}", printed.err);
+    let agent = pitree.home().join(".pi/agent").display().to_string();
+    let pitree = pitree.variable("PI_CODING_AGENT_DIR", &agent);
+    let printed = pitree.run(&["resume", "branches", "--print"]).out;
+    assert_eq!(printed, format!("env 'PI_CODING_AGENT_DIR={agent}' pi --session {}\n", path.display()));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `pitree search`: hits as text and as JSON, and exit codes.
 
+use pitree::base::text::width;
 use serde_json::Value;
 
 use super::pitree::{Pitree, samples};
@@ -233,8 +234,36 @@ fn words_in_texts_rank_before_those_in_ids() {
     pitree.write_session(&said("01aa0089-1024", 3, "open the port please"));
     pitree.write_session(&said("01aa0089-1024-c", 2, "1024 is the port"));
     let ids = |query: &str| found(&pitree, &[query]);
-    assert_eq!(ids("port 1024"), ["01aa0089-1024-c", "01aa0089-aaaa", "01aa0089-1024"]);
+    assert_eq!(ids("port 1024"), ["01aa0089-aaaa", "01aa0089-1024-c", "01aa0089-1024"]);
     assert_eq!(ids("01aa0089-1"), ["01aa0089-1024", "01aa0089-1024-c"]);
+}
+
+#[test]
+fn unknown_qualifiers_are_text_and_roles_select_entries() {
+    let pitree = Pitree::new();
+    let session = said("s", 1, "open localhost:3000").assistant("2", "pull nginx:latest, lable:x");
+    pitree.write_session(&session.tool("3", "bash", &serde_json::json!({"command": "serve"}), "port:80"));
+    let fields = |query: &str| {
+        let found = pitree.run(&["search", "--json", query]);
+        let hits = json_lines(&found.out);
+        (hits.iter().filter_map(|hit| hit["field"].as_str().map(String::from)).collect::<Vec<_>>(), found.err)
+    };
+    for (query, found) in [
+        ("localhost:3000", &["user"][..]),
+        ("nginx:latest", &["assistant"]),
+        ("role:user nginx:latest", &[]),
+        ("from:me localhost", &["user"]),
+        ("role:assistant localhost", &[]),
+        ("role:tool port:80", &["tool"]),
+        ("role:assistant all:serve", &["arguments"]),
+    ] {
+        assert_eq!(fields(query), (found.iter().map(ToString::to_string).collect(), String::new()), "{query}");
+    }
+    let (found, err) = fields("lable:x");
+    assert_eq!(
+        (&*found.concat(), &*err),
+        ("assistant", "searching for the text lable:x; for the qualifier, write label:\n")
+    );
 }
 
 #[test]
@@ -301,10 +330,15 @@ fn limits_the_number_of_hits() {
 #[test]
 fn text_output_shows_the_position_of_a_hit() {
     let text = Pitree::new().print(&["search", "--demo", "use jwt"]);
-    let line = text.lines().find(|line| line.contains("Use JWT, but")).unwrap();
-    let (_, line) = line.trim_start().split_once("  ").unwrap();
-    let session = "01a1ceea  ~/code/webshop  Refactor auth module";
-    assert!(line.starts_with(session) && line.contains("  abandoned  user "), "{line}");
+    let hit = text.lines().position(|line| line.contains("  user       abandoned  Use JWT, but")).unwrap();
+    let lines: Vec<&str> = text.lines().take(hit).collect();
+    let session = lines.iter().rfind(|line| !line.starts_with(' ')).unwrap();
+    assert!(session.starts_with("01a1ceea  Refactor auth module  webshop  ") && session.ends_with("  $0.63"), "{text}");
+    let title = Pitree::new().print(&["search", "--demo", "refactor auth"]);
+    assert_eq!(title.lines().filter(|line| line.contains("Refactor auth module")).count(), 1, "{title}");
+    let labeled = Pitree::new().print(&["search", "--demo", "multi()"]);
+    assert!(labeled.lines().all(|line| width(line) <= 160), "{labeled}");
+    assert!(labeled.contains("  ededbc8c  assistant  [redis-works] It works."), "{labeled}");
 }
 
 #[test]
@@ -315,7 +349,7 @@ fn shows_invalid_queries_and_returns_an_exit_code_without_hits() {
     let lines: Vec<&str> = wrong.err.lines().collect();
     assert!(lines[0].starts_with("pitree: ") && lines[0].contains("much"), "{}", wrong.err);
     assert_eq!(lines[1..], ["  é cost:much x", "    ^^^^^^^^^"]);
-    for query in ["re:(", "who:me", "", "is:"] {
+    for query in ["re:(", "role:me,you", "", "is:"] {
         let wrong = pitree.run(&["search", "--demo", query]);
         assert_eq!((wrong.code, wrong.out.as_str()), (2, ""), "{query}");
     }
@@ -325,7 +359,7 @@ fn shows_invalid_queries_and_returns_an_exit_code_without_hits() {
     let end = "{\"schema\":1,\"type\":\"end\",\"printed\":0,\"total\":0,\"totalIsExact\":true,\"next\":null}\n";
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, end, ""));
     assert_eq!(pitree.run(&["search", "--demo"]).code, 2);
-    let wrong = pitree.run(&["--demo", "who:me"]);
+    let wrong = pitree.run(&["--demo", "has:me"]);
     assert_eq!((wrong.code, wrong.out.as_str()), (2, ""), "nor does the browser open with it");
     for args in [&["--demo", "jwt", "ls"][..], &["--demo", "--", "ls"]] {
         assert!(pitree.run(args).err.contains("requires a terminal"), "{args:?}: it is a search");

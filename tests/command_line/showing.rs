@@ -89,7 +89,7 @@ fn lists_can_be_limited_by_a_query() {
     assert!(!titles(&["all:expires_at"]).is_empty());
     let none = pitree.run(&["ls", "--demo", "qqqqqq"]);
     assert_eq!((none.code, none.err.as_str()), (1, "no match in 41 sessions\n"));
-    assert_eq!(pitree.run(&["ls", "--demo", "who:me"]).code, 2);
+    assert_eq!(pitree.run(&["ls", "--demo", "has:me"]).code, 2);
 }
 
 #[test]

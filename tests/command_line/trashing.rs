@@ -76,7 +76,7 @@ fn lines_of_a_running_pi_are_reported_and_restored() {
         }
     };
     told(
-        "entries without a header, written by a running pi after its session moved to the trash; run `pitree restore 1` to restore",
+        "entries without a header, written by a running pi after its session moved to the trash; run `pitree trash restore 1` to restore",
     );
     // A refused command writes nothing to the file.
     let all = [

@@ -9,28 +9,11 @@ use std::{fs, thread};
 use super::{pages, read, root};
 
 /// Commands that change sessions. They run on a copy of the demo sessions with `--dry-run`.
-const CHANGES: &[&str] =
-    &["archive", "clean", "fork", "label", "move", "note", "pin", "rename", "rm", "slim", "tag", "undo", "unpin"];
+const CHANGES: &[&str] = &["archive", "clean", "fork", "label", "mark", "move", "rename", "rm", "slim", "undo"];
 
 /// Commands that need more than the demo sessions: a terminal, a running pi, other machines, the trash, or files.
-const OTHERS: &[&str] = &[
-    "blame",
-    "demo",
-    "import",
-    "index",
-    "init",
-    "live",
-    "machine",
-    "marks",
-    "pi",
-    "redo",
-    "restore",
-    "resume",
-    "serve",
-    "setup",
-    "trash",
-    "unarchive",
-];
+const OTHERS: &[&str] =
+    &["blame", "demo", "import", "index", "init", "live", "machine", "pi", "redo", "resume", "serve", "setup", "trash"];
 
 /// Arguments that stand for something of the reader: a file, a directory, or a result of an earlier command.
 const OF_READER: &[&str] = &[
@@ -42,6 +25,7 @@ const OF_READER: &[&str] = &[
     "backup/",
     "*.",
     "notes.md",
+    "marks.json",
     "entries -",
     "secrets -",
     "--since e1-",
@@ -49,11 +33,13 @@ const OF_READER: &[&str] = &[
     "export .\n",
     "index.ts\n",
     "log src/",
+    "undo --list",
     "--diff disk",
 ];
 
 /// Parts of examples that find nothing in the demo: its sessions are new and small, and their directories do not exist.
-const WITHOUT_HITS: &[&str] = &["is:archived", "before:6mo", "is:lost", "pitree slim", "pitree undo"];
+const WITHOUT_HITS: &[&str] =
+    &["is:archived", "archive --restore", "before:6mo", "is:lost", "pitree slim", "pitree undo", "secrets scrub"];
 
 /// Options and qualifiers that select by the time of a message.
 const TIMES: &[&str] = &["after:", "before:", "active:", "--since ", "--until "];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Arg, Command};
-use pitree::cli::help_pages::{ENVIRONMENT, EXIT_CODES, FILES, command};
+use pitree::cli::help_pages::{ENVIRONMENT, EXAMPLES, EXIT_CODES, FILES, command};
 use roff::{Inline, Roff, bold, italic, roman};
 
 /// The date in the footer of all pages until the changelog has a release.
@@ -64,12 +64,13 @@ fn page(command: &Command, name: &str, parent: Option<&str>) -> String {
         let page = child.get_display_name().unwrap_or_else(|| child.get_name());
         item(&mut roff, vec![bold(page), roman("(1)")], &plain(child.get_about()));
     }
-    if let Some(examples) = command.get_after_help() {
+    let examples = if parent.is_none() { Some(EXAMPLES.into()) } else { command.get_after_help().cloned() };
+    if let Some(examples) = examples {
         roff.control("SH", ["EXAMPLES"]);
         roff.control("nf", []);
         // A section of its own has the exit codes.
         let examples = examples.to_string();
-        let lines = examples.split("\n\nExit codes:").next().unwrap().lines();
+        let lines = examples.split("\n\nOptions of all commands:").next().unwrap().lines();
         lines.filter(|line| !line.starts_with("Examples")).for_each(|line| {
             roff.text([roman(line.trim())]);
         });

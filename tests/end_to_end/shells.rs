@@ -40,8 +40,8 @@ fn each_shell(test: impl Fn(&Home, &mut Terminal)) {
 #[test]
 fn tab_completes_commands_and_sessions() {
     each_shell(|_, terminal| {
-        terminal.send(&format!("pitree resto{TAB}"));
-        terminal.wait_for_final("pitree restore");
+        terminal.send(&format!("pitree renam{TAB}"));
+        terminal.wait_for_final("pitree rename");
         terminal.send("\u{15}"); // clears the line
         terminal.send(&format!("pitree path 0199{TAB}"));
         terminal.wait_for_final("pitree path 0199f2c1-one");

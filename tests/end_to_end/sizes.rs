@@ -188,10 +188,10 @@ fn memory_of_a_session_is_bounded_by_its_size() {
 
 #[test]
 fn too_many_short_lines_are_not_a_session() {
-    let home = Home::new();
-    home.session(&session("sound", home.path(), "a sound session"));
     let header = said("1").split_once('\n').unwrap().0.to_string() + "\n";
     for (name, line) in [("ones", "1\n"), ("objects", "{}\n"), ("types", "{\"type\":\"x\"}\n")] {
+        let home = Home::new();
+        home.session(&session("sound", home.path(), "a sound session"));
         let path = home.sessions().join(format!("--project--/{name}.jsonl"));
         home.write(&path, header.clone() + &line.repeat(4_000_000 / line.len()));
         for args in [&["ls"][..], &["tree", path.to_str().unwrap()]] {

@@ -11,20 +11,40 @@ fn lines_fit_the_terminal() {
     let long = "Why does the token of a worker expire twice in an hour? ".repeat(20);
     let file = serde_json::json!({"path": "packages/a-package-of-many/src/of/many/directories/refresher.rs"});
     let session = Session::new("one").cwd(&project).user("a", &long).call("b", "read", &file);
-    home.session(&session.label("l", "a", &long));
+    let label = "Why does it? ".repeat(3);
+    home.session(&session.label("l", "a", &label));
     for (args, start) in [
-        (&["ls"][..], "Why does"),
-        (&["labels"], "Why does"),
+        (&["ls"][..], "age  entries  "),
+        (&["labels"], label.trim_end()),
         (&["search", "worker"], "one"),
         (&["files"], "…"),
         (&["tree", "one"], "• [Why does"),
     ] {
         for columns in [60, 100] {
-            let mut pitree = home.launch(args).size(columns, 30).open();
+            let args = [args, &["--color", "never"]].concat();
+            let mut pitree = home.launch(&args).size(columns, 30).open();
             assert_eq!(pitree.wait_exit(), 0);
             let text = String::from_utf8(pitree.raw()).unwrap();
-            assert!(text.contains(start) && text.contains('…'), "{args:?}: {text}");
+            assert!(text.contains(start) && (args[0] == "labels" || text.contains('…')), "{args:?}: {text}");
             assert!(text.lines().all(|line| width(line.trim_end()) <= columns.into()), "{args:?} at {columns}: {text}");
         }
+    }
+}
+
+#[test]
+fn a_terminal_has_colors_unless_it_wants_none() {
+    let home = Home::new();
+    let session = Session::new("one").user("a", "Find the needle").label("l", "a", "sharp");
+    home.session(&session);
+    let search = |args: &[&str]| {
+        let args = [&["search", "needle"], args].concat();
+        let mut pitree = home.launch(&args).size(100, 30).open();
+        assert_eq!(pitree.wait_exit(), 0);
+        String::from_utf8(pitree.raw()).unwrap()
+    };
+    assert!(search(&["--color", "never"]).contains("\r\n  a  user  [sharp] Find the needle"));
+    for (theme, matched) in [("dark", "\u{1b}[38;5;227m"), ("light", "\u{1b}[38;5;88m")] {
+        let text = search(&["--theme", theme]);
+        assert!(text.contains(&format!("{matched}\u{1b}[1m\u{1b}[4mneedle\u{1b}[0m")), "{text:?}");
     }
 }

@@ -8,6 +8,7 @@ use crate::search::qualifier::conditions;
 use crate::search::qualifier::value::{Needs, QueryScope};
 use crate::session::marks::Marks;
 use crate::session::problem::Problem;
+use crate::session::stats::entry_stats::EntryRole;
 use crate::session::tree::EntryFeature;
 
 /// A row of a table.
@@ -27,9 +28,11 @@ enum CategoryCondition {
     Feature(EntryFeature, fn(&Candidate<'_>) -> bool),
     /// A condition that needs more than the session.
     Scope(fn(&QueryScope) -> Condition),
+    /// The entries of a role.
+    Role(EntryRole),
 }
 
-use CategoryCondition::{Feature, Scope, Session};
+use CategoryCondition::{Feature, Role, Scope, Session};
 
 const fn row(name: &'static str, means: &'static str, needs: Needs, condition: CategoryCondition) -> CategoryRow {
     CategoryRow { name, means, needs, condition }
@@ -108,6 +111,13 @@ pub(super) static HAS: &[CategoryRow] = &[
     ),
 ];
 
+/// The roles of `role:` in display order.
+pub(super) static ROLES: &[CategoryRow] = &[
+    row("user", "messages of the user", Needs::NOTHING, Role(EntryRole::Prompt)),
+    row("assistant", "messages of an assistant", Needs::NOTHING, Role(EntryRole::Answer)),
+    row("tool", "results of tools", Needs::NOTHING, Role(EntryRole::Result)),
+];
+
 /// A category.
 #[derive(Clone, Copy)]
 pub(crate) struct Category(&'static CategoryRow);
@@ -115,8 +125,12 @@ pub(crate) struct Category(&'static CategoryRow);
 impl Category {
     /// Reads a value of a qualifier.
     pub(super) fn read(qualifier: &str, table: &'static [CategoryRow], text: &str) -> Result<Self, String> {
-        // The spelling of earlier versions.
-        let name = if text == "labelled" { "labeled" } else { text };
+        // The spelling of earlier versions, and `from:me`.
+        let name = match text {
+            "labelled" => "labeled",
+            "me" => "user",
+            _ => text,
+        };
         let found = table.iter().find(|row| row.name == name).map(Self);
         found.ok_or_else(|| format!("unknown value {qualifier}:{text} (known: {})", names(table).join(", ")))
     }
@@ -132,7 +146,13 @@ impl Category {
             Session(holds) => Condition::of_session(holds),
             Feature(feature, holds) => Condition::of_session(holds).with_entries(EntryScope::Tree(feature)),
             Scope(condition) => condition(scope),
+            Role(role) => conditions::counted(move |_, entry| entry.role == role),
         }
+    }
+
+    /// Returns the role, if the category is one.
+    pub(super) fn role(self) -> Option<EntryRole> {
+        if let Role(role) = self.0.condition { Some(role) } else { None }
     }
 }
 

@@ -10,14 +10,15 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use crate::search::candidate::Condition;
-use crate::search::qualifier::categories::{Category, CategoryRow, HAS, IS};
-pub(crate) use crate::search::qualifier::path::is_in_dir;
+use crate::search::qualifier::categories::{Category, CategoryRow, HAS, IS, ROLES};
+pub(crate) use crate::search::qualifier::path::{file_test, is_in_dir};
 use crate::search::qualifier::value::bound::{self, Bound};
 use crate::search::qualifier::value::date::{self, DateRange, DateValue};
 use crate::search::qualifier::value::{Needs, QueryScope, Text, ValueList};
 use crate::secrets::Rules;
 use crate::session::digest::Digest;
 use crate::session::digest::commits::CommitPrefix;
+use crate::session::stats::entry_stats::EntryRole;
 
 /// A row of the table.
 pub(crate) struct QualifierRow {
@@ -123,6 +124,13 @@ pub(crate) static TABLE: &[QualifierRow] = &[
         "with a matching note, also on an entry",
         Needs::MARKS,
         ValueType::Name(conditions::note, |_| &[]),
+    ),
+    row(
+        "role",
+        "role:user",
+        "with messages of this role, in which all words must be; from:me is role:user",
+        Needs::NOTHING,
+        ValueType::Category(ROLES),
     ),
     row("has", "has:note", "with a mark of this kind", Needs::NOTHING, ValueType::Category(HAS)),
     row(
@@ -311,6 +319,11 @@ impl Qualified {
         of_category || self.row.needs.meets(needs)
     }
 
+    /// Returns the role of entries, if the qualifier selects one.
+    pub(crate) fn role(&self) -> Option<EntryRole> {
+        if let Value::Category(category) = self.value { category.role() } else { None }
+    }
+
     /// Returns `true` if every session that matches this qualifier also matches `wide`.
     pub(crate) fn implies(&self, wide: &Self) -> bool {
         let is_name =
@@ -330,8 +343,9 @@ fn rule_names() -> &'static [String] {
     &NAMES
 }
 
-/// Returns the qualifier with this name.
+/// Returns the qualifier with this name; `from` is another name of `role`.
 pub(crate) fn named(name: &str) -> Option<&'static QualifierRow> {
+    let name = if name == "from" { "role" } else { name };
     TABLE.iter().find(|row| row.name == name)
 }
 

@@ -103,6 +103,12 @@ fn touched(path: &Text, scope: &QueryScope, is_wanted: fn(FileOperation) -> bool
     })
 }
 
+/// Returns a test for paths that a session in a folded directory touched, as for `file:`.
+pub(crate) fn file_test(pattern: &str, scope: &QueryScope) -> impl Fn(&str, &str) -> bool + use<> {
+    let wanted = Path::new(&Text(pattern.into()), scope);
+    move |path, cwd| is_match(&wanted, path, cwd)
+}
+
 /// Returns `true` if a path matches. A query without `/` matches any part of the path. A query that ends with `/`
 /// matches a directory. An absolute path matches completely, and other queries match the last components. `cwd` is the
 /// folded directory of relative paths.

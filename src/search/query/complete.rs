@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn completes_names_and_values() {
         for (query, done, options) in [
-            ("|", "in:", 23),
-            ("foo |", "foo in:", 23),
+            ("|", "in:", 24),
+            ("foo |", "foo in:", 24),
             ("foo fi|", "foo file:", 1),
             ("-la|", "-label:", 1),
             ("e|", "edited:", 2),
@@ -150,7 +150,7 @@ mod tests {
             ("label:|", "label:works", 1),
             ("-model:son| x", "-model:claude-sonnet x", 1),
             ("tool:b|", "tool:bash", 1),
-            ("all:|", "all:in:", 23),
+            ("all:|", "all:in:", 24),
             ("tag:r|", "tag:release", 1),
             ("commit:8|", "commit:89abcde", 1),
             ("worktree:F|", "worktree:fix-42", 1),

@@ -11,11 +11,13 @@ use thiserror::Error;
 
 use crate::base::javascript::{is_js_space, js_trim};
 use crate::base::normalize::fold;
+use crate::base::typo;
 use crate::search::pattern::Pattern;
-use crate::search::qualifier::Qualified;
 use crate::search::qualifier::value::Needs;
+use crate::search::qualifier::{Qualified, QualifierRow};
 use crate::search::query::token::{ALL, Token, after_all, tokens};
 use crate::search::{fuzzy, qualifier};
+use crate::session::stats::entry_stats::EntryRole;
 
 /// The maximum length of a query in bytes.
 const MAX_BYTES: usize = 4000;
@@ -95,19 +97,20 @@ impl Query {
         for token in tokens(rest) {
             let at = token.at.start + start..token.at.end + start;
             let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
-            let term = match token.qualifier {
+            let term = match token.qualifier.map(qualifier::named) {
                 _ if is_pattern => {
                     let what = "re: must be at the start of the query; quote it to search for the text";
                     return Err(problem(at, what));
                 }
-                Some(_) if token.is_all() => {
+                // `all:` is the only name outside of the table.
+                Some(None) => {
                     if token.is_excluded {
                         return Err(problem(at, "all: cannot be excluded; remove the -"));
                     }
                     query.everything = true;
                     None
                 }
-                Some(name) => Some(qualified(&token, name, at.clone())?),
+                Some(Some(row)) => Some(qualified(&token, row, at.clone())?),
                 None => plain(&token),
             };
             // Without one of its literal quotes, the printed query would contain phrases.
@@ -116,7 +119,29 @@ impl Query {
                 query.terms.push(term);
             }
         }
+        // Only a search of everything finds words in tool output.
+        query.everything |= query.roles().contains(&EntryRole::Result) && !query.words().is_empty();
         Ok(query)
+    }
+
+    /// Returns the roles of the entries in which words must match (`role:`); empty for all entries.
+    pub(crate) fn roles(&self) -> Vec<EntryRole> {
+        let role = |term: &Term| match &term.kind {
+            TermKind::Qualified(qualified) if !term.is_excluded => qualified.role(),
+            _ => None,
+        };
+        self.terms.iter().filter_map(role).collect()
+    }
+
+    /// Returns a word that begins like a misspelled qualifier (`lable:x`), and the name of the qualifier.
+    pub fn likely_typo(&self) -> Option<(&str, &'static str)> {
+        self.terms.iter().find_map(|term| match &term.kind {
+            TermKind::Word(word) => {
+                let names = qualifier::TABLE.iter().map(|row| row.name);
+                Some((&**word, typo::likely_typo_of(word.split_once(':')?.0, names)?))
+            }
+            _ => None,
+        })
     }
 
     /// Returns `true` if the query is empty and matches every session.
@@ -196,7 +221,9 @@ impl Query {
     /// Returns `true` if this query finds only sessions that `earlier` found, provided that both run at the same time
     /// on the same data. Then the next query can search only the hits.
     pub(crate) fn narrows(&self, earlier: &Self) -> bool {
+        let roles = earlier.roles();
         self.everything == earlier.everything
+            && (roles.is_empty() || self.roles() == roles)
             && earlier.terms.iter().all(|wide| self.terms.iter().any(|narrow| narrow.implies(wide)) || wide.is_void())
     }
 }
@@ -216,22 +243,12 @@ fn plain(token: &Token<'_>) -> Option<Term> {
     Some(Term { is_excluded: token.is_excluded, kind: kind? })
 }
 
-fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, QueryProblem> {
-    let is_excluded = token.is_excluded;
-    let Some(row) = qualifier::named(name) else {
-        // `error: x` is pasted text.
-        if token.text.is_empty() && !token.is_quoted {
-            return Ok(Term { is_excluded, kind: TermKind::Word(format!("{name}:")) });
-        }
-        let known: Vec<String> = qualifier::TABLE.iter().map(|row| format!("{}:", row.name)).collect();
-        let known = known.join(" ");
-        let what = format!("unknown qualifier {name}: (known: {ALL} re: {known}); quote it to search for the text");
-        return Err(problem(at, what));
-    };
+fn qualified(token: &Token<'_>, row: &'static QualifierRow, at: Range<usize>) -> Result<Term, QueryProblem> {
     let value = js_trim(token.text);
     let read = if value.is_empty() { Ok(None) } else { row.read(value) };
     let read = read.map_err(|message| problem(at, message))?;
-    Ok(Term { is_excluded, kind: read.map_or(TermKind::Unfinished(row.name), TermKind::Qualified) })
+    let kind = read.map_or(TermKind::Unfinished(row.name), TermKind::Qualified);
+    Ok(Term { is_excluded: token.is_excluded, kind })
 }
 
 impl Term {
@@ -346,11 +363,22 @@ mod tests {
             "Foo:bar",
             "x=y:z",
             "warning: unused",
+            "localhost:3000",
+            "nginx:latest",
+            "node:fs",
+            "lable:",
         ] {
             let query = read(text);
             let is_word = |term: &Term| matches!(term.kind, TermKind::Word(_)) && !term.is_excluded;
             assert!(query.terms.iter().all(is_word) && !query.everything, "{text}: {query:?}");
             assert_eq!(query.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn names_near_a_qualifier_are_likely_typos() {
+        for (text, name) in [("x lable:works", Some("label")), ("\"lable:x\"", None), ("-is:named node:fs a", None)] {
+            assert_eq!(read(text).likely_typo().map(|(_, name)| name), name, "{text}");
         }
     }
 
@@ -372,10 +400,12 @@ mod tests {
             (r#"all:"a b""#, r#"["a b"]"#),
             ("re: a  b ", "[re:a  b]"),
             ("all: re:x", "[re:x]"),
+            (r#"who:"a b" from:me"#, r#"[who:]["a b"][role:user]"#),
             ("re:", ""),
         ] {
             assert_eq!(terms(text), same, "{text}");
         }
+        assert!(read("role:tool x").everything && !read("role:tool -x").everything && !read("role:user x").everything);
         assert!(read("x all:y").everything && read("all:").everything && !read("\"all:\"").everything);
         assert!(read("in: -is: cost:>").is_empty() && !read("x").is_empty());
     }
@@ -393,12 +423,9 @@ mod tests {
     #[test]
     fn reports_errors_with_their_position() {
         let wrong = |text: &str| Query::parse(text).unwrap_err();
-        let problem = wrong("é nmae:x y");
-        assert_eq!(&"é nmae:x y"[problem.at.clone()], "nmae:x");
-        assert!(
-            problem.message.contains("unknown qualifier nmae:") && problem.message.contains("entries:"),
-            "{problem}"
-        );
+        let problem = wrong("é has:x y");
+        assert_eq!(&"é has:x y"[problem.at.clone()], "has:x");
+        assert!(problem.message.contains("known: note, tag"), "{problem}");
         assert!(wrong("is:nmaed").message.contains("abandoned"));
         for text in ["x re:y", "\"\"re::", "x re:", "-re:x"] {
             assert!(wrong(text).message.contains("at the start"), "{text}");
@@ -448,6 +475,7 @@ mod tests {
             ("-label:works", "-label:work"),
             ("label:works", "model:work"),
             ("file:auth.rs", "file:auth"),
+            ("role:user role:assistant x", "role:user x"),
         ] {
             assert!(!read(narrow).narrows(&read(wide)), "{narrow} in {wide}");
         }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::base::javascript::is_js_space;
+use crate::search::qualifier;
 
 /// The prefix that searches everything; it can directly precede a word.
 pub(crate) const ALL: &str = "all:";
@@ -44,12 +45,12 @@ pub(crate) fn after_all(text: &str) -> Option<&str> {
     text.strip_prefix(ALL).filter(|rest| !rest.starts_with(':'))
 }
 
-/// Returns the lowercase name before a colon if it can be a qualifier: not the start of a URL (`https://`), a path
-/// (`c:\`) or a name in code (`foo::bar`).
+/// Returns the name before a colon if it is that of a qualifier, and not the start of a URL (`file://`) or a name in code
+/// (`model::User`). Any other word with a colon is text, such as `localhost:3000`.
 fn qualifier_name(text: &str) -> Option<&str> {
     let (name, value) = text.split_once(':')?;
-    let is_name = name.len() > 1 && name.bytes().all(|b| b.is_ascii_lowercase());
-    (is_name && !value.starts_with(':') && !value.starts_with("//")).then_some(name)
+    let is_value = !value.starts_with(':') && !value.starts_with("//");
+    (is_value && qualifier::named(name).is_some()).then_some(name)
 }
 
 struct TokenScanner<'a> {

@@ -110,7 +110,7 @@ impl Inherited {
 }
 
 /// Summarizes the turn after each prompt, in file order: all entries below it up to the next prompts.
-pub(super) fn turns(tree: &Tree) -> Vec<(EntryIndex, Activity)> {
+pub fn turns(tree: &Tree) -> Vec<(EntryIndex, Activity)> {
     let is_prompt = |at: EntryIndex| tree.nodes[at as usize].kind == EntryKind::User;
     let turn = |prompt: EntryIndex| {
         let mut stack = vec![prompt];
