@@ -59,7 +59,7 @@ const MAX_LINES: &[(&str, usize)] = &[
     ("catalog", 6800),
     ("changes", 3950),
     ("keymap", 620),
-    ("config", 950),
+    ("config", 980),
     ("machines", 1600),
     ("app", 12600),
     ("ui", 2650),

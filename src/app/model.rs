@@ -12,7 +12,7 @@ use crate::app::layers::stats::StatsView;
 use crate::app::layers::{LayerKind, Layers};
 use crate::app::machines::Machines;
 use crate::app::message::{Effect, EntryLocation, SearchRequest, Work};
-use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape};
+use crate::app::panes::layout::{Layout, PaneArea, PaneSizes, ScreenShape, bounded};
 use crate::app::panes::preview::PreviewSubject;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::search::Search;
@@ -256,11 +256,6 @@ pub struct Model {
     tickets: u64,
     /// The failure handlers of pending work.
     pub(crate) failures: Vec<(Ticket, FailureHandler)>,
-}
-
-/// Limits the size of the screen: each cell takes memory, and a terminal may report any size.
-pub fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
-    (columns.min(1000), rows.min(400))
 }
 
 impl Model {

@@ -22,7 +22,7 @@ use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 use ratatui::{Frame, Terminal};
 
-use crate::app::model::bounded;
+use crate::app::panes::layout::bounded;
 use crate::base::catch_panic;
 use crate::config::Palette;
 use crate::disk::locate::Environment;

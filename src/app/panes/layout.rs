@@ -22,6 +22,11 @@ const STEP: (i16, i16) = (4, 2);
 /// The limit of the difference to a pane's default size; no screen has more columns or rows.
 const FARTHEST: i16 = 1000;
 
+/// Limits the size of the screen: each cell takes memory, and a terminal may report any size.
+pub fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
+    (columns.min(1000), rows.min(400))
+}
+
 /// The terminal size and the pane state that the layout depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct ScreenShape {

@@ -20,7 +20,8 @@ mod unread;
 use crate::app::flows::{self, names_and_marks};
 use crate::app::layers::dialogs::MessageBox;
 use crate::app::message::{Effect, Msg, Work};
-use crate::app::model::{Model, bounded};
+use crate::app::model::Model;
+use crate::app::panes::layout::bounded;
 pub(crate) use keys::WHEEL;
 pub use keys::message;
 
