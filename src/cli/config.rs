@@ -6,8 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::base::text::{UNICODE, clean};
 use crate::cli::command_context::read_config;
-use crate::cli::output;
-use crate::cli::table;
+use crate::cli::{output, table};
 use crate::config::default_toml;
 use crate::disk::{locate, relocations};
 
