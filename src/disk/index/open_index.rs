@@ -322,7 +322,7 @@ mod tests {
         written.push(texts.into_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (23, 6_626_508_306_013_040_093),
+            (24, 12_351_448_036_698_681_377),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }
